@@ -50,8 +50,8 @@
 #' forms of miscalibration, 60 to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%,
 #' and the power of the test within .06. In six clustered cases of 600 to 2,000 rows (60 data sets) the expected width
 #' was between 8% below and 3% above the mean one, and the power was within .11. The power of `equivalence` was within
-#' .13 of the simulated one in twenty cases of 500 to 4,000 independent rows (`delta` = .05, 100 data sets), mostly above
-#' it for rare events, and within .17 in those six (`delta` = .08).
+#' .13 of the simulated one in twenty cases of 500 to 4,000 independent rows (`delta` = .05, 100 data sets), mostly
+#' above it for rare events, and within .17 in those six (`delta` = .08).
 #'
 #' @param x Assumptions about the data of the study, from [assume_logit()] or [assume_beta()], or those that a pilot
 #'   study supports, from [assume_pilot()].
