@@ -132,21 +132,20 @@ class JointTest {
     }
     const double carriers = squares * squares / cubes;  // that bear the variance
     out.normal = carriers / (carriers + 30.0);
-    double coarse = 0.0;
+    double coarse = -std::numeric_limits<double>::infinity();
     for (std::size_t m = 0; m < rungs.size(); ++m) {
       const RungMoments &here = rungs[m].here, &null = rungs[m].null;
+      // the noise of the fine rung widens the interval, so that it counts where it sees more
       JointUpper::Rung rung{rungs[m].psi,
                             here,
                             {std::max(here.variance - null.variance, 0.0), 0.0,
                              std::max(here.slope - null.slope, 0.0)},
-                            true};
+                            !is_fine(m) || rungs[m].psi > coarse};
       if (out.lack() * null.variance > here.variance) {
         rung.here.variance = out.lack() * null.variance;
         rung.here.cube = null.cube;
       }
-      // the noise of the fine rung widens the interval, so that it counts where it sees more
-      rung.counts = m == 0 || !is_fine(m) || rung.psi > coarse;
-      coarse = m == 0 ? rung.psi : std::max(coarse, rung.psi);
+      coarse = std::max(coarse, rung.psi);
       out.rungs.push_back(rung);
     }
     out.constant = rows.constant() && rows.equal_draws();
