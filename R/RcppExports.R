@@ -237,6 +237,34 @@ cpp_mixture_wasserstein <- function(weight, location, spread, dimension, order, 
     .Call(`_calibrisk_cpp_mixture_wasserstein`, weight, location, spread, dimension, order, threads)
 }
 
+cpp_pearson3_quantile <- function(z, skew) {
+    .Call(`_calibrisk_cpp_pearson3_quantile`, z, skew)
+}
+
+cpp_pearson3_tail <- function(x, skew) {
+    .Call(`_calibrisk_cpp_pearson3_tail`, x, skew)
+}
+
+cpp_pair_limits <- function(psi, own, lambda, z) {
+    .Call(`_calibrisk_cpp_pair_limits`, psi, own, lambda, z)
+}
+
+cpp_nested_low <- function(rungs, df, tail) {
+    .Call(`_calibrisk_cpp_nested_low`, rungs, df, tail)
+}
+
+cpp_nested_upper <- function(rungs, facts, columns, df, tail) {
+    .Call(`_calibrisk_cpp_nested_upper`, rungs, facts, columns, df, tail)
+}
+
+cpp_stack_weights <- function(products, psi) {
+    .Call(`_calibrisk_cpp_stack_weights`, products, psi)
+}
+
+cpp_nested_headline <- function(numbers, products, facts, columns, df, level) {
+    .Call(`_calibrisk_cpp_nested_headline`, numbers, products, facts, columns, df, level)
+}
+
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
     .Call(`_calibrisk_cpp_pair_risk`, residuals, features, core, threads, path, design)
 }

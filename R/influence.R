@@ -133,13 +133,12 @@ constant_limits <- function(estimate, level) {
   list(std.error = 0, low = min(low, honest_limit(estimate, level)), high = max(value, min(value + unseen, 1)))
 }
 
-# For a mean over pairs. Its variance at a squared error x is noise + slope x, as that of a rung (R/est-limits.R);
-# the limits are the x that a test with this variance does not reject. The influence's own variance cannot be used near
-# calibration. It is a square of the same sums as the value, and so smallest where the value is too small.
+# For a mean over pairs: the x that a test does not reject whose variance grows with x (src/limits.cpp). The influence's
+# own variance cannot be used near calibration. It is a square of the same sums as the value, and so smallest where the
+# value is too small.
 #   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
-# The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda, slope x = 4 sum
-# lambda^2 delta^2, third moment 8 sum lambda^3 + 24 sum lambda^3 delta^2. noise and trace fix two sums of the lambda_k;
-# the others are computed as if all lambda_k were equal. The influence-based variance counts the noise twice.
+# The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda fix two sums of the
+# lambda_k. The influence-based variance counts the noise twice.
 degenerate_limits <- function(estimate, level) {
   df <- design_df(estimate$design)
   own <- row_std_error(estimate$pairs$influence, estimate$design)
@@ -150,23 +149,11 @@ degenerate_limits <- function(estimate, level) {
   # in units of the noise's root; all lambda but one can be 0
   psi <- estimate$pairs$value / unit
   lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))
-  slope <- rung_slope(list(psi = psi, noise = 1, linear = max((own / unit)^2 - 2, 0), scatter = 4 * lambda))
-  # a value below that of no error is taken as that
-  most <- max(psi, 0)
-  std_error <- sqrt(1 + slope * most) * unit
+  found <- cpp_pair_limits(psi, own / unit, lambda, if (df < 1) 0 else stats::qt((1 + level) / 2, df))
+  std_error <- sqrt(1 + found[3] * max(psi, 0)) * unit
   if (df < 1) return(list(std.error = std_error, low = NA_real_, high = NA_real_))
-  z <- stats::qt((1 + level) / 2, df)
-  excess <- function(x, psi, z) {
-    variance <- 1 + slope * x
-    skew <- (4 * lambda + 6 * lambda * slope * x) / variance^1.5
-    psi - x - pearson3_quantile(z, min(skew, sqrt(8))) * sqrt(variance)
-  }
-  root <- function(upto, psi, z) {
-    uniroot(excess, c(0, upto), psi, z, extendInt = "downX", tol = 1e-15 * upto)$root * unit
-  }
   value <- estimate$pairs$value
-  list(std.error = std_error, low = if (psi <= 0 || excess(0, psi, z) <= 0) 0 else min(root(psi, psi, z), value),
-       high = max(root(most + 10 * (1 + slope), most, -z), estimate$value))
+  list(std.error = std_error, low = min(found[1] * unit, max(value, 0)), high = max(found[2] * unit, estimate$value))
 }
 
 # Distances of the limits of a - b from a - b. The distances of the limits of a and of b are added as if the two were

@@ -20,7 +20,7 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
   rungs <- core_ladder(problem, bases, FALSE, context$threads)
   psi <- vapply(rungs, `[[`, 0, "psi")
   products <- do.call(cbind, lapply(rungs, `[[`, "products")) / total_weight(problem$design %||% new_design(n))
-  weights <- stack_weights(products, psi)
+  weights <- cpp_stack_weights(products, psi)
   new_form("stack", shapes = lapply(rungs, `[[`, "shape")[weights > 0], weights = weights[weights > 0],
            dimension = ncol(problem$residuals), gap = TRUE)
 }

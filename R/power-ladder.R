@@ -3,7 +3,7 @@
 #   psi = |E b (p - eta)|^2,  T = E[v b b'] with v = E[(p - y)^2 | p],  noise = 2 tr T^2 / n^2 (leverages: 1 / (1 - h))
 #   linear = 4 Var(e g) / n,  scatter = 4 E v / n
 # With clusters the pairs of rows of a cluster add R = E[b b' Cov(y, y')] times their number to T, and the same to the
-# variances (R/power-clusters.R). Upper limits are then those of est-limits.R.
+# variances (R/power-clusters.R). Upper limits are then those of src/limits.cpp.
 
 ladder_expected <- function(n, nodes, facts) {
   clusters <- facts$clusters
@@ -14,13 +14,12 @@ ladder_expected <- function(n, nodes, facts) {
   scores <- expected_scores(n, nodes, clusters)
   columns <- max(vapply(rungs, `[[`, 0, "columns"))
   rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
-  if (length(rungs) == 0) {
-    # certain predictions, and right ones: no row has a residual
-    high <- sqrt(unseen_error(columns, scores, facts$level))
-    return(list(low = 0, high = high, width = high, power = 0))
-  }
   alpha <- 1 - facts$level
   high <- nested_upper(rungs, columns, scores, df)(alpha / 2)[1]
+  if (length(rungs) == 0) {
+    # certain predictions, and right ones: no row has a residual
+    return(list(low = 0, high = high, width = high, power = 0))
+  }
   if (is.null(clusters)) return(joint_expected(n, nodes, rungs, alpha, high))
   flipped_expected(n, nodes, clusters, rungs, alpha, df, high)
 }
@@ -35,7 +34,7 @@ flipped_expected <- function(n, nodes, clusters, rungs, alpha, df, high) {
   error <- sqrt(pmax(of_rows + diag(cluster_covariance(nodes, scores, clusters)), 1e-12) / n)
   distance <- abs(colSums(nodes$share * gap * scores)) - stats::qt(1 - share[seq_len(ncol(scores))] / 2, df) * error
   low <- max(0, distance / sqrt(colSums(nodes$share * scores^2)),
-             sqrt(vapply(rungs, rung_low, 0, 1 - alpha / (2 * length(rungs)), df)))
+             sqrt(cpp_nested_low(rung_numbers(rungs), df, alpha / (2 * length(rungs)))))
   hats <- vapply(utils::tail(rungs, 2), expected_rejection, 0, stats::qt(1 - share[3], df))
   list(low = min(low, high), high = high, width = max(high - low, 0), power = max(pnorm(distance / error), hats))
 }
@@ -76,7 +75,7 @@ joint_expected <- function(n, nodes, rungs, alpha, high) {
   size <- sqrt(sum(theta * (weight %*% theta)))
   moved <- drop(turned %*% (unit * (weight %*% theta))) / max(size, 1e-12)
   error <- sqrt(node_mean(nodes, nodes$eta * (1 - nodes$eta) * moved^2) / n)
-  low <- max(0, size - sqrt(critical) * error, sqrt(vapply(hats, rung_low, 0, 1 - share[["hats"]] / 2)))
+  low <- max(0, size - sqrt(critical) * error, sqrt(cpp_nested_low(rung_numbers(hats), Inf, share[["hats"]] / 2)))
   list(low = min(low, high), high = high, width = max(high - low, 0), power = max(power))
 }
 
@@ -132,7 +131,7 @@ node_hats <- function(nodes, m, n) {
 # The probability that a rung exceeds its critical value, at the quantile z. The distribution is Pearson III, less skew
 # away from calibration.
 expected_rejection <- function(rung, z) {
-  1 - rung_below(rung, pearson3_quantile(z, rung$skew) * sqrt(rung$noise))
+  1 - rung_below(rung, cpp_pearson3_quantile(z, rung$skew) * sqrt(rung$noise))
 }
 
 # The probability that the upper limit at 1 - 2 alpha is below delta: that psi of every basis is below the value at
@@ -147,11 +146,11 @@ equivalence_expected <- function(n, nodes, facts) {
   tail <- 1 - facts$level
   scores <- expected_scores(n, nodes, clusters)
   rungs <- expected_rungs(n, nodes, clusters)
-  unseen <- unseen_error(max(vapply(rungs, `[[`, 0, "columns")), scores, 1 - 2 * tail)
-  if (sqrt(unseen) >= delta) return(0)
+  of_squares <- cpp_nested_upper(rung_numbers(list()), scores, max(vapply(rungs, `[[`, 0, "columns")), df, tail)
+  if (sqrt(of_squares[3]) >= delta) return(0)
   # limits are those of a psi of at least 0
   reached <- function(psi) if (psi > 0) psi else -Inf
-  if (brier_bound(scores, 1 - 2 * tail, df) < delta) return(1)
+  if (of_squares[2] < delta) return(1)
   rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
   if (length(rungs) == 0) return(1)
   if (!is.null(clusters)) {
@@ -165,13 +164,13 @@ equivalence_expected <- function(n, nodes, facts) {
     slope <- rung_slope(rung)
     variance <- rung$noise + slope * delta^2
     skew <- min((rung$skew * rung$noise^1.5 + 1.5 * slope^2 * delta^2) / variance^1.5, 2.8)
-    reached(delta^2 + pearson3_quantile(qnorm(tail), carriers / (carriers + 30) * skew) * sqrt(variance))
+    reached(delta^2 + cpp_pearson3_quantile(qnorm(tail), carriers / (carriers + 30) * skew) * sqrt(variance))
   }
   coarse <- rungs[[max(length(rungs) - 1, 1)]]
   fine <- rungs[[length(rungs)]]
   own <- rung_below(coarse, limit(coarse))
   at <- (seq_len(64) - 0.5) / 64 * own
-  psi <- coarse$psi + rung_deviation(coarse) * pearson3_quantile(qnorm(at), rung_skew(coarse))
+  psi <- coarse$psi + rung_deviation(coarse) * cpp_pearson3_quantile(qnorm(at), rung_skew(coarse))
   more <- list(psi = fine$psi - coarse$psi, noise = max(fine$noise - coarse$noise, 1e-12 * fine$noise),
                linear = max(fine$linear - coarse$linear, 0))
   more$skew <- max(fine$skew * fine$noise^1.5 - coarse$skew * coarse$noise^1.5, 0) / more$noise^1.5
@@ -183,12 +182,20 @@ equivalence_expected <- function(n, nodes, facts) {
   max(min(together, pnorm((within - gap) / spread) - pnorm((-within - gap) / spread)), 0)
 }
 
+# At a squared error x the variance of psi is noise + slope x.
+rung_slope <- function(rung) {
+  scale <- 2 * sqrt(rung$noise)
+  (rung$linear + rung$scatter * scale) / (max(rung$psi, 0) + scale)
+}
+
 rung_deviation <- function(rung) sqrt(rung$noise + rung$linear)
 
 rung_skew <- function(rung) min(rung$skew * (rung$noise / (rung$noise + rung$linear))^1.5, 2.8)
 
 # The probability that psi is below a value.
-rung_below <- function(rung, value) 1 - pearson3_tail((value - rung$psi) / rung_deviation(rung), rung_skew(rung))
+rung_below <- function(rung, value) {
+  -expm1(cpp_pearson3_tail((value - rung$psi) / rung_deviation(rung), rung_skew(rung)))
+}
 
 # The same of drawn data sets: mean width and shares of rejections.
 simulated_ladder <- function(n, nodes, facts, times, threads) {

@@ -813,6 +813,93 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_pearson3_quantile
+Rcpp::NumericVector cpp_pearson3_quantile(const Rcpp::NumericVector& z, double skew);
+RcppExport SEXP _calibrisk_cpp_pearson3_quantile(SEXP zSEXP, SEXP skewSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type z(zSEXP);
+    Rcpp::traits::input_parameter< double >::type skew(skewSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pearson3_quantile(z, skew));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pearson3_tail
+Rcpp::NumericVector cpp_pearson3_tail(const Rcpp::NumericVector& x, double skew);
+RcppExport SEXP _calibrisk_cpp_pearson3_tail(SEXP xSEXP, SEXP skewSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type skew(skewSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pearson3_tail(x, skew));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pair_limits
+Rcpp::NumericVector cpp_pair_limits(double psi, double own, double lambda, double z);
+RcppExport SEXP _calibrisk_cpp_pair_limits(SEXP psiSEXP, SEXP ownSEXP, SEXP lambdaSEXP, SEXP zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type psi(psiSEXP);
+    Rcpp::traits::input_parameter< double >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    Rcpp::traits::input_parameter< double >::type z(zSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pair_limits(psi, own, lambda, z));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_nested_low
+Rcpp::NumericVector cpp_nested_low(const Rcpp::NumericMatrix& rungs, double df, double tail);
+RcppExport SEXP _calibrisk_cpp_nested_low(SEXP rungsSEXP, SEXP dfSEXP, SEXP tailSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type rungs(rungsSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_nested_low(rungs, df, tail));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_nested_upper
+Rcpp::NumericVector cpp_nested_upper(const Rcpp::NumericMatrix& rungs, const Rcpp::List& facts, double columns, double df, double tail);
+RcppExport SEXP _calibrisk_cpp_nested_upper(SEXP rungsSEXP, SEXP factsSEXP, SEXP columnsSEXP, SEXP dfSEXP, SEXP tailSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type rungs(rungsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_nested_upper(rungs, facts, columns, df, tail));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_stack_weights
+Rcpp::NumericVector cpp_stack_weights(const Rcpp::NumericMatrix& products, const Rcpp::NumericVector& psi);
+RcppExport SEXP _calibrisk_cpp_stack_weights(SEXP productsSEXP, SEXP psiSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type products(productsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type psi(psiSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_stack_weights(products, psi));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_nested_headline
+Rcpp::List cpp_nested_headline(const Rcpp::NumericMatrix& numbers, const Rcpp::NumericMatrix& products, const Rcpp::List& facts, double columns, double df, double level);
+RcppExport SEXP _calibrisk_cpp_nested_headline(SEXP numbersSEXP, SEXP productsSEXP, SEXP factsSEXP, SEXP columnsSEXP, SEXP dfSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type numbers(numbersSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type products(productsSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::List& >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_nested_headline(numbers, products, facts, columns, df, level));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_risk
 Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP, SEXP designSEXP) {
@@ -1768,6 +1855,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
+    {"_calibrisk_cpp_pearson3_quantile", (DL_FUNC) &_calibrisk_cpp_pearson3_quantile, 2},
+    {"_calibrisk_cpp_pearson3_tail", (DL_FUNC) &_calibrisk_cpp_pearson3_tail, 2},
+    {"_calibrisk_cpp_pair_limits", (DL_FUNC) &_calibrisk_cpp_pair_limits, 4},
+    {"_calibrisk_cpp_nested_low", (DL_FUNC) &_calibrisk_cpp_nested_low, 3},
+    {"_calibrisk_cpp_nested_upper", (DL_FUNC) &_calibrisk_cpp_nested_upper, 5},
+    {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},
+    {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_risk_rows", (DL_FUNC) &_calibrisk_cpp_pair_risk_rows, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},

@@ -6,7 +6,7 @@
 
 #include <calibrisk/joint/law.h>
 #include <calibrisk/joint/redraws.h>
-#include <calibrisk/joint/stack.h>
+#include <calibrisk/ladder/stack.h>
 #include <calibrisk/joint/upper.h>
 
 #include <memory>

@@ -5,37 +5,13 @@
 #define CALIBRISK_JOINT_LOWER_H
 
 #include <calibrisk/joint/observed.h>
+#include <calibrisk/math/roots.h>
 #include <calibrisk/math/tail_quantiles.h>
 
 #include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 
 namespace calibrisk {
-
-// Root of a continuous function that is positive at lo and not at hi (bisection and secants by
-// turns: Illinois).
-template <class Function>
-double bracketed_root(const Function& f, double lo, double hi, double tolerance) {
-  double at_lo = f(lo), at_hi = f(hi);
-  if (!(at_lo > 0.0)) return lo;
-  if (!(at_hi < 0.0)) return hi;
-  for (int step = 0; step < 200 && hi - lo > tolerance; ++step) {
-    double x = (lo * at_hi - hi * at_lo) / (at_hi - at_lo);
-    if (step % 4 == 3 || !(x > lo && x < hi)) x = 0.5 * (lo + hi);
-    const double value = f(x);
-    if (value == 0.0) return x;
-    if (value > 0.0) {
-      lo = x;
-      at_lo = value;
-      at_hi *= 0.5;
-    } else {
-      hi = x;
-      at_hi = value;
-      at_lo *= 0.5;
-    }
-  }
-  return 0.5 * (lo + hi);
-}
 
 namespace detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Weights of gaps in one: least squares of the residuals over weights >= 0 with a sum of at most 1.
-#ifndef CALIBRISK_JOINT_STACK_H
-#define CALIBRISK_JOINT_STACK_H
+#ifndef CALIBRISK_LADDER_STACK_H
+#define CALIBRISK_LADDER_STACK_H
 
 #include <calibrisk/types.h>
 

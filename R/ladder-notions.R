@@ -1,0 +1,104 @@
+# Which rungs a notion has, and what one notion says of another.
+
+# The rungs of a notion for n rows. With two classes every notion is a function of one probability.
+ladder_bases <- function(notion, n_classes, n) {
+  if (notion != "canonical" || n_classes <= 2) {
+    knots <- c(2, 8, min(100, ceiling(sqrt(n))))
+    return(lapply(knots, function(m) list(recipe = "hats", own = m)))
+  }
+  m <- max(4, ceiling(n^(1 / 3)))
+  landmarks <- min(100, max(4, floor(n / 10)))
+  out <- list(
+    list(recipe = "temperature"),
+    list(recipe = "own_top", own = m, fine = m),
+    list(recipe = "own_both", own = min(m, 8), coarse = min(m, 8), fine = m),
+    if (n_classes^2 <= n / 4) list(recipe = "top_affine"),
+    if (n_classes * (n_classes + landmarks) <= most_shared_columns) list(recipe = "kernel", landmarks = landmarks)
+  )
+  out[!vapply(out, is.null, NA)]
+}
+
+# A shared basis has its columns once per class: above this many its sums over pairs are too large.
+most_shared_columns <- 5000
+
+# Features and residuals of all coordinates; class-wise, the classes side by side.
+ladder_problem <- function(predictions, notion, call) {
+  problems <- notion_problems(predictions, notion, call)
+  if (length(problems) == 1) return(problems[[1]])
+  list(features = do.call(cbind, lapply(problems, `[[`, "features")),
+       residuals = do.call(cbind, lapply(problems, `[[`, "residuals")), design = predictions$design)
+}
+
+# The top-label ladder with the mean outcome of all most probable classes of a row instead of the outcome of the first
+# one, which depends on the order of the classes. NULL if every row has one most probable class.
+shared_top_ladder <- function(problem, level, threads) {
+  confidence <- top_label(problem$features)$confidence
+  is_top <- problem$features == confidence
+  shared <- rowSums(is_top)
+  if (all(shared == 1)) return(NULL)
+  problem$residuals <- matrix(rowSums(is_top * problem$residuals) / shared)
+  problem$features <- matrix(confidence)
+  run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level, threads)
+}
+
+# The ladder of a notion. What bounds one notion from below bounds the finer one: a canonical error is
+# never smaller than the class-wise and the top-label error of the same rows (Gruber & Buettner 2022,
+# Theorem 3.1), so its estimate, limits and test take theirs into account. `known`: ladders of these rows, by notion.
+notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list(),
+                          problem = ladder_problem(predictions, notion, call)) {
+  if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level, threads))
+  specs <- if (is.null(bases)) {
+    ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
+  } else {
+    basis_specs(bases, problem$features, call)
+  }
+  own <- run_ladder(problem, specs, level, threads)
+  if (notion == "canonical" && ncol(problem$residuals) > 2) {
+    own <- canonical_ladder(own, predictions, problem, level, threads, known, call)
+  }
+  if (is.null(bases)) tested_classes(own, predictions, notion, level, threads, known$class_wise$tests) else own
+}
+
+# With what the coarser notions say of the canonical error, all of them by their nested bases.
+canonical_ladder <- function(own, predictions, problem, level, threads, known, call) {
+  class_wise <- known$class_wise$nested %||% known$class_wise %||% {
+    classes <- ladder_problem(predictions, "class_wise", call)
+    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level, threads)
+  }
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known, call))
+  # three conservative tests keep the level together; the one of the top label alone uses all of it
+  tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
+  largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
+  most <- which.max(vapply(all, `[[`, 0, "estimate"))
+  if (length(most) == 1 && most > 1) {
+    # the number and its error are those of the notion that sees more
+    own[c("estimate", "std.error", "value")] <- all[[most]][c("estimate", "std.error", "value")]
+  }
+  own$low <- largest("low", tested)
+  own$high <- largest("high")
+  own$upper <- largest_upper(lapply(all, `[[`, "upper"))
+  # the largest of three bounds at 95% each would hold in 91% of calibrated samples only
+  own$lower_bound <- own$low
+  own$high <- min(own$high, max(own$upper_bound, own$low))
+  p_values <- vapply(tested, `[[`, 0, "p.value")
+  if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- tested[[which.min(p_values)]][c("p.value", "statistic")]
+  own
+}
+
+# The largest of several, within the bound of the first.
+largest_upper <- function(uppers) {
+  force(uppers)
+  function(tail) {
+    limits <- vapply(uppers, function(upper) upper(tail), c(0, 0))
+    c(min(max(limits[1, ]), limits[2, 1]), limits[2, 1])
+  }
+}
+
+# What the top label says of the canonical error: by nested bases, and as its own row has it.
+top_ladders <- function(predictions, problem, level, threads, known, call) {
+  shared <- shared_top_ladder(problem, level, threads)
+  if (!is.null(shared)) return(list(shared))
+  top <- ladder_problem(predictions, "top_label", call)
+  c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level, threads)),
+    if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level, threads)))
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Limits of squared errors that are quadratic in the residuals: of means over pairs, and of nested
+// bases (rungs) with their stack and test, for notions and designs whose outcomes are not redrawn.
+// Where predictions are calibrated the value psi has variance `noise` and the shape of a Pearson
+// III law; at a squared error x its variance is noise + slope x. Where variances are estimated from
+// few independent draws (clusters, weights) Student's quantiles, of `df` degrees of freedom, stand
+// for the normal ones: far out, where R's gamma law is taken by logarithms.
+#include "r_values.h"
+#include <Rmath.h>
+#include <calibrisk/ladder/stack.h>
+#include <calibrisk/math/roots.h>
+
+#include <cmath>
+
+using calibrisk::Index;
+using calibrisk::Matrix;
+using calibrisk::Vector;
+
+namespace {
+
+// The value whose upper tail is that of the normal quantile z, by the nearer tail.
+double pearson3_quantile(double z, double skew) {
+  if (skew < 1e-3) return z;
+  const double shape = 4.0 / (skew * skew);
+  const double tail = R::pnorm(std::abs(z), 0.0, 1.0, 0, 1);
+  return (R::qgamma(tail, shape, 1.0, z < 0.0, 1) - shape) / std::sqrt(shape);
+}
+
+double pearson3_log_tail(double x, double skew) {
+  if (skew < 1e-3) return R::pnorm(x, 0.0, 1.0, 0, 1);
+  const double shape = 4.0 / (skew * skew);
+  return R::pgamma(shape + x * std::sqrt(shape), shape, 1.0, 0, 1);
+}
+
+// `linear`: what the variance at the estimate has more than twice the noise.
+double variance_slope(double psi, double noise, double linear, double scatter) {
+  const double unit = 2.0 * std::sqrt(noise);
+  return (linear + scatter * unit) / (std::max(psi, 0.0) + unit);
+}
+
+struct Rung {
+  double psi, noise, skew, slope;
+
+  // The largest x with psi >= x - z sqrt(noise + slope x).
+  double high(double z) const {
+    const double seen = std::max(psi, 0.0);
+    return seen + z * z * slope / 2.0 +
+           z * std::sqrt(noise + slope * seen + z * z * slope * slope / 4.0);
+  }
+  // The x that a test at z does not reject: 0 where it does not reject 0, and at most psi where z
+  // is negative.
+  double low(double z) const {
+    const auto excess = [&](double x) {
+      const double variance = noise + slope * x;
+      return psi - x -
+             pearson3_quantile(z, skew * std::pow(noise / variance, 1.5)) * std::sqrt(variance);
+    };
+    return psi > 0.0 ? calibrisk::bracketed_root(excess, 0.0, psi, 1e-14 * psi) : 0.0;
+  }
+  double statistic() const { return psi / std::sqrt(noise); }
+  double p_value(double df) const {
+    const double tail = pearson3_log_tail(statistic(), skew);
+    return R_FINITE(df) ? R::pt(R::qnorm(tail, 0.0, 1.0, 0, 1), df, 0, 0) : std::exp(tail);
+  }
+};
+
+std::vector<Rung> as_rungs(const Rcpp::NumericMatrix& numbers) {
+  std::vector<Rung> out;
+  for (int m = 0; m < numbers.ncol(); ++m) {
+    const double psi = numbers(0, m), noise = numbers(1, m);
+    out.push_back(
+        {psi, noise, numbers(2, m), variance_slope(psi, noise, numbers(3, m), numbers(4, m))});
+  }
+  return out;
+}
+
+// The squared residuals of rows: their mean, its standard error and third central moment, the
+// effective numbers of independent draws (`size`) and of rows, and the largest square that there
+// can be. Failures are counted in units of the largest.
+struct SquareFacts {
+  double mean, error, third, size, rows, largest, df;
+
+  explicit SquareFacts(const Rcpp::List& facts, double freedom)
+      : mean(number_field(facts, "mean")),
+        error(number_field(facts, "error")),
+        third(number_field(facts, "third")),
+        size(number_field(facts, "size")),
+        rows(number_field(facts, "rows")),
+        largest(number_field(facts, "largest")),
+        df(freedom) {}
+
+  bool certain() const { return mean == 0.0 && df > 0.0; }
+  // 1 without failures, 0 from `most` on
+  double lack(double most) const { return std::max(0.0, 1.0 - rows * mean / largest / most); }
+  // The share that a sample without failures says nothing of: none of so many in `size` draws has
+  // the probability `tail`.
+  double unseen(double tail) const { return 1.0 - std::pow(tail, 1.0 / size); }
+  double quantile(double tail) const { return R::qt(tail, df, 0, 0); }
+
+  // Upper limit of the root of the mean, which no calibration error exceeds. The variance of a mean
+  // of few large squares grows with the mean, by their skewness: the limit is the largest mean that
+  // a normal test with this variance does not reject. From 25 of them (1 / skewness^2 of the mean)
+  // that makes no difference.
+  double root_limit(double tail) const {
+    if (ISNAN(error)) return std::sqrt(largest);  // nothing is known from a single row
+    if (df < 1.0) return NA_REAL;
+    const double z = quantile(tail), square = error * error;
+    const double slope =
+        error > 0.0 && third > 0.0
+            ? third / square *
+                  std::max(0.0, 1.0 - square * square * square / (third * third) / 25.0)
+            : 0.0;
+    const double high =
+        mean + z * z * slope / 2.0 + z * std::sqrt(square + z * z * slope * slope / 4.0);
+    return std::sqrt(std::min(largest, std::max(high, largest * unseen(tail) * lack(1.0))));
+  }
+  // The largest squared error of gaps whose failures would all be unseen: a share u of the rows, at
+  // most all of it in the rows of one column of the basis. Of k columns a gap of u k in one has the
+  // square u^2 k.
+  double unseen_error(double columns, double tail) const {
+    const double u = unseen(tail);
+    return largest * std::min(u * u * std::max(columns, 1.0), u) * lack(3.0);
+  }
+};
+
+struct Upper {
+  double error, root_brier, unseen;  // the last one squared
+};
+
+// Each limit is missed with the probability `tail`. `columns`: of the finest basis.
+Upper upper_limits(const std::vector<Rung>& rungs, const SquareFacts& facts, double columns,
+                   double tail) {
+  const double bound = facts.root_limit(tail), unseen = facts.unseen_error(columns, tail);
+  if ((rungs.empty() && !facts.certain()) || ISNAN(bound)) return {bound, bound, unseen};
+  double most = unseen;
+  for (const Rung& rung : rungs) most = std::max(most, rung.high(facts.quantile(tail)));
+  return {std::min(bound, std::sqrt(most)), bound, unseen};
+}
+
+}  // namespace
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_pearson3_quantile(const Rcpp::NumericVector& z, double skew) {
+  Rcpp::NumericVector out(z.size());
+  std::transform(z.begin(), z.end(), out.begin(),
+                 [=](double one) { return pearson3_quantile(one, skew); });
+  return out;
+}
+
+// Logarithms of upper tails.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_pearson3_tail(const Rcpp::NumericVector& x, double skew) {
+  Rcpp::NumericVector out(x.size());
+  std::transform(x.begin(), x.end(), out.begin(),
+                 [=](double one) { return pearson3_log_tail(one, skew); });
+  return out;
+}
+
+// Two-sided limits at the quantile z, and the slope, of a mean over pairs in units of its noise's
+// root: sum_k lambda_k ((Z_k + delta_k)^2 - 1) with third moment 8 sum lambda^3 + 24 sum lambda^3
+// delta^2, as if all lambda_k were equal. `own`: the deviation by influences, which has the noise
+// twice.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_pair_limits(double psi, double own, double lambda, double z) {
+  const double slope = variance_slope(psi, 1.0, std::max(own * own - 2.0, 0.0), 4.0 * lambda);
+  const auto limit = [=](double value, double at, double upto) {
+    const auto excess = [=](double x) {
+      const double variance = 1.0 + slope * x;
+      const double skew = (4.0 * lambda + 6.0 * lambda * slope * x) / std::pow(variance, 1.5);
+      return value - x -
+             pearson3_quantile(at, std::min(skew, std::sqrt(8.0))) * std::sqrt(variance);
+    };
+    while (excess(upto) > 0.0) upto *= 2.0;
+    return calibrisk::bracketed_root(excess, 0.0, upto, 1e-15 * upto);
+  };
+  const double most = std::max(psi, 0.0);  // a value below that of no error is taken as that
+  return Rcpp::NumericVector::create(psi > 0.0 ? limit(psi, z, psi) : 0.0,
+                                     limit(most, -z, most + 10.0 * (1.0 + slope)), slope);
+}
+
+// Lower limits of the squared errors of rungs (columns of psi, noise, skew, linear and scatter),
+// one-sided, each missed with the probability `tail`: 0 where the p-value is at least that.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_nested_low(const Rcpp::NumericMatrix& rungs, double df, double tail) {
+  Rcpp::NumericVector out;
+  for (const Rung& rung : as_rungs(rungs)) out.push_back(rung.low(R::qt(tail, df, 0, 0)));
+  return out;
+}
+
+// Upper limits of the calibration error and of the root Brier score, and the squared error of what
+// a sample has not seen.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_nested_upper(const Rcpp::NumericMatrix& rungs, const Rcpp::List& facts,
+                                     double columns, double df, double tail) {
+  const Upper found = upper_limits(as_rungs(rungs), SquareFacts(facts, df), columns, tail);
+  return Rcpp::NumericVector::create(found.error, found.root_brier, found.unseen);
+}
+
+// Weights of gaps in one, from the means of their products with each other and with the residuals.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_stack_weights(const Rcpp::NumericMatrix& products,
+                                      const Rcpp::NumericVector& psi) {
+  return wrap_vector(calibrisk::stack_weights(as_matrix(products), as_vector(psi)));
+}
+
+// The headline of nested bases, at least one: the squared estimate of the stack, its root with an
+// error on that scale (NA below twice its noise), two-sided limits, a lower bound at the level, and
+// the test of the rung that decides it.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_nested_headline(const Rcpp::NumericMatrix& numbers,
+                               const Rcpp::NumericMatrix& products, const Rcpp::List& facts,
+                               double columns, double df, double level) {
+  const std::vector<Rung> rungs = as_rungs(numbers);
+  const SquareFacts squares(facts, df);
+  const auto count = static_cast<double>(rungs.size());
+  const double alpha = 1.0 - level;
+  Vector psi(static_cast<Index>(rungs.size()));
+  std::vector<double> p_values, lows, bounds;
+  for (const Rung& rung : rungs) {
+    psi(static_cast<Index>(p_values.size())) = rung.psi;
+    p_values.push_back(rung.p_value(df));
+    lows.push_back(rung.low(squares.quantile(alpha / (2.0 * count))));
+    bounds.push_back(rung.low(squares.quantile(alpha / count)));
+  }
+  const auto at_largest = [](const auto& values) {
+    return std::max_element(values.begin(), values.end()) - values.begin();
+  };
+  const auto surest = static_cast<Index>(at_largest(lows));
+  const auto decides = std::min_element(p_values.begin(), p_values.end()) - p_values.begin();
+  const double low = std::sqrt(lows[static_cast<std::size_t>(surest)]);
+  const Upper upper = upper_limits(rungs, squares, columns, alpha / 2.0);
+  const double high = std::max(low, upper.error);
+
+  Vector weights = calibrisk::stack_weights(as_matrix(products), psi);
+  double square = calibrisk::stacked_square(weights, psi);
+  Index leading;
+  weights.maxCoeff(&leading);
+  if (square < low * low) {
+    // the stack shrinks noisy rungs; one of them is sure of more than all of them together
+    leading = surest;
+    weights.setZero();
+    weights(leading) = 1.0;
+    square = psi(leading);
+  }
+  const double estimate = std::min(std::sqrt(square), high);
+  const Rung& lead = rungs[static_cast<std::size_t>(leading)];
+  const bool seen = lead.psi >= 2.0 * std::sqrt(lead.noise) && estimate > 0.0;
+  const double lowest = std::sqrt(bounds[static_cast<std::size_t>(at_largest(bounds))]);
+  return named_list(
+      {{"estimate", estimate},
+       {"std.error",
+        seen ? std::sqrt(lead.noise + lead.slope * lead.psi) / (2.0 * estimate) : NA_REAL},
+       {"low", low},
+       {"high", high},
+       {"lower_bound", std::min(lowest, high)},
+       {"p.value", std::min(1.0, 2.0 * count * p_values[static_cast<std::size_t>(decides)])},
+       {"statistic", rungs[static_cast<std::size_t>(decides)].statistic()},
+       {"upper_bound", upper.root_brier},
+       {"square", square},
+       {"weights", weights}});
+}
