@@ -365,6 +365,34 @@ cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
     .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads)
 }
 
+cpp_taylor_rank <- function(gamma, half_range, max_rank) {
+    .Call(`_calibrisk_cpp_taylor_rank`, gamma, half_range, max_rank)
+}
+
+cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {
+    .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank, basis, threads)
+}
+
+cpp_taylor_risk <- function(residuals, x, map, basis, core, threads) {
+    .Call(`_calibrisk_cpp_taylor_risk`, residuals, x, map, basis, core, threads)
+}
+
+cpp_taylor_squared <- function(x, map, basis, core, threads) {
+    .Call(`_calibrisk_cpp_taylor_squared`, x, map, basis, core, threads)
+}
+
+cpp_ridge_explicit <- function(x, residuals, fold, n_folds, map, design, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_explicit`, x, residuals, fold, n_folds, map, design, threads, progress)
+}
+
+cpp_ridge_explicit_path <- function(ridge, type, ridges, x, residuals, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_explicit_path`, ridge, type, ridges, x, residuals, threads, progress)
+}
+
+cpp_ridge_explicit_form <- function(ridge, fold, type, value) {
+    .Call(`_calibrisk_cpp_ridge_explicit_form`, ridge, fold, type, value)
+}
+
 cpp_ridge_spectra <- function(factor, residuals, begin, rank, threads, progress) {
     .Call(`_calibrisk_cpp_ridge_spectra`, factor, residuals, begin, rank, threads, progress)
 }
@@ -407,34 +435,6 @@ cpp_ridge_krylov_unseen <- function(ridge, fold, type, value, blocks, rank, thre
 
 cpp_gram_features <- function(kernel, rows, basis, x, threads) {
     .Call(`_calibrisk_cpp_gram_features`, kernel, rows, basis, x, threads)
-}
-
-cpp_taylor_rank <- function(gamma, half_range, max_rank) {
-    .Call(`_calibrisk_cpp_taylor_rank`, gamma, half_range, max_rank)
-}
-
-cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {
-    .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank, basis, threads)
-}
-
-cpp_taylor_risk <- function(residuals, x, map, basis, core, threads) {
-    .Call(`_calibrisk_cpp_taylor_risk`, residuals, x, map, basis, core, threads)
-}
-
-cpp_taylor_squared <- function(x, map, basis, core, threads) {
-    .Call(`_calibrisk_cpp_taylor_squared`, x, map, basis, core, threads)
-}
-
-cpp_ridge_scalar <- function(x, residuals, fold, n_folds, centre, gamma, scale, rank, design, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_scalar`, x, residuals, fold, n_folds, centre, gamma, scale, rank, design, threads, progress)
-}
-
-cpp_ridge_scalar_path <- function(ridge, type, ridges, x, residuals, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_scalar_path`, ridge, type, ridges, x, residuals, threads, progress)
-}
-
-cpp_ridge_scalar_form <- function(ridge, fold, type, value) {
-    .Call(`_calibrisk_cpp_ridge_scalar_form`, ridge, fold, type, value)
 }
 
 cpp_pair_sums <- function(prediction, target, threads, progress) {

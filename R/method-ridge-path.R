@@ -42,7 +42,7 @@ unseen_by_ridge <- function(unseen, v, problem, fold, context) {
   lapply(seq_len(max(fold)), function(f) {
     of <- unseen(v, f, context$threads)
     list(
-      risk = features_risk(of$held_out, of$core, held_out[[f]]$residuals, context$threads),
+      risk = features_risk(of$held_out, of$core, held_out[[f]]$residuals, context$threads, held_out[[f]]$design),
       test_squared = if (any(fold == 0)) cpp_pair_squared(of$test, of$core, context$threads)
     )
   })
@@ -65,7 +65,7 @@ ridge_bases <- function(kernel, problem, fold, context) {
   bases <- context$cache[[key]]
   if (is.null(bases)) {
     kernel <- resolve_kernel(kernel, problem$features[fold > 0, , drop = FALSE], context$threads)
-    bases <- scalar_bases(kernel, problem, fold, context) %||% factor_bases(kernel, problem, fold, context)
+    bases <- explicit_bases(kernel, problem, fold, context) %||% factor_bases(kernel, problem, fold, context)
     assign(key, bases, envir = context$cache)
   }
   bases
@@ -76,22 +76,31 @@ ridge_bases <- function(kernel, problem, fold, context) {
 # Above this many explicit features a factor is cheaper, and no less accurate.
 taylor_max_rank <- 60L
 
-# NULL if the kernel is not a Gaussian of one scalar, or too narrow for its range.
-scalar_bases <- function(kernel, problem, fold, context) {
-  map <- if (ncol(problem$features) == 1) explicit_map(kernel, problem$features[, 1])
+# NULL if the kernel is not a Gaussian of one scalar, or too narrow for its range. A problem with a `map` has what that
+# makes of predictions as its features.
+explicit_bases <- function(kernel, problem, fold, context) {
+  x <- problem$features
+  scalar <- is.null(problem$map)
+  map <- problem$map %||% if (ncol(x) == 1) explicit_map(kernel, x[, 1])
   if (is.null(map)) return(NULL)
-  x <- problem$features[, 1]
-  pointer <- cpp_ridge_scalar(x, problem$residuals, fold, max(fold), map$centre, map$gamma, map$scale, map$rank,
-                              problem$design, context$threads, context$progress)
+  pointer <- cpp_ridge_explicit(x, problem$residuals, fold, max(fold), if (scalar) map, problem$design, context$threads,
+                                context$progress)
+  parts <- function(fold, type, ridge) cpp_ridge_explicit_form(pointer, fold, type, ridge)
   list(
-    rank = map$rank,
+    rank = map$rank %||% ncol(x),
     path = function(type, ridges, rank, context) {
-      cpp_ridge_scalar_path(pointer, type, ridges, x, problem$residuals, context$threads,
-                            context$progress)
+      cpp_ridge_explicit_path(pointer, type, ridges, x, problem$residuals, context$threads, context$progress)
     },
     form = function(type, ridge, fold, rank, used) {
-      parts <- cpp_ridge_scalar_form(pointer, fold, type, ridge)
-      new_form("taylor", map = map, basis = parts$basis, core = parts$core, gap = type == "ukkr")
+      of <- parts(fold, type, ridge)
+      new_form(if (scalar) "taylor" else "factor", map = map, basis = of$basis, core = of$core, gap = type == "ukkr")
+    },
+    unseen = if (!scalar) {
+      function(type, ridge, f, rank, used, threads) {
+        of <- parts(f, type, ridge)
+        rows <- function(f) x[fold == f, , drop = FALSE] %*% of$basis
+        list(held_out = rows(f), test = rows(0), core = of$core)
+      }
     }
   )
 }

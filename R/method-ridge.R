@@ -110,7 +110,7 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
     ridge_bases(kernel, problem, fold, context)
   } else {
     kernel <- resolve_kernel(kernel, problem$features, context$threads)
-    scalar_bases(kernel, problem, fold, context)
+    explicit_bases(kernel, problem, fold, context)
   }
   if (is.null(bases)) return(fit_weighted_ridge(kernel, method$name, problem, point$value, context))
   fit_ridge(bases, method$name, point$value, isTRUE(method$exact), context)

@@ -53,18 +53,21 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_grid(grid)
   check_context(context)
   context$cache$checked <- tuned
-  # the shortcuts over folds and grids cannot handle clusters, and few of them weights
+  # few of the shortcuts over folds and grids can handle weights and clusters
   if (!is.null(problem$design) && !is_plain(problem$design) && !has_weighted_path(method, problem)) {
     return(tune_path.default(method, problem, fold, grid, context))
   }
   UseMethod("tune_path")
 }
 
-# Whether a method's own tune_path() takes these rows with weights: of scalars only, and of independent rows.
+# Whether a method's own tune_path() takes these rows with weights or clusters: features must be explicit.
 has_weighted_path <- function(method, problem) {
-  if (!is.null(problem$design$cluster) || ncol(problem$features) != 1) return(FALSE)
-  inherits(method, c("ce_method_bins", "ce_method_kde")) ||
-    inherits(method, "ce_method_ridge") && has_explicit_features(method, problem$features[, 1])
+  ridge <- inherits(method, "ce_method_ridge")
+  if (ncol(problem$features) != 1) return(ridge && !is.null(problem$map))
+  if (ridge) return(has_explicit_features(method, problem$features[, 1]))
+  clustered <- !is.null(problem$design$cluster)
+  inherits(method, "ce_method_bins") && !(clustered && method$debias) ||
+    inherits(method, "ce_method_kde") && !clustered
 }
 
 # The grid of a method as a tibble, one row per value to try.

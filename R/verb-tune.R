@@ -30,8 +30,9 @@
 #' then averaged over `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
 #'
 #' The rows of a cluster are in one fold, and on one side of the test split; `test` and `folds` then divide the
-#' clusters. Risks of weighted and clustered rows are those of [ce_risk()]. Their fits are weighted and computed one by
-#' one, without the short cuts over grids and folds, so they take longer.
+#' clusters. Risks of weighted and clustered rows are those of [ce_risk()], and their fits are weighted. Bins and
+#' Gaussian kernel ridges of scalar predictions take no longer than for other rows; most other fits are computed one by
+#' one and do.
 #'
 #' The risk shows *which function* describes the miscalibration best. The *size* of the miscalibration is estimated by
 #' [ce_estimate()], with its interval, from all rows; that number does not depend on the method, because every method

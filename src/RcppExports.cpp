@@ -1238,6 +1238,109 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_taylor_rank
+int cpp_taylor_rank(double gamma, double half_range, int max_rank);
+RcppExport SEXP _calibrisk_cpp_taylor_rank(SEXP gammaSEXP, SEXP half_rangeSEXP, SEXP max_rankSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< double >::type half_range(half_rangeSEXP);
+    Rcpp::traits::input_parameter< int >::type max_rank(max_rankSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_rank(gamma, half_range, max_rank));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_taylor_features
+Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP basisSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_features(x, centre, gamma, scale, rank, basis, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_taylor_risk
+Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_risk(SEXP residualsSEXP, SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_risk(residuals, x, map, basis, core, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_taylor_squared
+Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_squared(SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_squared(x, map, basis, core, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_explicit
+SEXP cpp_ridge_explicit(Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, Rcpp::Nullable<Rcpp::List> map, Rcpp::Nullable<Rcpp::List> design, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_explicit(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP mapSEXP, SEXP designSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_explicit(x, residuals, fold, n_folds, map, design, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_explicit_path
+Rcpp::List cpp_ridge_explicit_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_explicit_path(SEXP ridgeSEXP, SEXP typeSEXP, SEXP ridgesSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_explicit_path(ridge, type, ridges, x, residuals, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_explicit_form
+Rcpp::List cpp_ridge_explicit_form(SEXP ridge, int fold, std::string type, double value);
+RcppExport SEXP _calibrisk_cpp_ridge_explicit_form(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_explicit_form(ridge, fold, type, value));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ridge_spectra
 SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin, int rank, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_ridge_spectra(SEXP factorSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1403,112 +1506,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_gram_features(kernel, rows, basis, x, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_rank
-int cpp_taylor_rank(double gamma, double half_range, int max_rank);
-RcppExport SEXP _calibrisk_cpp_taylor_rank(SEXP gammaSEXP, SEXP half_rangeSEXP, SEXP max_rankSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
-    Rcpp::traits::input_parameter< double >::type half_range(half_rangeSEXP);
-    Rcpp::traits::input_parameter< int >::type max_rank(max_rankSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_rank(gamma, half_range, max_rank));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_features
-Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads);
-RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP basisSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type centre(centreSEXP);
-    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_features(x, centre, gamma, scale, rank, basis, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_risk
-Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
-RcppExport SEXP _calibrisk_cpp_taylor_risk(SEXP residualsSEXP, SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_risk(residuals, x, map, basis, core, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_squared
-Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
-RcppExport SEXP _calibrisk_cpp_taylor_squared(SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_squared(x, map, basis, core, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_scalar
-SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::List> design, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_scalar(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP designSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    Rcpp::traits::input_parameter< double >::type centre(centreSEXP);
-    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar(x, residuals, fold, n_folds, centre, gamma, scale, rank, design, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_scalar_path
-Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges, Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_scalar_path(SEXP ridgeSEXP, SEXP typeSEXP, SEXP ridgesSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar_path(ridge, type, ridges, x, residuals, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_scalar_form
-Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double value);
-RcppExport SEXP _calibrisk_cpp_ridge_scalar_form(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_scalar_form(ridge, fold, type, value));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1887,6 +1884,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
+    {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
+    {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
+    {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
+    {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
+    {"_calibrisk_cpp_ridge_explicit", (DL_FUNC) &_calibrisk_cpp_ridge_explicit, 8},
+    {"_calibrisk_cpp_ridge_explicit_path", (DL_FUNC) &_calibrisk_cpp_ridge_explicit_path, 7},
+    {"_calibrisk_cpp_ridge_explicit_form", (DL_FUNC) &_calibrisk_cpp_ridge_explicit_form, 4},
     {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},
     {"_calibrisk_cpp_ridge_factor_path", (DL_FUNC) &_calibrisk_cpp_ridge_factor_path, 9},
     {"_calibrisk_cpp_ridge_factor_form", (DL_FUNC) &_calibrisk_cpp_ridge_factor_form, 6},
@@ -1898,13 +1902,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_krylov_form", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_form, 7},
     {"_calibrisk_cpp_ridge_krylov_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_unseen, 7},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
-    {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
-    {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
-    {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
-    {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
-    {"_calibrisk_cpp_ridge_scalar", (DL_FUNC) &_calibrisk_cpp_ridge_scalar, 11},
-    {"_calibrisk_cpp_ridge_scalar_path", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_path, 7},
-    {"_calibrisk_cpp_ridge_scalar_form", (DL_FUNC) &_calibrisk_cpp_ridge_scalar_form, 4},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},

@@ -41,15 +41,16 @@ Rcpp::List cpp_bins_fit(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
   return wrap_fit(edges, values);
 }
 
-// The rows of every fold, sorted: what all numbers of bins share. Clusters are not looked at.
+// The rows of every fold, sorted: what all numbers of bins share.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                       Rcpp::IntegerVector outcome, Rcpp::IntegerVector fold, int n_folds,
                       Rcpp::Nullable<Rcpp::List> design, int threads) {
   REngine engine(threads);
+  const RowDesign of(design);
   return ProblemPointer(new calibrisk::BinsProblem(engine, as_vector(z), as_vector(residuals),
                                                    as_labels(outcome), as_labels(fold), n_folds,
-                                                   RowDesign(design).weights));
+                                                   of.weights, of.clusters));
 }
 
 // Edges, b and v from the rows outside a fold.

@@ -70,7 +70,7 @@ TEST(the_risk_of_cells_is_that_of_their_indicators) {
     Matrix core = b * b.transpose();
     core.diagonal() -= Eigen::Map<const Vector>(h.v.data(), 4);
     const PairRisk rows = pair_risk_linear(engine, e, phi, core);
-    const BinRisk risk = bin_risk(cells, e.array().pow(4).sum(), h);
+    const BinRisk risk = bin_risk(cells, h, own_pairs(cells, e.array().pow(4).sum(), h));
     CHECK(is_near(risk.risk, rows.risk));
     CHECK(is_near(risk.squared_error, rows.squared.mean()));
   }

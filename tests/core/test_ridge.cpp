@@ -7,6 +7,7 @@
 #include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/methods/bins.h>
 #include <calibrisk/methods/kde.h>
+#include <calibrisk/methods/ridge_explicit.h>
 #include <calibrisk/methods/ridge_factor.h>
 #include <calibrisk/methods/ridge_krylov.h>
 #include <calibrisk/pair_risk.h>
@@ -241,4 +242,65 @@ TEST(paths_of_weighted_rows_are_those_of_rows_that_occur_so_often) {
   const KdePath all_kde = kde_path(engine, all_z, all_e, outcomes, folds, 3, {0.01, 0.2}, 0.0);
   CHECK((kde.risk - all_kde.risk).cwiseAbs().maxCoeff() < 1e-9);
   CHECK((kde.squared_error_test - all_kde.squared_error_test).cwiseAbs().maxCoeff() < 1e-9);
+}
+
+TEST(paths_of_weighted_clusters_are_means_over_pairs_of_different_clusters) {
+  ThreadedEngine host(2);
+  const Index n = 48;
+  const Matrix phi = Matrix::Random(n, 3), d = Matrix::Random(n, 2);
+  const Vector z = (phi.col(0).array() + 1.0) / 2.0, w = phi.col(1).array().abs() + 0.1;
+  std::vector<int> fold;
+  Labels cluster, outcome(static_cast<std::size_t>(n), 0);
+  for (Index i = 0; i < n; ++i) {
+    fold.push_back(static_cast<int>(i % 3));  // 0: test
+    // of 1 to 8 rows, the largest with more than features and residuals; folds cut some
+    cluster.push_back(i < 24 ? static_cast<int>(i % 3) + 1 : 4 + static_cast<int>((i - 24) / 2));
+  }
+  const RowWeights weights(w);
+  const RowClusters clusters(cluster);
+  // of h, whose features are phi times a basis, on the pairs of rows of a fold
+  const auto check = [&](int f, const Matrix& h, const Matrix& e, double risk, double squared) {
+    double sum = 0.0, pairs = 0.0, diagonal = 0.0, total = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      if (fold[static_cast<std::size_t>(i)] != f) continue;
+      diagonal += w(i) * h(i, i);
+      total += w(i);
+      for (Index j = 0; j < n; ++j) {
+        if (fold[static_cast<std::size_t>(j)] != f ||
+            cluster[static_cast<std::size_t>(i)] == cluster[static_cast<std::size_t>(j)]) {
+          continue;
+        }
+        const double loss = e.row(i).dot(e.row(j)) - h(i, j);
+        sum += w(i) * w(j) * loss * loss;
+        pairs += w(i) * w(j);
+      }
+    }
+    CHECK(is_near(risk, sum / pairs, 1e-10));
+    CHECK(is_near(squared, diagonal / total, 1e-10));
+  };
+  const ExplicitRidge ridge(host.engine(), ExplicitFeatures(3), phi, d, fold, 2, weights, clusters);
+  const Vector ridges = Vector::Constant(1, 0.02);
+  for (const RidgeType type : {RidgeType::kronecker, RidgeType::two_step}) {
+    const RidgePath path = ridge.path(host.engine(), type, ridges, phi, d);
+    for (int f = 1; f <= 2; ++f) {
+      const RidgeSpectrum& s = ridge.spectrum(f);
+      Matrix features = phi * s.basis;
+      if (type == RidgeType::two_step) features *= two_step_weights(s, 0.02);
+      const Matrix core = type == RidgeType::two_step ? Matrix(Matrix::Identity(2, 2))
+                                                      : kronecker_core(host.engine(), s, 0.02);
+      check(f, features * core * features.transpose(), d, path.risk(0, f - 1),
+            path.squared(0, f - 1));
+    }
+  }
+  const Matrix e = d.col(0);
+  const BinsProblem bins(host.engine(), z, e.col(0), outcome, fold, 2, weights, clusters);
+  const BinsPath path = bins_path(host.engine(), bins, {4}, BinType::width, false);
+  for (int f = 1; f <= 2; ++f) {
+    const BinsFit fit = bins_fit(bins, f, 4, BinType::width, false);
+    Vector b(n);
+    for (Index i = 0; i < n; ++i) {
+      b(i) = fit.values.b[static_cast<std::size_t>(cell_of(fit.edges, z(i)))];
+    }
+    check(f, b * b.transpose(), e, path.risk(0, f - 1), path.squared_error(0, f - 1));
+  }
 }

@@ -83,7 +83,7 @@ test_that("weights that are all 2 leave the path of plain rows", {
   }
 })
 
-test_that("kernels without explicit features, and clusters, take the loop over fits", {
+test_that("kernels without explicit features, and debiased bins of clusters, take the loop over fits", {
   problem <- random_problem(60, seed = 6)
   problem$design <- new_design(60, rep(1:2, 30))
   for (kernel in list(kernel_laplace(.5), kernel_gaussian("median"), kernel_gaussian(1e-4))) {
@@ -93,5 +93,28 @@ test_that("kernels without explicit features, and clusters, take the loop over f
   }
   expect_true(has_weighted_path(method_kkr(), problem))
   problem$design <- new_design(60, cluster = rep(1:20, 3))
-  expect_false(has_weighted_path(method_bins(3), problem))
+  for (method in list(method_bins(3, debias = TRUE), method_kde(.1))) expect_false(has_weighted_path(method, problem))
+})
+
+test_that("paths of clusters are the loop over fits", {
+  problem <- random_problem(240, seed = 7)
+  fold <- test_folds(240, 3, 60)
+  # small clusters, some of one row; one larger than the rank of the features; those that folds cut
+  by_row <- withr::with_seed(8, sample(90, 240, TRUE))
+  codes <- cluster_codes(paste(fold, ifelse(fold == 2, 0, by_row)))
+  methods <- list(method_bins(c(2, 9)), method_bins(c(3, 7), "mass"), method_kkr(c(.1, 1e-5)), method_ukkr(c(.1, 1e-4)))
+  for (cluster in list(codes, cluster_codes(by_row))) {
+    for (w in list(NULL, withr::with_seed(9, rexp(240)))) {
+      problem$design <- new_design(240, w, cluster)
+      for (method in methods) {
+        expect_true(has_weighted_path(method, problem))
+        expect_path_is_plain(method, problem, fold, method_grid(method, "binary", 240), 1e-8)
+      }
+    }
+  }
+  # no pair is left of a single cluster
+  problem$design <- new_design(240, cluster = rep(1L, 240))
+  path <- tune_path(method_ukkr(.1), problem, fold, method_grid(method_ukkr(.1), "binary", 240), new_context(1L))
+  expect_true(all(is.nan(path$risk) | is.na(path$risk)))
+  expect_false(anyNA(path$squared_error))
 })

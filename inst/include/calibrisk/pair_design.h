@@ -68,8 +68,10 @@ PairRisk design_risk(const ConstMatrixRef& residuals, const RowWeights& weights,
   }
   double pairs = 0.0;
   for (Index i = 0; i < n; ++i) pairs += weights(i) * partners(i);
+  // the partners within a single cluster are 0 up to rounding only
+  const bool several = clusters.given() ? clusters.draws(n) > 1 : weights.draws(n) > 1.0;
   const auto mean = [&](const Vector& sums) {
-    return pairs > 0.0 && weights.draws(n) > 1.0 ? sums.sum() / pairs : not_a_number;
+    return pairs > 0.0 && several ? sums.sum() / pairs : not_a_number;
   };
   out.risk = mean(out.projections);
   out.zero_risk = mean(out.zero_projections);
@@ -77,7 +79,7 @@ PairRisk design_risk(const ConstMatrixRef& residuals, const RowWeights& weights,
   if (out.risk < 0.0) out.risk = 0.0;
   if (out.zero_risk < 0.0) out.zero_risk = 0.0;
   for (Index i = 0; i < n; ++i) {
-    const double size = weights.draws(n) > 1.0 ? weights(i) * partners(i) : 0.0;
+    const double size = several ? weights(i) * partners(i) : 0.0;
     out.projections(i) = size > 0.0 ? out.projections(i) / size : not_a_number;
     out.zero_projections(i) = size > 0.0 ? out.zero_projections(i) / size : not_a_number;
   }

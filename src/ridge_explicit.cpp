@@ -2,7 +2,7 @@
 #include "as_ridge.h"
 #include "as_risk.h"
 #include "as_weights.h"
-#include <calibrisk/methods/ridge_scalar.h>
+#include <calibrisk/methods/ridge_explicit.h>
 #include <calibrisk/taylor_risk.h>
 
 namespace {
@@ -17,16 +17,19 @@ calibrisk::TaylorFeatures as_taylor(double centre, double gamma, double scale, i
   return features;
 }
 
+calibrisk::TaylorFeatures as_taylor(const Rcpp::List& map) {
+  return as_taylor(number_field(map, "centre"), number_field(map, "gamma"),
+                   number_field(map, "scale"), static_cast<int>(number_field(map, "rank")));
+}
+
 calibrisk::TaylorForm as_taylor_form(const Rcpp::List& map,
                                      const Rcpp::Nullable<Rcpp::NumericMatrix>& basis,
                                      const Rcpp::Nullable<Rcpp::NumericMatrix>& core) {
   const Rcpp::NumericMatrix b = core_or_empty(basis), m = core_or_empty(core);
-  return {as_taylor(number_field(map, "centre"), number_field(map, "gamma"),
-                    number_field(map, "scale"), static_cast<int>(number_field(map, "rank"))),
-          as_matrix(b), as_matrix(m)};
+  return {as_taylor(map), as_matrix(b), as_matrix(m)};
 }
 
-using ScalarPointer = Rcpp::XPtr<calibrisk::ScalarRidge>;
+using ExplicitPointer = Rcpp::XPtr<calibrisk::ExplicitRidge>;
 
 }  // namespace
 
@@ -70,32 +73,35 @@ Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map,
       calibrisk::taylor_squared(engine, as_vector(x), as_taylor_form(map, basis, core)));
 }
 
-// Eigenbases of the training sets of all folds, from explicit features of scalars. Clusters are not
-// looked at.
+// Eigenbases of the training sets of all folds, from explicit features of scalars; map NULL: from
+// the columns of x.
 // [[Rcpp::export(rng = false)]]
-SEXP cpp_ridge_scalar(Rcpp::NumericVector x, Rcpp::NumericMatrix residuals,
-                      Rcpp::IntegerVector fold, int n_folds, double centre, double gamma,
-                      double scale, int rank, Rcpp::Nullable<Rcpp::List> design, int threads,
-                      SEXP progress) {
+SEXP cpp_ridge_explicit(Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
+                        Rcpp::IntegerVector fold, int n_folds, Rcpp::Nullable<Rcpp::List> map,
+                        Rcpp::Nullable<Rcpp::List> design, int threads, SEXP progress) {
   REngine engine(threads, progress);
-  return ScalarPointer(new calibrisk::ScalarRidge(
-      engine, as_taylor(centre, gamma, scale, rank), as_vector(x), as_matrix(residuals),
-      as_labels(fold), n_folds, RowDesign(design).weights));
+  const RowDesign of(design);
+  const auto features = map.isNull()
+                            ? calibrisk::ExplicitFeatures(x.ncol())
+                            : calibrisk::ExplicitFeatures(as_taylor(Rcpp::List(map.get())));
+  return ExplicitPointer(new calibrisk::ExplicitRidge(engine, features, as_matrix(x),
+                                                      as_matrix(residuals), as_labels(fold),
+                                                      n_folds, of.weights, of.clusters));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ridge_scalar_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
-                                 Rcpp::NumericVector x, Rcpp::NumericMatrix residuals, int threads,
-                                 SEXP progress) {
-  auto* pointer = held<calibrisk::ScalarRidge>(ridge);
+Rcpp::List cpp_ridge_explicit_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
+                                   Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
+                                   int threads, SEXP progress) {
+  auto* pointer = held<calibrisk::ExplicitRidge>(ridge);
   REngine engine(threads, progress);
-  return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_vector(x),
+  return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_matrix(x),
                                  as_matrix(residuals)));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ridge_scalar_form(SEXP ridge, int fold, std::string type, double value) {
-  auto* pointer = held<calibrisk::ScalarRidge>(ridge);
+Rcpp::List cpp_ridge_explicit_form(SEXP ridge, int fold, std::string type, double value) {
+  auto* pointer = held<calibrisk::ExplicitRidge>(ridge);
   REngine engine(1);
   const calibrisk::RidgeSpectrum& spectrum = pointer->spectrum(fold);
   return wrap_form(engine, spectrum, type, value, spectrum.rank());
