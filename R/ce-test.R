@@ -76,11 +76,11 @@
 #'     of all of these together.}
 #' }
 #' The 1 that is added to variances is the variance of one outcome: it keeps classes that are hardly ever expected from
-#' dominating the statistics. Slope and gap are multiplied by \eqn{C_{kk} / (C_{kk} + 1)} for the same reason. Labels
-#' are simulated 1,999 times from the predicted probabilities, and the p-value is that of the smallest ratio of a part's
-#' p-value to its share, as in [ce_estimate()]. The printed result names the parts that reject, with their class. The
-#' order of rows and classes does not change it. Time is linear in the number of rows times 1,999; memory is linear in
-#' rows times classes.
+#' dominating the statistics. The parts slope and gap are multiplied by \eqn{C_{kk} / (C_{kk} + 1)} for the same reason.
+#' Labels are simulated 1,999 times from the predicted probabilities, and the p-value is that of the smallest ratio of a
+#' part's p-value to its share, as in [ce_estimate()]. The printed result names the parts that reject, with their class.
+#' The order of rows and classes does not change it. Time is linear in the number of rows times 1,999; memory is linear
+#' in rows times classes.
 #'
 #' At the level 5% the test rejected 4.1 to 5.7% of calibrated samples (2,000 each of 100 and 300 rows with 3, 10 and 26
 #' classes; flat, peaked and rare Dirichlet predictions). Its power was measured in 150 samples each of 300 rows and
@@ -102,12 +102,12 @@
 #' one-sided one from 0 to \eqn{u(\alpha)}. Choose `delta` before you see the data.
 #'
 #' The test is as good as the upper limit: it concerns the error that is detectable at the resolution of
-#' [ce_estimate()]. At the level 5%, with an error of exactly `delta` (400 samples each of 300 rows and `delta` = .1, of
-#' 1,000 and of 5,000 rows and .05), it rejected 0 to 5.8% of samples of shifts, slopes, one prediction, rare events,
-#' errors in a quarter or a tenth of the rows, and confident predictions (mean .96) with errors in proportion to p(1 -
-#' p). It exceeded its level where a tenth of such predictions, the most confident ones, are wrong: 7.8, 6.8 and 5.2%.
-#' An error that changed its sign 16 times was called smaller in 9.2% of samples of 300 rows, whose finest basis has 18
-#' knots, and in at most 3.8% of larger ones.
+#' [ce_estimate()]. It was simulated at the level 5% with an error of exactly `delta` (400 samples each of 300 rows and
+#' `delta` = .1, of 1,000 and of 5,000 rows and .05). It rejected 0 to 5.8% of samples of shifts, slopes, one
+#' prediction, rare events, and errors in a quarter or a tenth of the rows. So it did with errors in proportion to p(1 -
+#' p) of confident predictions (mean .96). It exceeded its level where a tenth of such predictions, the most confident
+#' ones, are wrong: 7.8, 6.8 and 5.2%. An error that changed its sign 16 times was called smaller in 9.2% of samples of
+#' 300 rows, whose finest basis has 18 knots, and in at most 3.8% of larger ones.
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every simulation: it is exact for weights that do not depend on the
@@ -233,8 +233,8 @@ check_test_design <- function(test, laws, call) {
           class = "weights", arg = "test", call = call)
 }
 
-# A kernel that is a function of predictions and outcomes together has no factor. Whoever asks for a kernel (`plain` is
-# FALSE) gets the conditional test.
+# A kernel that is a function of predictions and outcomes together has no factor. If the user asks for a kernel (`plain`
+# is FALSE) this is the conditional test.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("joint")
   if (plain && is.null(laws$law) && is.null(laws$group)) return("joint")

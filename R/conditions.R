@@ -8,7 +8,7 @@ stop_input <- function(..., class = "argument", call = caller_env(), .envir = pa
                use_cli_format = TRUE, call = call, .frame = .envir)
 }
 
-# The error where something is wrong. What is said is looked at only then.
+# The error where something is wrong. The text is evaluated only then.
 stop_if <- function(bad, ..., call = caller_env(), .envir = parent.frame()) {
   if (bad) stop_input(..., call = call, .envir = .envir)
 }

@@ -149,7 +149,7 @@ crossfit_cell_gaps <- function(residuals, cell, fold, design) {
   gaps
 }
 
-# What fit(rows) makes of the rows of the other folds, and apply(fit, rows) of those of each fold: list(fits, values).
+# fit(rows) of the rows of the other folds, and apply(fit, rows) of those of each fold: list(fits, values).
 # `values` is a matrix with a row for each; those of a fold that has all rows stay.
 cross_fit <- function(fold, values, fit, apply) {
   fits <- lapply(seq_len(max(fold)), function(f) {

@@ -9,7 +9,7 @@
 #' @param bins Bins of equal `"width"` or equal `"mass"`.
 #' @param times Number of simulated curves behind isotonic intervals, the bands of smooth curves, and those of
 #'   predictions whose distribution function jumps.
-#' @param bandwidth Of the smooth curve, on the logit scale, at least 1e-6; by default chosen from the data.
+#' @param bandwidth Bandwidth of the smooth curve, on the logit scale, at least 1e-6; by default chosen from the data.
 #' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:

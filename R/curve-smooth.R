@@ -75,7 +75,7 @@ smooth_null <- function(smoother, draws, chosen, level) {
   c(limits(one), list(band_low = band$low, band_high = band$high))
 }
 
-# Of the curve with this bandwidth: its standard error under calibration, at least that of `n_eff` rows whose rate is
+# Standard error under calibration of the curve with this bandwidth, at least that of `n_eff` rows whose rate is
 # pulled to 1/2, and n_eff.
 null_error <- function(smoother, chosen) {
   square <- smoother$weights[[chosen]]$linear^2

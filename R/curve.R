@@ -249,7 +249,7 @@ drawn_ends <- function(values, few = 5) {
   columns_frame(from = sorted[k], to = sorted[length(values) + 1L - k])
 }
 
-# What stands in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.
+# Text in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.
 curve_numbers <- function(problem) {
   if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
   check_interrupt()

@@ -1,4 +1,4 @@
-# What a table of a database delivers to functions of rows: few different rows as in memory, else rows that stand for
+# The rows that a table of a database delivers to functions: few different rows as in memory, else rows that stand for
 # those of cells (R/database-problem.R).
 
 #' @export

@@ -276,7 +276,7 @@ remade <- function(make, renamed = character()) {
   force(list(make, renamed))
   function(x, o) {
     if (!is.list(x) || is.data.frame(x)) return(fault("a list", x))
-    # what is no argument at all may fail in other words
+    # an object that is not an argument may fail in other words
     out <- tryCatch(list(value = make(x)), error = identity)
     if (inherits(out, "error")) {
       at <- if (rlang::is_string(out$arg)) out$arg else (names(x) %||% "")[1]

@@ -50,7 +50,7 @@ select_column <- function(quo, x, arg, call) {
   if (length(columns) == 1) columns
 }
 
-# A vector beside predictions that are no data frame.
+# A vector beside predictions that are not a data frame.
 row_vector <- function(quo, arg, call) {
   rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
     name <- if (rlang::quo_is_symbol(quo)) as.character(rlang::quo_get_expr(quo))

@@ -28,7 +28,7 @@ draw_count <- function(design) {
   if (n == round(n) && n <= .Machine$integer.max) as.integer(n) else n
 }
 
-# Of every row, the sum of weight^k over its draws: w^k / copies^(k - 1).
+# The sum of weight^k over the draws of every row: w^k / copies^(k - 1).
 draw_powers <- function(design, k) {
   w <- design_weights(design)
   if (is.null(design$copies)) w^k else w * (w / design$copies)^(k - 1)
@@ -174,7 +174,7 @@ resampled_rows <- function(design) {
 # Beyond it repeated rows would take more memory than most computers have.
 most_repeated_rows <- 5e7
 
-# How many draws of every row are in a bootstrap sample. Very many are Poisson numbers.
+# The number of draws of every row in a bootstrap sample. Very many are Poisson numbers.
 resampled_copies <- function(design) {
   if (is.null(design$cluster) && draw_count(design) > most_repeated_rows) return(stats::rpois(design$n, design$copies))
   times <- tabulate(resampled_rows(design), design$n)

@@ -18,7 +18,7 @@ check_dot_names <- function(dots, call, rule = "{.arg ...} selects columns and t
              arg = named[1], call = call)
 }
 
-# What a named argument that the verb does not have stands for: a column, another argument, or nothing here. `dots` are
+# Meaning of a named argument that the function does not have: a column, another argument, or nothing here. `dots` are
 # all arguments that it does not have: the line mends them all.
 dot_remedy <- function(name, dots, call) {
   value <- dot_value(dots[[name]])
@@ -76,7 +76,7 @@ owner_remedy <- function(name, dots, call, option = name) {
   metric_owner(typed, option, options, call) %||% other_owners(option, kinds, verb_name(call))
 }
 
-# Of functions that take one metric.
+# For functions that take one metric.
 metric_owner <- function(typed, option, options, call) {
   if (!verb_name(call) %in% c("ce_rank", "ce_compare")) return(NULL)
   expr <- typed_argument(typed, "metric") %||% formals(frame_function(call))$metric
@@ -268,7 +268,7 @@ method_expr <- function(value) {
   if (is.null(name)) value else call(paste0("method_", name))
 }
 
-# Of a verb that selects no columns.
+# For a function that selects no columns.
 check_empty <- function(..., call = caller_env()) {
   if (...length() == 0) return(invisible())
   rule <- "{.arg ...} must be empty."

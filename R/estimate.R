@@ -68,8 +68,8 @@
 #'
 #' `conf.high` is the largest of the bases' upper limits (next section). Their quantile is the lower one of a Pearson
 #' III distribution, and closer to the normal one the fewer failures there are. Failures that are rarely predicted vary
-#' more the more there are: the part of \eqn{k_2} and s by which they exceed their values at calibration grows above the
-#' estimate as it did up to there, with the root of the squared error. The finest basis is used only if its estimate
+#' more the more there are. The part of \eqn{k_2} and s beyond calibration therefore grows on above the estimate, with
+#' the root of the squared error. The finest basis is used only if its estimate
 #' exceeds the others. `conf.high` is at least what the number of failures F allows. Let d be the larger distance of
 #' Clopper and Pearson's limits of the failure rate from the mean prediction, and \eqn{a = \min(2,
 #' \overline{v^2} / \bar v^2)}: on the squared scale that is \eqn{\max(d^2, (1 - F/10)_+ \min(d^2 a, d))}. If all
@@ -111,7 +111,7 @@
 #' weights its parts are tested by flips of signs (next section). The class-wise error has the parts of single classes:
 #' biases, bias, slope and calibration gap. `conf.low` is 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise
 #' it is the largest lower limit of the nested bases and of the parts that reject. A part's limit follows from the
-#' inequality of Cauchy and Schwarz, as for one residual: the error is at least
+#' inequality of Cauchy and Schwarz, as for one residual. The error is at least
 #' \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
 #' temperature, and at least the norm of the vector of mean residuals. Limits of one class and of the predicted class
 #' are those of one residual per row. The test of the canonical error shares the level among more parts, so a class-wise
@@ -143,13 +143,13 @@
 #' the nested bases; it is 0 exactly where the p-value is at least \eqn{\alpha}. G clusters have no p-value below
 #' \eqn{2^{1 - G}}. With 5 or fewer no result can be significant at the 5% level, and the printed table says so.
 #'
-#' Of more than two classes the parts are those of the joint test of classes, with their shares of the level, and the
+#' The parts of more than two classes are those of the joint test of classes, with their shares of the level, and the
 #' same signs for all of them. The columns are \eqn{l - \bar l} of all classes (temperature), 1 for each class (biases),
-#' and of one class 1 (bias), its logit (slope), and hats (gap). Of these the class with the largest \eqn{Q^2} over its
-#' mean among all flips counts, times \eqn{I / (I + 1)} with the variance I of its number of events at calibration. The
-#' predicted class has 1 and the logit (confidence) and hats (steps). The class-wise test of a [ce_state()] is this one,
-#' with the blocks of the state as clusters. Its p-value is not that of simulated labels, and it can miss an error that
-#' the test of the rows finds.
+#' and of one class 1 (bias), its logit (slope), and hats (the part gap). Among these the class with the largest
+#' \eqn{Q^2} over its mean among all flips counts, times \eqn{I / (I + 1)} with the variance I of its number of events
+#' at calibration. The predicted class has 1 and the logit (confidence) and hats (steps). The class-wise test of a
+#' [ce_state()] is this one, with the blocks of the state as clusters. Its p-value is not that of simulated labels, and
+#' it can miss an error that the test of the rows finds.
 #'
 #' At the level 5% the flips rejected 4.3, 4.2 and 5.6% of calibrated binary samples with 10, 30 and 100 clusters of 20
 #' rows (1,000 samples each; 0.3 of the variance common to the cluster). With 3 and 10 classes the canonical test

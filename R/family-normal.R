@@ -48,7 +48,7 @@ check_spread <- function(scale, call = caller_env()) {
           class = "kernel", arg = "kernel", call = call)
 }
 
-# Of densities proportional to exp(-(|y - location| / scale)^power / power).
+# Families of densities proportional to exp(-(|y - location| / scale)^power / power).
 temper_scale <- function(power, constant) {
   location <- function(law) parameters_of(law)[[1]]
   scale <- function(law) parameters_of(law)[[2]]

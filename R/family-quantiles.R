@@ -72,7 +72,7 @@ tail_scales <- function(values, levels) {
        high = (1 - levels[, k]) * (values[, k] - values[, k - 1]) / (levels[, k] - levels[, k - 1]))
 }
 
-# Of every row the piece between two quantiles that begins at number `at`; at the tails the outermost.
+# The piece of every row between two quantiles that begins at number `at`; at the tails the outermost.
 quantile_pieces <- function(at, values, levels) {
   left <- cbind(seq_len(nrow(values)), pmin(pmax(at, 1), ncol(values) - 1))
   right <- cbind(left[, 1], left[, 2] + 1)

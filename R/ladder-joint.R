@@ -146,7 +146,7 @@ many_rows_sentence <- function() {
          "which simulates labels, can reject where this one does not.")
 }
 
-# What the parts that reject show, the strongest evidence first.
+# The findings of the parts that reject, the strongest evidence first.
 class_claims <- function(parts, found, levels, level) {
   at <- order(found$weighted)
   at <- at[found$lows[at] > 0]

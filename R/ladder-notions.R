@@ -1,4 +1,4 @@
-# Which rungs a notion has, and what one notion says of another.
+# The rungs of each notion, and what follows from one notion for another.
 
 # The rungs of a notion for n rows. With two classes every notion is a function of one probability.
 ladder_bases <- function(notion, n_classes, n) {
@@ -59,7 +59,7 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   if (is.null(bases)) tested_classes(own, predictions, notion, level, threads, known$class_wise$tests) else own
 }
 
-# With what the coarser notions say of the canonical error, all of them by their nested bases.
+# Takes the limits of coarser notions into account, all of them by their nested bases.
 canonical_ladder <- function(own, predictions, problem, level, threads, known, call) {
   class_wise <- known$class_wise$nested %||% known$class_wise %||% {
     classes <- ladder_problem(predictions, "class_wise", call)
@@ -94,7 +94,7 @@ largest_upper <- function(uppers) {
   }
 }
 
-# What the top label says of the canonical error: by nested bases, and as its own row has it.
+# Ladders of the top label, which bound the canonical error: by nested bases, and as its own row has it.
 top_ladders <- function(predictions, problem, level, threads, known, call) {
   shared <- shared_top_ladder(problem, level, threads)
   if (!is.null(shared)) return(list(shared))

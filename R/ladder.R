@@ -1,6 +1,6 @@
 # The headline: the calibration error from leave-one-out projections on a ladder of bases (rungs).
-# Each rung gives an estimate of the squared error that its basis sees, psi, unbiased whatever the
-# outcomes' variances, since a row's own outcome is left out of its gap; it may be negative. No folds,
+# Each rung gives an estimate of the squared error that its basis sees, psi, unbiased for any
+# variances of the outcomes, since a row's own outcome is left out of its gap; it may be negative. No folds,
 # no random numbers. One rung: inst/include/calibrisk/ladder/rung.h; its limits: src/limits.cpp.
 #
 # A ladder is a list:
@@ -52,12 +52,12 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   c(found, list(resolution = resolution, rungs = rungs, upper = upper))
 }
 
-# What the limits of src/limits.cpp take, a column for each rung.
+# Numbers for the limits of src/limits.cpp, a column for each rung.
 rung_numbers <- function(rungs) {
   matrix(vapply(rungs, function(rung) unlist(rung[c("psi", "noise", "skew", "linear", "scatter")]), numeric(5)), 5)
 }
 
-# Of the rungs only what a limit needs: the function is kept with results. `columns`: of the finest basis.
+# Keeps only the numbers that a limit needs, since the function is kept with results. `columns`: of the finest basis.
 nested_upper <- function(rungs, columns, facts, df) {
   force(list(columns, facts, df))
   numbers <- rung_numbers(rungs)
@@ -85,13 +85,13 @@ rung_resolution <- function(shape) {
   if (shape$recipe == "columns") nrow(shape$weights[[1]]) else 0
 }
 
-# Where next to no outcome surprises, squares of residuals say little of the variance that they have: among 300
+# Where next to no outcome surprises, squares of residuals say little about their variance: among 300
 # predictions of .999 that were all right nothing varies, but the accuracy may be .99 (all are right in 5% of such
-# samples), and all are right in three of four samples of a calibrated model. What a sample has not seen is then added.
+# samples), and all are right in three of four samples of a calibrated model. The variance of unseen failures is added.
 few_failures <- 10
 
-# Of squared residuals by row: their mean, its standard error and third central moment; the effective number of
-# independent draws (`size`) and of rows; `largest`: the largest that there can be.
+# Facts about squared residuals by row: their mean, its standard error and third central moment; the effective number of
+# independent draws (`size`) and of rows; `largest`: the largest possible one.
 score_facts <- function(scores, design, largest, rows = 1 / weight_concentration(design)) {
   mean <- row_mean(scores, design)
   if (is_plain(design)) {

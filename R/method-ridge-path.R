@@ -114,7 +114,7 @@ explicit_map <- function(kernel, x) {
   if (rank > 0) list(centre = mean(range), gamma = gamma, scale = kernel$scale, rank = rank)
 }
 
-# Of all kernels of a method, whose bandwidths are numbers.
+# For all kernels of a method, whose bandwidths are numbers.
 has_explicit_features <- function(method, x) {
   kernels <- if (is_kernel(method$kernel)) list(method$kernel) else method$kernel
   all(vapply(kernels, function(kernel) is.numeric(kernel$bandwidth) && !is.null(explicit_map(kernel, x)), NA))

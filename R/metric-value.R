@@ -6,12 +6,16 @@
 #' options needs no wrapping: `metric = ece` is `metric = ce_metric(ece)`.
 #'
 #' @section Names:
-#' Metrics of this package and scores may be given by name: `"ece"`, `"crps"`. Further names are `"ckce_debiased"` and
-#' `"ckce_null_mean"` ([ckce()] with `debias = "off_diagonal"` or `"null_mean"`); `"ece_canonical"` ([ece()] with
-#' `notion = "canonical"` and `n_bins = 3` intervals per class, the error in L1 of the means in bins);
-#' `"ece_pointwise"`, with the option `n_bins = 3`, which compares every prediction with the outcomes of its bin and is
-#' not 0 for calibrated models; `"log_loss"` ([score_log()]) and `"error"`, the misclassification rate, which are for
-#' reporting: they rank models by more than calibration. The Brier score is the sum over the classes; for two classes it
+#' Metrics of this package and scores may be given by name: `"ece"`, `"crps"`. Further names:
+#'
+#' * `"ckce_debiased"` and `"ckce_null_mean"`: [ckce()] with `debias = "off_diagonal"` or `"null_mean"`;
+#' * `"ece_canonical"`: [ece()] with `notion = "canonical"` and `n_bins = 3` intervals per class, the error in L1 of the
+#'   means in bins;
+#' * `"ece_pointwise"`, with the option `n_bins = 3`: compares every prediction with the outcomes of its bin, and is not
+#'   0 for calibrated models;
+#' * `"log_loss"` ([score_log()]) and `"error"`, the misclassification rate: they rank models by more than calibration.
+#'
+#' The Brier score is the sum over the classes; for two classes it
 #' is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].
 #'
 #' @section A metric from outside the package:
@@ -48,7 +52,7 @@ ce_metric <- function(metric, ..., name = NULL) {
           "i" = "As in {.code ce_metric(ece, n_bins = 5)}.", arg = "...", call = call)
   of_rows <- intersect(names(options), c("event_level", "na_rm", ".by", "weights", "cluster", "horizon"))
   stop_if(length(of_rows) > 0 && reads_data(value$fn),
-          "{.arg {of_rows[1]}} says how rows are read, and is no option of a metric.",
+          "{.arg {of_rows[1]}} says how rows are read, and is not an option of a metric.",
           "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}.", arg = of_rows[1], call = call)
   stop_if(!is.null(name) && !rlang::is_string(name), "{.arg name} must be a text.", "x" = "It is {describe(name)}.",
           arg = "name", call = call)
@@ -231,7 +235,7 @@ metric_text <- function(metric) {
 # Metrics of the package and of yardstick.
 is_own_metric <- function(x) inherits(x, "prob_metric")
 
-# What a metric returns for data that were read. The metrics of this package take them as they are.
+# The value of a metric for data that were read. The metrics of this package take them as they are.
 estimate_metric <- function(metric, data, call) {
   if (reads_data(metric$fn)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options), call))
   input <- metric_input(data)

@@ -1,5 +1,5 @@
 # Fields of the values that hold choices: kernels, methods, bases, maps, tests, curves, scores, metrics, horizons,
-# sources, families and planned studies. What a constructor makes is made again from its fields.
+# sources, families and planned studies. An object of a constructor is made again from its fields.
 
 kernel_leaves <- c("gaussian", "laplace", "tv", "matern", "linear", "white", "wasserstein", "hellinger", "mmd",
                    "embedding")

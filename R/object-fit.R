@@ -11,7 +11,7 @@ core_rule <- function(size) {
   }
 }
 
-# What every form has; `size`: of its features where it may have a core.
+# Fields of every form; `size`: of its features where it may have a core.
 form_fields <- function(..., size = NULL, also = function(x) NULL) {
   fields(..., core = if (is.null(size)) no_field else core_rule(size), gap = a_flag, also = also)
 }
@@ -179,7 +179,7 @@ describe_object("ce_fit", once(fields(
   also = function(x) forms_fault(x$forms, x$notion, x$levels, "$forms")
 )))
 
-# What a method says of each value of its grid.
+# A row of numbers for each value of a method's grid.
 path_diagnostics <- fields(reliable = maybe(function(x, o) if (!is.logical(x)) fault("TRUE or FALSE", x)))
 
 tune_columns <- c(
@@ -211,7 +211,7 @@ describe_object("ce_tune", once(fields(
   also = function(x) methods_fault(x, x$glance$method)
 )))
 
-# What there is of each method.
+# Fields of each method.
 methods_fault <- function(x, methods) {
   named <- c("forms", "labels", "zero_root_risk", "diagnostics")
   other <- Filter(function(name) !identical(names(x[[name]]), as.character(methods)), named)[1]

@@ -3,7 +3,7 @@
 #   eta           probability of the event given the prediction
 #   logit, reach  of continuous distributions: the logit of p, and half the distance between nodes; else reach 0
 #   label         in words
-#   event         of a pilot: its outcome in words, and what to say of it
+#   event         of a pilot: its outcome in words, and the sentence about it
 # Sums over the nodes are integrals to about 1e-8: the trapezoidal rule for smooth densities on the logit scale.
 
 #' Assumptions about a planned validation
@@ -26,7 +26,7 @@
 #' @param event_level,na_rm,weights,horizon For a pilot study; see [ece()]. Weights are shares of the assumed
 #'   distribution; the rows of the planned study are unweighted.
 #' @param threads Number of threads; see [ce_threads].
-#' @return A `ce_assumption`. That of a pilot holds its predictions and the estimated probabilities.
+#' @return A `ce_assumption`. An assumption from a pilot holds its predictions and the estimated probabilities.
 #' @section Errors:
 #' `calibrisk_error_argument` if a number is out of range; for a pilot study also the errors of [ece()].
 #' @seealso [ce_power()]

@@ -137,7 +137,7 @@ expected_rejection <- function(rung, z) {
 # The probability that the upper limit at 1 - 2 alpha is below delta: that psi of every basis is below the value at
 # which its limit is delta. The finest basis has that of the coarser one and an increment, independent of it, which
 # counts where it is above 0 (inst/include/calibrisk/joint/headline.h). The mean residual has a limit of its own, from
-# the binomial law of the number of events.
+# the binomial distribution of the number of events.
 equivalence_expected <- function(n, nodes, facts) {
   clusters <- facts$clusters
   df <- expected_df(n, clusters)

@@ -6,7 +6,7 @@
 #   column  name of a scalar's column, NULL where it has none; named: whether that says the event
 #   columns their names in the input; order: which of them is that of each level; NULL where there are none
 #   truth_name, event_level  what the outcomes are called, NULL where nothing says it; as it was given
-#   rows    which rows of the input were kept (repeated by frequency weights that are no copies), of n_input
+#   rows    which rows of the input were kept (repeated by frequency weights that are not copies), of n_input
 #   dropped how many rows were incomplete
 #   design  what each row counts and which belong together (R/design.R)
 #   na      TRUE where a missing value is to give NA (na_rm = FALSE)

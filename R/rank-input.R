@@ -1,6 +1,6 @@
 # The input of ce_rank(): models, their outcomes and the size of the subsamples.
 
-# What metrics are called, or call themselves on these rows.
+# The names of metrics, given or as they call themselves on these rows.
 metric_labels <- function(metrics, data, call) {
   labels <- vapply(metrics, function(metric) {
     name <- metric_text(metric)

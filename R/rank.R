@@ -76,7 +76,7 @@
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, current_env(), "models")
-  # a data frame is no list of models, which is said below
+  # a data frame is not a list of models; its error comes below
   if (!is.data.frame(models)) check_empty(...)
   call <- current_env()
   metrics <- as_metrics(metric, call, "metric")
@@ -101,7 +101,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
            n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]))
 }
 
-# What the core has for every subsample, in its order.
+# Values of the core for every subsample, in its order.
 rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier",
                   "log_loss", "error")
 

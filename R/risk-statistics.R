@@ -1,6 +1,6 @@
 # Risks and their standard errors from Hajek projections r_i, whose mean is the risk R.
 
-# What every form_risk() returns, from the core's list: NA for NaN, and the standard error.
+# The result of every form_risk(), from the core's list: NA for NaN, and the standard error.
 finish_risk <- function(risk, design = NULL) {
   for (name in c("risk", "zero_risk", "projections", "zero_projections")) {
     if (anyNA(risk[[name]])) risk[[name]][is.na(risk[[name]])] <- NA_real_
@@ -49,7 +49,7 @@ risk_facts <- function(projections, design = NULL) {
 risk_std_error <- function(projections, design = NULL) risk_facts(projections, design)$std.error
 
 # Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are projections, or
-# lists of them by fold (with a list of designs). Of lists it is the mean over folds. Folds are disjoint, so their
+# lists of them by fold (with a list of designs). A list has the mean over folds. Folds are disjoint, so their
 # variances add; the overlap of their training rows is ignored.
 paired_difference <- function(a, b, design = NULL) {
   folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)

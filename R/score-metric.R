@@ -125,7 +125,7 @@ has_own_sums <- function(score) score$name == "log" && is.infinite(score$value(c
 # Sums are of one probability per row.
 check_whole_sums <- function(predictions, call) {
   stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2,
-          "Of a state or a table, scores are those of two classes.",
+          "Scores of a state or a table are those of two classes.",
           "x" = "There are {n_classes(predictions)}, and sums of one probability per row.",
           "i" = "{.fn ce_score} of the rows, or of a sample, has all probabilities.",
           class = c("unsupported", "notion"), arg = "x", call = call)

@@ -1,4 +1,4 @@
-# What a state delivers to functions of rows.
+# The rows that a state delivers to functions.
 
 #' @export
 by_sums.ce_state <- function(x, fn, input, call) {

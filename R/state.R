@@ -62,7 +62,7 @@
 #' clusters* of [ce_estimate()]. For class-wise calibration the rows themselves have a test of simulated labels, which
 #' needs all probabilities of a row together. A state has sums of each class alone. Its test can therefore miss an error
 #' that [ce_estimate()] finds on the rows; the printed result says which test it is. Other states have the test of
-#' [ce_estimate()] with edges of their cells as knots, so that their p-value can differ from that of the rows.
+#' [ce_estimate()] with edges of their cells as knots, so their p-value can differ from that of the rows.
 #'
 #' With blocks, `ce_tune()` puts whole blocks into folds and test rows. A risk is the weighted mean over the pairs of
 #' rows in different blocks, as in [ce_tune()] with `weights` and `cluster = block`. Two rows of a cluster are never a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What a program needs for risks, kernels and kernel calibration errors; each estimator has a
+// All that a program needs for risks, kernels and kernel calibration errors; each estimator has a
 // header of its own.
 #ifndef CALIBRISK_CALIBRISK_H
 #define CALIBRISK_CALIBRISK_H

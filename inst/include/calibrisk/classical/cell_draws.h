@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What bootstrap samples and redrawn outcomes add to cells of rows.
+// Sums that bootstrap samples and redrawn outcomes add to cells of rows.
 #ifndef CALIBRISK_CLASSICAL_CELL_DRAWS_H
 #define CALIBRISK_CLASSICAL_CELL_DRAWS_H
 

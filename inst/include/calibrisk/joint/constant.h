@@ -37,7 +37,7 @@ struct ConstantPrediction {
   // Pearson's; near 0 both do, and the limit may be as good as 0 where the test still rejects.
   double low(double tail) const {
     const bool more = events > n * p;
-    // the smaller kind of events has the same law: from here on there are too many
+    // the smaller kind of events has the same distribution: from here on there are too many
     const double k = more ? events : n - events, q = more ? p : 1.0 - p;
     const auto rejected = [&](double c) {
       const double own = at_least(k, n, std::min(q + c, 1.0));

@@ -101,7 +101,7 @@ inline double lower_size(double size, double edge, double ratio) {
       size);
 }
 
-// Of the scores.
+// By the scores.
 inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
   const JointRows& rows = parts.rows;
   const Vector that = observed_scores(parts, e) / rows.total;
@@ -116,7 +116,7 @@ inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
   return lower_ellipsoid(that, s0, s1, parts.norm, c);
 }
 
-// Of the sum of residuals at the value z: Wilson's limit where the null variance is the
+// By the sum of residuals at the value z: Wilson's limit where the null variance is the
 // binomial one.
 inline double lower_total(const JointParts& parts, const Vector& e, double z) {
   const JointRows& rows = parts.rows;
@@ -146,13 +146,13 @@ inline Failures count_failures(const JointRows& rows, const Vector& e) {
   return {size * (1.0 - observed), size * (1.0 - expected), 1.0 - expected, size, variance};
 }
 
-// Of the limits of hats, which see clumps where there are few failures.
+// The trust in limits of hats, which see clumps where there are few failures.
 inline double few_failures_trust(const Failures& failures) {
   return std::min(1.0, std::max(failures.count, failures.expected) / 20.0);
 }
 
 // Lower limit of the mean gap from the number of failures: that of Clopper and Pearson for the
-// binomial law with the same mean and variance under calibration.
+// binomial distribution with the same mean and variance under calibration.
 inline double lower_count(const Failures& failures, double tail) {
   const double rate = std::max(1.0 - failures.variance / failures.share, 1e-12);
   const double draws = failures.size * failures.share / rate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What outcomes say on the parts: sums of residuals, the statistics, and of every rung psi, gaps
-// and estimated moments.
+// The numbers of the parts that depend on outcomes: sums of residuals, the statistics, and of every
+// rung psi, gaps and estimated moments.
 #ifndef CALIBRISK_JOINT_OBSERVED_H
 #define CALIBRISK_JOINT_OBSERVED_H
 

@@ -2,7 +2,7 @@
 // Statistics of redrawn outcomes, y* ~ Bernoulli(p), by a generator that counts: the number of a
 // draw among the sorted ones and that of the redraw say all, so that neither the order of rows nor
 // the number of threads matters. Where there are many failures to draw, the vector of all sums is
-// drawn from its normal law in their place.
+// drawn from its normal distribution in their place.
 #ifndef CALIBRISK_JOINT_REDRAWS_H
 #define CALIBRISK_JOINT_REDRAWS_H
 
@@ -104,7 +104,7 @@ class RowDraws {
   std::vector<DrawBlock> blocks_;
 };
 
-// What one other outcome adds to all sums: entries of columns, rung after rung.
+// Changes of all sums by one other outcome: entries of columns, rung after rung.
 struct DrawEntry {
   int column;
   double plain, scaled;
@@ -235,7 +235,7 @@ inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index r
   return out;
 }
 
-// Of redraws begin ... begin + size - 1, a column each.
+// For redraws begin ... begin + size - 1, a column each.
 inline Matrix standard_normals(Index rows, Index begin, Index size) {
   Matrix out(rows, size);
   for (Index r = 0; r < size; ++r) {
@@ -248,7 +248,7 @@ inline Matrix standard_normals(Index rows, Index begin, Index size) {
   return out;
 }
 
-// The same from the normal law of all sums; own pairs are taken at their mean.
+// The same from the normal distribution of all sums; own pairs are taken at their mean.
 inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts, Index redraws) {
   const JointRows& rows = parts.rows;
   const std::vector<const JointRung*> rungs = tested_rungs(parts);
@@ -307,7 +307,7 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
     const Matrix sums = root * standard_normals(kept, begin, size);
     for (Index r = 0; r < size; ++r) {
       Vector z = sums.col(r).head(q);
-      // the normal law has no skewness to take out
+      // the normal distribution has no skewness to take out
       out(begin + r, 0) = nine_digits(z.squaredNorm());
       out(begin + r, 1) = nine_digits(z(0));
       out(begin + r, 2) = nine_digits(-z(0));

@@ -66,7 +66,7 @@ inline BrierFacts brier_facts(const JointRows& rows, const Vector& e) {
   return out;
 }
 
-// What the upper limit needs of the rows, so that it can be had at any level: `tail` is the
+// Facts about the rows from which the upper limit follows at any level: `tail` is the
 // probability of a miss that it allows, and the limit falls as that grows.
 struct JointUpper {
   struct Rung {

@@ -64,7 +64,7 @@ struct DistanceStretch {
   }
 };
 
-// Of the pairs i < j, in blocks that stay in the cache.
+// For the pairs i < j, in blocks that stay in the cache.
 inline DistanceStretch distance_stretch(const Engine& engine, Metric metric,
                                         const ConstMatrixRef& x, double from, double to) {
   constexpr Index tile = 64, block = 512;

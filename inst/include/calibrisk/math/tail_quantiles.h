@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Tails and quantiles of the normal, gamma, Pearson III and beta laws, to about 1e-11.
+// Tails and quantiles of the normal, gamma, Pearson III and beta distributions, to about 1e-11.
 #ifndef CALIBRISK_MATH_TAIL_QUANTILES_H
 #define CALIBRISK_MATH_TAIL_QUANTILES_H
 
@@ -84,7 +84,7 @@ double decreasing_root(const Function& f, const Slope& slope, double lo, double 
 
 }  // namespace detail
 
-// Upper tail of the gamma law of shape a (scale 1).
+// Upper tail of the gamma distribution of shape a (scale 1).
 inline double gamma_tail(double a, double x) {
   if (!(x > 0.0)) return 1.0;
   const double factor = detail::gamma_factor(a, x);
@@ -127,15 +127,15 @@ inline double gamma_quantile(double a, double tail) {
                                  hi, std::min(start, 0.999 * hi));
 }
 
-// Of the Pearson III law with mean 0, variance 1 and this skewness (at most 2.8): the value with
-// the normal quantile z's upper tail.
+// Quantile of the Pearson III distribution with mean 0, variance 1 and this skewness (at most 2.8):
+// the value with the normal quantile z's upper tail.
 inline double pearson3_quantile(double z, double skew) {
   if (skew < 1e-3) return z;
   const double bounded = std::min(skew, 2.8), shape = 4.0 / (bounded * bounded);
   return (gamma_quantile(shape, normal_tail(z)) - shape) / std::sqrt(shape);
 }
 
-// Lower tail of the beta law.
+// Lower tail of the beta distribution.
 inline double beta_lower(double x, double a, double b) {
   if (!(x > 0.0)) return 0.0;
   if (!(x < 1.0)) return 1.0;

@@ -193,7 +193,7 @@ struct LongSum {
   double minus(const LongSum& other) const { return (high - other.high) + (low - other.low); }
 };
 
-// Of the draws of a row.
+// Counts the draws of a row.
 inline CellSums sums_of_row(const RowWeights& weights, Index row, double y, double e) {
   const double w = weights(row), w_2 = weights.squares(row);
   return {w, w * y, w * e, w * e * e, weights.copies(row), w_2, w_2 * y, w_2 * e * e};

@@ -121,7 +121,7 @@ class BetaSums {
                    double floor_low, double floor_high, Terms& copies) const;
   void append(const BetaTraining& from, Index begin, Index end, bool upper, double anchor,
               Terms& copies) const;
-  // w_i = exp(c_i + x_i s) but for a factor
+  // w_i = exp(c_i + x_i s) up to a factor
   static void exponentials(const Active& active, double s, double* w) {
     exp_loops().affine(active.x, active.c, s, active.n, w);
     exp_loops().exp_shifted(w, active.shift + (s - active.middle) * active.centre, active.n);
