@@ -2,7 +2,7 @@
 # (those that are not combinations of others). With residuals e, of every block the sums of
 #   squares   w (e, phi)(e, phi)': S = sum w e e', C = sum w phi e', G = sum w phi phi'
 #   rows      (1, w)(1, w)'
-# From them the kernel ridges of Algorithm 1 are fitted and evaluated, see R/state-tune-blocks.R.
+# Rows that have these sums are those of Algorithm 1, see R/state-tune-blocks.R.
 
 most_landmarks <- 40
 
@@ -78,49 +78,19 @@ canonical_sums <- function(state, name) {
   t(matrix(rowSums(state$sums[[1]][[name]]), ncol = state$spec$blocks))
 }
 
-# As block_problem().
-landmark_problem <- function(state, split) {
+# Any root of a block's sums has rows (e, phi) with them: pairs are those of different blocks.
+landmark_problem <- function(state, blocks) {
   classes <- seq_along(state$about$levels)
-  squares <- apply(canonical_sums(state, "squares")[split$used, , drop = FALSE], 1, symmetric, simplify = FALSE)
-  weight <- canonical_sums(state, "rows")[split$used, 2]
-  scale <- state$n / sum(weight)
-  of <- function(rows, columns) {
-    vapply(squares, function(x) scale * c(x[rows, columns]), numeric(length(rows) * length(columns)))
-  }
-  phi <- setdiff(seq_len(nrow(squares[[1]])), classes)
-  out <- list(fold = split$fold, weight = scale * weight, S = of(classes, classes), C = of(phi, classes),
-              G = of(phi, phi), map = landmark_map(state$about))
-  out$trained <- lapply(seq_len(state$spec$folds), function(f) landmark_spectrum(out, out$fold > 0 & out$fold != f))
+  weight <- canonical_sums(state, "rows")[blocks$used, 2]
+  roots <- apply(canonical_sums(state, "squares")[blocks$used, , drop = FALSE], 1, function(squares) {
+    spectrum <- eigen(symmetric(squares), TRUE)
+    t(spectrum$vectors[, spectrum$values > 0, drop = FALSE]) * sqrt(spectrum$values[spectrum$values > 0])
+  }, simplify = FALSE)
+  n <- vapply(roots, nrow, 0L)
+  rows <- do.call(rbind, roots) / sqrt(rep(weight / n, n))
+  w <- rep(weight / n, n) * (state$n / sum(weight))
+  out <- new_problem(rows[, -classes, drop = FALSE], rows[, classes, drop = FALSE], rep(1L, length(w)),
+                     design = new_design(length(w), w, rep(seq_along(n), n)))
+  out[c("part", "map")] <- list(rep(blocks$used, n), landmark_map(state$about))
   out
-}
-
-# As block_forms().
-landmark_forms <- function(method, problem, grid) {
-  r <- nrow(problem$trained[[1]]$vectors)
-  list(
-    form = function(v, f) landmark_form(method$name, problem$trained[[f]], grid$value[v], problem$map),
-    sums = function(form, blocks) {
-      turned <- function(of) crossprod(form$basis, matrix(of, r))
-      size <- ncol(form$basis)
-      list(C = vapply(blocks, function(b) c(turned(problem$C[, b])), numeric(size * nrow(problem$C) / r)),
-           G = vapply(blocks, function(b) c(turned(problem$G[, b]) %*% form$basis), numeric(size^2)))
-    }
-  )
-}
-
-# Eigenvectors of the training rows' G, and C turned by them.
-landmark_spectrum <- function(problem, train) {
-  add <- function(of) matrix(rowSums(of[, train, drop = FALSE]), sqrt(nrow(problem$G)))
-  spectrum <- eigen(add(problem$G), TRUE)
-  list(n = sum(problem$weight[train]), s = pmax(spectrum$values, 0), vectors = spectrum$vectors,
-       targets = crossprod(spectrum$vectors, add(problem$C)))
-}
-
-landmark_form <- function(type, trained, ridge, map) {
-  if (type == "ukkr") {
-    basis <- trained$vectors %*% (trained$targets / (trained$s + ridge * trained$n))
-    return(new_form("factor", map = map, basis = basis, gap = TRUE))
-  }
-  core <- tcrossprod(trained$targets) / (outer(trained$s, trained$s) + ridge * trained$n^2)
-  new_form("factor", map = map, basis = trained$vectors, core = core)
 }

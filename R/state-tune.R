@@ -13,7 +13,7 @@ state_tune <- function(state, level, threads, call) {
     problems <- if (canonical) {
       list(landmark_problem(state, blocks))
     } else {
-      lapply(seq_along(state$sums), function(j) block_problem(state, j, blocks))
+      lapply(seq_along(state$sums), function(j) block_problem(state, j))
     }
     sizes <- blocks$sizes
     counted <- blocks_sentence(state, length(blocks$used))
@@ -30,7 +30,8 @@ state_tune <- function(state, level, threads, call) {
   results <- if (in_blocks(state)) {
     contexts <- lapply(problems, function(problem) new_context(threads))
     Map(function(method, grid) {
-      combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, context), problems, contexts))
+      combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, blocks, context), problems,
+                           contexts))
     }, methods, grids)
   } else {
     tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads, call)
