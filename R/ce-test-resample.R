@@ -116,14 +116,6 @@ redraws_by_group <- function(problem, options, threads) {
   list(statistic = add("statistic"), null = add("null"), rank = add("rank"), neglected = add("neglected"))
 }
 
-# The problem without its group, which kernel_problem() made the second factor of the kernel.
-group_free <- function(problem) {
-  if (is.null(problem$laws$group) || is.null(problem$prediction$parts)) return(problem)
-  problem$prediction <- problem$prediction$parts[[1]]
-  problem$laws$group <- NULL
-  problem
-}
-
 # Outcomes that are labels, and predictions that one matrix of features describes.
 has_class_factor <- function(problem) finite_outcomes(problem) && problem$prediction$form == "features"
 

@@ -172,8 +172,9 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   name <- paste(short_label(enquo(x)), "and", short_label(truth))
   run <- function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
+    laws$group <- ckce_group(group_values(group, part, call), NULL, laws, threads, call)
     check_test_design(if (auto) "auto" else test$name, laws, call)
     if (auto) {
       test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test", call = call)

@@ -1,8 +1,8 @@
-# The computations of ckce() and jkce(), as values.
+# The computations of ckce() and skce(), as values.
 
 #' Computations as values
 #'
-#' How [ckce()] and [jkce()] compute, with the options of each way; the section Computation of [ckce()] says what they
+#' How [ckce()] and [skce()] compute, with the options of each way; the section Computation of [ckce()] says what they
 #' do and what they cost. The name of a computation is shorthand for the computation with its defaults: `computation =
 #' "low_rank"` is `computation = computation_low_rank()`. The exact ones, `"dual"` and `"eigen"`, have no options.
 #'
@@ -56,16 +56,5 @@ read_computation <- function(choices, lacks = character(), call = caller_env()) 
   choices$computation <- computation$name
   choices[c("tolerance", "max_rank", "n_features", "frequencies")] <-
     list(computation$tolerance %||% 0.01, computation$max_rank, computation$n_features, computation$frequencies)
-  choices
-}
-
-# The choices that the conditional and the joint error share.
-check_ckce_choices <- function(choices, lacks = character(), call = caller_env()) {
-  check_kernel(choices$kernel, "kernel", call)
-  if (!is.null(choices$target_kernel)) check_kernel(choices$target_kernel, "target_kernel", call)
-  choices <- read_computation(choices, lacks, call)
-  check_count(choices$n_draws, "n_draws", lower = 0, call = call)
-  check_count(choices$draws, "draws", lower = 2, call = call)
-  check_level(choices$level, call)
   choices
 }

@@ -2,7 +2,7 @@
 # the terms of groups add up.
 #   problem  list(features, or source where no kernel on one matrix of features will do; residuals, variances, scale):
 #            n rows each; for redrawn classes probs, embedding, truth; else see law_problem()
-#   group    NULL, or list(type = "delta" | "shared" | "kernel", code, features, kernel)
+#   group    NULL, or list(type = "delta" | "shared" | "kernel", id, features, kernel)
 #   options  see ckce_options()
 
 # Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the
@@ -200,7 +200,7 @@ eigen_share <- 1e-4
 # c = n ridge is common, so group g runs at ridge n / n_g and the terms add up.
 delta_numbers <- function(problem, kernel, ridge, options, group, call) {
   n <- nrow(problem$residuals)
-  rows <- split(seq_len(n), group$code)
+  rows <- split(seq_len(n), group$id)
   terms <- lapply(seq_along(rows), function(g) {
     at <- rows[[g]]
     options$seed <- options$seed + g - 1

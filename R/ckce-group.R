@@ -1,24 +1,23 @@
 # Covariates that calibration conditions on besides the prediction (Moskvichev & Sejdinovic 2025, section 3.3): a kernel
 # on groups or covariates that multiplies the one on predictions.
 
-# values: NULL, an atomic vector, a matrix or a data frame, one row per observation kept.
-ckce_group <- function(values, group_kernel, rows, n_input, threads, call = caller_env()) {
+# values: NULL, an atomic vector, a matrix or a data frame, one row per observation; data: what was read of these.
+ckce_group <- function(values, group_kernel, data, threads, call = caller_env()) {
   if (is.null(values)) {
     stop_if(!is.null(group_kernel), "{.arg group_kernel} needs {.arg group}.", arg = "group_kernel", call = call)
     return(NULL)
   }
-  check_group_size(vctrs::vec_size(values), n_input, call)
-  values <- vctrs::vec_slice(values, rows)
+  check_group_size(vctrs::vec_size(values), data$n_input, call)
+  values <- vctrs::vec_slice(values, data$rows)
   stop_if(any(vctrs::vec_detect_missing(values)), "{.arg group} must not have missing values.",
-          "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(rows)} are missing.",
+          "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(data$rows)} are missing.",
           "i" = "Drop these rows, or give them a group of their own.", class = "group", arg = "group", call = call)
   if (is_kernel(group_kernel)) check_feature_kernel(group_kernel, "group_kernel", call)
   if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel, threads, call))
   type <- check_choice(group_kernel %||% "delta", c("delta", "shared"), "group_kernel", call)
-  code <- vctrs::vec_group_id(values)
-  labels <- group_labels(vctrs::vec_unique(values))
-  list(type = type, code = as.integer(code), labels = labels,
-       features = matrix(as.numeric(code)), kernel = kernel_white())
+  id <- as.integer(vctrs::vec_group_id(values))
+  list(type = type, id = id, labels = group_labels(vctrs::vec_unique(values)), features = matrix(as.numeric(id)),
+       kernel = kernel_white())
 }
 
 # 1 + kernel: without the constant, linear functions of the prediction would not lie in
@@ -31,5 +30,5 @@ covariate_group <- function(values, kernel, threads, call) {
 group_labels <- function(keys) {
   if (is.data.frame(keys)) return(key_labels(keys))
   if (is.matrix(keys)) return(apply(keys, 1, paste, collapse = ", "))
-  if (is.atomic(keys)) as.character(keys) else format(keys)
+  if (is.atomic(keys)) keys else format(keys)
 }

@@ -1,4 +1,4 @@
-# From the arguments of ckce() and jkce() to what ckce_numbers() takes.
+# From the arguments of ckce() and skce() to what ckce_numbers() takes.
 
 check_ridge <- function(ridge, call = caller_env()) {
   if (is.null(ridge)) return(NULL)
@@ -18,7 +18,7 @@ ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
   check_feature_kernel(choices$kernel, "kernel", call)
   problem <- class_problem(predictions, choices$target_kernel %||% kernel_white(), call)
   kernel <- resolve_kernel(choices$kernel, problem$features, threads, call)
-  group <- ckce_group(group, choices$group_kernel, predictions$rows, predictions$n_input, threads, call)
+  group <- ckce_group(group, choices$group_kernel, predictions, threads, call)
   options <- asked_options(problem, kernel, choices, threads, progress, call)
   options$n_draws <- choices$n_draws
   if (choices$n_draws > 0) options$seed <- draw_seed()

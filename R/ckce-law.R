@@ -6,7 +6,7 @@ ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outco
   bound <- bind_ckce(laws, choices, threads, call)
   problem <- law_problem(laws, bound, choices, outcome, threads, call)
   kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
-  group <- ckce_group(group, choices$group_kernel, laws$rows, laws$n_input, threads, call)
+  group <- ckce_group(group, choices$group_kernel, laws, threads, call)
   options <- asked_options(problem, kernel, choices, threads, progress, call)
   options$keep <- choices$n_draws > 0
   list(problem = problem, kernel = kernel, shown = bound$prediction$kernel, group = group, options = options,
@@ -17,7 +17,7 @@ ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outco
 bind_ckce <- function(laws, choices, threads, call) {
   target <- choices$target_kernel %||% default_target_kernel(laws)
   # outcomes that are redrawn must not have chosen the kernels
-  if (choices$n_draws > 0 || isTRUE(choices$pooled)) target <- outcome_kernel(target, laws, call)
+  if (choices$n_draws > 0) target <- outcome_kernel(target, laws, call)
   target <- bind_target(target, laws, choices$draws, threads, call)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))
@@ -35,7 +35,7 @@ default_ckce_kernel <- function(laws, target_kernel) {
 # regression target of leave-one-out errors, if requested.
 law_problem <- function(laws, bound, choices, outcome, threads, call) {
   target <- bound$target
-  residuals <- if (target$spec$form == "finite" && is_label_matrix_small(target$spec, laws$n)) {
+  residuals <- if (is.null(laws$law) || target$spec$form == "finite" && is_label_matrix_small(target$spec, laws$n)) {
     count_residuals(target, threads)
   } else {
     numeric_residuals(target, laws, choices, outcome, threads)

@@ -44,15 +44,15 @@
 #' infinitesimal jackknife: no refits). The interval is one for the *regularised* error at this ridge. It does not
 #' account for a ridge or bandwidth chosen on the same data.
 #'
-#' Near calibration the influence function vanishes, and what is left of the plain estimate is its diagonal, a bias.
-#' For every `debias`, standard error and interval are therefore those of [skce()], for the sum over pairs \eqn{\sum_{i
-#' \ne j} M_{ij} G_{ij}}. Its variance at calibration is \eqn{2 \sum_{i \ne j} M_{ij}^2 G_{ij}^2} (from 1,000 rows on,
-#' of the pairs with some 500 of them), and its trace is \eqn{\sum_i M_{ii} G_{ii}}. The upper limit is at least the
+#' Near calibration the influence function vanishes, and what is left of the plain estimate is its diagonal, a bias. For
+#' every `debias`, standard error and interval are therefore those of [skce()], for the sum over pairs \eqn{\sum_{i \ne
+#' j} M_{ij} G_{ij}}. Its variance at calibration is \eqn{2 \sum_{i \ne j} M_{ij}^2 G_{ij}^2} (from 1,000 rows on, of
+#' the pairs with some 500 of them), and its trace is \eqn{\sum_i M_{ii} G_{ii}}. The upper limit is at least the
 #' estimate. In simulations at least 94% of intervals held the error; an interval around the plain estimate held it in
 #' 51 to 95%. They had two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated predictions
 #' and logits too large by a quarter or two thirds, and importance weights or none. With clusters variance and trace at
-#' calibration are multiplied by what clusters make of those of [jkce()]. Whether a model is calibrated is a question
-#' for `n_draws`, which is exact, or [ce_test()].
+#' calibration are multiplied by what clusters make of those of [skce()] with the same kernel. Whether a model is
+#' calibrated is a question for `n_draws`, which is exact, or [ce_test()].
 #'
 #' @section Invariants:
 #' At least 0, and 0 where every prediction equals its outcome; at most
@@ -113,7 +113,7 @@
 #' the rows and returned by `tidy()`. Predictive distributions add `target_kernel` and `target_form` (`"closed form"` or
 #' the number of draws). Units: squared norm in the kernel's space.
 #' @references `r ref_moskvichev()`
-#' @seealso [jkce()] for the joint version, [ce_rank()].
+#' @seealso [skce()] with `kernel = "ckce"` for the joint version, [ce_rank()].
 #' @export
 #' @examples
 #' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4),
@@ -128,11 +128,13 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  group_kernel = NULL, n_draws = 0, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                  cluster = NULL, horizon = NULL) {
-  choices <- check_ckce_choices(list(
+  check_kernel(kernel)
+  if (!is.null(target_kernel)) check_kernel(target_kernel)
+  choices <- read_computation(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
-    ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias), n_draws = n_draws,
-    draws = draws,
-    draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = level
+    ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias),
+    n_draws = check_count(n_draws, lower = 0), draws = check_count(draws, lower = 2),
+    draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
   threads <- resolve_threads(threads)
   call <- current_env()
@@ -202,7 +204,7 @@ operator_estimate <- function(value, q, design) {
 }
 
 # Without its diagonal it is a sum over pairs of different rows, as the unbiased skce(), and the interval is that of
-# this sum. M_ij G_ij within a cluster are as dependent as K_ij G_ij: `effect` is that of jkce().
+# this sum. M_ij G_ij within a cluster are as dependent as K_ij G_ij: `effect` is that of skce().
 with_pairs <- function(estimate, values, effect) {
   estimate$noise <- 2 * values$squares * effect$squares
   if (estimate$noise > 0) {
@@ -217,7 +219,7 @@ check_ckce_design <- function(design, choices, call) {
   if (is_plain(design)) return(invisible())
   stop_if(!is.null(design$cluster) && choices$debias != "none", "Debiased CKCE takes rows as independent.",
           "x" = "{.arg cluster} is given.",
-          "i" = "Use {.code debias = \"none\"}, or {.fn jkce} and {.fn skce}, which take pairs across clusters.",
+          "i" = "Use {.code debias = \"none\"}, or {.fn skce}, which takes pairs across clusters.",
           class = "cluster", arg = "debias", call = call)
   stop_if(choices$n_draws > 0, "{.arg n_draws} needs independent, unweighted rows.",
           "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
@@ -272,7 +274,7 @@ conditional_frame <- function(x, truth, dots, by, group, design, metric, event_l
                               call = caller_env()) {
   force(dots) # errors are not those of a group
   by_groups(x, by, function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
     values <- group_values(group, part, call)
     if (is.null(laws$law)) {
       return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),

@@ -67,7 +67,7 @@ list_models <- function(models, truth, settings, call) {
         if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
         new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
       } else {
-        law_or_classes(join_laws(law, outcomes$values, NULL, settings$event_level, TRUE, call, raw))
+        law_or_classes(join_laws(law, outcomes$values, settings$event_level, TRUE, call, raw))
       }
     }, name, call)
   })

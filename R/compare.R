@@ -29,7 +29,7 @@
 #'
 #' *Models that predict a number* are vectors or columns of predictive distributions ([pred]), or expressions that make
 #' them, such as `pred_normal(mu, sigma)`. They are compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce],
-#' [ckce], [jkce] and [ucme], and by functions of your own. Each model has its own median bandwidth and, in [ucme], its
+#' [ckce] and [ucme], and by functions of your own. Each model has its own median bandwidth and, in [ucme], its
 #' own random locations. For shared ones, give `ce_metric()` a kernel with a bandwidth, and `locations`.
 #'
 #' @section Superiority and non-inferiority:

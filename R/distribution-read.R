@@ -68,35 +68,25 @@ read_distributional_mixture <- function(x, par) {
 #   dropped  how many rows were incomplete (with predictive distributions)
 #   design  what each row counts and which belong together (R/design.R)
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                      group = NULL, call = caller_env(), design = NULL) {
-  given <- !is.null(group) && !rlang::quo_is_null(group)
-  if (is_read(x)) {
-    by <- if (given) rlang::eval_tidy(group)
-    if (!is_real(x)) return(class_laws(x, by, call))
-    if (given) x$group <- check_group(by, x$rows, x$n_input, call)
-    return(x)
-  }
+                      call = caller_env(), design = NULL) {
+  if (is_read(x)) return(if (is_real(x)) x else class_laws(x))
   check_flag(na_rm, call = call)
   check_truth_given(truth, call)
   if (is.data.frame(x)) {
     x <- ungroup_frame(x)
-    by <- if (given) read_group(group, x, call)
     law <- law_in_frame(x, dots, call)
     if (!is.null(law)) {
       columns <- select_columns(truth, x, "truth", call)
       y <- unname(as.matrix(x[unname(columns)]))
       if (length(columns) == 1) y <- x[[columns]]
-      return(join_laws(law, y, by, event_level, na_rm, call, read_design(design, x, nrow(x), call)))
+      return(join_laws(law, y, event_level, na_rm, call, read_design(design, x, nrow(x), call)))
     }
-  } else {
-    by <- if (given) rlang::eval_tidy(group)
-    if (is_law(x)) {
-      check_no_columns(x, dots, call)
-      y <- outcome_vector(truth, call)
-      return(join_laws(x, y, by, event_level, na_rm, call, read_design(design, NULL, NROW(y), call)))
-    }
+  } else if (is_law(x)) {
+    check_no_columns(x, dots, call)
+    y <- outcome_vector(truth, call)
+    return(join_laws(x, y, event_level, na_rm, call, read_design(design, NULL, NROW(y), call)))
   }
-  class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design), by, call)
+  class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design))
 }
 
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
@@ -174,18 +164,17 @@ makes_law <- function(quo) {
   !is.null(maker) && grepl("^(pred|dist)_", maker)
 }
 
-class_laws <- function(predictions, group, call) {
+class_laws <- function(predictions) {
   n <- n_obs(predictions)
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
-  if (!is.null(group)) group <- check_group(group, predictions$rows, predictions$n_input, call)
   list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
-       group = group, n = if (predictions$na) n + predictions$dropped else n, na = predictions$na,
+       n = if (predictions$na) n + predictions$dropped else n, na = predictions$na,
        binary = is.null(predictions$probs), rows = predictions$rows, n_input = predictions$n_input,
        design = predictions$design, predictions = predictions)
 }
 
-join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
+join_laws <- function(law, y, event_level, na_rm, call, raw = list()) {
   check_no_survival(y, call)
   missing <- law_missing(law)
   law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
@@ -195,7 +184,7 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   # outcomes may be a matrix; a longer or shorter one is an error below
   if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
   probs <- class_probs(law)
-  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw), group, call))
+  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw)))
   y <- numeric_outcomes(y, law, call)
   check_magnitude(y, parameters_of(law), call)
   rows <- nrow(y)
@@ -206,13 +195,12 @@ join_laws <- function(law, y, group, event_level, na_rm, call, raw = list()) {
   dropped <- rows - length(complete)
   na <- !na_rm && dropped > 0
   if (length(keep) == 0 && !na) stop_empty(dropped, call, raw)
-  if (!is.null(group)) group <- check_group(group, keep, rows, call)
   if (!whole) {
     y <- y[keep, , drop = FALSE]
     law <- law[keep]
   }
   if (is_count(law)) check_count_outcomes(y, keep, call)
-  structure(list(law = law, probs = NULL, y = y, levels = NULL, group = group, n = if (na) rows else length(keep),
+  structure(list(law = law, probs = NULL, y = y, levels = NULL, n = if (na) rows else length(keep),
                  na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
                  design = bind_design(raw, keep)), class = "ce_laws")
 }
@@ -272,17 +260,6 @@ check_group_values <- function(group, call) {
           "{.arg group} must be a vector or a data frame, with a value per observation.",
           "x" = "It is {.cls {class(group)[1]}}.", arg = "group", call = call)
   group
-}
-
-# list(id = integer per kept row, labels = one value per group)
-check_group <- function(group, keep, n, call) {
-  check_group_values(group, call)
-  stop_if(vctrs::vec_size(group) != n || anyNA(group), "{.arg group} must give the group of every observation.",
-          "x" = "It has {vctrs::vec_size(group)} value{?s} for {n} observations\\
-                 {if (anyNA(group)) ', some missing'}.", class = "length", arg = "group", call = call)
-  group <- vctrs::vec_slice(group, keep)
-  labels <- vctrs::vec_unique(group)
-  list(id = vctrs::vec_match(group, labels), labels = labels)
 }
 
 #' @rdname pred

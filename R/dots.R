@@ -118,7 +118,7 @@ named_choices <- function(typed, kinds, option) {
 # The arguments of functions that take choices, by the choice's kind.
 choice_arguments <- list(
   ce_test = c(test = "test"), ce_recalibrate = c(map = "method"), ce_curve = c(curve = "type"),
-  ckce = c(computation = "computation", ridge = "ridge"), jkce = c(computation = "computation")
+  ckce = c(computation = "computation", ridge = "ridge"), skce = c(computation = "computation")
 )
 
 usual_choices <- c("test_conditional", "curve_smooth", "map_temperature", "computation_auto")

@@ -19,7 +19,7 @@
 #'   \item{`features(<parameters>)`}{A matrix with a row per observation: what plain kernels compare. `NULL`: mean and
 #'     standard deviation; the root of both for counts.}
 #' }
-#' `support = "count"` says that outcomes are 0, 1, 2, ...: then [skce()], [ckce()] and [jkce()] have
+#' `support = "count"` says that outcomes are 0, 1, 2, ...: then [skce()] and [ckce()] have
 #' finite sums over the counts for every kernel on outcomes, and the probability integral transform is that of counts,
 #' without randomisation.
 #'

@@ -8,18 +8,29 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
   target_kernel <- outcome_kernel(target_kernel, laws, call)
   prediction <- bind_prediction(kernel, laws, draws, threads, call)
   target <- bind_target(target_kernel, laws, draws, threads, call)
-  if (!is.null(laws$group)) {
-    same <- feature_spec(kernel_white(), matrix(as.numeric(laws$group$id)))
-    prediction$spec <- product_source(list(prediction$spec, same))
-  }
   list(
-    n = laws$n, laws = laws, prediction = prediction$spec, target = target$spec,
+    n = laws$n, laws = laws, prediction = grouped_source(prediction$spec, laws$group), target = target$spec,
     kernel = prediction$kernel, target_kernel = target$kernel, target_form = target$form,
     asked = list(kernel = kernel, target_kernel = target_kernel, draws = draws)
   )
 }
 
-# The kernel on the outcomes of skce(), jkce(), ucme() and ce_test(), the default where none is given. It does not
+# Times the kernel on groups (ckce_group()): 0 between them, or 1 and a kernel.
+grouped_source <- function(prediction, group) {
+  if (is.null(group)) return(prediction)
+  on_groups <- if (group$type == "delta") group$kernel else kernel_one() + group$kernel
+  product_source(list(prediction, feature_spec(on_groups, group$features)))
+}
+
+# The problem without its group, which kernel_problem() made the second factor of the kernel.
+group_free <- function(problem) {
+  if (is.null(problem$laws$group) || is.null(problem$prediction$parts)) return(problem)
+  problem$prediction <- problem$prediction$parts[[1]]
+  problem$laws$group <- NULL
+  problem
+}
+
+# The kernel on the outcomes of skce(), ucme() and ce_test(), the default where none is given. It does not
 # depend on the outcomes: they may then be redrawn, and the mean over pairs is unbiased.
 outcome_kernel <- function(target_kernel, laws, call = caller_env()) {
   pooled_kernel(check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call), laws, call)

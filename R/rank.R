@@ -20,9 +20,9 @@
 #' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)` or
 #' `ce_metric("ece_canonical", n_bins = 5)`; [ce_metric()] has the names of all. Some are computed for all subsamples at
 #' once, if the models predict class probabilities and rows have no weights or clusters: [ckce()] with its options
-#' `kernel`, `ridge` and `debias`, [jkce()] with its `kernel`, `"ece_canonical"`, `"ece_pointwise"`, `"brier"`,
-#' `"log_loss"` and `"error"`. On subsamples of 200 or more rows these kernel metrics take a low-rank factor, whose
-#' error is far below the noise of a subsample.
+#' `kernel`, `ridge` and `debias`, [skce()] with the `kernel` of [ckce()] or one of vectors, `"ece_canonical"`,
+#' `"ece_pointwise"`, `"brier"`, `"log_loss"` and `"error"`. On subsamples of 200 or more rows these kernel metrics take
+#' a low-rank factor, whose error is far below the noise of a subsample.
 #'
 #' A median bandwidth is that of each model on each subsample. To use one for all models, give its kernel a number, such
 #' as the median distance of their predictions together: `bandwidth <- median(dist(do.call(rbind, models)))`, then
@@ -114,7 +114,8 @@ core_metric <- function(metric, data) {
   if (is.null(rule) || !all(names(options) %in% names(formals(rule)))) return(NULL)
   row <- do.call(rule, options)
   if (is.null(row) || is.na(row)) return(NULL)
-  list(row = row, kernel = options$kernel %||% (kernel_linear() + kernel_gaussian("median")), ridge = options$ridge,
+  kernel <- if (is_kernel(options$kernel)) options$kernel else eval(formals(ckce)$kernel)
+  list(row = row, kernel = kernel, ridge = options$ridge,
        n_bins = options$n_bins %||% formals(rule)$n_bins %||% 3)
 }
 
@@ -126,7 +127,10 @@ core_rules <- list(
     positive <- is.null(ridge) || rlang::is_double(ridge, 1, finite = TRUE) && ridge > 0
     if (compares_vectors(kernel) && positive && rlang::is_string(debias)) unname(rows[debias])
   },
-  jkce = function(kernel = NULL) if (compares_vectors(kernel)) "jkce",
+  skce = function(kernel = NULL, computation = "dual") {
+    joint <- identical(kernel, "ckce") || !is.null(kernel) && compares_vectors(kernel)
+    if (joint && rlang::is_string(computation, c("dual", "auto"))) "jkce"
+  },
   ece = function(notion = "", n_bins = 15) if (identical(notion, "canonical") && is_number_of(n_bins)) "ece_canonical",
   ece_pointwise = function(n_bins = 3) if (is_number_of(n_bins)) "ece_pointwise",
   error_rate = function() "error",

@@ -6,7 +6,7 @@
 # Predictive distributions as a vector or a column; NULL where the predictions are of classes.
 numeric_laws <- function(part, truth, dots, event_level, na_rm, call, design = NULL) {
   if (is.null(law_given(part, dots, call))) return(NULL)
-  read_laws(part, truth, dots, event_level, na_rm, NULL, call, design = design)
+  read_laws(part, truth, dots, event_level, na_rm, call, design = design)
 }
 
 # Predictive densities, where the predictions are such.

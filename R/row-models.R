@@ -23,7 +23,7 @@ column_models <- function(x, truth, columns, settings, call) {
   at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon, call)]
   models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
   models <- each_direction(names(models), function(name) {
-    in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE, NULL, call,
+    in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE, call,
                                       settings$design)), name, call)
   })
   align_events(models)

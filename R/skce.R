@@ -13,6 +13,10 @@
 #' is the mean of the unbiased estimates of consecutive blocks of `block` rows, `"block_biased"` that of the biased
 #' ones. Rows left over after the last block are not used; shuffle ordered data.
 #'
+#' With `kernel = "ckce"`, the kernel of [ckce()], it is the joint kernel calibration error JKCE (Moskvichev &
+#' Sejdinovic 2025, section 4.3): the distance of the joint distributions of (outcome, prediction) and (draw from the
+#' prediction, prediction). Unlike the conditional error it weighs predictions by how often they are made.
+#'
 #' The expectations over Z are closed forms for classes, counts, normal and multivariate normal (Gaussian target kernel;
 #' univariate also Laplace and Matérn), Laplace (Laplace and Gaussian target kernel) and their mixtures. Other families
 #' with a quantile function use means over `draws` evenly spaced quantiles. Mixtures, several dimensions and given draws
@@ -55,73 +59,91 @@
 #' `target_form` says so: `"draws (21 of 500)"`. With `tolerance` the kernel on the predictions is replaced by a
 #' low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}.
 #' Where that is not enough, as for [kernel_tv()] of very many rows, `error_bound` is that of the rank that was reached,
-#' and the exact kernel costs less.
+#' and the exact kernel costs less. The factors of `computation` are those of [ckce()] at its default ridge.
 #'
 #' @section Errors:
 #' Errors have the class `calibrisk_error_<what>`. The values of `<what>` are: `rows` (one observation and an estimator
-#' of pairs); `argument` (`block` larger than n, `tolerance` without a factor, an option of other estimators); `length`
-#' (another number or dimension of outcomes). Also `truth` (all outcomes missing, outcomes that are not finite, or not
-#' counts for predictions of counts) and `kernel` (one that cannot compare these predictions or outcomes). A Gram matrix
-#' that is not positive semidefinite is a warning of class `calibrisk_warning_not_psd`, with its eigenvalue. Defined,
-#' not errors: point masses (scales of 0), tied and constant predictions (where the median distance is 0 the bandwidth
-#' is the median of the positive ones, 1 where there are none).
+#' of pairs); `argument` (`block` larger than n, `tolerance` without a factor, an option of other estimators);
+#' `computation` (random features of other kernels); `group` (missing values); `length` (another number or dimension of
+#' outcomes). Also `truth` (all outcomes missing, outcomes that are not finite, or not counts for predictions of counts)
+#' and `kernel` (one that cannot compare these predictions or outcomes). A Gram matrix that is not positive semidefinite
+#' is a warning of class `calibrisk_warning_not_psd`, with its eigenvalue. Defined, not errors: point masses (scales of
+#' 0), tied and constant predictions (where the median distance is 0 the bandwidth is the median of the positive ones, 1
+#' where there are none).
 #'
 #' @param x A data frame, matrix or vector of probabilities as in [ce_fit()], or a vector of predictive
 #'   distributions (see [pred]).
 #' @param truth Outcomes: column of `x`, or a vector; n x d matrix (or d columns) for multivariate predictions.
 #' @param ... For a data frame, the probability columns (default `starts_with(".pred_")`), the column of predictive
 #'   distributions, or an expression that makes them: `pred_normal(mu, sigma)`.
-#' @param kernel Kernel on predictions; default [kernel_tv()] with median bandwidth for classes,
-#'   [kernel_wasserstein()] for univariate and normal predictions, [kernel_mmd()] for mixtures and multivariate
-#'   draws. For classes also a function `k(p, y, q, z)` of two pairs of probabilities and class: a kernel that need not
-#'   be a product (an R call per pair of rows and of classes: for small data).
+#' @param kernel Kernel on predictions; default [kernel_tv()] with median bandwidth for classes, [kernel_wasserstein()]
+#'   for univariate and normal predictions, [kernel_mmd()] for mixtures and multivariate draws. `"ckce"` is the default
+#'   kernel of [ckce()]. For classes also a function `k(p, y, q, z)` of two pairs of probabilities and class: a kernel
+#'   that need not be a product (an R call per pair of rows and of classes: for small data).
 #' @param target_kernel Kernel on outcomes: default [kernel_white()] for classes and counts, [kernel_gaussian()] for
 #'   numbers. For numbers its default bandwidth, and `"median"`, is the root mean squared distance between outcomes of
 #'   two predictions. It depends on the predictions alone, so outcomes can be simulated with the same kernel.
 #' @param type Estimator.
 #' @param block Block size; default \eqn{\sqrt n}. 2 gives the linear-time estimator.
-#' @param group A grouping of the observations (a column of `x`, or a vector): calibration given the prediction
-#'   *and* the group. The kernel is multiplied by the indicator of the same group.
-#' @param tolerance `NULL` for the exact kernel, or the tolerance of a low-rank factor.
+#' @param computation `"dual"` sums all pairs of rows, without a matrix. `"low_rank"` and `"rff"` take a factor of the
+#'   kernel, by name or as a value with its options ([ce_computations]). `"auto"` is `"dual"` up to 5,000 predictions of
+#'   classes, then `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
+#' @param tolerance `NULL` for the exact kernel, or the tolerance of a low-rank factor with a bound on its error.
+#' @param group Groups or covariates that calibration conditions on besides the prediction, as in [ckce()].
+#' @param group_kernel `"delta"` (default: the kernel is multiplied by the indicator of the same group), `"shared"` (by
+#'   1 + delta), or a kernel on numeric covariates, to which 1 is added.
 #' @param draws Number of quantiles or draws per prediction where there is no closed form.
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by,threads As in [ce_fit()].
 #' @inheritParams ece
 #' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (the kind of predictions: `"binary"`,
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
-#' `type`, `block`, `kernel`, `target_kernel`, `target_form`. `tolerance` adds `rank` and `error_bound` (on
-#' `.estimate`). `group` adds the list column `groups` (per group its `n`, its own error `.estimate` and its `term` in
-#' the sum), which is printed below the row and returned by `tidy()`.
+#' `type`, `block`, `bandwidth` (of the kernel's first part that has one), `kernel`, `target_kernel`, `target_form`. A
+#' factor adds `computation` and its `rank` (or number of features), `tolerance` adds `rank` and `error_bound` (on
+#' `.estimate`). A `group` whose kernel is `"delta"` adds the list column `groups` (per group its `n`, its own error
+#' `.estimate` and its `term` in the sum), which is printed below the row and returned by `tidy()`.
 #' @references `r ref_widmann()`
+#'
+#' `r ref_moskvichev()`
+#' @aliases jkce
+#' @concept joint kernel calibration error
 #' @export
 #' @examples
 #' set.seed(1)
 #' p <- matrix(rgamma(300, 2), 100)
 #' p <- p / rowSums(p)
-#' skce(p, sample(3, 100, replace = TRUE))
+#' y <- sample(3, 100, replace = TRUE)
+#' skce(p, y)
+#' # JKCE, and the same from a factor of the kernel
+#' skce(p, y, kernel = "ckce")
+#' skce(p, y, kernel = "ckce", computation = "low_rank")
 #' d <- data.frame(mu = rnorm(100), sigma = 1)
 #' d$y <- rnorm(100, d$mu, 2)
 #' skce(d, y, pred_normal(mu, sigma))
 skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
-                 type = c("unbiased", "biased", "block", "block_biased"), block = NULL, group = NULL,
-                 tolerance = NULL, draws = 100, level = 0.95, event_level = "first", na_rm = TRUE,
-                 .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                 type = c("unbiased", "biased", "block", "block_biased"), block = NULL, computation = "dual",
+                 tolerance = NULL, group = NULL, group_kernel = NULL, draws = 100, level = 0.95, event_level = "first",
+                 na_rm = TRUE, .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
   check_level(level)
   check_count(draws, lower = 2)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
   check_estimator_options(type, list(block = block, tolerance = tolerance), call)
+  choices <- read_computation(list(computation = computation), "eigen")
+  check_factor(choices$computation, type, tolerance, kernel, call)
   threads <- resolve_threads(threads)
   truth <- enquo(truth)
   dots <- column_dots(...)
   group <- enquo(group)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   out <- by_groups(x, enquo(.by), function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, group, call, design)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
     if (laws$na) return(skce_row(NULL, laws, type))
+    laws$group <- ckce_group(group_values(group, part, call), group_kernel, laws, threads, call)
+    if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel, call)
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
-    value <- skce_value(problem, type, block, tolerance, threads, call)
+    value <- skce_value(problem, type, block, tolerance, threads, call, choices)
     row <- skce_row(value, laws, type, problem, level)
     check_computable(row$std.error[!is.na(row$std.error)], call)
     row
@@ -138,6 +160,23 @@ check_estimator_options <- function(type, given, call) {
              "i" = "The estimators {.val {owners}} have it.", arg = foreign, value = given[[foreign]], call = call)
 }
 
+# A factor has the sums over all pairs alone.
+check_factor <- function(computation, type, tolerance, kernel, call) {
+  if (computation %in% c("dual", "auto")) return(invisible())
+  stop_if(!is.null(tolerance), "{.arg tolerance} is not an option beside {.code computation = \"{computation}\"}.",
+          "i" = "That of the factor is in its value: {.code computation = computation_low_rank(tolerance = 0.001)}.",
+          arg = "tolerance", value = tolerance, call = call)
+  stop_if(startsWith(type, "block") || is.function(kernel),
+          "{.arg computation} must be {.val dual} for estimators of blocks and for a function as {.arg kernel}.",
+          "x" = "It is {.val {computation}}.", arg = "computation", value = computation, call = call)
+}
+
+# That of ckce(), by which the error is the joint one.
+joint_kernel <- function(laws, target_kernel, call) {
+  if (is.null(laws$law)) return(eval(formals(ckce)$kernel))
+  default_ckce_kernel(laws, outcome_kernel(target_kernel, laws, call))
+}
+
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   columns <- if (is.null(value)) {
     list(.estimate = NA_real_, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
@@ -147,24 +186,34 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   text <- function(name) if (is.null(problem)) NA_character_ else format(problem[[name]])
   result_frame("skce", family_text(laws), c(columns, list(
     root = sqrt(pmax(columns$.estimate, 0)), n = laws$n, type = type, block = value$block %||% NA_integer_,
-    kernel = text("kernel"), target_kernel = text("target_kernel"), target_form = text("target_form"),
+    bandwidth = if (is.null(problem)) NA_real_ else first_bandwidth(problem$kernel), kernel = text("kernel"),
+    target_kernel = text("target_kernel"), target_form = text("target_form"), computation = value$computation,
     rank = value$rank, error_bound = value$error_bound, groups = if (!is.null(value$groups)) list(value$groups)
   )))
 }
 
-# list(estimate, block, rank, error_bound, groups)
-skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, call = caller_env()) {
+# list(estimate, block, computation, rank, error_bound, groups); choices: see read_computation().
+skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, call = caller_env(),
+                       choices = list(computation = "dual")) {
   n <- problem$n
   design <- problem$laws$design %||% new_design(n)
   if (startsWith(type, "block")) return(block_value(problem, type, block, design, threads, call))
-  sums <- if (is.null(tolerance)) {
-    design_sums(problem$prediction, problem$target, type, design, threads)
+  if (choices$computation == "auto") {
+    many <- is.null(problem$laws$law) && !is.function(problem$asked$kernel) && n > 5000 && is.null(tolerance)
+    choices$computation <- if (many) "low_rank" else "dual"
+  }
+  factored <- choices$computation != "dual"
+  sums <- if (factored) {
+    low_rank_sums(problem, choices, type, design, threads, call)
+  } else if (is.null(tolerance)) {
+    exact_sums(problem, type, design, threads)
   } else {
     factored_sums(problem, tolerance, type, design, threads, call)
   }
-  value <- list(estimate = pair_estimate(sums, type, design, call), block = NA_integer_)
-  value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
-  if (!is.null(problem$laws$group)) value$groups <- group_terms(sums, problem$laws$group, type, design)
+  value <- list(estimate = pair_estimate(sums, type, design, call), block = NA_integer_,
+                computation = if (factored) choices$computation)
+  if (factored || !is.null(tolerance)) value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
+  if (identical(problem$laws$group$type, "delta")) value$groups <- group_terms(sums, problem$laws$group, type, design)
   value
 }
 

@@ -14,7 +14,9 @@ take_rows <- function(data, rows, threads = 1L) {
   cut("source", function(source) {
     if (is.list(source)) source_rows(source, rows) else rows_of_part(source, rows, threads)
   })
-  cut("group", function(group) replace(group, "id", list(group$id[rows])))
+  cut("group", function(group) {
+    replace(group, c("id", "features"), list(group$id[rows], rows_of_part(group$features, rows)))
+  })
   cut("design", function(design) design_rows(design, rows))
   cut("n", function(n) if (is.logical(rows)) sum(rows) else length(rows))
   data

@@ -29,7 +29,7 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
   dots <- column_dots(...)
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   by_groups(x, enquo(.by), function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, NULL, call, design)
+    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
     if (laws$na) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }

@@ -52,7 +52,7 @@ local({
                                   "kable", "metric", "panel", "rank", "recalibrate", "report", "risk", "score",
                                   "test", "tune", "validate")),
                   "ckce", "cox_calibration", "default_grid", "ece", "fit_form", "hosmer_lemeshow", "ici",
-                  "jkce", "kde_error", "kernel_matrix", "ks_error", "mmce", "new_form", "rbs", "score_parts", "skce",
+                  "kde_error", "kernel_matrix", "ks_error", "mmce", "new_form", "rbs", "score_parts", "skce",
                   "smooth_ece", "spiegelhalter", "tune_path", "ucme")
   for (name in c(with_words, makers)) {
     fn <- get(name, namespace)

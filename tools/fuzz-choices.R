@@ -74,7 +74,7 @@ pair <- function(data) unname(data[c("x", "truth")])
 # Calls by what they are of: each takes predictions (binary, classes or laws) and gives a call.
 choices <- list(
   kernel = function(data) {
-    verb <- pick(list(quote(skce), quote(ckce), quote(ce_test), quote(jkce)))
+    verb <- pick(list(quote(skce), quote(ckce), quote(ce_test)))
     as.call(c(verb, pair(data), list(kernel = a_kernel())))
   },
   target = function(data) {
@@ -84,7 +84,7 @@ choices <- list(
   mmd = function(data) as.call(c(quote(skce), pair(data), list(kernel = one_of("kernel_mmd")))),
   embedding = function(data) one_of("kernel_embedding"),
   computation = function(data) {
-    verb <- pick(list(quote(ckce), quote(jkce)))
+    verb <- pick(list(quote(ckce), quote(skce)))
     as.call(c(verb, pair(data), list(kernel = quote(kernel_gaussian(0.3)), computation = one_of_computations())))
   },
   curve = function(data) as.call(c(quote(ce_curve), pair(data), list(type = one_of("curve_")))),
@@ -107,7 +107,7 @@ choices <- list(
   law = function(data) {
     data <- a_law(NROW(data$x))
     verb <- pick(list(quote(ce_score), quote(ce_curve), quote(skce), quote(ce_moments), quote(ce_test), quote(ucme),
-                      quote(jkce), quote(ce_decompose), quote(ce_recalibrate), quote(format)))
+                      quote(ckce), quote(ce_decompose), quote(ce_recalibrate), quote(format)))
     as.call(c(verb, if (identical(verb, quote(format))) list(data$x) else pair(data)))
   },
   value = function(data) {

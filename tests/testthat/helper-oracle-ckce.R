@@ -78,3 +78,6 @@ influence_errors <- function(call) {
 
 # The leave-one-out errors of ckce(ridge = "loo").
 loo_errors <- function(..., ridge = NULL, target = "outcome") ckce(..., ridge = ridge_loo(ridge, target))$path[[1]]
+
+# The joint error as a function beside skce() and ckce().
+joint_error <- function(x, truth, ..., kernel = "ckce") skce(x, {{ truth }}, ..., kernel = kernel)

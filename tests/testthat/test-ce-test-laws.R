@@ -35,11 +35,13 @@ test_that("redraws of factors have the law of redraws of the kernels", {
 test_that("any kernel on the predictions has a factor", {
   data <- withr::with_seed(1, list(m = rnorm(40), y = rnorm(40), g = sample(3, 40, TRUE)))
   law <- pred_normal(data$m, 1)
+  grouped <- laws_of(law, data$y)
+  grouped$group <- ckce_group(data$g, NULL, grouped, 1L)
   laws <- list(
     kernel_problem(laws_of(law, data$y), kernel_mmd(), kernel_gaussian(1), threads = 1L),
     kernel_problem(laws_of(law, data$y), 2 * (kernel_hellinger() + kernel_wasserstein(1)), kernel_gaussian(1),
                    threads = 1L),
-    kernel_problem(read_laws(law, rlang::quo(data$y), group = rlang::quo(data$g)), threads = 1L)
+    kernel_problem(grouped, threads = 1L)
   )
   for (problem in laws) {
     k <- cpp_prediction_matrix(problem$prediction, 1L)

@@ -146,7 +146,8 @@ test_that("with groups: a factor per group, the statistic and null law of the ge
   expect_equal(out$test, "conditional")
   exact <- skce(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4))$.estimate
   expect_equal(unname(out$statistic), exact, tolerance = 1e-8)
-  laws <- read_laws(data$p, rlang::quo(data$y), group = rlang::quo(data$g))
+  laws <- read_laws(data$p, rlang::quo(data$y))
+  laws$group <- ckce_group(data$g, NULL, laws, 1L)
   problem <- kernel_problem(laws, kernel_gaussian(.4), threads = 1L)
   loop <- withr::with_seed(4, redraw_statistics(problem, 2000, FALSE, 1L))
   expect_gt(suppressWarnings(stats::ks.test(out$null, loop)$p.value), 1e-3)

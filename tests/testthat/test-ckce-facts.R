@@ -1,6 +1,6 @@
 # Facts of the synthetic experiments of Moskvichev & Sejdinovic (2025), small and seeded.
 
-# ckce, jkce and ece of every model on all rows: metrics x models.
+# CKCE, JKCE and ECE of every model on all rows: metrics x models.
 three_metrics <- function(models, truth) {
   metrics <- as_metrics(c("ckce", "jkce", "ece_canonical"), NULL)
   data <- list(probs = models, models = lapply(models, function(p) list(design = new_design(nrow(p)))), truth = truth)
@@ -97,6 +97,6 @@ test_that("DenseNet-40 on CIFAR-10 has the published value", {
   value <- ckce(softmax(data$logits), data$label, threads = 2)
   expect_equal(round(10 * value$.estimate, 3), .096)
   expect_true(value$certified)
-  joint <- jkce(softmax(data$logits), data$label, computation = "low_rank", threads = 2)
+  joint <- skce(softmax(data$logits), data$label, computation = "low_rank", threads = 2, kernel = "ckce")
   expect_equal(round(100 * joint$.estimate, 3), .054, tolerance = .02)
 })

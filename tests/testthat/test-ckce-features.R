@@ -11,7 +11,7 @@ test_that("features and their error have the published values at given frequenci
   expect_equal(primal$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$estimate,
                tolerance = 1e-10)
   expect_identical(primal$error_bound, NA_real_)
-  joint <- jkce(toy_probs(), toy_truth(), computation = computation_rff(frequencies = frequencies))
+  joint <- skce(toy_probs(), toy_truth(), computation = computation_rff(frequencies = frequencies), kernel = "ckce")
   expect_equal(joint$.estimate, oracle_jkce(tcrossprod(f), tcrossprod(d))$unbiased, tolerance = 1e-10)
   off <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation_rff(frequencies = frequencies),
               debias = TRUE)

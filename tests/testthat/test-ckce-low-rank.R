@@ -56,7 +56,7 @@ test_that("groups, leave-one-out errors, the null and the joint error share the 
   loo <- loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1,
                     computation = computation_low_rank(1e-12, 6))
   expect_equal(loo$loo, 1.0463026306, tolerance = 1e-9)
-  joint <- jkce(toy_probs(), toy_truth(), kernel = toy_kernel(), computation = computation_low_rank(tolerance = 1e-12))
+  joint <- skce(toy_probs(), toy_truth(), kernel = toy_kernel(), computation = computation_low_rank(tolerance = 1e-12))
   expect_equal(joint$.estimate, -0.112487030551, tolerance = 1e-9)
 })
 

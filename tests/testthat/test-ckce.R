@@ -41,12 +41,12 @@ test_that("debiasing subtracts the diagonal or the null mean", {
   expect_equal(large$.estimate, oracle$off_diagonal, tolerance = 1e-8)
 })
 
-test_that("jkce() has the published values and is ckce()'s large-ridge limit", {
-  joint <- function(...) jkce(toy_probs(), toy_truth(), kernel = toy_kernel(), ...)$.estimate
+test_that("skce() with the kernel of ckce() has the published values and is its large-ridge limit", {
+  joint <- function(...) skce(toy_probs(), toy_truth(), kernel = toy_kernel(), ...)$.estimate
   exact(joint(type = "biased"), 0.0280871967629)
   exact(joint(), -0.112487030551)
-  exact(jkce(toy_probs(), toy_truth(), type = "biased")$.estimate, 0.0261238842022)
-  exact(jkce(toy_probs(), toy_truth())$.estimate, -0.114843005624)
+  exact(skce(toy_probs(), toy_truth(), type = "biased", kernel = "ckce")$.estimate, 0.0261238842022)
+  exact(skce(toy_probs(), toy_truth(), kernel = "ckce")$.estimate, -0.114843005624)
   expect_equal(ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = 1e9)$.estimate * 1e18,
                joint(type = "biased"), tolerance = 1e-8)
 })
@@ -100,10 +100,10 @@ test_that("a constant model has the closed form", {
   one <- ckce(p, c(1, 1, 1, 2, 3, 1), ridge = .1)
   exact(one$.estimate, .108166576528)
   expect_identical(one$bandwidth, 1)
-  exact(jkce(p, c(1, 1, 1, 2, 3, 1), type = "biased")$.estimate, .222222222222)
-  exact(jkce(p, c(1, 1, 1, 2, 3, 1))$.estimate, .0888888888889)
+  exact(skce(p, c(1, 1, 1, 2, 3, 1), type = "biased", kernel = "ckce")$.estimate, .222222222222)
+  exact(skce(p, c(1, 1, 1, 2, 3, 1), kernel = "ckce")$.estimate, .0888888888889)
   expect_lt(ckce(p, c(1, 2, 3, 1, 2, 3), ridge = .1)$.estimate, 1e-15)
-  exact(jkce(p, c(1, 2, 3, 1, 2, 3))$.estimate, -.177777777778)
+  exact(skce(p, c(1, 2, 3, 1, 2, 3), kernel = "ckce")$.estimate, -.177777777778)
   for (computation in c("dual", "eigen")) {
     exact(ckce(p, c(1, 1, 1, 2, 3, 1), ridge = .1, computation = computation)$.estimate, .108166576528)
   }
@@ -111,7 +111,7 @@ test_that("a constant model has the closed form", {
 
 test_that("the constant model's unbiased joint error is minus the published share", {
   p <- matrix(.1, 1000, 10)
-  exact(jkce(p, rep(1:10, 100))$.estimate, -1.1 * .9 / 999)
+  exact(skce(p, rep(1:10, 100), kernel = "ckce")$.estimate, -1.1 * .9 / 999)
 })
 
 test_that("the toy example of two atoms has its analytic values, also at tiny ridges", {
@@ -124,7 +124,7 @@ test_that("the toy example of two atoms has its analytic values, also at tiny ri
   share <- c(.4, .6)
   gap <- c(.08, .02)
   exact(toy(.05), sum((share / (share + .05))^2 * gap))
-  exact(jkce(p, y, kernel = kernel_white(), type = "biased")$.estimate, .02)
+  exact(skce(p, y, kernel = kernel_white(), type = "biased")$.estimate, .02)
   exact(ranked_ece(p, y, 3), .2 + .2 * .4)
   expect_warning(toy(1e-12), class = "calibrisk_warning_tiny_ridge")
 })
@@ -236,7 +236,7 @@ test_that("joint, debiased and leave-one-out numbers of groups equal the block-d
   exact(debiased$.estimate, oracle_ckce(gram, g, .1)$off_diagonal)
   exact(sum(debiased$groups[[1]]$estimate), debiased$.estimate)
   for (type in c("biased", "unbiased")) {
-    exact(jkce(toy_probs(), toy_truth(), kernel = toy_kernel(), group = a, type = type)$.estimate,
+    exact(skce(toy_probs(), toy_truth(), kernel = toy_kernel(), group = a, type = type)$.estimate,
           oracle_jkce(gram, g)[[type]])
   }
   loo <- loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1, group = a)
@@ -270,8 +270,8 @@ test_that("one observation and one group member have defined values", {
   one <- ckce(t(c(.6, .4)), 1)
   exact(one$.estimate, 1.52 / (1.52 + 1)^2 * .32)
   expect_identical(one$std.error, NA_real_)
-  expect_error(jkce(t(c(.6, .4)), 1), "at least 2", class = "calibrisk_error_rows")
-  expect_identical(jkce(t(c(.6, .4)), 1, type = "biased")$std.error, NA_real_)
+  expect_error(skce(t(c(.6, .4)), 1, kernel = "ckce"), "at least 2", class = "calibrisk_error_rows")
+  expect_identical(skce(t(c(.6, .4)), 1, type = "biased", kernel = "ckce")$std.error, NA_real_)
   expect_true(is.finite(value(group = c(1, 1, 1, 1, 1, 2))))
 })
 
@@ -288,15 +288,15 @@ test_that("wrong arguments are classed errors", {
   expect_error(value(computation = computation_rff(frequencies = diag(2))), class = "calibrisk_error_argument")
 })
 
-test_that("jkce() is skce() with the same kernel, also within groups", {
+test_that("the kernel of ckce() has a name in skce(), also within groups", {
   p <- withr::with_seed(1, draw_dirichlet(80, 4, .4))
   y <- withr::with_seed(2, draw_labels(p))
   g <- rep(1:2, 40)
   kernel <- kernel_linear() + kernel_gaussian("median")
   for (type in c("biased", "unbiased")) {
-    expect_equal(jkce(p, y, type = type)$.estimate, skce(p, y, kernel = kernel, type = type)$.estimate,
+    expect_equal(skce(p, y, type = type, kernel = "ckce")$.estimate, skce(p, y, kernel = kernel, type = type)$.estimate,
                  tolerance = 1e-9)
-    expect_equal(jkce(p, y, type = type, group = g)$.estimate,
+    expect_equal(skce(p, y, type = type, group = g, kernel = "ckce")$.estimate,
                  skce(p, y, kernel = kernel, type = type, group = g)$.estimate, tolerance = 1e-9)
   }
 })
@@ -329,7 +329,7 @@ test_that("groups are columns, names of columns or values", {
   data <- data.frame(toy_probs(), y = toy_truth(), g = c("u", "v", "u", "v", "u", "v"))
   names(data)[1:3] <- paste0(".pred_", 1:3)
   data$y <- factor(data$y)
-  for (metric in list(ckce, jkce)) {
+  for (metric in list(ckce, joint_error)) {
     expected <- metric(toy_probs(), toy_truth(), group = data$g)$.estimate
     expect_equal(metric(data, y, group = g)$.estimate, expected)
     expect_equal(metric(data, y, group = "g")$.estimate, expected)
@@ -444,7 +444,7 @@ test_that("intervals of ckce() cover the regularised error, and 0 where predicti
   expect_lte(mean(above), .1)
 })
 
-test_that("jkce() has the intervals of skce(), and takes predictive distributions", {
+test_that("factors of the kernel give the estimates and intervals of all pairs, also of predictive distributions", {
   p <- withr::with_seed(1, draw_dirichlet(60, 3, .5))
   y <- withr::with_seed(2, draw_labels(p))
   g <- rep(1:2, 30)
@@ -452,30 +452,30 @@ test_that("jkce() has the intervals of skce(), and takes predictive distribution
   columns <- c(".estimate", "std.error", "conf.low", "conf.high")
   for (type in c("biased", "unbiased")) {
     for (computation in list("dual", computation_low_rank(tolerance = 1e-9))) {
-      fit <- function(...) jkce(p, y, type = type, computation = computation, ...)[columns]
+      fit <- function(...) skce(p, y, type = type, computation = computation, ..., kernel = "ckce")[columns]
       expect_equal(fit(), skce(p, y, kernel = kernel, type = type)[columns], tolerance = 1e-9)
       expect_equal(fit(group = g), skce(p, y, kernel = kernel, type = type, group = g)[columns], tolerance = 1e-9,
                    ignore_attr = TRUE)
     }
-    expect_equal(jkce(pred_categorical(p), y, type = type)[columns], jkce(p, y, type = type)[columns])
+    expect_equal(joint_error(pred_categorical(p), y, type = type)[columns], joint_error(p, y, type = type)[columns])
     law <- pred_normal(p[, 1], 1)
     z <- p[, 2] * 4
-    own <- jkce(law, z, kernel = kernel_wasserstein(1), type = type, group = g)
+    own <- skce(law, z, kernel = kernel_wasserstein(1), type = type, group = g)
     expect_equal(own[columns], skce(law, z, kernel = kernel_wasserstein(1), type = type, group = g)[columns],
                  tolerance = 1e-12, ignore_attr = TRUE)
   }
   expect_identical(own$.estimator, "normal")
-  shared <- jkce(law, z, kernel = kernel_wasserstein(1), group = g, group_kernel = "shared")
-  expect_equal(shared$.estimate, jkce(law, z, kernel = kernel_wasserstein(1))$.estimate +
-                 jkce(law, z, kernel = kernel_wasserstein(1), group = g)$.estimate, tolerance = 1e-12)
+  shared <- skce(law, z, kernel = kernel_wasserstein(1), group = g, group_kernel = "shared")
+  expect_equal(shared$.estimate, skce(law, z, kernel = kernel_wasserstein(1))$.estimate +
+                 skce(law, z, kernel = kernel_wasserstein(1), group = g)$.estimate, tolerance = 1e-12)
   # the default kernel on predictions is that of ckce(), whose value for large ridges is n^2 JKCE / (n ridge)^2
   target <- kernel_gaussian(1.5)
   expect_equal(ckce(law, z, ridge = 1e8, target_kernel = target)$.estimate * 1e16,
-               jkce(law, z, type = "biased", target_kernel = target)$.estimate, tolerance = 1e-7)
+               skce(law, z, type = "biased", target_kernel = target, kernel = "ckce")$.estimate, tolerance = 1e-7)
   for (type in c("unbiased", "biased")) {
     for (d in list(law, pred_draws(cbind(z - 1, z + 2, 0 * z, 3)))) {
-      exact <- jkce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g)
-      low <- jkce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g,
+      exact <- skce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g)
+      low <- skce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g,
                   computation = computation_low_rank(tolerance = 1e-9))
       expect_equal(low[columns], exact[columns], tolerance = 1e-6, ignore_attr = TRUE)
     }
@@ -510,7 +510,7 @@ test_that("kernels between distributions are no kernels of groups", {
   y <- c(0, 1, 0, 1, 0, 1)
   x <- 1:6
   for (kernel in list(kernel_hellinger(), kernel_wasserstein(1), kernel_gaussian(1) + kernel_mmd(1))) {
-    for (fn in list(ckce, jkce)) {
+    for (fn in list(ckce, joint_error)) {
       expect_error(fn(p, y, group = x, group_kernel = kernel), "group_kernel", class = "calibrisk_error_kernel")
     }
     expect_error(loo_errors(p, y, group = x, group_kernel = kernel), class = "calibrisk_error_kernel")

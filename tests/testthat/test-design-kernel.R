@@ -28,7 +28,7 @@ test_that("frequency weights are repeated rows, equal weights none, clusters of 
   same_rows(d, skce)
   same_rows(d, function(...) skce(..., type = "biased"))
   same_rows(d, ckce)
-  same_rows(d, jkce)
+  same_rows(d, joint_error)
   locations <- list(x = d$p[1:3, ], truth = d$y[1:3])
   again <- rep(seq_along(d$y), d$copies)
   expect_same_numbers(ucme(d$p, d$y, weights = d$copies, locations = locations),
@@ -51,7 +51,7 @@ test_that("weighted pairs are those of the formula, of clusters those across the
   expect_equal(value(weights = d$w, cluster = d$centre, tolerance = 1e-12), naive(both * across))
   expect_equal(value(weights = d$w, cluster = d$centre, type = "biased"), naive(both))
   joint <- exp(-as.matrix(stats::dist(d$p))^2 / 2 / .25) * tcrossprod(residuals)
-  expect_equal(jkce(d$p, d$y, kernel = kernel_gaussian(.5), weights = d$w, cluster = d$centre)$.estimate,
+  expect_equal(skce(d$p, d$y, kernel = kernel_gaussian(.5), weights = d$w, cluster = d$centre)$.estimate,
                sum(both * across * joint) / sum(both * across))
   # the terms of groups add up
   groups <- skce(d$p, d$y, kernel = kernel_tv(1), weights = d$w, group = rep(c("a", "b"), n / 2))
@@ -116,7 +116,7 @@ test_that("the weighted conditional test holds its level", {
 test_that("models are compared by kernel statistics", {
   d <- kernel_rows(200)
   models <- list(a = d$p, b = d$p[, c(2, 1, 3)])
-  for (metric in list(skce, ckce, jkce)) {
+  for (metric in list(skce, ckce, joint_error)) {
     found <- ce_compare(models, d$y, metric = metric)
     expect_equal(found$difference, metric(models$a, d$y)$.estimate - metric(models$b, d$y)$.estimate)
     expect_lt(found$p.value, .001)
@@ -137,7 +137,7 @@ test_that("one cluster has no pairs across clusters: an error, not NaN", {
   d <- kernel_rows()
   one <- rep("a", 60)
   expect_error(suppressWarnings(skce(d$p, d$y, cluster = one)), "At least 2 clusters", class = "calibrisk_error_rows")
-  expect_error(suppressWarnings(jkce(d$p, d$y, cluster = one)), class = "calibrisk_error_rows")
+  expect_error(suppressWarnings(skce(d$p, d$y, cluster = one, kernel = "ckce")), class = "calibrisk_error_rows")
   expect_error(suppressWarnings(mmce(d$p[, 1], d$y == 1, type = "unbiased", cluster = one)),
                class = "calibrisk_error_rows")
 })

@@ -151,7 +151,7 @@ test_that("missing predictions are missing rows", {
   law <- c(distributional::dist_normal(c(0, 2), 1), distributional::dist_missing(1), distributional::dist_normal(1, 2))
   y <- c(.3, 1, 2, 0)
   kept <- pred_normal(c(0, 2, 1), c(1, 1, 2))
-  for (metric in list(skce, ckce, jkce)) {
+  for (metric in list(skce, ckce, joint_error)) {
     expect_equal(metric(law, y), metric(kept, y[-3]))
     expect_identical(metric(law, y, na_rm = FALSE)$.estimate, NA_real_)
     expect_equal(metric(tibble::tibble(law = law, y = y), y), metric(kept, y[-3]))

@@ -23,7 +23,7 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   near(skce(pred_normal(1:9, 1), 1:9, kernels = kernel_tv()), "kernel")
   near(ckce(d, truth, ridges = 1), "ridge")
   near(ckce(d, truth, ridges = 1), "ridge")
-  expect_error(jkce(d, truth, rank = 1), "`max_rank` is an option of `computation_auto()`", fixed = TRUE)
+  expect_error(skce(d, truth, rank = 1), "`max_rank` is an option of `computation_auto()`", fixed = TRUE)
   near(ucme(d, truth, location = 3), "locations")
   near(ce_test(d, truth, by = truth), ".by")
   near(ce_hierarchy(d, truth, bins = 2), "n_bins")

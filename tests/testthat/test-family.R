@@ -127,7 +127,7 @@ for (name in names(family_cases)) {
     expect_lt(ce_test(many[some], y[some] + 5, test = test_conditional(replicates = 150))$p.value, 0.01)
     expect_gt(ce_test(many[some], y[some], test = test_cme(replicates = 150))$p.value, 0.001)
     expect_true(is.finite(ckce(many[some], y[some])$.estimate))
-    expect_true(is.finite(jkce(many[some], y[some])$.estimate))
+    expect_true(is.finite(skce(many[some], y[some], kernel = "ckce")$.estimate))
     expect_true(is.finite(ucme(many[some], y[some])$.estimate))
     expect_true(all(is.finite(ce_score(many, y, score = c("crps", "mse", "dss"))$.estimate)))
   })

@@ -88,7 +88,7 @@ test_that("a group with too little data is a row of NA and one warning", {
     function(x) skce(x, truth, p, .by = g),
     function(x) mmce(x, truth, p, .by = g, type = "unbiased", notion = "binary"),
     function(x) kde_error(x, truth, p, .by = g, notion = "binary"),
-    function(x) jkce(x, truth, p, .by = g),
+    function(x) skce(x, truth, p, .by = g, kernel = "ckce"),
     function(x) ce_estimate(x, truth, p, .by = g, notion = "binary", method = method_bins(2))
   )
   for (verb in verbs) {

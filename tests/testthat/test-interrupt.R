@@ -43,7 +43,7 @@ long_verbs <- list(
   },
   read = function() update(ce_state(), ce_source(data.frame(p = rows$p[, 1], y = rows$y == 1), rows = 50), y, p),
   blocks = function() skce(rows$p, rows$y, type = "block"),
-  jkce = function() jkce(rows$p[1:99, ], rows$y[1:99]),
+  pairs = function() skce(rows$p[1:99, ], rows$y[1:99], kernel = "ckce"),
   laws = function() ckce(few$law, few$y, ridge = 0.1, n_draws = 0),
   draws = function() skce(few$draws, few$y, kernel = kernel_mmd(1)),
   redrawn = function() ce_test(few$law, few$y, test = test_conditional(replicates = 99)),

@@ -144,7 +144,6 @@ test_that("kernels between distributions are refused where vectors are compared"
   for (kernel in kernels) {
     refused(ckce(p, y, kernel = kernel))
     refused(ckce(p, y, target_kernel = kernel))
-    refused(jkce(p, y, kernel = kernel))
     refused(skce(p, y, target_kernel = kernel))
     refused(ce_test(p, y, target_kernel = kernel))
     refused(skce(pred_normal(1:3, 1), 1:3, target_kernel = kernel * kernel_gaussian(1)))

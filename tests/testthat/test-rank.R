@@ -20,7 +20,7 @@ test_that("metrics on all observations are those of their own functions", {
     p <- d$models[[model]]
     expect_equal(value("ckce", model), ckce(p, d$truth)$.estimate, tolerance = 1e-8)
     expect_equal(value("ckce_debiased", model), ckce(p, d$truth, debias = TRUE)$.estimate, tolerance = 1e-7)
-    expect_equal(value("jkce", model), jkce(p, d$truth)$.estimate, tolerance = 1e-8)
+    expect_equal(value("jkce", model), skce(p, d$truth, kernel = "ckce")$.estimate, tolerance = 1e-8)
     expect_equal(value("ckce_null_mean", model), ckce(p, d$truth, debias = "null_mean")$.estimate, tolerance = 1e-7)
     expect_equal(value("ece_canonical", model), ranked_ece(p, d$truth))
     expect_equal(value("ece_pointwise", model), ranked_ece(p, d$truth, type = "pointwise"))
@@ -44,7 +44,7 @@ test_that("subsamples see the metrics of their rows, paired over models", {
       # far below the noise of a subsample
       expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-3)
       expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
-      expect_equal(draws["jkce", model, t], jkce(p, y)$.estimate, tolerance = 1e-3)
+      expect_equal(draws["jkce", model, t], skce(p, y, kernel = "ckce")$.estimate, tolerance = 1e-3)
       expect_equal(draws["ece_canonical", model, t], ranked_ece(p, y))
     }
   }

@@ -46,7 +46,7 @@ test_that("the variance at calibration is that of a loop over pairs", {
     expect_equal(noise(weights = copies), naive(h[again, again]))
   }
   for (computation in list("dual", computation_low_rank(tolerance = 1e-13))) {
-    noise <- function(...) estimate_of(jkce(d$p, d$y, kernel = kernel_tv(.5), computation = computation, ...))$noise
+    noise <- function(...) estimate_of(skce(d$p, d$y, kernel = kernel_tv(.5), computation = computation, ...))$noise
     expect_equal(noise(weights = w, cluster = centre), naive(h, w, centre))
     half <- rep(1:2, n / 2)
     expect_equal(noise(weights = w, group = half), naive(h * outer(half, half, "=="), w))
@@ -118,7 +118,7 @@ test_that("with many rows some pairs stand for the sum of squares, whatever the 
   expect_gt(abs(some$noise / exact$noise - 1), 1e-6)
   turned <- estimate_of(skce(d$p[3000:1, ], d$y[3000:1], kernel = kernel_gaussian(.5), tolerance = 1e-10))
   expect_equal(turned$noise / some$noise, 1, tolerance = 1e-8)
-  random <- estimate_of(jkce(d$p, d$y, kernel = kernel_gaussian(.5), computation = computation_rff(n_features = 400)))
+  random <- estimate_of(skce(d$p, d$y, kernel = kernel_gaussian(.5), computation = computation_rff(n_features = 400)))
   expect_equal(sqrt(random$noise / exact$noise), 1, tolerance = .25)
 })
 
@@ -136,7 +136,7 @@ test_that("intervals near calibration hold the error, of a factor, of laws and o
     rows <- replicate(150, simplify = FALSE, {
       d <- noise_data(150, slope)
       vctrs::vec_rbind(
-        as.data.frame(jkce(d$p, d$y, kernel = kernel_gaussian(.3)))[c("conf.low", "conf.high")],
+        as.data.frame(skce(d$p, d$y, kernel = kernel_gaussian(.3)))[c("conf.low", "conf.high")],
         as.data.frame(skce(d$p, d$y, kernel = kernel_gaussian(.3), type = "biased"))[c("conf.low", "conf.high")]
       )
     })
@@ -176,7 +176,7 @@ test_that("limits of few independent draws are finite numbers, those of the law 
   d <- withr::with_seed(5, noise_data(12))
   heavy <- c(1e12, rep(1, 11))
   for (level in c(.5, .95, .999)) {
-    rows <- list(skce(d$p, d$y, weights = heavy, level = level), jkce(d$p, d$y, weights = heavy, level = level),
+    rows <- list(skce(d$p, d$y, weights = heavy, level = level), joint_error(d$p, d$y, weights = heavy, level = level),
                  mmce(d$p, d$y, cluster = rep(1:2, 6), level = level))
     for (row in rows) expect_true(all(is.finite(c(row$.estimate, row$conf.low, row$conf.high))))
   }

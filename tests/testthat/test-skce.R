@@ -291,12 +291,12 @@ test_that("the values of Gruber and Buettner's fixtures B and C", {
 test_that(".estimator says what the predictions are, type what the estimator is, n what came in", {
   p <- cbind(c(.2, .3, .4), c(.8, .7, .6))
   law <- pred_normal(1:3, 1)
-  one <- list(skce(p, c(1, 2, 1)), ucme(p, c(1, 2, 1), locations = 1), ckce(p, c(1, 2, 1)), jkce(p, c(1, 2, 1)))
+  one <- list(skce(p, c(1, 2, 1)), ucme(p, c(1, 2, 1), locations = 1), ckce(p, c(1, 2, 1)), joint_error(p, c(1, 2, 1)))
   expect_identical(unique(vapply(one, `[[`, "", ".estimator")), "binary")
   expect_identical(as.list(skce(law, 1:3, type = "biased")[c(".estimator", "type")]),
                    list(.estimator = "normal", type = "biased"))
   y <- c(1, NA, 2)
-  metrics <- list(skce, function(...) ucme(..., locations = 1), ckce, jkce)
+  metrics <- list(skce, function(...) ucme(..., locations = 1), ckce, joint_error)
   for (metric in c(metrics, ece, rbs)) {
     missing <- metric(p, y, na_rm = FALSE)
     expect_identical(missing$.estimate, NA_real_)
@@ -315,13 +315,13 @@ test_that("outcomes that are numbers beside two columns hint at distributions", 
   expect_true(is.finite(skce(data, y, pred_normal(mu, sigma))$.estimate))
 })
 
-test_that("a median target bandwidth of classes is that of the classes, as in jkce()", {
+test_that("a median target bandwidth of classes is that of the classes, with the kernel of ckce() too", {
   p <- withr::with_seed(1, draw_dirichlet(12, 4, 1))
   y <- rep(c(1, 2, 4), 4)
   kernel <- kernel_gaussian(.5)
   value <- function(fn, target) fn(p, y, kernel = kernel, target_kernel = target)$.estimate
   expect_equal(value(skce, kernel_laplace("median")), value(skce, kernel_laplace(1.5)), tolerance = 1e-12)
-  expect_equal(value(skce, kernel_laplace("median")), value(jkce, kernel_laplace("median")), tolerance = 1e-12)
+  expect_equal(value(skce, kernel_laplace("median")), value(joint_error, kernel_laplace("median")), tolerance = 1e-12)
 })
 
 test_that("outcomes and parameters whose squares overflow are refused", {
@@ -333,7 +333,7 @@ test_that("outcomes and parameters whose squares overflow are refused", {
 
 test_that("a group that is no vector is refused", {
   p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
-  for (fn in list(skce, ckce, jkce)) {
+  for (fn in list(skce, ckce, joint_error)) {
     expect_error(fn(p, c(1, 2, 2), group = mean), class = "calibrisk_error_argument")
   }
 })
@@ -379,4 +379,43 @@ test_that("the bound of a factor that was cut short covers the exact value", {
   expect_true(all(covered[1, ] == 8))
   expect_true(all(covered[2, ] > 0))
   expect_true(all(covered[2, ] <= covered[3, ]))
+})
+
+test_that("without many rows, and for predictive distributions, `auto` sums all pairs; it takes a factor of more", {
+  p <- withr::with_seed(1, draw_dirichlet(5001, 3, 1))
+  y <- withr::with_seed(2, draw_labels(p))
+  few <- function(...) skce(p[1:50, ], y[1:50], ...)
+  expect_identical(few(computation = "auto"), few())
+  law <- pred_normal(p[1:50, 1], 1)
+  expect_identical(skce(law, p[1:50, 2], computation = "auto"), skce(law, p[1:50, 2]))
+  many <- skce(p, y, kernel = "ckce", computation = "auto")
+  expect_identical(many, skce(p, y, kernel = "ckce", computation = "low_rank"))
+  expect_identical(names(many)[!names(many) %in% names(few())], c("computation", "rank"))
+  expect_equal(many$.estimate, skce(p, y, kernel = "ckce")$.estimate, tolerance = 1e-3)
+  # what needs all pairs has them
+  expect_identical(skce(p, y, type = "block", block = 2, computation = "auto"), skce(p, y, type = "block", block = 2))
+})
+
+test_that("the kernel of ckce() can be written out, for predictive distributions too", {
+  y <- withr::with_seed(1, rnorm(40))
+  law <- pred_normal(rev(y), 1)
+  written <- skce(law, y, kernel = kernel_embedding() + kernel_wasserstein("median", power = 2))
+  named <- skce(law, y, kernel = "ckce")
+  expect_equal(named$.estimate, written$.estimate, tolerance = 1e-12)
+  expect_identical(named$kernel, written$kernel)
+  expect_error(skce(law, y, kernel = "ckc"), class = "calibrisk_error_kernel")
+})
+
+test_that("a kernel on covariates multiplies the kernel of skce(), and leaves no terms of groups", {
+  p <- withr::with_seed(1, draw_dirichlet(30, 3, 1))
+  y <- withr::with_seed(2, draw_labels(p))
+  age <- seq(0, 1, length.out = 30)
+  k <- 1 + exp(-outer(age, age, `-`)^2 / (2 * 0.3^2))
+  d <- oracle_residuals(p, y)
+  h <- oracle_gram(p, .5) * k * tcrossprod(d)
+  kernel <- kernel_linear() + kernel_gaussian(.5)
+  found <- skce(p, y, kernel = kernel, group = age, group_kernel = kernel_gaussian(.3))
+  expect_equal(found$.estimate, oracle_unbiased(h), tolerance = 1e-12)
+  expect_false("groups" %in% names(found))
+  expect_error(skce(p, y, group_kernel = "shared"), "needs `group`", class = "calibrisk_error_argument")
 })

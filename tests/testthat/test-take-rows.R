@@ -16,12 +16,14 @@ test_that("every part of predictions, problems and laws that has a value per row
   expect_identical(take_rows(conditional, rows)[c("scale", "embedding")],
                    list(scale = conditional$scale[rows], embedding = conditional$embedding))
   laws <- function(at) {
-    read_laws(pred_normal(1:6, 2)[at], rlang::quo((6:1)[!!at]), group = rlang::quo(c(2, 2, 1, 1, 2, 3)[!!at]),
-              design = design(at))
+    out <- read_laws(pred_normal(1:6, 2)[at], rlang::quo((6:1)[!!at]), design = design(at))
+    out$group <- ckce_group(c(2, 2, 1, 1, 2, 3)[at], NULL, out, 1L)
+    out
   }
   cut <- take_rows(laws(1:6), rows)
   expect_equal(cut[c("law", "y", "design", "n")], laws(rows)[c("law", "y", "design", "n")])
   expect_equal(cut$group$labels[cut$group$id], c(2, 2, 3))
+  expect_equal(cut$group$features, matrix(c(1, 1, 3)))
   expect_identical(take_rows(laws(1:6), 1:6 %in% rows)$n, 3L)
 })
 

@@ -37,7 +37,7 @@ local({
       ce_score(x, truth, score = function(p, y, q, z) (y == z) - p[, 1] * q[, 1], ...)
     }),
     skce = list(FALSE, function(x, ...) skce(x, truth, ...)),
-    jkce = list(FALSE, function(x, ...) jkce(x, truth, computation = "dual", ...)),
+    jkce = list(FALSE, function(x, ...) skce(x, truth, ..., kernel = "ckce")),
     ckce = list(FALSE, function(x, ...) ckce(x, truth, ridge = 0.2, computation = "dual", ...)),
     ckce_ridge = list(FALSE, function(x, level = NULL, ...) loo_errors(x, truth, ridge = 0.2, ...)),
     ucme = list(FALSE, function(x, ...) ucme(x, truth, locations = 3, ...)),
@@ -100,17 +100,18 @@ pin("ckce_ridge/low_rank",
     loo_errors(three$p, three$y, computation = computation_low_rank(0.1, 20), ridge = c(0.01, 0.1)))
 pin("ckce_ridge/group",
     loo_errors(five$frame, truth, group = group, group_kernel = "shared", computation = "dual", ridge = c(0.01, 0.1)))
-pin("jkce/target", jkce(three$p, three$y, target_kernel = kernel_gaussian(1), computation = "dual"))
+pin("jkce/target", skce(three$p, three$y, target_kernel = kernel_gaussian(1), kernel = "ckce"))
 pin("jkce/frequencies",
-    jkce(three$p, three$y, computation = computation_rff(frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
+    skce(three$p, three$y, computation = computation_rff(frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
          kernel = kernel_gaussian(0.5)))
-pin("jkce/max_rank", jkce(three$p, three$y, computation = computation_low_rank(max_rank = 12, tolerance = 0.2)))
-pin("jkce/group_kernel", jkce(five$frame, truth, group = group, group_kernel = "shared", computation = "dual"))
+pin("jkce/max_rank",
+    skce(three$p, three$y, computation = computation_low_rank(max_rank = 12, tolerance = 0.2), kernel = "ckce"))
+pin("jkce/group_kernel", skce(five$frame, truth, group = group, group_kernel = "shared", kernel = "ckce"))
 pin("ucme/kernels",
     ucme(three$p, three$y, locations = 3, kernel = kernel_gaussian(0.5), target_kernel = kernel_gaussian(1)))
 pin("ce_rank/kernel",
     tidy(ce_rank(list(a = three$p, b = three$p[, c(2, 1, 3)]), three$y,
-                 metric = ce_metric(jkce, kernel = kernel_laplace(0.4)), level = 0.8, n_sub = 40, trials = 5)))
+                 metric = ce_metric("jkce", kernel = kernel_laplace(0.4)), level = 0.8, n_sub = 40, trials = 5)))
 pin("ce_rank/event",
     tidy(ce_rank(list(a = two$frame[1:2], b = two$frame[2:1]), two$truth, metric = "ece_canonical",
                  event_level = "second",

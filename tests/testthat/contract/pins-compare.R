@@ -44,7 +44,7 @@ local({
 local({
   w <- (seq_along(three$y) %% 7) / 7 + .1
   centre <- seq_along(three$y) %% 20
-  verbs <- list(skce = skce, ckce = ckce, jkce = jkce)
+  verbs <- list(skce = skce, ckce = ckce, jkce = function(...) skce(..., kernel = "ckce"))
   for (name in names(verbs)) {
     pin(paste0("design/", name, "/weights"), verbs[[name]](three$p, three$y, weights = w))
     pin(paste0("design/", name, "/cluster"), verbs[[name]](three$p, three$y, cluster = centre))

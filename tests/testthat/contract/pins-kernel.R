@@ -22,7 +22,7 @@ local({
     pin(paste0("skce/many/", name), skce(many$p, many$y, kernel = kernels[[name]]))
     for (type in c("unbiased", "biased")) {
       pin(paste("jkce/five", type, name, sep = "/"),
-          jkce(five$p, five$y, type = type, kernel = kernels[[name]], computation = "dual"))
+          skce(five$p, five$y, type = type, kernel = kernels[[name]], computation = "auto"))
     }
     pin(paste0("ckce/five/", name), ckce(five$p, five$y, kernel = kernels[[name]], computation = "dual"))
   }
@@ -36,10 +36,10 @@ pin("skce/groups", skce(five$frame, truth, .by = group))
 pin("skce/tolerance", skce(three$p, three$y, tolerance = 1e-3))
 pin("skce/function",
     skce(three$p[1:20, ], three$y[1:20], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
-pin("jkce/low_rank", jkce(three$p, three$y, computation = "low_rank"))
-pin("jkce/rff", jkce(three$p, three$y, computation = computation_rff(n_features = 20), kernel = kernel_gaussian(0.5)))
-pin("jkce/group", jkce(five$frame, truth, group = group, computation = "dual"))
-pin("jkce/groups", jkce(five$frame, truth, .by = group))
+pin("jkce/low_rank", skce(three$p, three$y, computation = "low_rank", kernel = "ckce"))
+pin("jkce/rff", skce(three$p, three$y, computation = computation_rff(n_features = 20), kernel = kernel_gaussian(0.5)))
+pin("jkce/group", skce(five$frame, truth, group = group, kernel = "ckce"))
+pin("jkce/groups", skce(five$frame, truth, .by = group, kernel = "ckce"))
 for (computation in c("dual", "eigen", "low_rank")) {
   for (debias in c("none", "off_diagonal", "null_mean")) {
     pin(paste("ckce/three", computation, debias, sep = "/"),
@@ -78,7 +78,7 @@ for (name in names(laws)) {
     pin(paste("skce/law", name, type, sep = "/"), skce(laws[[name]], y, type = type, draws = 20))
   }
   pin(paste0("skce/law/", name, "/laplace"), skce(laws[[name]], y, target_kernel = kernel_laplace(1), draws = 20))
-  pin(paste0("jkce/law/", name), jkce(laws[[name]], y, draws = 20))
+  pin(paste0("jkce/law/", name), skce(laws[[name]], y, draws = 20, kernel = "ckce"))
   pin(paste0("ckce/law/", name), ckce(laws[[name]], y, draws = 20))
   pin(paste0("ucme/law/", name), ucme(laws[[name]], y, locations = 4, draws = 20))
   pin(paste0("kernel_mmd/law/", name),
@@ -116,7 +116,7 @@ local({
   for (name in names(several)) {
     law <- several[[name]]
     pin(paste0("skce/law/mvnormal/", name), skce(law, y))
-    pin(paste0("jkce/law/mvnormal/", name), jkce(law, y))
+    pin(paste0("jkce/law/mvnormal/", name), skce(law, y, kernel = "ckce"))
     pin(paste0("ckce/law/mvnormal/", name), ckce(law, y))
     pin(paste0("kernel_mmd/law/mvnormal/", name), kernel_matrix(kernel_mmd(1, kernel_gaussian(1)), law[1:10]))
     if (name == "draws") next
