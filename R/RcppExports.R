@@ -121,8 +121,8 @@ cpp_cosine_sums <- function(v) {
     .Call(`_calibrisk_cpp_cosine_sums`, v)
 }
 
-cpp_logistic <- function(z, y, free_intercept, free_slope, weight) {
-    .Call(`_calibrisk_cpp_logistic`, z, y, free_intercept, free_slope, weight)
+cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
+    .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
 }
 
 cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, n_draws, seed, threads) {

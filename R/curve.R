@@ -254,9 +254,10 @@ curve_numbers <- function(problem) {
   if (is.null(problem$labels)) return(list(slope = NA_real_, error = NA_real_))
   check_interrupt()
   z <- smooth_scale(problem$features[, 1])
-  fit <- cpp_logistic(z, as.numeric(problem$labels), TRUE, TRUE, relative_weights(problem$design))
+  fit <- logistic_fit(cbind(1, z, deparse.level = 0), as.numeric(problem$labels), c(0, 1),
+                      relative_weights(problem$design))
   error <- binary_ladder(problem, 0.95, 1L)$estimate
-  list(slope = if (fit$converged) fit$slope else NA_real_, error = error)
+  list(slope = if (fit$converged) fit$theta[2] else NA_real_, error = error)
 }
 
 #' @export

@@ -93,8 +93,8 @@ cox_columns <- function(problem, floor, level, call) {
 cox_fits <- function(z, y, design, copies = NULL) {
   unit <- if (is.null(copies)) 1 else mean(copies)
   w <- if (is.null(copies)) relative_weights(design) else copies / unit
-  both <- cpp_logistic(z, y, TRUE, TRUE, w)
-  large <- cpp_logistic(z, y, TRUE, FALSE, w)
+  both <- logistic_fit(cbind(1, z, deparse.level = 0), y, c(0, 1), w)
+  large <- logistic_fit(matrix(1, length(z)), y, 0, w, z)
   # with one predictor the likelihood has no maximum exactly where its two groups do not overlap
   apart <- all(y == y[1]) || max(z[y == 0]) <= min(z[y == 1]) || min(z[y == 0]) >= max(z[y == 1])
   two <- both$converged && !apart
@@ -116,14 +116,14 @@ cox_fits <- function(z, y, design, copies = NULL) {
 cox_likelihood <- function(fit, level) {
   both <- fit$both
   large <- fit$large
-  slope <- cpp_logistic(fit$z, fit$y, FALSE, TRUE, fit$w)
+  slope <- logistic_fit(as.matrix(fit$z), fit$y, 1, fit$w)
   losses <- fit$y * stats::plogis(fit$z, log.p = TRUE) + (1 - fit$y) * stats::plogis(-fit$z, log.p = TRUE)
   at_null <- -sum(if (is.null(fit$w)) losses else fit$w * losses)
   # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
   drops <- c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss)
   ratio <- fit$unit * 2 * pmax(drops, 0)
-  estimate <- c(both$intercept, both$slope, large$intercept, ratio[4])
-  variance <- c(both$var_intercept, both$var_slope, large$var_intercept, NA) / fit$unit
+  estimate <- c(both$theta, large$theta, ratio[4])
+  variance <- c(diag(both$inverse), large$inverse, NA) / fit$unit
   std_error <- sqrt(pmax(variance, 0))
   half <- qnorm((1 + level) / 2) * std_error
   list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,
@@ -133,15 +133,10 @@ cox_likelihood <- function(fit, level) {
 # Weights and clusters: the influence of a row is its score times the inverse of the mean second derivative, for any
 # distribution of the outcomes; Wald's tests.
 cox_robust <- function(fit, design, level) {
-  influence <- function(model, basis) {
-    p <- stats::plogis(model$intercept + model$slope * fit$z)
-    hessian <- crossprod(basis, row_shares(design) * p * (1 - p) * basis)
-    if (rcond(hessian) < 1e-14) return(NA * basis)
-    (fit$y - p) * basis %*% solve(hessian)
-  }
-  both <- influence(fit$both, cbind(1, fit$z, deparse.level = 0))
-  large <- influence(fit$large, cbind(rep(1, length(fit$z))))
-  value <- c(fit$both$intercept, fit$both$slope, fit$large$intercept)
+  # the weights of the fit are 1 on average
+  both <- logistic_influence(fit$both, cbind(1, fit$z, deparse.level = 0), fit$y)
+  large <- logistic_influence(fit$large, matrix(1, length(fit$z)), fit$y, fit$z)
+  value <- c(fit$both$theta, fit$large$theta)
   rows <- list(both[, 1], both[, 2], large[, 1])
   estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf), value, rows)
   out <- summarise_estimates(estimates, level)

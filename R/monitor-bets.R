@@ -104,32 +104,11 @@ refit_bets <- function(stream, settings) {
   stream
 }
 
-# Penalised maximum likelihood on cells by Newton's steps from the last fit; halved where they lead down.
+# Penalised maximum likelihood on cells, from the last fit.
 fit_bet <- function(features, cells, beta) {
   n <- cells[, 1]
-  events <- cells[, 2]
-  z <- cells[, 3] / n
-  loss <- function(b) {
-    eta <- z + drop(features %*% b)
-    sum(n * log1pexp(eta) - events * eta) + sum(b^2) / (2 * bet_spread^2)
-  }
-  value <- loss(beta)
-  for (step in 1:25) {
-    mu <- stats::plogis(z + drop(features %*% beta))
-    gradient <- crossprod(features, events - n * mu) - beta / bet_spread^2
-    curvature <- crossprod(features, n * mu * (1 - mu) * features) + diag(1 / bet_spread^2, length(beta))
-    move <- drop(solve(curvature, gradient))
-    repeat {
-      new_value <- loss(beta + move)
-      # up to rounding, which would halve the last step
-      if (new_value <= value + 1e-12 * abs(value)) break
-      move <- move / 2
-    }
-    beta <- beta + move
-    value <- new_value
-    if (max(abs(move)) < 1e-8) break
-  }
-  beta
+  logistic_fit(features, cells[, 2] / n, beta, n, cells[, 3] / n, rep(1 / (2 * bet_spread^2), length(beta)),
+               0 * beta)$theta
 }
 
 # Log of the mean of exp(x) over each row; Inf where one is.

@@ -124,80 +124,27 @@ map_scalar.ce_map_logit <- function(map, p, log_p, log_q) {
   stats::plogis(map$a * log_p - map$b * log_q + map$c)
 }
 
-# Logistic regression by Newton's method with step halving. The last column is the intercept;
-# the penalty pulls the slopes towards `centre`, in mean log loss units. `value` is the mean loss with the penalty;
-# `influence()` has a row for each row of x and a column for each parameter.
-logit_fit <- function(x, outcome, centre, penalty, design, max_steps = 100, offset = 0) {
-  share <- row_shares(design)
+# Logistic regression with errors. The last column is the intercept; the penalty pulls the slopes towards `centre`, in
+# mean log loss units. `value` is the mean loss with the penalty; `influence()` has a row for each row of x and a column
+# for each parameter.
+logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   p <- ncol(x)
   penalty <- rep_len(penalty, 2)
   ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
-  objective <- function(theta) {
-    eta <- drop(x %*% theta) + offset
-    sum(share * (log1pexp(eta) - outcome * eta)) + sum(ridge * (theta - centre)^2)
+  fit <- logistic_fit(x, outcome, centre, row_shares(design), offset, ridge)
+  influence <- function() logistic_influence(fit, x, outcome, offset, total = 1)
+  free <- all(ridge == 0)
+  converged <- fit$converged && !(free && separated(x, fit$theta, outcome))
+  # from the information; of weighted or clustered rows from the influences of their scores
+  errors <- if (!free || !converged) {
+    rep(NA_real_, p)
+  } else if (is_plain(design)) {
+    sqrt(pmax(diag(fit$inverse), 0) / design$n)
+  } else {
+    apply(influence(), 2, row_std_error, design)
   }
-  theta <- centre
-  value <- objective(theta)
-  converged <- FALSE
-  for (step in seq_len(max_steps)) {
-    newton <- logit_newton(x, outcome, theta, centre, ridge, share, offset)
-    if (is.null(newton)) break
-    if (newton$decrement < 1e-16 * (1 + abs(value))) {
-      converged <- TRUE
-      break
-    }
-    moved <- halved_step(objective, theta, newton$direction, value)
-    if (is.null(moved)) {
-      converged <- newton$decrement < 1e-10
-      break
-    }
-    theta <- moved$theta
-    value <- moved$value
-  }
-  std.error <- rep(NA_real_, p)
-  if (all(ridge == 0)) {
-    converged <- converged && !separated(x, theta, outcome)
-    if (converged) std.error <- logit_errors(x, outcome, theta, newton, design, offset)
-  }
-  list(theta = theta, converged = converged, iterations = step, std.error = std.error, value = value,
-       influence = function() logit_influence(x, outcome, theta, newton, offset),
-       message = if (converged) "" else logit_failure(x, outcome))
-}
-
-# Direction and decrement of Newton's method, by the Hessian with a diagonal of ones; NULL where it is singular.
-logit_newton <- function(x, outcome, theta, centre, ridge, share, offset = 0) {
-  mu <- stats::plogis(drop(x %*% theta) + offset)
-  gradient <- drop(crossprod(x, share * (mu - outcome))) + 2 * ridge * (theta - centre)
-  hessian <- crossprod(x * (share * mu * (1 - mu)), x) + diag(2 * ridge, ncol(x))
-  scale <- 1 / sqrt(pmax(diag(hessian), 1e-300))
-  scaled <- hessian * outer(scale, scale)
-  if (!all(is.finite(scaled)) || rcond(scaled) < 1e-12) return(NULL)
-  direction <- -scale * solve(scaled, scale * gradient)
-  list(direction = direction, decrement = -sum(direction * gradient), scale = scale, scaled = scaled)
-}
-
-# From the information; of weighted or clustered rows from the influences of their scores.
-logit_errors <- function(x, outcome, theta, newton, design, offset) {
-  if (is_plain(design)) return(sqrt(pmax(diag(logit_inverse(newton)), 0) / design$n))
-  apply(logit_influence(x, outcome, theta, newton, offset), 2, row_std_error, design)
-}
-
-# Inverse of the mean second derivative.
-logit_inverse <- function(newton) newton$scale * t(newton$scale * solve(newton$scaled))
-
-logit_influence <- function(x, outcome, theta, newton, offset) {
-  (x * (outcome - stats::plogis(drop(x %*% theta) + offset))) %*% logit_inverse(newton)
-}
-
-# The first of the steps 1, 1/2, 1/4, ... that does not raise the objective; NULL where none does.
-halved_step <- function(objective, theta, direction, value) {
-  size <- 1
-  while (size > 1e-8) {
-    trial <- theta + size * direction
-    reached <- objective(trial)
-    if (isTRUE(reached <= value)) return(list(theta = trial, value = reached))
-    size <- size / 2
-  }
+  list(theta = fit$theta, converged = converged, iterations = fit$iterations, std.error = errors, value = fit$loss,
+       influence = influence, message = if (converged) "" else logit_failure(x, outcome))
 }
 
 log1pexp <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))

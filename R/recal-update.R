@@ -60,7 +60,7 @@ spline_basis <- function(z, knots) {
 # change there is nothing to fit.
 update_fits <- function(z, knots, outcome, design) {
   distinct <- length(unique(z))
-  regression <- function(x, centre, offset = 0) {
+  regression <- function(x, centre, offset = NULL) {
     logit_fit(cbind(x, 1, deparse.level = 0), outcome, centre, 0, design, offset = offset)
   }
   list(

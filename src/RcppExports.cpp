@@ -394,16 +394,18 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_logistic
-Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept, bool free_slope, Rcpp::Nullable<Rcpp::NumericVector> weight);
-RcppExport SEXP _calibrisk_cpp_logistic(SEXP zSEXP, SEXP ySEXP, SEXP free_interceptSEXP, SEXP free_slopeSEXP, SEXP weightSEXP) {
+Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y, const Rcpp::NumericVector& start, const Rcpp::NumericVector& centre, const Rcpp::NumericVector& ridge, const Rcpp::NumericVector& weight, const Rcpp::NumericVector& offset);
+RcppExport SEXP _calibrisk_cpp_logistic(SEXP xSEXP, SEXP ySEXP, SEXP startSEXP, SEXP centreSEXP, SEXP ridgeSEXP, SEXP weightSEXP, SEXP offsetSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< bool >::type free_intercept(free_interceptSEXP);
-    Rcpp::traits::input_parameter< bool >::type free_slope(free_slopeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_logistic(z, y, free_intercept, free_slope, weight));
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type start(startSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type offset(offsetSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_logistic(x, y, start, centre, ridge, weight, offset));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1823,7 +1825,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
     {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
     {"_calibrisk_cpp_cosine_sums", (DL_FUNC) &_calibrisk_cpp_cosine_sums, 1},
-    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 5},
+    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},

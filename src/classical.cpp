@@ -355,20 +355,18 @@ Rcpp::NumericVector cpp_cosine_sums(Rcpp::NumericVector v) {
   return out;
 }
 
+// Logistic regression with a penalty (classical/logistic.h). `weight` and `offset` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_logistic(Rcpp::NumericVector z, Rcpp::NumericVector y, bool free_intercept,
-                        bool free_slope, Rcpp::Nullable<Rcpp::NumericVector> weight) {
-  const Rcpp::NumericVector w =
-      weight.isNull() ? Rcpp::NumericVector() : Rcpp::NumericVector(weight);
-  if (weight.isNotNull() && w.size() != z.size()) Rcpp::stop("logistic: one weight per row.");
-  const calibrisk::LogisticRegression model(z.begin(), y.begin(), size_of(z.size()),
-                                            weight.isNull() ? nullptr : w.begin());
-  const calibrisk::LogisticFit fit = model.fit(free_intercept, free_slope);
-  return named_list({{"intercept", fit.intercept},
-                     {"slope", fit.slope},
-                     {"var_intercept", fit.var_intercept},
-                     {"var_slope", fit.var_slope},
-                     {"covariance", fit.covariance},
+Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y,
+                        const Rcpp::NumericVector& start, const Rcpp::NumericVector& centre,
+                        const Rcpp::NumericVector& ridge, const Rcpp::NumericVector& weight,
+                        const Rcpp::NumericVector& offset) {
+  const calibrisk::LogisticRegression model(as_matrix(x), as_vector(y), as_vector(weight),
+                                            as_vector(offset));
+  const calibrisk::LogisticFit fit =
+      model.fit(as_vector(start), as_vector(centre), as_vector(ridge));
+  return named_list({{"theta", fit.theta},
+                     {"inverse", fit.inverse},
                      {"loss", fit.loss},
                      {"iterations", fit.iterations},
                      {"converged", fit.converged}});

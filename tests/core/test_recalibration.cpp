@@ -86,25 +86,42 @@ TEST(isotonic_fits_are_the_largest_of_the_smallest_means) {
   }
 }
 
-TEST(the_model_of_cox_solves_its_score_equations) {
-  std::vector<double> z, y, w;
-  for (int i = 0; i < 40; ++i) {
-    z.push_back(0.1 * i - 2.0);
-    y.push_back(i % 5 < 2 || i > 30 ? 1.0 : 0.0);
-    w.push_back(1.0 + i % 3);
+TEST(regressions_solve_their_score_equations) {
+  const Index n = 40;
+  Matrix x(n, 2);
+  Vector y(n), w(n), offset(n);
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<double>(i);
+    x.row(i) << 1.0, 0.1 * at - 2.0;
+    y(i) = i % 5 < 2 || i > 30 ? 1.0 : 0.0;
+    w(i) = 1.0 + static_cast<double>(i % 3);
+    offset(i) = std::sin(at);
   }
-  for (const bool weighted : {false, true}) {
-    const LogisticFit fit =
-        LogisticRegression(z.data(), y.data(), z.size(), weighted ? w.data() : nullptr)
-            .fit(true, true);
-    double first = 0.0, second = 0.0;
-    for (std::size_t i = 0; i < z.size(); ++i) {
-      const double gap = y[i] - 1.0 / (1.0 + std::exp(-fit.intercept - fit.slope * z[i]));
-      first += (weighted ? w[i] : 1.0) * gap;
-      second += (weighted ? w[i] : 1.0) * gap * z[i];
+  const Vector none, start = Vector::Zero(2), centre = Vector::Ones(2);
+  for (const double penalty : {0.0, 0.3}) {
+    for (const bool given : {false, true}) {
+      const Vector ridge = Vector::Constant(2, penalty);
+      const LogisticFit fit = LogisticRegression(x, y, given ? w : none, given ? offset : none)
+                                  .fit(start, centre, ridge);
+      Vector score = 2.0 * ridge.cwiseProduct(fit.theta - centre);
+      Matrix curvature = Matrix((2.0 * ridge).asDiagonal());
+      double loss = ridge.dot((fit.theta - centre).cwiseAbs2());
+      for (Index i = 0; i < n; ++i) {
+        const double eta = (given ? offset(i) : 0.0) + x.row(i).dot(fit.theta);
+        const double mu = 1.0 / (1.0 + std::exp(-eta)), weight = given ? w(i) : 1.0;
+        score += weight * (mu - y(i)) * x.row(i).transpose();
+        curvature += weight * mu * (1.0 - mu) * x.row(i).transpose() * x.row(i);
+        loss -= weight * std::log(y(i) > 0.0 ? mu : 1.0 - mu);
+      }
+      CHECK(fit.converged && score.cwiseAbs().maxCoeff() < 1e-11);
+      CHECK(std::abs(fit.loss - loss) < 1e-11);
+      CHECK((fit.inverse * curvature - Matrix::Identity(2, 2)).cwiseAbs().maxCoeff() < 1e-6);
     }
-    CHECK(fit.converged && std::abs(first) < 1e-5 && std::abs(second) < 1e-5);
   }
+  // the same column twice
+  Matrix twice(n, 2);
+  twice << x.col(1), x.col(1);
+  CHECK(!LogisticRegression(twice, y, none, none).fit(start, start, start).converged);
 }
 
 TEST(cells_of_the_simplex_are_right_closed) {

@@ -1,101 +1,117 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Cox's calibration model, logit P(y = 1) = a + b z with z the logit of the prediction,
-// by Newton's method with step halving; a may be held at 0, b at 1 (calibration in the large).
+// Logistic regression with an offset, logit P(y = 1) = offset + x' theta, weighted and penalised by
+// sum_j ridge_j (theta_j - centre_j)^2: Newton's method with step halving. Cox's calibration model
+// has the columns 1 and the logit of the prediction. Outcomes that the columns separate have no
+// optimum, and the loss may go to 0 all the same: callers look for that.
 #ifndef CALIBRISK_CLASSICAL_LOGISTIC_H
 #define CALIBRISK_CLASSICAL_LOGISTIC_H
 
+#include <calibrisk/types.h>
+
+#include <Eigen/Cholesky>
+
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
+#include <limits>
 
 namespace calibrisk {
 
 struct LogisticFit {
-  double intercept = 0.0, slope = 1.0;
-  double var_intercept = 0.0, var_slope = 0.0, covariance = 0.0;
-  double loss = 0.0;  // negative log-likelihood
+  Vector theta;
+  Matrix inverse;     // of the loss' second derivative; NaN where that is singular
+  double loss = 0.0;  // weighted negative log-likelihood, with the penalty
   int iterations = 0;
   bool converged = false;
 };
 
 class LogisticRegression {
  public:
-  // w [n]: weights of the rows; nullptr where all count 1.
-  LogisticRegression(const double* z, const double* y, std::size_t n, const double* w = nullptr)
-      : z_(z), y_(y), w_(w), n_(n) {}
+  // `weight` and `offset` may be empty: 1 and 0.
+  LogisticRegression(ConstMatrixRef x, ConstVectorRef y, ConstVectorRef weight,
+                     ConstVectorRef offset)
+      : x_(x), y_(y), weight_(weight), offset_(offset) {
+    const auto fits = [&](Index size) { return size == 0 || size == x.rows(); };
+    require(y.size() == x.rows() && fits(weight.size()) && fits(offset.size()),
+            "A regression has an outcome, a weight and an offset per row.");
+  }
 
-  LogisticFit fit(bool free_intercept, bool free_slope, int max_iterations = 50,
-                  double tolerance = 1e-10) const {
-    LogisticFit now;
-    Moments m = moments(now.intercept, now.slope);
-    now.loss = m.loss;
-    for (; now.iterations < max_iterations; ++now.iterations) {
-      double step_a = 0.0, step_b = 0.0;
-      if (free_intercept && free_slope) {
-        const double det = m.haa * m.hbb - m.hab * m.hab;
-        if (!(det > 1e-14 * m.haa * m.hbb)) break;  // flat: separated or constant predictions
-        step_a = (m.hbb * m.ga - m.hab * m.gb) / det;
-        step_b = (m.haa * m.gb - m.hab * m.ga) / det;
-      } else {
-        const double curvature = free_slope ? m.hbb : m.haa;
-        if (!(curvature > 0.0)) break;
-        (free_slope ? step_b : step_a) = (free_slope ? m.gb : m.ga) / curvature;
+  LogisticFit fit(const Vector& start, const Vector& centre, const Vector& ridge,
+                  int max_iterations = 100) const {
+    const Index p = x_.cols();
+    require(start.size() == p && centre.size() == p && ridge.size() == p,
+            "A regression has a start, a centre and a penalty per column.");
+    LogisticFit out;
+    out.theta = start;
+    out.inverse = Matrix::Constant(p, p, std::numeric_limits<double>::quiet_NaN());
+    Moments at = moments(out.theta, centre, ridge);
+    while (out.iterations < max_iterations) {
+      ++out.iterations;
+      const Vector scale = at.curvature.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
+      const Matrix scaled = scale.asDiagonal() * at.curvature * scale.asDiagonal();
+      if (!scaled.allFinite()) break;
+      const Eigen::LLT<Matrix> factor(scaled);
+      if (factor.info() != Eigen::Success || factor.rcond() < 1e-12) {
+        out.inverse.setConstant(std::numeric_limits<double>::quiet_NaN());
+        break;  // flat: dependent columns, or outcomes far on their sides
       }
-      // Newton decrement: twice the loss that a full step would still save
-      const double decrement = step_a * m.ga + step_b * m.gb;
-      if (decrement <= tolerance * (1.0 + std::fabs(m.loss)) * 1e-4) {
-        now.converged = true;
+      out.inverse = scale.asDiagonal() * factor.solve(Matrix::Identity(p, p)) * scale.asDiagonal();
+      const Vector step = -(out.inverse * at.slope);
+      // twice the loss that a full step would still save
+      const double decrement = -step.dot(at.slope), size = 1.0 + std::abs(at.loss);
+      if (decrement < 1e-16 * size) {  // less than the loss' digits show, not theta's
+        out.theta += step;
+        out.converged = true;
         break;
       }
+      // up to rounding, which would halve the last steps
+      const double most = at.loss + 1e-13 * size;
       double length = 1.0;
-      Moments next = moments(now.intercept - step_a, now.slope - step_b);
-      while (!(next.loss <= m.loss) && length > 1e-8) {
+      Moments next = moments(out.theta + step, centre, ridge);
+      while (!(next.loss <= most) && length > 1e-8) {
         length *= 0.5;
-        next = moments(now.intercept - length * step_a, now.slope - length * step_b);
+        next = moments(out.theta + length * step, centre, ridge);
       }
-      now.intercept -= length * step_a;
-      now.slope -= length * step_b;
-      m = next;
-      now.loss = m.loss;
+      if (!(next.loss <= most)) break;
+      out.theta += length * step;
+      at = next;
     }
-    if (free_intercept && free_slope) {
-      const double det = m.haa * m.hbb - m.hab * m.hab;
-      now.var_intercept = m.hbb / det;
-      now.var_slope = m.haa / det;
-      now.covariance = -m.hab / det;
-    } else {
-      (free_slope ? now.var_slope : now.var_intercept) = 1.0 / (free_slope ? m.hbb : m.haa);
-    }
-    return now;
+    out.loss = at.loss;
+    return out;
   }
 
  private:
   struct Moments {
-    double loss = 0.0, ga = 0.0, gb = 0.0, haa = 0.0, hab = 0.0, hbb = 0.0;
+    double loss = 0.0;
+    Vector slope;
+    Matrix curvature;
   };
 
-  Moments moments(double a, double b) const {
+  Moments moments(const Vector& theta, const Vector& centre, const Vector& ridge) const {
+    const Index p = x_.cols();
     Moments m;
-    for (std::size_t i = 0; i < n_; ++i) {
-      const double eta = a + b * z_[i];
+    m.slope = 2.0 * ridge.cwiseProduct(theta - centre);
+    m.curvature = Matrix((2.0 * ridge).asDiagonal());
+    m.loss = ridge.dot((theta - centre).cwiseAbs2());
+    for (Index i = 0; i < x_.rows(); ++i) {
+      double eta = offset_.size() > 0 ? offset_(i) : 0.0;
+      for (Index j = 0; j < p; ++j) eta += x_(i, j) * theta(j);
       const double tail = std::exp(-std::fabs(eta));
-      const double p = eta >= 0.0 ? 1.0 / (1.0 + tail) : tail / (1.0 + tail);
-      const double count = w_ == nullptr ? 1.0 : w_[i];
-      m.loss += count * (std::max(eta, 0.0) - y_[i] * eta + std::log1p(tail));
-      const double g = count * (p - y_[i]), w = count * tail / ((1.0 + tail) * (1.0 + tail));
-      m.ga += g;
-      m.gb += g * z_[i];
-      m.haa += w;
-      m.hab += w * z_[i];
-      m.hbb += w * z_[i] * z_[i];
+      const double mu = eta >= 0.0 ? 1.0 / (1.0 + tail) : tail / (1.0 + tail);
+      const double weight = weight_.size() > 0 ? weight_(i) : 1.0;
+      m.loss += weight * (std::max(eta, 0.0) - y_(i) * eta + std::log1p(tail));
+      const double gap = weight * (mu - y_(i)), w = weight * tail / ((1.0 + tail) * (1.0 + tail));
+      for (Index j = 0; j < p; ++j) {
+        m.slope(j) += gap * x_(i, j);
+        const double v = w * x_(i, j);
+        for (Index k = 0; k <= j; ++k) m.curvature(j, k) += v * x_(i, k);
+      }
     }
+    m.curvature.triangularView<Eigen::StrictlyUpper>() = m.curvature.transpose();
     return m;
   }
 
-  const double* z_;
-  const double* y_;
-  const double* w_;
-  std::size_t n_;
+  const ConstMatrixRef x_;
+  const ConstVectorRef y_, weight_, offset_;
 };
 
 }  // namespace calibrisk

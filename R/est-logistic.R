@@ -1,0 +1,10 @@
+# Logistic regression (inst/include/calibrisk/classical/logistic.h): theta, the inverse of the second derivative of the
+# summed loss, the loss, iterations, converged. `ridge`: of the penalty sum(ridge * (theta - centre)^2).
+logistic_fit <- function(x, y, start, w = NULL, offset = NULL, ridge = 0 * start, centre = start) {
+  cpp_logistic(x, y, start, centre, ridge, w %||% numeric(), offset %||% numeric())
+}
+
+# A row for each row of x, a column for each parameter; `total`: the sum of the weights of the fit.
+logistic_influence <- function(fit, x, y, offset = NULL, total = nrow(x)) {
+  (x * (y - stats::plogis(drop(x %*% fit$theta) + (offset %||% 0)))) %*% (total * fit$inverse)
+}
