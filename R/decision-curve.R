@@ -144,11 +144,10 @@ net_benefit_limits <- function(value, true, false, thresholds, std_error, design
   list(low = value - pmax(apart$below, z * std_error), high = value + pmax(apart$above, z * std_error))
 }
 
-# Contribution of every row at one threshold.
+# Contribution of every row at one threshold: each is a cell.
 decision_rows <- function(p, better, y, threshold, quantity) {
-  on <- switch(quantity, net_benefit = p >= threshold, recalibrated = better >= threshold,
-               loss = (better >= threshold) - (p >= threshold))
-  on * (y - threshold) / (1 - threshold)
+  reached <- function(v) if (!is.null(v)) findInterval(v, threshold)
+  cell_influence(list(own = reached(p), better = reached(better), y = y), threshold, quantity)[, 1]
 }
 
 # The area under the loss, 2 int (1 - c) loss(c) dc, is the difference of mean squared errors, row by row.

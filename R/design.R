@@ -65,15 +65,15 @@ cluster_codes <- function(labels) {
   (if (is.integer(labels)) cpp_label_ranks(labels)) %||% match(labels, sort(unique(labels)))
 }
 
-# Sums of the rows of a vector or matrix over the clusters 1..C.
-sum_by_cluster <- function(x, cluster) {
-  sums <- cpp_cluster_sums(as.matrix(x), cluster, max(cluster, 0L))
+# Sums of the rows of a vector or matrix over the clusters 1..n.
+sum_by_cluster <- function(x, cluster, n = max(cluster, 0L)) {
+  sums <- cpp_cluster_sums(as.matrix(x), cluster, n)
   if (is.matrix(x)) sums else sums[, 1]
 }
 
 # Number of draws in each of the groups 1, ..., n of rows that stand for so many copies.
 draws_by_group <- function(copies, group, n) {
-  if (is.null(copies)) tabulate(group, n) else cpp_cluster_sums(as.matrix(as.numeric(copies)), group, n)[, 1]
+  if (is.null(copies)) tabulate(group, n) else sum_by_cluster(as.numeric(copies), group, n)
 }
 
 # The same rows with other weights.

@@ -224,13 +224,15 @@ numeric_outcomes <- function(y, law, call) {
           "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}.", class = "length", arg = "truth",
           call = call)
   check_length(length(law), nrow(y), call)
-  infinite <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)
-  if (length(infinite) > 0) {
-    row <- infinite[1]
-    stop_input("{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}.", class = "truth", arg = "truth",
-               row = row, call = call)
-  }
+  check_finite_outcomes(y, call)
   y
+}
+
+# A matrix; missing values are left out later.
+check_finite_outcomes <- function(y, call) {
+  row <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)[1]
+  stop_if(isTRUE(row > 0), "{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}.",
+          class = "truth", arg = "truth", row = row, call = call)
 }
 
 largest_number <- 1e50

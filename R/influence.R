@@ -198,6 +198,24 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   )
 }
 
+# Scales on which an interval is symmetric: to it, back, and the derivative of the way back.
+log_scale <- list(to = log, back = exp, slope = exp)
+logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
+own_scale <- list(to = identity, back = identity, slope = function(v) 1)
+
+# The columns of a value with its influence, both on its own scale; `null`: the value that a test compares it with.
+# Rows without variation give no standard error.
+scaled_columns <- function(value, influence, design, level, scale = own_scale, null = NULL, smallest = -Inf) {
+  at <- scale$to(value)
+  if (!is.finite(at) || !all(is.finite(influence))) return(list(.estimate = value))
+  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest)
+  out <- summarise_estimates(list(estimate), level)
+  if (!isTRUE(out$std.error > 0)) return(list(.estimate = value))
+  list(.estimate = value, std.error = out$std.error * scale$slope(at), conf.low = scale$back(out$conf.low),
+       conf.high = scale$back(out$conf.high),
+       p.value = if (!is.null(null)) 2 * stats::pt(-abs(at - scale$to(null)) / out$std.error, design_df(design)))
+}
+
 # A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners
 # j of row i, P_i their weight. Biased: all rows, P = W1. Unbiased: all others, P_i = W1 - w_i. With clusters: the rows
 # of other clusters, since two rows of a cluster are dependent. Its influence is 2 W1 (s_i - U P_i) / D; of a mean over

@@ -157,24 +157,24 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
   check_truth_given(truth, call)
   frame <- if (is.data.frame(x)) ungroup_frame(x)
   layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
-  law <- if (layout$frame && length(dots) == 1) law_in_frame(ungroup_frame(x), dots, call)
-  if (!is.null(law)) {
-    x <- ungroup_frame(x)
-    outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
-    layout["columns"] <- list(".pred")
-    layout$law <- dots[[1]]
-    x <- law
-  } else if (layout$frame) {
-    x <- ungroup_frame(x)
-    outcome <- x[[select_columns(truth, x, "truth", call)[1]]]
-    columns <- if (length(dots) > 0) {
-      names(x)[select_columns(rlang::quo(c(!!!dots)), x, "...", call)]
+  if (layout$frame) {
+    law <- if (length(dots) == 1) law_in_frame(frame, dots, call)
+    own <- select_columns(truth, frame, "truth", call)
+    outcome <- frame[[own[1]]]
+    if (!is.null(law)) {
+      layout["columns"] <- list(".pred")
+      layout$law <- dots[[1]]
+      x <- law
     } else {
-      setdiff(names(x)[startsWith(names(x), ".pred_")], names(select_columns(truth, x, "truth", call)))
+      columns <- if (length(dots) > 0) {
+        names(frame)[select_columns(rlang::quo(c(!!!dots)), frame, "...", call)]
+      } else {
+        setdiff(names(frame)[startsWith(names(frame), ".pred_")], names(own))
+      }
+      if (length(dots) == 0 && length(columns) == 0) columns <- names(frame)[vapply(frame, is_distribution_like, NA)]
+      layout$columns <- columns
+      x <- if (length(columns) == 1) frame[[columns]] else as.matrix(frame[columns])
     }
-    if (length(dots) == 0 && length(columns) == 0) columns <- names(x)[vapply(x, is_distribution_like, NA)]
-    layout$columns <- columns
-    x <- if (length(columns) == 1) x[[columns]] else as.matrix(x[columns])
   } else {
     if (length(dots) > 0) as_predictions(x, truth, dots, call = call) # its error
     outcome <- outcome_vector(truth, call)
@@ -187,11 +187,7 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
           "x" = "It is {.cls {class(outcome)[1]}}.", class = "truth", arg = "truth", call = call)
   outcome <- as.numeric(outcome)
   check_length(length(moments$mean), length(outcome), call)
-  if (any(is.infinite(outcome) | is.nan(outcome))) {
-    row <- which(is.infinite(outcome) | is.nan(outcome))[1]
-    stop_input("{.arg truth} must be finite.", "x" = "Row {row} is {.val {outcome[row]}}.", class = "truth",
-               arg = "truth", row = row, call = call)
-  }
+  check_finite_outcomes(as.matrix(outcome), call)
   raw <- raw %||% read_design(design, frame, length(outcome), call)
   complete <- !is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome) &
     design_complete(raw, length(outcome))

@@ -134,11 +134,10 @@ class_sum <- function(state, level) {
 
 # An estimate with an influence for every block instead of its rows.
 over_blocks <- function(estimate) {
-  w <- design_weights(estimate$design)
-  block <- estimate$design$cluster
-  weight <- sum_by_cluster(w, block)
-  estimate$influence <- sum_by_cluster(w * influence_rows(estimate), block) / weight
-  estimate$design <- new_design(length(weight), weight, seq_along(weight))
+  design <- estimate$design
+  blocks <- block_means(design_weights(design), design$cluster, cluster_count(design))
+  estimate$influence <- blocks$mean(influence_rows(estimate))
+  estimate$design <- blocks$design
   if (!is.null(estimate$honest)) estimate$honest <- over_blocks(estimate$honest)
   estimate
 }
@@ -168,16 +167,12 @@ log_estimate <- function(state, j) {
 
 # The ratio of observed to expected events, its interval on the log scale.
 oe_columns <- function(problem, level) {
-  design <- problem$design
-  observed <- row_mean(problem$labels, design)
-  expected <- row_mean(problem$features[, 1], design)
+  y <- as.numeric(problem$labels)
+  p <- problem$features[, 1]
+  observed <- row_mean(y, problem$design)
+  expected <- row_mean(p, problem$design)
   ratio <- observed / expected
-  if (observed == 0 || expected == 0) return(list(.estimate = ratio))
-  log <- summarise_estimates(list(new_estimate(log(ratio), problem$labels / observed - problem$features[, 1] / expected,
-                                               design, smallest = -Inf)), level)
-  z <- if (isTRUE(log$std.error > 0)) -abs(log$.estimate) / log$std.error else NA
-  list(.estimate = ratio, std.error = log$std.error * ratio, conf.low = exp(log$conf.low),
-       conf.high = exp(log$conf.high), p.value = 2 * stats::pt(z, design_df(design)))
+  scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
 }
 
 # With the reason where there is none.

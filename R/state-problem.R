@@ -48,3 +48,9 @@ block_copies <- function(state, j, problem) {
           arg = "state", field = "sums", call = called_verb())
   ifelse(squares > 0, w * total / squares, w)
 }
+
+# From rows of these weights in the blocks 1..n to the blocks: the mean of their rows' values, and their design.
+block_means <- function(w, block, n) {
+  weight <- sum_by_cluster(w, block, n)
+  list(mean = function(x) sum_by_cluster(w * x, block, n) / weight, design = new_design(n, weight, seq_len(n)))
+}

@@ -88,7 +88,7 @@ narrow_rows <- function(state, j, problem) {
   fine <- sum_array(state$sums[[j]]$fine, fine_dim(state$spec, TRUE))[1, , , blocks, drop = FALSE]
   fine <- fine * (state$n / sum(fine[1, 1, , ]))
   at <- which(matrix(fine[1, 1, , ] > 0, ncol = length(blocks)), arr.ind = TRUE)
-  of_blocks <- function(x, block) draws_by_group(x, block, length(blocks))
+  of_blocks <- function(x, block) sum_by_cluster(x, block, length(blocks))
   w <- fine[cbind(1, 1, at)]
   mean <- fine[cbind(1, 2, at)] / w
   block <- at[, 2]
@@ -110,10 +110,7 @@ tune_blocks <- function(method, problem, grid, blocks, context) {
   out <- tune_problem(method, rows, list(list(fold = fold, k = max(blocks$fold))), grid, context)
   of_fold <- function(f) {
     own <- blocks$used[blocks$fold == f]
-    w <- rows$design$w[fold == f]
-    sums <- function(x) draws_by_group(x, match(rows$part[fold == f], own), length(own))
-    weight <- sums(w)
-    list(mean = function(x) sums(w * x) / weight, design = new_design(length(own), weight, seq_along(own)))
+    block_means(rows$design$w[fold == f], match(rows$part[fold == f], own), length(own))
   }
   out$risks <- list(Map(function(risk, f) {
     block <- of_fold(f)

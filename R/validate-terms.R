@@ -1,31 +1,17 @@
 # The numbers of ce_validate() for one problem: every one an estimate with influence rows (R/influence.R), except for
 # the regression, the ladder and the bootstrap.
 
-# Scales on which an interval is symmetric: to it, back, and the derivative of the way back.
-log_scale <- list(to = log, back = exp, slope = exp)
-logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
-own_scale <- list(to = identity, back = identity, slope = function(v) 1)
-
-# `influence` of the value on its own scale; `null`: the value that a test compares it with.
-validation_row <- function(level, term, value, influence, design, confidence, scale = own_scale, null = NULL,
-                           smallest = -Inf) {
-  at <- scale$to(value)
-  usable <- is.finite(at) && all(is.finite(influence))
-  if (!usable) return(validation_term(level, term, value))
-  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest)
-  out <- summarise_estimates(list(estimate), confidence)
-  # rows without variation give no standard error
-  if (!isTRUE(out$std.error > 0)) return(validation_term(level, term, value))
-  p <- if (!is.null(null)) 2 * stats::pt(-abs(at - scale$to(null)) / out$std.error, design_df(design))
-  validation_term(level, term, value, out$std.error * scale$slope(at), scale$back(out$conf.low),
-                  scale$back(out$conf.high), p)
+# `columns`: as scaled_columns() has them.
+validation_row <- function(level, term, columns) {
+  validation_term(level, term, columns$.estimate, columns$std.error, columns$conf.low, columns$conf.high,
+                  columns$p.value)
 }
 
-validation_term <- function(level, term, estimate, std_error = NA_real_, low = NA_real_, high = NA_real_, p = NULL) {
+validation_term <- function(level, term, estimate, std_error = NULL, low = NULL, high = NULL, p = NULL) {
   # 0 / 0 is missing
   estimate[is.nan(estimate)] <- NA
-  columns_frame(level = level, term = term, estimate = estimate, std.error = std_error, conf.low = low,
-                conf.high = high, p.value = p %||% NA_real_)
+  columns_frame(level = level, term = term, estimate = estimate, std.error = std_error %||% NA_real_,
+                conf.low = low %||% NA_real_, conf.high = high %||% NA_real_, p.value = p %||% NA_real_)
 }
 
 # list(table, notes, resolution, least)
@@ -68,22 +54,14 @@ biased_upwards <- function(table) {
 }
 
 oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
-  p <- problem$features[, 1]
-  y <- as.numeric(problem$labels)
-  observed <- row_mean(y, problem$design)
-  expected <- row_mean(p, problem$design)
-  ratio <- observed / expected
-  validation_row(level, term, ratio, ratio * (y / observed - p / expected), problem$design, options$level,
-                 log_scale, null = 1)
+  validation_row(level, term, oe_columns(problem, options$level))
 }
 
 cox_terms <- function(problem, options, call) {
   stop_if(isTRUE(problem$extreme), "Cox's regression needs predictions strictly between 0 and 1.",
           "x" = "Some are 0 or 1.", class = "logit", call = call)
   cox <- cox_columns(problem, options$floor, options$level, call)
-  at <- c(3, 1, 2, 4)
-  validation_term("weak", c("in_the_large", "intercept", "slope", "joint"), cox$.estimate[at], cox$std.error[at],
-                  cox$conf.low[at], cox$conf.high[at], cox$p.value[at])
+  validation_row("weak", c("in_the_large", "intercept", "slope", "joint"), lapply(cox, `[`, c(3, 1, 2, 4)))
 }
 
 validation_ladder <- function(problem, options) {
@@ -248,7 +226,7 @@ auroc_row <- function(problem, options) {
   # rounding does not take it beyond 1
   value <- min(max(sum((w * placement)[event]) / sum(events), 0), 1)
   influence <- replace(placement, sorted$order, (placement - value) / c(1 - prevalence, prevalence)[sorted$y + 1])
-  validation_row("discrimination", "auroc", value, influence, design, options$level, logit_scale)
+  validation_row("discrimination", "auroc", scaled_columns(value, influence, design, options$level, logit_scale))
 }
 
 overall_rows <- function(problem, options) {
@@ -256,7 +234,7 @@ overall_rows <- function(problem, options) {
   y <- as.numeric(problem$labels)
   design <- problem$design
   row <- function(term, value, influence, smallest = 0) {
-    validation_row("overall", term, value, influence, design, options$level, smallest = smallest)
+    validation_row("overall", term, scaled_columns(value, influence, design, options$level, smallest = smallest))
   }
   squared <- (y - p)^2
   brier <- row_mean(squared, design)
@@ -275,7 +253,7 @@ overall_rows <- function(problem, options) {
     if (is.null(own_log)) {
       row("log_loss", row_mean(log_loss, design), log_loss)
     } else {
-      validation_term("overall", "log_loss", own_log$.estimate, own_log$std.error, own_log$conf.low, own_log$conf.high)
+      validation_row("overall", "log_loss", own_log)
     }
   )
 }

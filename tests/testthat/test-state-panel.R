@@ -187,3 +187,13 @@ test_that("a path of residuals that is 0 throughout has its error", {
   found <- ce_panel(update(ce_state(), d, y, p))
   expect_equal(found$conf.high[found$.metric == "ks_error"], ks_error(d, y, p)$conf.high, tolerance = 1e-9)
 })
+
+test_that("a ratio of observed to expected events that no row varies has no standard error, as for the rows", {
+  panel <- ce_panel(update(ce_state(), rep(.9, 20), rep(1, 20)))
+  row <- panel[panel$.metric == "oe_ratio", ]
+  expect_close(row$.estimate, 1 / .9, tol$oracle)
+  rows <- tidy(ce_validate(rep(.9, 20), rep(1, 20)))
+  columns <- c("std.error", "conf.low", "conf.high", "p.value")
+  expect_identical(unlist(row[columns]), unlist(rows[rows$term == "oe_ratio", columns]))
+  expect_true(all(is.na(row[columns])))
+})
