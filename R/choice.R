@@ -11,7 +11,7 @@ is_choice <- function(x, kind) inherits(x, "ce_choice") && identical(x$kind, kin
 
 choice_options <- function(choice) unclass(choice)[setdiff(names(choice), c("kind", "name"))]
 
-without_options <- list(computation = c("dual", "eigen"))
+without_options <- list(computation = c("dual", "eigen"), map = c("isotonic", "variance"))
 
 choice_names <- function(kind) sort(c(made_choices(kind), without_options[[kind]]))
 
@@ -60,6 +60,7 @@ choice_example <- function(kind, names, arg, call) {
 
 #' @export
 format.ce_choice <- function(x, ...) {
+  if (x$name %in% without_options[[x$kind]]) return(paste0("\"", x$name, "\""))
   options <- choice_options(x)
   text <- vapply(options, option_text, "")
   paste0(x$kind, "_", x$name, "(", toString(paste(names(options), "=", text, recycle0 = TRUE)), ")")

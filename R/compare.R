@@ -58,7 +58,7 @@
 #' @param ... For models in a data frame: their columns, or expressions that make distributions, which may be named:
 #'   `wide = pred_normal(mu, 2 * sigma)`. For fits: the probability columns of `x`.
 #' @param metric For models, required: a metric such as [ece] or [ce_estimate], or its name; a score such as
-#'   [score_brier()]; or [ce_metric()] with options.
+#'   [score_log()]; or [ce_metric()] with options.
 #' @param adjust For models: a method of [stats::p.adjust()] for the column `p.adjusted`.
 #' @param margin For models: `NULL`, or a positive number, the largest difference that does not matter; see *Superiority
 #'   and non-inferiority*.

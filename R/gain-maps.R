@@ -18,7 +18,7 @@ unfitted_maps <- function(after, call) {
   maps <- lapply(after, as_choice, kind = "map", arg = "after", call = call)
   dispersion <- vapply(maps, inherits, NA, "map_variance")
   stop_if(any(dispersion), "{.fn ce_gain} needs maps of class probabilities.",
-          "x" = "{.fn map_variance} is one of variances.",
+          "x" = "{.val variance} is one of variances.",
           "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after", call = call)
   own <- vapply(maps, `[[`, "", "name")
   names(maps) <- make.unique(ifelse(nzchar(rlang::names2(after)), rlang::names2(after), own), "_")

@@ -65,7 +65,7 @@
 #' set.seed(1)
 #' p <- runif(300)
 #' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))
-#' ce_gain(p, list(map_platt(), map_isotonic(), map_update()), y)
+#' ce_gain(p, list(map_platt(), "isotonic", map_update()), y)
 #' @export
 ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
                     .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,

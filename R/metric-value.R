@@ -29,7 +29,7 @@
 #' [ce_compare()] computes the standard errors of differences from it. For other metrics it draws bootstrap samples of
 #' the rows (or of whole clusters).
 #'
-#' @param metric A function, such as [ece]; a score such as [score_brier()], whose mean is the metric; or one of the
+#' @param metric A function, such as [ece]; a score such as [score_log()], whose mean is the metric; or one of the
 #'   names below.
 #' @param ... Named options of the metric.
 #' @param name Name of the metric; by default that in its column `.metric`, else `"custom"`. For a metric of several
@@ -86,7 +86,7 @@ as_metric <- function(metric, call = caller_env()) {
   if (!is.null(named)) return(as_metric(named, call))
   stop_input(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
-     {.code score_brier()}.", "x" = "It is {describe(metric)}.", metric_remedy(metric, call), arg = "metric",
+     {.val brier}.", "x" = "It is {describe(metric)}.", metric_remedy(metric, call), arg = "metric",
     value = metric, call = call
   )
 }
@@ -144,7 +144,7 @@ metric_names <- function() {
   c(own, one_number_verbs, names(score_makers), names(metric_presets()))
 }
 
-# score_brier for score_brier()
+# score_log for score_log()
 check_made_score <- function(metric, call) {
   made <- names(score_makers)[vapply(score_makers, identical, NA, metric)]
   stop_if(length(made) > 0, "{.arg metric} must be a score, not the function that makes it.",

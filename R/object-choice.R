@@ -114,7 +114,7 @@ describe_object("ce_score_rule", once(fields(
     # the least variance is the user's
     kept <- setdiff(names(own), if (identical(x$name, "dss")) "infimum")
     other <- Filter(function(name) !same_choice(.subset2(x, name), own[[name]]), kept)[1]
-    fault_if(!is.na(other), paste0("that of `score_", x$name, "()`"), .subset2(x, other), paste0("$", other))
+    fault_if(!is.na(other), paste0("that of the score \"", x$name, "\""), .subset2(x, other), paste0("$", other))
   }
 )))
 

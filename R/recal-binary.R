@@ -11,10 +11,6 @@ map_beta <- function(penalty = 0) new_choice("map", "beta", penalty = check_pena
 
 #' @rdname ce_maps
 #' @export
-map_isotonic <- function() new_choice("map", "isotonic")
-
-#' @rdname ce_maps
-#' @export
 map_histogram <- function(n_bins = 15, type = c("mass", "width")) {
   check_bins(n_bins)
   new_choice("map", "histogram", n_bins = n_bins, type = check_choice(type, c("mass", "width")))

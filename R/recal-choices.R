@@ -3,12 +3,13 @@
 #' Recalibration maps as values
 #'
 #' A map with its options, for the argument `method` of [ce_recalibrate()], which defines them. The name of a map is
-#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`.
+#' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`. The maps `"isotonic"` and
+#' `"variance"` have no options. In a list, names stand beside values: `list("isotonic", map_beta())`.
 #'
 #' @param loss `"log"` or `"brier"`, what to minimise; the first is the default. The parameters of
 #'   `map_constant_confidence()` and `map_label_frequency()` are best for both. Maps without this option have their own:
-#'   `map_platt()` and `map_beta()` the log loss, `map_isotonic()` and `map_histogram()` the Brier score,
-#'   `map_variance()` the Dawid-Sebastiani score.
+#'   `map_platt()` and `map_beta()` the log loss, `"isotonic"` and `map_histogram()` the Brier score,
+#'   `"variance"` the Dawid-Sebastiani score.
 #' @param range Smallest and largest temperature.
 #' @param penalty Regularisation: the weights of the mean squared off-diagonal entry (deviation from 1 where there is
 #'   none) and of the mean squared intercept; one number for both. Of `map_diag()` the weight of the parameters' mean
@@ -25,6 +26,7 @@
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.
 #' @name ce_maps
+#' @aliases map_isotonic map_variance
 #' @examples
 #' set.seed(1)
 #' p <- runif(500)

@@ -8,7 +8,7 @@ map_update <- function(model = NULL, df = 3, alpha = 0.05) {
   if (!is.null(model)) model <- check_choice(model, update_models)
   check_count(df, lower = 2)
   stop_if(df > 6, "{.arg df} must be at most 6.", "x" = "It is {df}.",
-          "i" = "{.fn map_isotonic} follows any increasing shape.", arg = "df", value = df)
+          "i" = "{.val isotonic} follows any increasing shape.", arg = "df", value = df)
   check_number(alpha, lower = 0, upper = 1, open = TRUE)
   new_choice("map", "update", model = model, df = df, alpha = alpha)
 }

@@ -14,10 +14,6 @@ write_moments <- function(mean, variance, layout) {
   if (layout$frame) tibble::as_tibble(out) else out
 }
 
-#' @rdname ce_maps
-#' @export
-map_variance <- function() new_choice("map", "variance")
-
 #' @export
 map_loss.map_variance <- function(method) "dss"
 

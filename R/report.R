@@ -183,7 +183,7 @@ report_decision <- function(data, options) {
 # Gain of maps fitted to these rows on new ones, by cross-fitting.
 report_gain <- function(data, options) {
   maps <- if (n_classes(data$predictions) == 2) {
-    list(map_update(), map_platt(), map_isotonic())
+    list(map_update(), map_platt(), as_choice("isotonic", "map"))
   } else {
     list(map_temperature(), map_vector())
   }

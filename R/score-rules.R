@@ -1,7 +1,7 @@
 #' Proper scoring rules
 #'
-#' Values that hold a scoring rule with its entropy and divergence: what [ce_score()],
-#' [ce_decompose()] and [ce_gain()] take as `score` (or its name as text).
+#' Scoring rules with their entropy and divergence: what [ce_score()], [ce_decompose()] and [ce_gain()] take as `score`,
+#' by name. `score_log()` and `score_dss()` are values, with options; `"log"` is `score_log()`.
 #'
 #' # Definition
 #' All scores are negatively oriented: small is good. `s(P, Q)` is the expected score of
@@ -10,12 +10,12 @@
 #'
 #' | score | S(P, y) | g(Q) | d(P, Q) | inf g |
 #' |---|---|---|---|---|
-#' | `score_brier()` | `sum_k (p_k - 1(k = y))^2` | `1 - sum q_k^2` | `sum (p_k - q_k)^2` | 0 |
+#' | `"brier"` | `sum_k (p_k - 1(k = y))^2` | `1 - sum q_k^2` | `sum (p_k - q_k)^2` | 0 |
 #' | `score_log()` | `-log p_y` | Shannon entropy | `sum q log(q / p)` | 0 |
-#' | `score_spherical()` | `-p_y / norm(p)` | `-norm(q)` | `norm(q) - <p, q> / norm(p)` | -1 |
+#' | `"spherical"` | `-p_y / norm(p)` | `-norm(q)` | `norm(q) - <p, q> / norm(p)` | -1 |
 #' | `score_dss()` | `(y - m)^2 / v + log v` | `1 + log v_Q` | `(v_Q + (m - m_Q)^2) / v + log(v / v_Q) - 1` | below |
-#' | `score_mse()` | `(m - y)^2` | `v_Q` | `(m - m_Q)^2` | 0 |
-#' | `score_crps()` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
+#' | `"mse"` | `(m - y)^2` | `v_Q` | `(m - m_Q)^2` | 0 |
+#' | `"crps"` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
 #'
 #' The entropy of the DSS is at least `1 + log(min_variance)`, if that is given. `m` and `v` are the mean and variance
 #' of a real-valued prediction, of which the log score is `-log f(y)`, with `f` its density (of a count its probability;
@@ -34,11 +34,12 @@
 #'   `mean` and `variance`.
 #' @param truth Outcomes: for scores of classes integers 1..K, else numbers. Or true distributions, like `prediction`.
 #' @param ... Must be empty: any other argument is an error.
-#' @return The makers, such as `score_brier()`: an object of class `ce_score_rule`. `score_parts()`: a tibble with a row
-#'   for each prediction: of outcomes their score, `value`; of true distributions the expected score, `value`, the
+#' @return `score_log()` and `score_dss()`: an object of class `ce_score_rule`. `score_parts()`: a tibble with a row for
+#'   each prediction: of outcomes their score, `value`; of true distributions the expected score, `value`, the
 #'   `entropy` of the truth and the `divergence` from it, which add up to it. The CRPS has entropy and divergence for
 #'   normal distributions only.
 #' @name score_rules
+#' @aliases score_brier score_spherical score_mse score_crps
 #' @examples
 #' p <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3))
 #' score_parts("brier", p, c(1, 3))
@@ -58,8 +59,6 @@ new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 
 
 at_label <- function(p, y) p[cbind(seq_along(y), y)]
 
-#' @rdname score_rules
-#' @export
 score_brier <- function() {
   new_score(
     "brier", "class",
@@ -84,8 +83,6 @@ score_log <- function(floor = 0) {
   )
 }
 
-#' @rdname score_rules
-#' @export
 score_spherical <- function() {
   norm <- function(p) sqrt(rowSums(p^2))
   new_score(
@@ -119,8 +116,6 @@ score_dss <- function(min_variance = NULL) {
   )
 }
 
-#' @rdname score_rules
-#' @export
 score_mse <- function() {
   new_score(
     "mse", "real",
@@ -131,8 +126,6 @@ score_mse <- function() {
   )
 }
 
-#' @rdname score_rules
-#' @export
 score_crps <- function() {
   new_score(
     "crps", "real",
@@ -146,6 +139,7 @@ score_crps <- function() {
   )
 }
 
+# Those that are exported have options; the others are given by name only.
 score_makers <- list(brier = score_brier, log = score_log, spherical = score_spherical,
                      dss = score_dss, mse = score_mse, crps = score_crps)
 
@@ -171,7 +165,10 @@ score_remedy <- function(score, call) {
 }
 
 #' @export
-format.ce_score_rule <- function(x, ...) paste0("score_", x$name, "()")
+format.ce_score_rule <- function(x, ...) {
+  maker <- paste0("score_", x$name)
+  if (maker %in% getNamespaceExports(topenv())) paste0(maker, "()") else paste0("\"", x$name, "\"")
+}
 
 #' @export
 print.ce_score_rule <- print_value("ce_score_rule")

@@ -15,12 +15,17 @@ bare_words <- function(name, frame, caller) {
   # in a list: a missing argument has no value
   typed <- list(eval(call("substitute", as.name(name)), frame))
   parts <- if (rlang::is_call(typed[[1]], c("c", "list"))) as.list(typed[[1]])[-1] else typed
-  words <- as.character(parts[vapply(parts, is.symbol, NA)])
-  words <- words[nzchar(words)]
+  words <- unlist(lapply(parts, bare_word))
   words <- words[!vapply(words, exists, NA, caller)]
   # dots of another function come from elsewhere
   if (length(words) == 0 || !rlang::is_error(tryCatch(get(name, frame), error = identity))) return(NULL)
   words
+}
+
+# A name, or a call of it without arguments, as in `score = score_brier()`.
+bare_word <- function(part) {
+  if (is.call(part) && length(part) == 1) part <- part[[1]]
+  if (is.symbol(part) && nzchar(as.character(part))) as.character(part)
 }
 
 stop_bare_word <- function(arg, words, call) {
@@ -46,9 +51,9 @@ stop_bare_word <- function(arg, words, call) {
 # The typed call with values in place of the words.
 named_line <- function(arg, values, words, call) {
   typed <- typed_argument(typed_call(call), arg)
-  value <- if (is.call(typed)) as.call(lapply(as.list(typed), function(part) {
-    at <- if (is.symbol(part)) match(as.character(part), words)
-    if (is.null(at) || is.na(at)) part else values[[at]]
+  value <- if (rlang::is_call(typed, c("c", "list"))) as.call(lapply(as.list(typed), function(part) {
+    at <- match(bare_word(part) %||% "", words)
+    if (is.na(at)) part else values[[at]]
   })) else values[[1]]
   mended_line(call, setNames(list(value), arg))
 }

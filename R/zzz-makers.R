@@ -13,12 +13,12 @@ local({
     paste0("curve_", c("binned", "isotonic", "pit", "quantile", "smooth")),
     paste0("kernel_", c("embedding", "gaussian", "hellinger", "laplace", "linear", "matern", "matrix", "mmd", "tv",
                         "wasserstein", "white")),
-    paste0("map_", c("beta", "constant_confidence", "diag", "dirichlet", "ets", "histogram", "isotonic",
-                     "label_frequency", "matrix", "platt", "temperature", "update", "variance", "vector")),
+    paste0("map_", c("beta", "constant_confidence", "diag", "dirichlet", "ets", "histogram",
+                     "label_frequency", "matrix", "platt", "temperature", "update", "vector")),
     paste0("method_", c("bins", "function", "kde", "kkr", "power", "stack", "ukkr")),
     paste0("pred_", c("bernoulli", "beta", "categorical", "draws", "gamma", "laplace", "lognormal", "mvnormal",
                       "negbin", "normal", "poisson", "quantiles", "t")),
-    paste0("score_", c("brier", "crps", "dss", "log", "mse", "spherical")),
+    paste0("score_", c("dss", "log")),
     paste0("test_", c("block", "bootstrap", "bound", "cme", "conditional", "consistency", "cumulative", "joint")),
     "ece_bias", "new_family", "pair_risk", "ridge_loo"
   )
@@ -63,7 +63,10 @@ local({
     attributes(fn) <- kept
     assign(name, fn, namespace)
   }
-  chosen <- function(kind) sub(paste0("^", kind, "_"), "", grep(paste0("^", kind, "_"), makers, value = TRUE))
+  chosen <- function(kind) {
+    made <- sub(paste0("^", kind, "_"), "", grep(paste0("^", kind, "_"), makers, value = TRUE))
+    sort(c(made, namespace$without_options[[kind]]))
+  }
   kernels <- c("gaussian", "laplace", "tv", "hellinger", "wasserstein")
   kernels <- setNames(paste0("kernel_", c(paste0(kernels, "(\"median\")"), "linear()", "white()")),
                       c(kernels, "linear", "white"))

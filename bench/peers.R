@@ -179,7 +179,7 @@ maps <- local({
       # of its own rows, where every way of interpolating says the same
       "isotonic map, Brier score of its own rows", n,
       timed(mean((isoreg(d$z, d$y)$yf - d$y[order(d$z)])^2)),
-      timed(suppressWarnings(mean((predict(ce_recalibrate(d$z, d$y, method = map_isotonic()), d$z) - d$y)^2))),
+      timed(suppressWarnings(mean((predict(ce_recalibrate(d$z, d$y, method = "isotonic"), d$z) - d$y)^2))),
       `scikit-learn` = sklearn(c(
         "from sklearn.isotonic import IsotonicRegression",
         "value = np.mean((IsotonicRegression().fit(z, y).predict(z) - y) ** 2)"

@@ -100,7 +100,7 @@ originals <- list(
   choice_cumulative = quote(test_cumulative(replicates = 20)),
   test_walk = quote(ce_test(p, y, test = test_cumulative())),
   choice_joint = quote(test_joint(basis_hats(4))),
-  score = quote(score_brier()), score_crps = quote(score_crps()), metric = quote(ce_metric(ece, n_bins = 5)),
+  score = quote(score_log()), score_dss = quote(score_dss()), metric = quote(ce_metric(ece, n_bins = 5)),
   horizon = quote(ce_horizon(1)), source = quote(ce_source(data.frame(p = p, y = y))),
   metrics = quote(ece(p, y)), terms = quote(ckce(p, y, ridge = 0.1, group = site)), database = quote(tampered_table()),
   law = quote(pred_normal(rep(0, n_tampered), 1)), law_gamma = quote(pred_gamma(rep(1, n_tampered), 2)),

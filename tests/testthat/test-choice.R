@@ -46,7 +46,20 @@ test_that("an option given to the function is refused, and the line gives it to 
   expect_error(ce_test(p, y, n_boot = 99), "test = test_conditional(replicates = 99)", fixed = TRUE)
 })
 
-test_that("a choice without options is its name", {
+test_that("a choice without options is its name, and prints as it", {
+  for (kind in names(without_options)) {
+    for (name in without_options[[kind]]) {
+      expect_identical(eval(str2lang(format(as_choice(name, kind)))), name)
+      expect_false(exists(paste0(kind, "_", name), asNamespace("calibrisk"), inherits = FALSE))
+    }
+  }
+  makers <- grep("^score_", getNamespaceExports("calibrisk"), value = TRUE)
+  expect_setequal(makers, c("score_dss", "score_log", "score_parts"))
+  for (name in names(score_makers)) {
+    expect_identical(object_fault(as_score(name)), NULL)
+    typed <- eval(str2lang(format(as_score(name))), asNamespace("calibrisk"))
+    expect_equal(as_score(typed)$name, name)
+  }
   expect_setequal(choice_names("computation"), c("auto", "dual", "eigen", "low_rank", "rff"))
   expect_identical(as_choice("eigen", "computation"), new_choice("computation", "eigen"))
   expect_error(as_choice("eign", "computation"), "eigen", class = "calibrisk_error_argument")

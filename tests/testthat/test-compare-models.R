@@ -233,7 +233,7 @@ test_that("metrics of the package are metrics for ce_compare(), ce_rank() and ce
 test_that("a score is a metric: its mean, with the influence of every row", {
   data <- models_frame(100)
   models <- as.list(data[c("p", "flat")])
-  for (score in list(score_brier(), score_log(), score_spherical())) {
+  for (score in lapply(c("brier", "log", "spherical"), as_score)) {
     value <- ce_compare(data, y, p, flat, metric = score, weights = w, cluster = centre)
     expect_identical(value, ce_compare(data, y, p, flat, metric = ce_metric(ce_score, score = score), weights = w,
                                        cluster = centre))
@@ -245,11 +245,11 @@ test_that("a score is a metric: its mean, with the influence of every row", {
                  ce_score(data, y, p, score = score)$.estimate)
   }
   rows <- (data$p - data$y)^2 - (data$flat - data$y)^2
-  expect_equal(ce_compare(data, y, p, flat, metric = score_brier())$std.error, stats::sd(rows) / sqrt(100))
+  expect_equal(ce_compare(data, y, p, flat, metric = "brier")$std.error, stats::sd(rows) / sqrt(100))
   expect_identical(format(ce_metric(score_log(), name = "log loss")), "log loss(score = score_log())")
   # the function that makes it
   for (verb in c(ce_compare, ce_rank)) {
-    expect_error(verb(models, data$y, metric = score_brier), "Call it: `metric = score_brier()`", fixed = TRUE,
+    expect_error(verb(models, data$y, metric = score_log), "Call it: `metric = score_log()`", fixed = TRUE,
                  class = "calibrisk_error_argument")
   }
   expect_error(ce_metric(score_log), class = "calibrisk_error_argument")
@@ -363,7 +363,7 @@ test_that("models of numbers are compared by kernel errors, and metrics that the
     ce_compare(lapply(normals, `[`, -i), data$y[-i], metric = metric)$difference
   })
   expect_equal(ce_compare(normals, data$y, metric = metric)$std.error, jackknife, tolerance = .01)
-  for (metric in list(ece, "rbs", score_brier(), ce_metric(ce_score, bound = TRUE), ce_estimate)) {
+  for (metric in list(ece, "rbs", "brier", ce_metric(ce_score, bound = TRUE), ce_estimate)) {
     expect_error(ce_compare(data, y, sharp, heavy, metric = metric), '"skce", "ckce", "ucme", "jkce"', fixed = TRUE,
                  class = "calibrisk_error_argument")
   }

@@ -228,10 +228,10 @@ test_that("changed kernels, methods, bases and other choices are refused by thei
     refused(ce_recalibrate(p, y, method = set_at(map_diag(), list("hidden"), c(1000, 1000))), "hidden")
     refused(ce_curve(p, y, type = set_at(curve_smooth(), list("bandwidth"), -1)), "bandwidth")
     refused(ce_test(p, y, test = set_at(test_bootstrap(), list("replicates"), 1e9)), "replicates")
-    refused(ce_score(p, y, score = set_at(score_brier(), list("value"), 1)), "value")
+    refused(ce_score(p, y, score = set_at(as_score("brier"), list("value"), 1)), "value")
     # functions and numbers that are of none of the package's scores
-    refused(ce_score(pred_normal(p, 1), w, score = set_at(score_brier(), list("real"), sum)), "real")
-    refused(ce_gain(p, p / 2, y, score = set_at(score_brier(), list("infimum"), 3)), "infimum")
+    refused(ce_score(pred_normal(p, 1), w, score = set_at(as_score("brier"), list("real"), sum)), "real")
+    refused(ce_gain(p, p / 2, y, score = set_at(as_score("brier"), list("infimum"), 3)), "infimum")
     refused(format(set_at(score_log(), list("name"), "other")), "name")
     expect_identical(object_fault(unserialize(serialize(score_log(1e-7), NULL))), NULL)
     for (make in score_makers) expect_identical(object_fault(make()), NULL)

@@ -11,7 +11,7 @@ gain_data <- function(n = 200, seed = 1) {
 test_that("each row of the table is the gain of out-of-fold predictions", {
   d <- gain_data()
   fold <- rep(1:4, 50)
-  maps <- list(platt = map_platt(), steps = map_isotonic(), update = map_update(df = 2))
+  maps <- list(platt = map_platt(), steps = "isotonic", update = map_update(df = 2))
   for (score in c("brier", "log")) {
     out <- suppressWarnings(ce_gain(d$p, maps, d$y, folds = fold, score = score))
     expect_identical(out$map, c("none", names(maps)))
@@ -127,7 +127,7 @@ test_that("what is no map, too few rows and arguments of the other kind are erro
   fails("plat", "isotonic")
   fails(list(map_platt), "call it")
   fails(list(), "empty list")
-  fails(map_variance(), "ce_moments")
+  fails("variance", "ce_moments")
   fails(list(ce_recalibrate(d$p, d$y, method = "platt")), "map_platt.penalty = 0")
   fails("platt", "only 30 rows", "rows", folds = 31)
   fails("platt", "only 3 clusters", "rows", folds = 4, cluster = rep(1:3, 10))

@@ -18,6 +18,7 @@ local({
     pin(paste0(at, "/predict"), predict(map, new), why)
   }
   map_of <- function(name, options) {
+    if (length(options) == 0) return(name)
     do.call(getExportedValue("calibrisk", paste0("map_", name)), Filter(Negate(is.null), as.list(options)))
   }
   for (method in classes) {
@@ -36,7 +37,7 @@ local({
   }
   pin_map("ce_recalibrate/five/temperature", fits("five", map_temperature()), new$five, "iterated")
   pin_map("ce_recalibrate/five/histogram", fits("five", map_histogram(4, "width")), new$five, "exact")
-  pin_map("ce_recalibrate/five/isotonic", fits("five", map_isotonic()), new$five, "exact")
+  pin_map("ce_recalibrate/five/isotonic", fits("five", "isotonic"), new$five, "exact")
   pin_map("ce_recalibrate/floor", fits("coarse", "temperature", floor = 1e-3), new$coarse, "iterated")
   pin_map("ce_recalibrate/range", fits("fine", map_temperature(range = c(0.9, 1.1))), new$fine, "iterated")
   for (model in c("none", "intercept", "slope", "flexible")) {
@@ -56,7 +57,7 @@ local({
   pin("augment/ce_recalibration", augment(map, fine$frame[101:160, ])$.recal)
 
   x <- cbind(mean = real$mean, variance = real$sd^2)
-  map <- ce_recalibrate(x[1:30, ], real$y[1:30], method = map_variance())
+  map <- ce_recalibrate(x[1:30, ], real$y[1:30], method = "variance")
   pin("ce_recalibrate/variance/tidy", tidy(map), "iterated")
   pin("ce_recalibrate/variance/glance", glance(map)[c("objective_before", "objective_after", "converged")], "iterated")
   pin("ce_recalibrate/variance/predict", predict(map, x[31:48, ]), "iterated")

@@ -1,7 +1,7 @@
 # Proper scores: values, means, bounds, decompositions, gains, moments.
 
 local({
-  rules <- list(brier = score_brier(), log = score_log(), log_floor = score_log(1e-3), spherical = score_spherical())
+  rules <- list(brier = "brier", log = score_log(), log_floor = score_log(1e-3), spherical = "spherical")
   other <- rbind(five$p[-1, ], five$p[1, ])
   for (name in names(rules)) {
     rule <- rules[[name]]
@@ -20,7 +20,7 @@ local({
 })
 
 local({
-  rules <- list(dss = score_dss(), mse = score_mse(), crps = score_crps())
+  rules <- list(dss = score_dss(), mse = "mse", crps = "crps")
   for (name in names(laws)) {
     y <- outcome_of(name)
     for (rule in names(rules)) {
