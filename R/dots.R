@@ -65,7 +65,7 @@ owner_remedy <- function(name, dots, call, option = name) {
   options[name] <- option
   for (at in which(!rlang::names2(args) %in% names(options))) {
     maker <- package_call(args[[at]])
-    if (is.null(maker) || !is_maker(get(maker, topenv())) && maker != "assume_pilot") next
+    if (is.null(maker) || !is_maker(get(maker, topenv())) && !sub("_.*", "", maker) %in% names(kinds)) next
     moved <- options[options %in% setdiff(names(formals(maker)), names(args[[at]])) & names(options) %in% names(args)]
     if (!option %in% moved) next
     args[[at]][moved] <- args[names(moved)]
@@ -118,7 +118,8 @@ named_choices <- function(typed, kinds, option) {
 # The arguments of functions that take choices, by the choice's kind.
 choice_arguments <- list(
   ce_test = c(test = "test"), ce_recalibrate = c(map = "method"), ce_curve = c(curve = "type"),
-  ckce = c(computation = "computation", ridge = "ridge"), skce = c(computation = "computation")
+  ckce = c(computation = "computation", ridge = "ridge"), skce = c(computation = "computation"),
+  ce_power = c(assume = "x")
 )
 
 usual_choices <- c("test_conditional", "curve_smooth", "map_temperature", "computation_auto")

@@ -116,7 +116,7 @@ core_metric <- function(metric, data) {
   if (is.null(row) || is.na(row)) return(NULL)
   kernel <- if (is_kernel(options$kernel)) options$kernel else eval(formals(ckce)$kernel)
   list(row = row, kernel = kernel, ridge = options$ridge,
-       n_bins = options$n_bins %||% formals(rule)$n_bins %||% 3)
+       n_bins = options$n_bins %||% formals(metric$fn)$n_bins %||% 3)
 }
 
 # From the options of a function to its row.
@@ -131,8 +131,8 @@ core_rules <- list(
     joint <- identical(kernel, "ckce") || !is.null(kernel) && compares_vectors(kernel)
     if (joint && rlang::is_string(computation, c("dual", "auto"))) "jkce"
   },
-  ece = function(notion = "", n_bins = 15) if (identical(notion, "canonical") && is_number_of(n_bins)) "ece_canonical",
-  ece_pointwise = function(n_bins = 3) if (is_number_of(n_bins)) "ece_pointwise",
+  ece = function(notion = "", n_bins = 1) if (identical(notion, "canonical") && is_number_of(n_bins)) "ece_canonical",
+  ece_pointwise = function(n_bins = 1) if (is_number_of(n_bins)) "ece_pointwise",
   error_rate = function() "error",
   ce_score = function(score = NULL) if (inherits(score, "ce_score_rule")) core_score(score)
 )

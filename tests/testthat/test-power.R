@@ -205,3 +205,14 @@ test_that("the expected power to show equivalence is near the simulated one", {
   row <- clustered[clustered$criterion == "equivalence", ]
   expect_lt(abs(row$target - row$simulated), 0.2)
 })
+
+test_that("how a pilot is read is an option of assume_pilot(), also of a pilot that was made before", {
+  p <- c(.2, .4, .6, .9)
+  y <- c(0, 0, 1, 1)
+  pilot <- assume_pilot(p, y, recalibration = "isotonic")
+  said <- function(call) gsub("\\s+", " ", conditionMessage(expect_error(call, class = "calibrisk_error_argument")))
+  expect_match(said(ce_power(pilot, event_level = "second")), "`event_level` is an option of `assume_pilot()`",
+               fixed = TRUE)
+  expect_match(said(ce_power(assume_pilot(p, y), na_rm = FALSE)), "`ce_power(assume_pilot(p, y, na_rm = FALSE))`",
+               fixed = TRUE)
+})
