@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
-#include <calibrisk/methods/kde.h>
+#include <calibrisk/methods/kde_path.h>
 
 namespace {
 

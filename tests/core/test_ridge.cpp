@@ -6,7 +6,7 @@
 
 #include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/methods/bins.h>
-#include <calibrisk/methods/kde.h>
+#include <calibrisk/methods/kde_path.h>
 #include <calibrisk/methods/ridge_explicit.h>
 #include <calibrisk/methods/ridge_factor.h>
 #include <calibrisk/methods/ridge_krylov.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Boxes of training values of the Beta kernel. Where a box holds more than 16 values, 16 Chebyshev
-// nodes with the values' moments stand for them. The cells of the smallest bandwidth are cut once;
-// boxes of the larger ones are made of whole cells, whose nodes have all moments that theirs need.
+// nodes with the values' moments stand for them. Cells for the smallest bandwidth are cut once; boxes
+// are made of whole cells, whose nodes have all moments that theirs need.
 #ifndef CALIBRISK_METHODS_KDE_BETA_BOXES_H
 #define CALIBRISK_METHODS_KDE_BETA_BOXES_H
 
@@ -22,6 +22,7 @@ namespace detail {
 constexpr int beta_nodes = 16;
 constexpr double beta_box_variation = 17.0;  // of terms over a box at the edge of a window
 constexpr double beta_end_variation = 6.0;   // over a box next to 0 or 1 at the last query
+constexpr double beta_cells = 4.0;  // smallest bandwidth / that of cells, for boxes that vary much
 
 // Largest offset that shares a box with the value `x`, for queries with |logit| up to the limit.
 inline double beta_box_end(double x, double inv_h, double slope_limit) {
@@ -87,7 +88,7 @@ struct BetaCells {
         slope_limit(std::max(37.0, limit)),
         smallest_bandwidth_(smallest_bandwidth),
         others_(static_cast<std::size_t>(values.n_blocks)) {
-    const double inv_h = inverse_bandwidth(smallest_bandwidth);
+    const double inv_h = detail::beta_cells * inverse_bandwidth(smallest_bandwidth);
     cut(0, values.n_lower, inv_h);
     cut(values.n_lower, values.n(), inv_h);
   }
