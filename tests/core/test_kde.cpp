@@ -223,8 +223,8 @@ TEST(paths_of_dense_rows_are_those_of_all_pairs) {
       return apart && i % 3 != 0 ? (i % 2 == 0 ? 0.41 : 0.59) + 0.002 * u : 0.4 + 0.2 * u;
     };
     const auto fold = [](Index i) { return static_cast<int>(i % 3); };
-    check_path(4000, 2, {1e-4, 1e-3, 1e-2}, value, fold);
-    check_path(4000, 2, {1e-4, 1e-3, 1e-2}, value, fold, RowWeights(ones));
+    check_path(4000, 2, {1e-3, 1e-2}, value, fold);
+    check_path(4000, 2, {1e-3, 1e-2}, value, fold, RowWeights(ones));
   }
   const std::vector<double> z = [] {
     std::vector<double> out(4000);
@@ -235,8 +235,8 @@ TEST(paths_of_dense_rows_are_those_of_all_pairs) {
   const RowWeights weights;
   const detail::BetaRows rows(serial_engine(), Eigen::Map<const Vector>(z.data(), 4000),
                               Labels(4000, 1), fold, weights);
-  const detail::BetaNodes nodes(serial_engine(), rows, z, 1,
-                                BetaQueries(serial_engine(), z, fold), 1e-3);
+  const detail::BetaNodes nodes(serial_engine(), rows, z, 1, BetaQueries(serial_engine(), z, fold),
+                                1e-3);
   CHECK(nodes.cells.size() > 5 && nodes.queries.n() < 400);
 }
 

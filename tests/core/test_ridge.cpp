@@ -10,10 +10,13 @@
 #include <calibrisk/methods/ridge_explicit.h>
 #include <calibrisk/methods/ridge_factor.h>
 #include <calibrisk/methods/ridge_krylov.h>
+#include <calibrisk/methods/scalar_nodes.h>
 #include <calibrisk/pair_risk.h>
 
 #include <Eigen/LU>
 #include <algorithm>
+#include <array>
+#include <random>
 
 using namespace calibrisk;
 
@@ -65,6 +68,29 @@ Matrix without(const Matrix& x, Index begin, Index size, Index first) {
 }
 
 }  // namespace
+
+TEST(sums_at_nodes_are_those_over_all_rows) {
+  std::mt19937 random(5);
+  const Index n = 5000;
+  const auto uniform = [&] { return static_cast<double>(random()) / 4294967296.0; };
+  SummedRows rows{Matrix(n, 1), Vector(n), Vector(n), Vector(n), 3.0};
+  for (Index i = 0; i < n; ++i) rows.x(i, 0) = uniform();
+  for (Vector* column : {&rows.total, &rows.squares, &rows.lengths}) {
+    for (Index i = 0; i < n; ++i) (*column)(i) = uniform();
+  }
+  const SummedRows nodes = at_nodes(rows);
+  CHECK(nodes.x.rows() == 256 && nodes.fourth == 3.0);
+  const auto sums = [](const SummedRows& at) {
+    const Eigen::ArrayXd g = (3.0 * at.x.col(0).array() - at.x.col(0).array().square()).exp();
+    return std::array<double, 3>{(at.total.array() * g).sum(),
+                                 (at.squares.array() * g.square()).sum(),
+                                 (at.lengths.array() * g).sum()};
+  };
+  for (std::size_t k = 0; k < 3; ++k) CHECK(is_near(sums(nodes)[k] / sums(rows)[k], 1.0, 1e-13));
+  SummedRows few = rows;
+  few.x.setConstant(0.5);
+  CHECK(at_nodes(few).x.rows() == n);
+}
 
 TEST(ridge_paths_solve_the_system_of_every_fold) {
   ThreadedEngine host(2);

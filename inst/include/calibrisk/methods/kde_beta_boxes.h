@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Boxes of training values of the Beta kernel. Where a box holds more than 16 values, 16 Chebyshev
-// nodes with the values' moments stand for them. Cells for the smallest bandwidth are cut once; boxes
-// are made of whole cells, whose nodes have all moments that theirs need.
+// nodes with the values' moments stand for them. Cells for the smallest bandwidth are cut once;
+// boxes are made of whole cells, whose nodes have all moments that theirs need.
 #ifndef CALIBRISK_METHODS_KDE_BETA_BOXES_H
 #define CALIBRISK_METHODS_KDE_BETA_BOXES_H
 

@@ -59,7 +59,7 @@ struct BetaFoldSums {
 // most, where the gap varies with z itself.
 constexpr double beta_cell_width = 1.2;
 constexpr double beta_widest_cell = 1.0;
-constexpr Index beta_many_rows = 48;  // distinct values of a cell from which on it has nodes
+constexpr Index beta_many_rows = 48;      // distinct values of a cell from which on it has nodes
 constexpr double beta_last_gaps = 3e-14;  // last coefficients; rounding leaves about 5e-15
 
 inline double beta_cell_end(double logit, double bandwidth) {
@@ -178,9 +178,9 @@ struct BetaNodes {
     std::vector<std::pair<Index, Index>> large;
     for (Index begin = 0; begin < n;) {
       const auto from = logit.begin() + begin;
-      const Index end = std::upper_bound(from, logit.end(),
-                                         beta_cell_end(*from, smallest_bandwidth)) -
-                        logit.begin();
+      const Index end =
+          std::upper_bound(from, logit.end(), beta_cell_end(*from, smallest_bandwidth)) -
+          logit.begin();
       Index distinct = 1;
       for (Index i = begin + 1; i < end && distinct < beta_many_rows; ++i) {
         if (logit[std::size_t(i)] != logit[std::size_t(i) - 1]) ++distinct;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The ratios of kde_beta_terms.h: from the terms that count at a query, or at the nodes of a stretch
-// of queries.
+// The ratios of kde_beta_terms.h: from the terms that count at a query, or at the nodes of a
+// stretch of queries.
 #ifndef CALIBRISK_METHODS_KDE_BETA_SUMS_H
 #define CALIBRISK_METHODS_KDE_BETA_SUMS_H
 

@@ -5,6 +5,8 @@
 // matrix, without squaring the condition number: ten digits at every ridge. Rows are streamed;
 // memory O(n) for the order of rows only. Rows of weight w count as w rows in the training sets and
 // the means: rows of [Phi D] times sqrt(w). Risks are over the pairs of rows of different clusters.
+// h(p, p) is a smooth function of a scalar p: its sums over the rows of a fold are those over nodes
+// where these are fewer (scalar_nodes.h).
 #ifndef CALIBRISK_METHODS_RIDGE_EXPLICIT_H
 #define CALIBRISK_METHODS_RIDGE_EXPLICIT_H
 
@@ -12,6 +14,7 @@
 #include <calibrisk/linalg/qr_triangle.h>
 #include <calibrisk/methods/fold_clusters.h>
 #include <calibrisk/methods/ridge_spectrum.h>
+#include <calibrisk/methods/scalar_nodes.h>
 #include <calibrisk/pair_statistics.h>
 
 #include <optional>
@@ -222,21 +225,17 @@ class ExplicitRidge {
   Matrix within_draws(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
                       const std::vector<Matrix>& maps, const ConstMatrixRef& x,
                       const ConstMatrixRef& residuals, Index f) const {
-    const Index r = features_.rank, n_ridges = static_cast<Index>(maps.size());
-    return parallel_reduce(
-        engine, rows_.size(f), chunk, Matrix(Matrix::Zero(2, n_ridges)),
+    const Index n_ridges = static_cast<Index>(maps.size());
+    const SummedRows points = at_nodes(summed_rows(x, residuals, f));
+    Matrix sums = parallel_reduce(
+        engine, points.x.rows(), chunk, Matrix(Matrix::Zero(2, n_ridges)),
         [&](Index begin, Index size) {
-          Matrix rows(size, r + d_), part(2, n_ridges);
-          const Index* own = rows_.rows(f) + begin;
-          gather(x, residuals, own, rows);
-          const Matrix phi = rows.leftCols(r) * s.basis;
-          const Eigen::ArrayXd lengths = rows.rightCols(d_).rowwise().squaredNorm().array();
+          Matrix features(size, features_.rank), part(2, n_ridges);
+          features_.evaluate(points.x.middleRows(begin, size), features);
+          const Matrix phi = features * s.basis;
+          const auto of = [&](const Vector& all) { return all.segment(begin, size).array(); };
           Matrix product(size, maps.front().cols());
-          Eigen::ArrayXd squared(size), weights(size), squares(size);
-          for (Index i = 0; i < size; ++i) {
-            weights(i) = weights_(own[i]);
-            squares(i) = weights_.squares(own[i]);
-          }
+          Eigen::ArrayXd squared(size);
           for (Index v = 0; v < n_ridges; ++v) {
             const Matrix& map = maps[static_cast<std::size_t>(v)];
             product.noalias() = phi * map;
@@ -245,12 +244,30 @@ class ExplicitRidge {
               squared += product.col(k).array() *
                          (type == RidgeType::kronecker ? phi : product).col(k).array();
             }
-            part(0, v) = (weights * squared).sum();
-            part(1, v) = (squares * (lengths - squared).square()).sum();
+            part(0, v) = (of(points.total) * squared).sum();
+            part(1, v) =
+                ((of(points.squares) * squared - 2.0 * of(points.lengths)) * squared).sum();
           }
           return part;
         },
         [](Matrix& total, const Matrix& part) { total += part; });
+    sums.row(1).array() += points.fourth;
+    return sums;
+  }
+
+  SummedRows summed_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals, Index f) const {
+    const Index m = rows_.size(f);
+    SummedRows out{Matrix(m, x.cols()), Vector(m), Vector(m), Vector(m)};
+    for (Index i = 0; i < m; ++i) {
+      const Index row = rows_.rows(f)[i];
+      const double length = residuals.row(row).squaredNorm();
+      out.x.row(i) = x.row(row);
+      out.total(i) = weights_(row);
+      out.squares(i) = weights_.squares(row);
+      out.lengths(i) = out.squares(i) * length;
+      out.fourth += out.lengths(i) * length;
+    }
+    return out;
   }
 
   // The same of clusters: all their pairs of rows, which are those of the rows of a triangle.
