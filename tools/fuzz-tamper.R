@@ -282,7 +282,7 @@ changes <- list(delete = change_delete, resize = change_resize, retype = change_
 
 # One case: what was changed, the use, and what went wrong.
 tamper_case <- function(seed, case, show = FALSE, only = NULL) {
-  set.seed(seed * 1000000L + case)
+  set.seed((seed * 1e6 + case) %% .Machine$integer.max)
   name <- pick(as.list(if (is.null(only)) names(originals) else grep(only, names(originals), value = TRUE)))
   x <- original(name)
   use <- use_of(x)
