@@ -1,5 +1,6 @@
-# What a computation tells its callers besides its value, by signals that nobody has to take: the estimates of a metric
-# with their rows, the designs of survival outcomes that were read, and the question whether rows are those of a group.
+# Signals by which a computation tells its callers more than its value; nobody has to take them. They carry the
+# estimates of a metric with their rows, the designs of survival outcomes that were read, and the question whether rows
+# are those of a group.
 
 tell_caller <- function(what, ...) {
   signalCondition(structure(list(message = what, call = NULL, ...), class = c(paste0("calibrisk_", what), "condition")))

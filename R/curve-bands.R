@@ -73,7 +73,7 @@ count_mass <- function(prob) {
 
 # A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each
 # side by one factor so that the share `level` of whole curves is inside. Quantiles come from one half of the draws and
-# the factor from the other, so that a curve of the same distribution as the draws is inside with exactly that
+# the factor from the other. A curve of the same distribution as the draws is then inside with exactly that
 # probability, however few they are.
 simulated_band <- function(draws, level) {
   tail <- (1 - level) / 2
@@ -100,9 +100,9 @@ sorted_rows <- function(x) matrix(x[order(row(x), x)], nrow(x), byrow = TRUE)
 row_quantile <- function(sorted, prob) sorted[, max(1, min(ncol(sorted), ceiling(ncol(sorted) * prob)))]
 
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis
-# et al. 2023, here over the intervals between G knots instead of all): for rows j..k the
-# number of events lies above Binomial(n_jk, pi_j), below Binomial(n_jk, pi_k), so
-# that Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
+# et al. 2023, here over the intervals between G knots instead of all). For rows j..k the
+# number of events lies above Binomial(n_jk, pi_j) and below Binomial(n_jk, pi_k). So
+# Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
 honest_band <- function(pooled, at, level) {
   n_total <- sum(pooled$n)
   n_knots <- min(length(pooled$x), max(20, min(200, round(3 * n_total^(1 / 3)))))
@@ -142,7 +142,7 @@ leaves_null_band <- function(points) {
 
 # One decision for both bands: the curve's own holds `target` (the diagonal) everywhere exactly if the curve stays
 # within the null band. A band that is widened covers as before. If the curve leaves the null band and its own holds the
-# target, that ends at the target where the curve leaves: the null band says on which side the frequency is, no more.
+# target, its own ends at the target where the curve leaves: the null band says on which side the frequency is, no more.
 agreeing_band <- function(points, target) {
   leaves <- leaves_null_band(points) > band_rounding
   if (!isTRUE(any(leaves))) {

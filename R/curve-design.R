@@ -1,6 +1,6 @@
 # Weighted and clustered rows of a curve count as fractions of independent rows. Their limits are those of counts with
-# the effective number of rows (Kish's for weights; for clusters divided by the design effect of the mean outcome and
-# by the squared ratio of Student's quantile to the normal one; Korn & Graubard 1998).
+# the effective number of rows, Kish's for weights. For clusters it is divided by the design effect of the mean outcome
+# and by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
 #
 # Weights that depend on the outcome are u k^y, with u of rows whose events are as frequent as at k times lower odds.
 # Shares of events are computed, with their limits, from u, and get the k-fold odds: of samples that were drawn by
@@ -27,7 +27,7 @@ row_counts <- function(values, y, rate, design, level, call = caller_env()) {
        factor = if (k == 1) 1 else k^y, rate = rate)
 }
 
-# The variance of rows with a v of 1 and their event rates, as a multiple of that of independent rows: weights are in
+# The variance of rows with a v of 1 and their event rates, as a multiple of that of independent rows. Weights are in
 # proportion to k with an event and 1 without, and so are their squares over them.
 counts_noise <- function(counts) {
   k <- counts$k

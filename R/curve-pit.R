@@ -1,7 +1,7 @@
 # Regression: is the outcome a draw from its predicted distribution? The probability integral
 # transform u = F(y) is then uniform. Where F jumps at y (counts, ensembles) the outcome is spread evenly over
-# the jump (Czado, Gneiting & Held 2009): no randomisation, and bands from outcomes redrawn from the
-# predictions, since the spread is that of no binomial count.
+# the jump (Czado, Gneiting & Held 2009), without randomisation. Bands come from outcomes redrawn from the
+# predictions, since the spread is not that of a binomial count.
 
 # Weighted and clustered rows (`counts`, R/curve-design.R): n is how many they are effectively.
 #' @export
@@ -37,8 +37,8 @@ curve_points.curve_pit <- function(curve, problem, values, control, counts) {
 # A distribution function at its own quantile is the level up to rounding.
 level_rounding <- 1e-12
 
-# Upper ends of the bars: of equal width, a bar for each rank of the outcome among the members of a small ensemble; of
-# forecasts that give quantiles between some of their levels, since nothing is known of the outcomes between two.
+# Upper ends of the bars, of equal width. A small ensemble has a bar for each rank of the outcome among its members.
+# Forecasts that give quantiles have ends at some of their levels, since outcomes between two cannot be placed.
 pit_edges <- function(pit, n_bins) {
   m <- as.integer(n_bins %||% if (!is.null(pit$members) && pit$members < 30) pit$members + 1 else 15)
   even <- seq_len(m) / m

@@ -97,7 +97,7 @@ curve_layers <- function(x, facet) {
   list(curve = curve, histogram = coarse_histogram(add(x$histogram), top), summary = add(x$summary), top = top)
 }
 
-# Where rare events leave most of the unit square empty, both axes end earlier.
+# Both axes end earlier than 1 if rare events leave most of the unit square empty.
 axis_end <- function(curve) {
   furthest <- max(curve$confidence, curve$observed, curve$conf.high, 0, na.rm = TRUE)
   ends <- c(0.1, 0.2, 0.5, 1)

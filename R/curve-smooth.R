@@ -47,7 +47,7 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
 }
 
 # Where the curves of calibrated models lie that have this bandwidth. The distance from the diagonal counts in standard
-# errors at the diagonal or at the curve, where it is beyond its limit in either: the former are the smaller ones of
+# errors at the diagonal or at the curve, where it is beyond its limit in either. The former are the smaller ones of
 # curves nearer to the middle, the latter of curves nearer to 0 and 1. Three tenths of the error probability are for the
 # former, which simulated curves leave less often by chance.
 smooth_null <- function(smoother, draws, chosen, level) {
@@ -215,7 +215,7 @@ choose_bandwidths <- function(smoother, counts, residual) {
   max.col(-matrix(score, ncol(counts)), ties.method = "last")
 }
 
-# Weights l_gc of one observation of cell c in the local polynomial fit at t_g, by polynomials that are orthogonal
+# Weights l_gc of one observation of cell c in the local polynomial fit at t_g. Polynomials are orthogonal
 # under the kernel: sums of raw powers cancel where a place sees one or two cells, far away in bandwidths.
 local_polynomials <- function(t, cells, h, degrees = c("linear", "quadratic")) {
   u <- (rep(cells$t, each = length(t)) - t) / h

@@ -1,6 +1,6 @@
 # A group of a database's rows as an ordinary problem, whose design has weights, copies and clusters. Few different rows
-# are sent with their counts. Of many the sums of the first powers of the prediction are sent, by outcome and by narrow
-# cell (and by fold and cluster), and stand for rows with the same sums: those of every polynomial of the prediction up
+# are sent with their counts. If they are many, sums of the first powers of the prediction are sent, by outcome and by
+# narrow cell (and by fold and cluster). They stand for rows with the same sums of every polynomial of the prediction up
 # to degree 5 in a cell. A problem also has
 #   fold    of each row, where they have one
 #   count   how many rows each stands for; NULL: one

@@ -53,8 +53,8 @@ cell_knots <- function(edges, moments, inner = edges) {
 }
 
 # The nested bases of rows that stand for those of clusters, which are left out as a whole. `knots`: of each class,
-# those of every rung; `squares`: the sums of squares of the residuals of rows and of clusters, the larger of which is
-# the scatter; `total`: the sum of weights; `draws`: the effective number of rows.
+# those of every rung. `squares`: the sums of squares of the residuals of rows and of clusters; the larger one is the
+# scatter. `total`: the sum of weights. `draws`: the effective number of rows.
 clustered_cells_ladder <- function(problem, knots, squares, total, draws, df, level, threads) {
   classes <- ncol(problem$residuals)
   design <- problem$design

@@ -1,7 +1,7 @@
 # The headline of outcomes that are 0 or 1: one test and the interval that agrees with it. The formulas are in
 # inst/include/calibrisk/joint. Outcomes are redrawn from the predictions, whose variances p (1 - p) are known at
-# calibration. Of clusters, and of weights that may depend on the outcome, they are not: such rows have the upper limits
-# of nested bases (ladder.R), and the test flips the signs of the clusters' sums.
+# calibration. Those of clusters, and of weights that may depend on the outcome, are not known. Such rows have the upper
+# limits of nested bases (ladder.R), and their test flips the signs of the clusters' sums.
 
 # As many as the second digit of a p-value near .05 needs.
 joint_redraws <- 1999L

@@ -1,6 +1,6 @@
 # The headline: the calibration error from leave-one-out projections on a ladder of bases (rungs).
-# Each rung gives an estimate of the squared error that its basis sees, psi, unbiased for any
-# variances of the outcomes, since a row's own outcome is left out of its gap; it may be negative. No folds,
+# Each rung gives an estimate of the squared error that its basis sees, psi; it may be negative. It is
+# unbiased for any variances of the outcomes, since a row's own outcome is left out of its gap. No folds,
 # no random numbers. One rung: inst/include/calibrisk/ladder/rung.h; its limits: src/limits.cpp.
 #
 # A ladder is a list:
@@ -85,9 +85,9 @@ rung_resolution <- function(shape) {
   if (shape$recipe == "columns") nrow(shape$weights[[1]]) else 0
 }
 
-# Where next to no outcome surprises, squares of residuals say little about their variance: among 300
+# Where next to no outcome surprises, squares of residuals say little about their variance. Among 300
 # predictions of .999 that were all right nothing varies, but the accuracy may be .99 (all are right in 5% of such
-# samples), and all are right in three of four samples of a calibrated model. The variance of unseen failures is added.
+# samples). All are right in three of four samples of a calibrated model. The variance of unseen failures is added.
 few_failures <- 10
 
 # Facts about squared residuals by row: their mean, its standard error and third central moment; the effective number of

@@ -173,8 +173,8 @@ listed_word <- function(value, words) {
   if (length(at) > 0) names(words)[at[1]]
 }
 
-# The choice that differs by one or two letters, contains the value or is part of it, else the one with the fewest
-# changes; NULL if more than two fifths of the letters would have to change.
+# The choice that differs by one or two letters, contains the value or is part of it. Else the one with the fewest
+# changes, or NULL if more than two fifths of the letters would have to change.
 nearest_word <- function(value, choices) {
   part <- vapply(choices, function(one) {
     min(nchar(c(value, one))) > 2 && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))

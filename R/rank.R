@@ -19,8 +19,8 @@
 #'
 #' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)` or
 #' `ce_metric("ece_canonical", n_bins = 5)`; [ce_metric()] has the names of all. Some are computed for all subsamples at
-#' once, if the models predict class probabilities and rows have no weights or clusters: [ckce()] with its options
-#' `kernel`, `ridge` and `debias`, [skce()] with the `kernel` of [ckce()] or one of vectors, `"ece_canonical"`,
+#' once, if the models predict class probabilities and rows have no weights or clusters. These are [ckce()] with its
+#' options `kernel`, `ridge` and `debias`, [skce()] with the `kernel` of [ckce()] or one of vectors, `"ece_canonical"`,
 #' `"ece_pointwise"`, `"brier"`, `"log_loss"` and `"error"`. On subsamples of 200 or more rows these kernel metrics take
 #' a low-rank factor, whose error is far below the noise of a subsample.
 #'

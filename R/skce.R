@@ -141,6 +141,10 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
     if (laws$na) return(skce_row(NULL, laws, type))
     laws$group <- ckce_group(group_values(group, part, call), group_kernel, laws, threads, call)
+    stop_if(identical(kernel, ckce), "{.arg kernel} must be a kernel, or {.val ckce}.",
+            "x" = "It is the function {.fn ckce}.",
+            remedy("Its kernel is given by its name", mended_line(call, list(kernel = "ckce"))),
+            class = "kernel", arg = "kernel", value = kernel, call = call)
     if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel, call)
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     value <- skce_value(problem, type, block, tolerance, threads, call, choices)
@@ -164,14 +168,14 @@ check_estimator_options <- function(type, given, call) {
 check_factor <- function(computation, type, tolerance, kernel, call) {
   if (computation %in% c("dual", "auto")) return(invisible())
   stop_if(!is.null(tolerance), "{.arg tolerance} is not an option beside {.code computation = \"{computation}\"}.",
-          "i" = "That of the factor is in its value: {.code computation = computation_low_rank(tolerance = 0.001)}.",
+          "i" = "The factor has its own, in its value: {.code computation = computation_low_rank(tolerance = 0.001)}.",
           arg = "tolerance", value = tolerance, call = call)
   stop_if(startsWith(type, "block") || is.function(kernel),
           "{.arg computation} must be {.val dual} for estimators of blocks and for a function as {.arg kernel}.",
           "x" = "It is {.val {computation}}.", arg = "computation", value = computation, call = call)
 }
 
-# That of ckce(), by which the error is the joint one.
+# The kernel of ckce(), by which the error is the joint one.
 joint_kernel <- function(laws, target_kernel, call) {
   if (is.null(laws$law)) return(eval(formals(ckce)$kernel))
   default_ckce_kernel(laws, outcome_kernel(target_kernel, laws, call))

@@ -81,8 +81,8 @@ block_problem <- function(state, j) {
   problem
 }
 
-# Of a narrow cell of a block the sums of w and w e are known, and of the block that of w e^2: each cell has two rows of
-# half its weight, above and below its mean residual, equally far in all cells.
+# A narrow cell of a block has the sums of w and w e, and the block that of w e^2. So each cell has two rows of half its
+# weight, above and below its mean residual, equally far in all cells.
 narrow_rows <- function(state, j, problem) {
   blocks <- sort(unique(problem$part))
   fine <- sum_array(state$sums[[j]]$fine, fine_dim(state$spec, TRUE))[1, , , blocks, drop = FALSE]

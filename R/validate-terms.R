@@ -172,7 +172,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   list(samples = samples + (value - cells$distances(cells$seen)), noise = noise)
 }
 
-# As cpp_resampled_cells(), of rows that count alike, without drawing each row: how many of a cell are drawn is
+# As cpp_resampled_cells(), of rows of equal weights, without drawing each row. How many of a cell are drawn is
 # multinomial, how many of these are events is binomial, and the sum of their predictions is as good as normal.
 drawn_cells <- function(sorted, ends, times) {
   w <- sorted$w %||% 1
