@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_weights.h"
 #include "r_engine.h"
-#include <calibrisk/methods/bins.h>
+#include <calibrisk/methods/bins_path.h>
 
 using calibrisk::BinType;
 

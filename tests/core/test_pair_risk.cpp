@@ -3,7 +3,7 @@
 #include "check.h"
 #include "threads.h"
 
-#include <calibrisk/methods/bins.h>
+#include <calibrisk/methods/bins_path.h>
 #include <calibrisk/pair_design.h>
 #include <calibrisk/taylor_risk.h>
 

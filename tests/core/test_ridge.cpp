@@ -5,7 +5,7 @@
 #include "threads.h"
 
 #include <calibrisk/kernels/pivoted_cholesky.h>
-#include <calibrisk/methods/bins.h>
+#include <calibrisk/methods/bins_path.h>
 #include <calibrisk/methods/kde_path.h>
 #include <calibrisk/methods/ridge_explicit.h>
 #include <calibrisk/methods/ridge_factor.h>
