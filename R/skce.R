@@ -130,6 +130,10 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   check_count(draws, lower = 2)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
   check_estimator_options(type, list(block = block, tolerance = tolerance), call)
+  stop_if(identical(kernel, ckce), "{.arg kernel} must be a kernel, or {.val ckce}.",
+          "x" = "It is the function {.fn ckce}.",
+          remedy("Its kernel is given by its name", mended_line(call, list(kernel = "ckce"))),
+          class = "kernel", arg = "kernel", value = kernel, call = call)
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel, call)
   threads <- resolve_threads(threads)
@@ -141,10 +145,6 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
     if (laws$na) return(skce_row(NULL, laws, type))
     laws$group <- ckce_group(group_values(group, part, call), group_kernel, laws, threads, call)
-    stop_if(identical(kernel, ckce), "{.arg kernel} must be a kernel, or {.val ckce}.",
-            "x" = "It is the function {.fn ckce}.",
-            remedy("Its kernel is given by its name", mended_line(call, list(kernel = "ckce"))),
-            class = "kernel", arg = "kernel", value = kernel, call = call)
     if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel, call)
     problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
     value <- skce_value(problem, type, block, tolerance, threads, call, choices)
