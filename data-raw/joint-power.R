@@ -47,33 +47,15 @@ laws <- list(
   "calibrated, confident" = list(confident, identity)
 )
 
-# Of each column of outcomes: the quadratic form of the two scores, and twice the gain of the log likelihood.
+# For each column of outcomes: the quadratic form of the two scores, and twice the gain of the log likelihood.
 cox_statistics <- function(p, y) {
   v <- p * (1 - p)
-  offset <- qlogis(p)
-  x <- offset - sum(v * offset) / sum(v)
+  z <- qlogis(p)
+  x <- z - sum(v * z) / sum(v)
   e <- y - p
-  score <- colSums(e)^2 / sum(v) + colSums(e * x)^2 / sum(v * x^2)
-  a <- b <- numeric(ncol(y))
-  for (step in 1:6) {
-    q <- plogis(offset + rep(a, each = length(p)) + outer(x, b))
-    w <- q * (1 - q)
-    e <- y - q
-    first <- colSums(e)
-    second <- colSums(e * x)
-    haa <- colSums(w) + 1e-8
-    hab <- colSums(w * x)
-    hbb <- colSums(w * x^2) + 1e-8
-    det <- pmax(haa * hbb - hab^2, 1e-12)
-    move_a <- (hbb * first - hab * second) / det
-    move_b <- (haa * second - hab * first) / det
-    size <- pmin(1, 2 / pmax(abs(move_a) + abs(move_b) * max(abs(x)) / 2, 1e-9))
-    a <- a + size * move_a
-    b <- b + size * move_b
-  }
-  q <- pmin(pmax(plogis(offset + rep(a, each = length(p)) + outer(x, b)), 1e-12), 1 - 1e-12)
-  gain <- y * log(q / p) + (1 - y) * log((1 - q) / (1 - p))
-  cbind(score = score, ratio = pmax(2 * colSums(gain), 0))
+  fitted_loss <- apply(y, 2, function(one) calibrisk:::logistic_fit(cbind(1, z), one, c(0, 1))$loss)
+  loss <- -colSums(y * log(p) + (1 - y) * log(1 - p))
+  cbind(score = colSums(e)^2 / sum(v) + colSums(e * x)^2 / sum(v * x^2), ratio = pmax(2 * (loss - fitted_loss), 0))
 }
 
 rejections <- function(law) {
