@@ -8,6 +8,7 @@
 #include "r_values.h"
 #include <Rmath.h>
 #include <calibrisk/ladder/stack.h>
+#include <calibrisk/math/growing_variance.h>
 #include <calibrisk/math/roots.h>
 
 #include <cmath>
@@ -32,20 +33,13 @@ double pearson3_log_tail(double x, double skew) {
   return R::pgamma(shape + x * std::sqrt(shape), shape, 1.0, 0, 1);
 }
 
-// `linear`: what the variance at the estimate has more than twice the noise.
-double variance_slope(double psi, double noise, double linear, double scatter) {
-  const double unit = 2.0 * std::sqrt(noise);
-  return (linear + scatter * unit) / (std::max(psi, 0.0) + unit);
-}
-
 struct Rung {
   double psi, noise, skew, slope;
 
   // The largest x with psi >= x - z sqrt(noise + slope x).
   double high(double z) const {
     const double seen = std::max(psi, 0.0);
-    return seen + z * z * slope / 2.0 +
-           z * std::sqrt(noise + slope * seen + z * z * slope * slope / 4.0);
+    return calibrisk::growing_limit(seen, noise + slope * seen, slope, z);
   }
   // The x that a test at z does not reject: 0 where it does not reject 0, and at most psi where z
   // is negative.
@@ -68,8 +62,8 @@ std::vector<Rung> as_rungs(const Rcpp::NumericMatrix& numbers) {
   std::vector<Rung> out;
   for (int m = 0; m < numbers.ncol(); ++m) {
     const double psi = numbers(0, m), noise = numbers(1, m);
-    out.push_back(
-        {psi, noise, numbers(2, m), variance_slope(psi, noise, numbers(3, m), numbers(4, m))});
+    out.push_back({psi, noise, numbers(2, m),
+                   calibrisk::slope_of_form(psi, noise, numbers(3, m), numbers(4, m))});
   }
   return out;
 }
@@ -99,19 +93,13 @@ struct SquareFacts {
 
   // Upper limit of the root of the mean, which no calibration error exceeds. The variance of a mean
   // of few large squares grows with the mean, by their skewness: the limit is the largest mean that
-  // a normal test with this variance does not reject. From 25 of them (1 / skewness^2 of the mean)
-  // that makes no difference.
+  // a normal test with this variance does not reject.
   double root_limit(double tail) const {
     if (ISNAN(error)) return std::sqrt(largest);  // nothing is known from a single row
     if (df < 1.0) return NA_REAL;
-    const double z = quantile(tail), square = error * error;
-    const double slope =
-        error > 0.0 && third > 0.0
-            ? third / square *
-                  std::max(0.0, 1.0 - square * square * square / (third * third) / 25.0)
-            : 0.0;
-    const double high =
-        mean + z * z * slope / 2.0 + z * std::sqrt(square + z * z * slope * slope / 4.0);
+    const double variance = error * error;
+    const double high = calibrisk::growing_limit(
+        mean, variance, calibrisk::slope_of_mean(variance, third), quantile(tail));
     return std::sqrt(std::min(largest, std::max(high, largest * unseen(tail) * lack(1.0))));
   }
   // The largest squared error of gaps whose failures would all be unseen: a share u of the rows, at
@@ -132,8 +120,9 @@ Upper upper_limits(const std::vector<Rung>& rungs, const SquareFacts& facts, dou
                    double tail) {
   const double bound = facts.root_limit(tail), unseen = facts.unseen_error(columns, tail);
   if ((rungs.empty() && !facts.certain()) || ISNAN(bound)) return {bound, bound, unseen};
+  const double z = facts.quantile(tail);
   double most = unseen;
-  for (const Rung& rung : rungs) most = std::max(most, rung.high(facts.quantile(tail)));
+  for (const Rung& rung : rungs) most = std::max(most, rung.high(z));
   return {std::min(bound, std::sqrt(most)), bound, unseen};
 }
 
@@ -162,7 +151,7 @@ Rcpp::NumericVector cpp_pearson3_tail(const Rcpp::NumericVector& x, double skew)
 // twice.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_pair_limits(double psi, double own, double lambda, double z) {
-  const double slope = variance_slope(psi, 1.0, std::max(own * own - 2.0, 0.0), 4.0 * lambda);
+  const double slope = calibrisk::slope_of_form(psi, 1.0, own * own - 2.0, 4.0 * lambda);
   const auto limit = [=](double value, double at, double upto) {
     const auto excess = [=](double x) {
       const double variance = 1.0 + slope * x;

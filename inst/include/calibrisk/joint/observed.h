@@ -5,6 +5,7 @@
 #define CALIBRISK_JOINT_OBSERVED_H
 
 #include <calibrisk/joint/parts.h>
+#include <calibrisk/math/growing_variance.h>
 
 namespace calibrisk {
 
@@ -68,9 +69,7 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
   out.here = moments_of(engine, rows, rung, [&](Index i) { return e(i) * e(i); });
   out.null = rung.null;
   const auto slope = [&](double linear, double scatter, double variance) {
-    const double unit = 2.0 * std::sqrt(std::max(variance, 0.0));
-    return unit > 0.0 ? (std::max(0.0, linear) + scatter * unit) / (std::max(out.psi, 0.0) + unit)
-                      : 0.0;
+    return slope_of_form(out.psi, variance, linear, scatter);
   };
   const double influence = sum_of([&](Index i) {
     const double off = out.half(i) - out.psi;

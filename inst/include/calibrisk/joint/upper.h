@@ -38,8 +38,7 @@ struct BrierFacts {
   double root_limit(double tail) const {
     if (!known) return 1.0;
     const double z = normal_quantile(tail);
-    const double high =
-        mean + z * z * slope / 2.0 + z * std::sqrt(variance + z * z * slope * slope / 4.0);
+    const double high = growing_limit(mean, variance, slope, z);
     const double unseen = (1.0 - std::pow(tail, 1.0 / size)) * std::max(0.0, 1.0 - size * mean);
     return std::sqrt(std::min(1.0, std::max(high, unseen)));
   }
@@ -58,11 +57,7 @@ inline BrierFacts brier_facts(const JointRows& rows, const Vector& e) {
     cubes += w * rows.each(i) * off;
   }
   out.variance = rows.count / (rows.count - 1.0) * squares / (rows.total * rows.total);
-  const double third = cubes / std::pow(rows.total, 3.0);
-  if (out.variance > 0.0 && third > 0.0) {
-    const double cube = out.variance * out.variance * out.variance;
-    out.slope = third / out.variance * std::max(0.0, 1.0 - cube / (third * third) / 25.0);
-  }
+  out.slope = slope_of_mean(out.variance, cubes / std::pow(rows.total, 3.0));
   return out;
 }
 
