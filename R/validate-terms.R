@@ -172,8 +172,8 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   list(samples = samples + (value - cells$distances(cells$seen)), noise = noise)
 }
 
-# As cpp_resampled_cells(), of rows of equal weights, without drawing each row. How many of a cell are drawn is
-# multinomial, how many of these are events is binomial, and the sum of their predictions is as good as normal.
+# As cpp_resampled_cells(), of rows of equal weights, without drawing each row. The number of a cell's draws is
+# multinomial, that of events among them is binomial, and the sum of their predictions is as good as normal.
 drawn_cells <- function(sorted, ends, times) {
   w <- sorted$w %||% 1
   total <- function(v) bin_totals(cumsum(w * v), ends)

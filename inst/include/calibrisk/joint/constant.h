@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One prediction for all rows: the number of events says everything, and its law is the binomial
-// one. Test and interval are exact.
+// One prediction for all rows: the number of events says everything, and its
+// distribution is the binomial one. Test and interval are exact.
 #ifndef CALIBRISK_JOINT_CONSTANT_H
 #define CALIBRISK_JOINT_CONSTANT_H
 

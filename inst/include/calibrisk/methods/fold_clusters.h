@@ -32,7 +32,7 @@ class FoldClusters {
   // The rows of cluster c of fold f, c < count(f).
   const Index* rows(Index f, Index c) const { return fold(f).rows.data() + begin(f, c); }
 
-  // Of the pairs of two clusters.
+  // The weight of the pairs of two clusters.
   PairWeight weight(const RowWeights& weights, Index f) const {
     PairWeight out;
     for (Index c = 0; c < count(f); ++c) {

@@ -141,7 +141,7 @@ class BetaSums {
   bool few_values_ratio(double logit, Index left_out, double& ratio) const;
   const BetaSums* others(Index left_out) const;
 
-  // What is made of the training rows of all blocks but one, where it is asked for.
+  // Made of the training rows of all blocks but one, on request.
   struct Others {
     std::once_flag made;
     std::unique_ptr<BetaSums> sums;

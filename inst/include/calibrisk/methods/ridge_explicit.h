@@ -220,7 +220,7 @@ class ExplicitRidge {
     }
   }
 
-  // What only the rows of a fold tell [2 x ridges]: sums of w h(p, p), and of (|e|^2 - h(p, p))^2
+  // Sums over the rows of a fold [2 x ridges]: sums of w h(p, p), and of (|e|^2 - h(p, p))^2
   // times the squared weights.
   Matrix within_draws(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
                       const std::vector<Matrix>& maps, const ConstMatrixRef& x,

@@ -12,7 +12,7 @@
 
 namespace calibrisk {
 
-// What the rows' values count in sums of g(x) (total), of g(x)^2 (squares) and of |e|^2 g(x)
+// The weights of the rows' values in sums of g(x) (total), of g(x)^2 (squares) and of |e|^2 g(x)
 // (lengths), for residuals e.
 struct SummedRows {
   Matrix x;  // [n x features]
