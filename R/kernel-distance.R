@@ -60,12 +60,7 @@ bind_mmd <- function(kernel, laws, draws, threads, call) {
 # distance between outcomes of two predictions drawn at random. The median distance of classes depends on no row.
 pooled_kernel <- function(kernel, laws, call = caller_env()) {
   if (is.null(laws$law)) return(kernel)
-  if (!is.null(kernel$parts)) {
-    kernel$parts <- lapply(kernel$parts, pooled_kernel, laws, call)
-  } else if (identical(kernel$bandwidth, "median")) {
-    kernel$bandwidth <- check_bandwidth_range(pooled_distance(laws), call)
-  }
-  kernel
+  replace_medians(kernel, function(type) check_bandwidth_range(pooled_distance(laws), call))
 }
 
 spread_of_quantiles <- function(law) {

@@ -173,11 +173,18 @@ print.ce_kernel <- print_value("ce_kernel")
 
 # The kernel with every "median" replaced by its value on the rows of `features`.
 resolve_kernel <- function(kernel, features, threads = resolve_threads(), call = caller_env()) {
+  replace_medians(kernel, function(type) {
+    metric <- if (type == "tv") "tv" else "euclidean"
+    check_bandwidth_range(median_bandwidth(features, metric, threads), call)
+  })
+}
+
+# The kernel with every "median" replaced by bandwidth(type) of the part that has it.
+replace_medians <- function(kernel, bandwidth) {
   if (!is.null(kernel$parts)) {
-    kernel$parts <- lapply(kernel$parts, resolve_kernel, features, threads, call)
+    kernel$parts <- lapply(kernel$parts, replace_medians, bandwidth)
   } else if (identical(kernel$bandwidth, "median")) {
-    metric <- if (kernel$type == "tv") "tv" else "euclidean"
-    kernel$bandwidth <- check_bandwidth_range(median_bandwidth(features, metric, threads), call)
+    kernel$bandwidth <- bandwidth(kernel$type)
   }
   kernel
 }

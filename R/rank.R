@@ -146,23 +146,14 @@ compares_vectors <- function(kernel) is.null(kernel) || inherits(kernel, "ce_ker
 
 is_number_of <- function(n) rlang::is_integerish(n, 1, finite = TRUE) && n >= 1
 
-# A median bandwidth is NaN: that of each sample.
-leave_median <- function(kernel) {
-  if (!is.null(kernel$parts)) {
-    kernel$parts <- lapply(kernel$parts, leave_median)
-  } else if (identical(kernel$bandwidth, "median")) {
-    kernel$bandwidth <- NaN
-  }
-  kernel
-}
-
 # Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
 # is (p - y)^2, half of it, as in ce_score() and rbs().
 core_values <- function(data, one, wanted, rows, threads, call, progress = NULL) {
   settings <- list(kernel_metrics = any(wanted %in% rank_metrics[1:4]), debiased = any(wanted %in% rank_metrics[2:3]),
                    ridge = one$ridge %||% 0, n_bins = as.integer(one$n_bins))
   sizes <- c(length(rank_metrics), ncol(rows), length(data$probs))
-  kernel <- list(leave_median(one$kernel))
+  # a bandwidth of NaN is the median of each sample
+  kernel <- list(replace_medians(one$kernel, function(type) NaN))
   values <- if (has_workers()) {
     found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings, threads), call)
     aperm(array(unlist(found), sizes), c(1, 3, 2))

@@ -25,7 +25,7 @@ real_parts <- function(score, law, y, n_bins, times, na, design) {
   parts <- function(rows, w) {
     best <- empirical_scores(score, y[rows], group[rows], w)
     overall <- empirical_scores(score, y[rows], rep(1L, length(rows)), w)
-    cbind(mean_score = own[rows], entropy = overall, calibration = own[rows] - best, sharpness = overall - best)
+    cbind(own[rows], overall, own[rows] - best, overall - best)
   }
   all <- parts(seq_len(n), design$w)
   single <- !all(is.finite(all)) && all(is.finite(own))
@@ -42,11 +42,7 @@ real_parts <- function(score, law, y, n_bins, times, na, design) {
   value <- apply(all, 2, row_mean, design)
   value[is.nan(value) | single & is.infinite(value)] <- NA_real_
   error[!is.finite(error) | !is.finite(value)] <- NA_real_
-  out <- columns_frame(
-    score = score$name, method = "discrete", notion = "regression", mean_score = value[[1]], entropy = value[[2]],
-    calibration = value[[3]], sharpness = value[[4]], mean_score_std.error = error[[1]], entropy_std.error = error[[2]],
-    calibration_std.error = error[[3]], sharpness_std.error = error[[4]], n_distinct = max(group), n = n
-  )
+  out <- parts_frame(score$name, "discrete", "regression", value, error, max(group), n)
   if (na) mask_numbers(out, "n") else out
 }
 

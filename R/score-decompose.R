@@ -109,36 +109,33 @@ decompose_data <- function(predictions, notion, call) {
 decompose_score <- function(data, score, method, notion, times, na) {
   factor <- if (data$scalar) score$scalar else 1
   n <- length(data$truth)
-  if (na || n == 0) {
-    value <- c(mean_score = NA_real_, entropy = NA_real_, calibration = NA_real_, sharpness = NA_real_)
-    distinct <- NA_integer_
-    error <- rep(NA_real_, 4)
+  unknown <- rep(NA_real_, 4)
+  whole <- if (na || n == 0) {
+    structure(unknown, distinct = NA_integer_, std.error = unknown)
   } else {
-    whole <- decompose_parts(data, score, method, seq_len(n))
-    value <- factor * whole
-    distinct <- attr(whole, "distinct")
-    error <- factor * attr(whole, "std.error")
+    decompose_parts(data, score, method, seq_len(n))
   }
-  out <- columns_frame(
-    score = score$name, method = method, notion = notion, mean_score = value[["mean_score"]],
-    entropy = value[["entropy"]], calibration = value[["calibration"]],
-    sharpness = value[["sharpness"]], mean_score_std.error = error[1], entropy_std.error = error[2],
-    calibration_std.error = error[3], sharpness_std.error = error[4], n_distinct = distinct, n = n
-  )
+  value <- factor * as.numeric(whole)
+  error <- factor * attr(whole, "std.error")
   if (times > 0 && !na && n > 1) {
     draws <- vapply(seq_len(times), function(b) {
       factor * as.numeric(decompose_parts(data, score, method, resampled_rows(data$design)))
-    }, numeric(4))
+    }, value)
     # an infinite score has no spread, in samples without its rows too
     spread <- apply(draws, 1, sd)
-    spread[!is.finite(spread) | !is.finite(value)] <- NA_real_
-    out$entropy_std.error <- spread[2]
-    out$calibration_std.error <- spread[3]
-    out$sharpness_std.error <- spread[4]
+    error[-1] <- ifelse(is.finite(spread) & is.finite(value), spread, NA_real_)[-1]
   }
-  out
+  parts_frame(score$name, method, notion, value, error, attr(whole, "distinct"), n)
 }
 
+# A row of the result: the parts of a score and their standard errors.
+parts_frame <- function(score, method, notion, value, error, distinct, n) {
+  parts <- c("mean_score", "entropy", "calibration", "sharpness")
+  columns_frame(score = score, method = method, notion = notion, !!!setNames(value, parts),
+                !!!setNames(error, paste0(parts, "_std.error")), n_distinct = distinct, n = n)
+}
+
+# Mean score, entropy, calibration and sharpness of some rows, in this order.
 decompose_parts <- function(data, score, method, rows) {
   probs <- data$probs[rows, , drop = FALSE]
   truth <- data$truth[rows]
@@ -152,8 +149,7 @@ decompose_parts <- function(data, score, method, rows) {
     fitted <- isotonic_fit(probs[, 2], truth - 1L, design$w)
     q <- cbind(1 - fitted$value, fitted$value, deparse.level = 0)
     scores <- c(mean(score$value(probs, truth)), mean(score$value(q, truth)), score$entropy(overall))
-    value <- c(mean_score = scores[1], entropy = scores[3], calibration = scores[1] - scores[2],
-               sharpness = scores[3] - scores[2])
+    value <- c(scores[1], scores[3], scores[1] - scores[2], scores[3] - scores[2])
     return(structure(value, distinct = fitted$pools, std.error = part_errors(score, probs, q, overall, truth, design)))
   }
   cell <- vctrs::vec_group_id(probs)
@@ -162,12 +158,8 @@ decompose_parts <- function(data, score, method, rows) {
   prediction <- probs[match(seq_along(size), cell), , drop = FALSE]
   share <- size / sum(w)
   all <- overall[rep(1, length(size)), , drop = FALSE]
-  value <- c(
-    mean_score = mean(score$value(probs, truth)),
-    entropy = score$entropy(overall),
-    calibration = sum(share * score$divergence(prediction, frequency)),
-    sharpness = sum(share * score$divergence(all, frequency))
-  )
+  value <- c(mean(score$value(probs, truth)), score$entropy(overall),
+             sum(share * score$divergence(prediction, frequency)), sum(share * score$divergence(all, frequency)))
   structure(value, distinct = length(size),
             std.error = part_errors(score, probs, frequency[cell, , drop = FALSE], overall, truth, design))
 }
