@@ -271,13 +271,9 @@ estimand <- function(test) {
 }
 
 missing_test <- function(test, laws, name) {
-  structure(
-    list(statistic = c(statistic = NA_real_), p.value = NA_real_, estimate = stats::setNames(NA_real_, estimand(test)),
-         null.value = stats::setNames(0, estimand(test)), alternative = "greater",
-         method = "Calibration test: missing values and na_rm = FALSE", data.name = name,
-         test = test, n = laws$n, prediction = family_text(laws)),
-    class = c("ce_test", "htest")
-  )
+  new_ce_test(list(statistic = c(statistic = NA_real_), p.value = NA_real_, estimate = NA_real_,
+                   method = "Calibration test: missing values and na_rm = FALSE"),
+              list(name = test), list(laws = laws, n = laws$n), name)
 }
 
 #' @export

@@ -63,8 +63,7 @@ told_once <- function(value) {
 
 # Mutes messages about columns that were shown when the predictions were first read.
 told_before <- function(value) {
-  withCallingHandlers(value, calibrisk_message_columns = function(cnd) rlang::cnd_muffle(cnd),
-                      calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd))
+  suppressWarnings(suppressMessages(value, "calibrisk_message_columns"), "calibrisk_warning_direction")
 }
 
 # Only the first of several pieces says it.

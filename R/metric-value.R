@@ -248,13 +248,10 @@ estimate_metric <- function(metric, data, call) {
           "x" = "Its arguments are {.arg {arguments}}.", class = "weights", arg = "metric", call = call)
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
-  withCallingHandlers(
-    try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options), call),
-    calibrisk_message_weights = function(cnd) rlang::cnd_muffle(cnd),
-    # said when the predictions were read
-    calibrisk_warning_direction = function(cnd) rlang::cnd_muffle(cnd),
-    calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
-  )
+  value <- function() try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options), call)
+  # the warnings were said when the predictions were read
+  suppressWarnings(suppressMessages(value(), "calibrisk_message_weights"),
+                   c("calibrisk_warning_direction", "calibrisk_warning_cluster"))
 }
 
 # Errors of other functions say that it was the metric that failed.

@@ -295,18 +295,14 @@ ce_predictions.train <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.multinom <- function(model, newdata, ...) {
-  check_newdata(newdata, "nnet")
+  check_newdata(newdata, if (inherits(model, "polr")) "MASS" else "nnet")
   probs <- predict_rows(model, newdata, type = "probs", ...)
   if (length(model$lev) == 2) return(add_event(newdata, probs, model$lev[2]))
   add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
 }
 
 #' @export
-ce_predictions.polr <- function(model, newdata, ...) {
-  check_newdata(newdata, "MASS")
-  probs <- predict_rows(model, newdata, type = "probs", ...)
-  add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
-}
+ce_predictions.polr <- ce_predictions.multinom
 
 #' @export
 ce_predictions.lda <- function(model, newdata, ...) {

@@ -145,11 +145,11 @@ monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
   check_monitor_weights(columns$weights, call)
   columns["cluster"] <- list(exact_ids(columns$cluster, "cluster", call))
-  predictions <- withCallingHandlers(
+  # one cluster is enough: the others come in other updates
+  predictions <- suppressWarnings(
     first_said(as_predictions(data, truth, dots, object$state$spec$event_level, na_rm, call,
                               design = design_input(given$weights, given$cluster)), object$state$n == 0),
-    # the other clusters come in other updates
-    calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
+    "calibrisk_warning_cluster"
   )
   stop_if(predictions$na, "A monitor needs complete rows.",
           "x" = "There are missing values and {.arg na_rm} is {.val {FALSE}}.", class = "missing", arg = "na_rm",

@@ -63,14 +63,9 @@ sums_sizes <- function(spec, about, problem) {
     return(list(squares = c(choose(q + 1, 2) * spec$blocks, 0), rows = c(3 * spec$blocks, 0)))
   }
   classes <- about$notion == "class_wise"
-  of_bins <- c(prod(bins_dim(spec)), 1)
-  in_blocks <- about$blocked || classes
-  out <- list(moments = moments_dim(spec, about$blocked),
-              scores = c(length(score_sums) * n_parts(spec, about$blocked), 0))
-  out$moments <- c(prod(out$moments), out$moments[1])
-  if (about$blocked) out[c("counts", "squares")] <- list(of_bins, of_bins)
-  if (!about$blocked && classes) out$blocks <- c(prod(moments_dim(spec, TRUE)), moments_of_block)
-  out$fine <- c(prod(fine_dim(spec, in_blocks)), if (in_blocks) 0 else moments_of_narrow)
+  out <- lapply(sums_dim(spec, about), function(dim) c(prod(dim), dim[1]))
+  out$scores[2] <- 0
+  if (about$blocked || classes) out$fine[2] <- 0
   if (classes && problem == 1) out$cross <- c(choose(length(about$levels) + 1, 2), 0)
   out
 }

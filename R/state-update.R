@@ -192,16 +192,21 @@ n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 # since only blocks keep the classes of a row together. For weighted or clustered rows, `counts` and `squares` are their
 # number and the sum of their squared weights in the panel's bins.
 empty_sums <- function(spec, about) {
-  pairs <- function(dim) {
+  lapply(sums_dim(spec, about), function(dim) {
     if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state", NULL)
     matrix(0, prod(dim), 2)
-  }
-  out <- list(moments = pairs(moments_dim(spec, about$blocked)),
-              scores = pairs(c(length(score_sums), n_parts(spec, about$blocked))))
-  if (about$blocked) out[c("counts", "squares")] <- list(pairs(bins_dim(spec)), pairs(bins_dim(spec)))
-  if (!about$blocked && about$notion == "class_wise") out$blocks <- pairs(moments_dim(spec, TRUE))
-  out$fine <- pairs(fine_dim(spec, about$blocked || about$notion == "class_wise"))
-  out
+  })
+}
+
+# The dimensions of the sums by their names.
+sums_dim <- function(spec, about) {
+  class_wise <- about$notion == "class_wise"
+  bins <- if (about$blocked) bins_dim(spec)
+  drop_null(list(
+    moments = moments_dim(spec, about$blocked), scores = c(length(score_sums), n_parts(spec, about$blocked)),
+    counts = bins, squares = bins, blocks = if (!about$blocked && class_wise) moments_dim(spec, TRUE),
+    fine = fine_dim(spec, about$blocked || class_wise)
+  ))
 }
 
 add_problem <- function(sums, problem, parts, weights, spec) {
