@@ -15,10 +15,16 @@ Rcpp::List wrap_upper(const calibrisk::JointUpper& upper) {
     rungs.col(m) << rung.psi, rung.here.variance, rung.here.cube, rung.here.slope,
         rung.growth.variance, rung.growth.slope, rung.counts ? 1.0 : 0.0;
   }
+  calibrisk::Matrix confident(3, static_cast<calibrisk::Index>(upper.confident.size()));
+  for (calibrisk::Index j = 0; j < confident.cols(); ++j) {
+    const auto& set = upper.confident[static_cast<std::size_t>(j)];
+    confident.col(j) << set.draws, set.failures, set.expected;
+  }
   const calibrisk::BrierFacts& brier = upper.brier;
   const calibrisk::ConstantPrediction& exact = upper.exact;
   return named_list(
       {{"rungs", rungs},
+       {"confident", confident},
        {"rows", std::vector<double>{upper.normal, upper.failures, upper.expected, upper.draws,
                                     upper.apart, upper.constant ? 1.0 : 0.0}},
        {"brier", std::vector<double>{brier.mean, brier.variance, brier.slope, brier.size,
@@ -37,6 +43,10 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
                          {rungs(1, m), rungs(2, m), rungs(3, m)},
                          {rungs(4, m), 0.0, rungs(5, m)},
                          rungs(6, m) > 0.0});
+  }
+  const Rcpp::NumericMatrix confident(field(facts, "confident"));
+  for (int j = 0; j < confident.ncol(); ++j) {
+    out.confident.push_back({confident(0, j), confident(1, j), confident(2, j), rows.at(3)});
   }
   out.normal = rows.at(0);
   out.failures = rows.at(1);

@@ -299,6 +299,56 @@ TEST(the_upper_limit_falls_with_the_probability_of_a_miss) {
   }
 }
 
+TEST(failures_among_the_most_confident_predictions_are_counted) {
+  Vector p(40), y = Vector::Zero(40);
+  for (Index i = 0; i < 40; ++i) p(i) = 0.3 + 0.01 * static_cast<double>(i);
+  p.head(5) << 0.999, 0.001, 0.002, 0.998, 0.01;  // two ties of two
+  y(3) = 1.0;                                     // predicted so: no failure
+  y(2) = 1.0;                                     // fails, and so does row 0
+  const JointRows rows = joint_rows(p, Vector(), Vector(), y);
+  const std::vector<ConfidentSet> sets = failing_sets(rows, rows.residuals(y));
+  // sets of 2, 4 and 8 draws (with a tie) are looked at, not those of a quarter of the rows and
+  // more
+  CHECK(sets.size() == 3);
+  const std::vector<std::array<double, 3>> expected = {
+      {2.0, 1.0, 0.002}, {4.0, 2.0, 0.006}, {8.0, 2.0, 0.016 + 0.3 + 0.31 + 0.31}};
+  for (std::size_t j = 0; j < std::min<std::size_t>(2, sets.size()); ++j) {
+    CHECK(is_near(sets[j].draws, expected[j][0]) && is_near(sets[j].failures, expected[j][1]));
+    CHECK(is_near(sets[j].expected, expected[j][2]) && is_near(sets[j].size, 40.0));
+  }
+  // 1 of 2 fails, 1 of 40: limits of Clopper and Pearson
+  const double rate = clopper_pearson(1.0, 2.0, 0.025).high - 0.001;
+  const double failing = (clopper_pearson(1.0, 40.0, 0.025).high - 0.002 / 40.0) * 0.499;
+  CHECK(is_near(sets[0].high(0.025), std::max(2.0 / 40.0 * rate * rate, failing)));
+  CHECK(is_near(sets[0].chance(), 0.002));
+  CHECK(is_near(sets[1].chance(), binomial(2.0, 4.0, 0.0015) + binomial(3.0, 4.0, 0.0015) +
+                                      binomial(4.0, 4.0, 0.0015)));
+}
+
+TEST(the_upper_limit_covers_a_cliff_among_confident_predictions) {
+  const Engine engine = serial_engine();
+  // one row in 40 is nearly certain, and half of these rows fail
+  const double error = std::sqrt(0.4995 * 0.4995 / 40.0);
+  int below = 0, wide = 0;
+  for (std::uint64_t draw = 0; draw < 200; ++draw) {
+    Vector p(300), sure(300), y(300);
+    for (Index i = 0; i < 300; ++i) {
+      const auto uniform = [&](std::uint64_t k) {
+        return counter_uniform(8 + k, draw, static_cast<std::uint64_t>(i));
+      };
+      const bool cliff = uniform(0) < 1.0 / 40.0;
+      p(i) = cliff ? 0.9995 : 1.0 / (1.0 + std::exp(-1.0 - 6.0 * uniform(1)));
+      y(i) = uniform(2) < (cliff ? 0.5 : p(i)) ? 1.0 : 0.0;
+      sure(i) = uniform(2) < p(i) ? 1.0 : 0.0;
+    }
+    below += headline_of(engine, p, y, 199).high < error ? 1 : 0;
+    const JointRows rows = joint_rows(p, Vector(), Vector(), sure);
+    wide += failing_sets(rows, rows.residuals(sure)).empty() ? 0 : 1;
+  }
+  CHECK(below <= 12);
+  CHECK(wide <= 5);  // of calibrated samples
+}
+
 TEST(flips_of_few_clusters_are_counted_and_those_of_many_agree_with_their_interval) {
   const Engine engine = serial_engine();
   const Vector p = predictions(240, 4.0);

@@ -123,6 +123,7 @@ class JointTest {
     out.draws = failures.size;
     out.apart = std::min(
         2.0, rows.mean(rows.variance.cwiseAbs2()) / std::pow(rows.mean(rows.variance), 2.0));
+    out.confident = failing_sets(rows, e);
     out.brier = brier_facts(rows, e);
     double squares = 0.0, cubes = 0.0;
     for (Index i = 0; i < rows.size(); ++i) {

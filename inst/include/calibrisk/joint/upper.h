@@ -3,7 +3,7 @@
 #ifndef CALIBRISK_JOINT_UPPER_H
 #define CALIBRISK_JOINT_UPPER_H
 
-#include <calibrisk/joint/constant.h>
+#include <calibrisk/joint/confident.h>
 #include <calibrisk/joint/lower.h>
 
 namespace calibrisk {
@@ -72,8 +72,9 @@ struct JointUpper {
   std::vector<Rung> rungs;
   double normal = 0.0;  // as far as failures bear the normal law
   double failures = 0.0, expected = 0.0,
-         draws = 0.0;  // their number, predicted share, and of how many
-  double apart = 1.0;  // failures may lie where the predictions vary most
+         draws = 0.0;                   // their number, predicted share, and of how many
+  double apart = 1.0;                   // failures may lie where the predictions vary most
+  std::vector<ConfidentSet> confident;  // with too many failures
   BrierFacts brier;
   bool constant = false;  // one prediction, of equal draws: the law is the binomial one
   ConstantPrediction exact{0.0, 0.0, 0.0};
@@ -99,7 +100,8 @@ struct JointUpper {
       if (rungs[m].counts) out = std::max(out, rung(m, tail));
     }
     const double d = gap(tail);
-    const double unseen = std::max(d * d, lack() * std::min(d * d * apart, d));
+    double unseen = std::max(d * d, lack() * std::min(d * d * apart, d));
+    for (const ConfidentSet& set : confident) unseen = std::max(unseen, set.high(tail));
     return std::min(cap(tail), std::max(out, std::sqrt(unseen)));
   }
 };
