@@ -165,14 +165,11 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   check_count(draws, lower = 2)
   check_level(level)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
+  input <- rows_input()
   group <- enquo(group)
-  by <- enquo(.by)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  name <- paste(short_label(enquo(x)), "and", short_label(truth))
+  name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
   run <- function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
+    laws <- laws_of(part, input, call)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
     laws$group <- ckce_group(group_values(group, part, call), NULL, laws, threads, call)
     check_test_design(if (auto) "auto" else test$name, laws, call)
@@ -190,7 +187,7 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
     if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
     new_ce_test(result, test, problem, name)
   }
-  objects_by_groups(x, by, run, call)
+  objects_by_groups(x, input$by, run, call)
 }
 
 kernel_free_tests <- c("joint", "cumulative")

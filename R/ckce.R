@@ -138,11 +138,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   ))
   threads <- resolve_threads(threads)
   call <- current_env()
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  group <- enquo(group)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  out <- conditional_frame(x, truth, dots, enquo(.by), group, design, "ckce", event_level, na_rm, list(
+  out <- conditional_frame(x, rows_input(), enquo(group), "ckce", list(
     classes = function(predictions, group) {
       check_ckce_design(predictions$design, choices, call)
       inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"), call)
@@ -270,11 +266,10 @@ first_bandwidth <- function(kernel) {
 
 # Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
 # beside the predictions. `fn$classes(predictions, group)` and `fn$laws(laws, group)` return lists of columns.
-conditional_frame <- function(x, truth, dots, by, group, design, metric, event_level, na_rm, fn,
-                              call = caller_env()) {
-  force(dots) # errors are not those of a group
-  by_groups(x, by, function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
+conditional_frame <- function(x, input, group, metric, fn, call = caller_env()) {
+  force(input) # errors are not those of a group
+  by_groups(x, input$by, function(part) {
+    laws <- laws_of(part, input, call)
     values <- group_values(group, part, call)
     if (is.null(laws$law)) {
       return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),

@@ -113,12 +113,11 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
   check_has_rows(objects, call, "objects")
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is.null(metric) && is_fits(objects)) {
     check_no_margin(margin, call)
-    return(compare_fits(objects, x, enquo(truth), column_dots(...), enquo(.by), design, level, event_level, na_rm,
-                        resolve_threads(threads), call))
+    return(compare_fits(objects, x, rows_input(), level, resolve_threads(threads), call))
   }
+  design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is.null(metric)) {
     is_data <- function(object) is.data.frame(object) && !is_result(object)
     if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
@@ -212,12 +211,11 @@ check_models <- function(objects, columns, call) {
           "x" = "{length(columns)} extra argument{?s} given.", arg = "...", call = call)
 }
 
-compare_fits <- function(objects, x, truth, dots, by, design, level, event_level, na_rm, threads, call) {
+compare_fits <- function(objects, x, input, level, threads, call) {
   fits <- check_fits(objects, call)
-  truth <- evaluate_once(truth, x)
-  design <- evaluate_design_once(design, x)
-  out <- by_groups(x, by, function(part) {
-    predictions <- told_once(lapply(fits, predictions_for, part, truth, dots, event_level, na_rm, call, design))
+  input <- evaluate_input_once(input, x)
+  out <- by_groups(x, input$by, function(part) {
+    predictions <- told_once(lapply(fits, predictions_for, part, input, call))
     out <- compare_risks(fit_risks(fits, predictions, threads, call), level, predictions[[1]]$design)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   }, call)

@@ -109,20 +109,18 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
           "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}.", class = "notion", arg = "notion")
   check_level(level)
   threads <- resolve_threads(threads)
-  truth <- evaluate_once(enquo(truth), x)
-  dots <- column_dots(...)
-  design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
+  input <- evaluate_input_once(rows_input(), x)
   read <- function(part) {
-    if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, truth, dots, na_rm, call, design)))
-    stop_curve_of_laws(part, truth, dots, curve$name %||% "binned", call)
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+    if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input, call)))
+    stop_curve_of_laws(part, input, curve$name %||% "binned", call)
+    predictions <- predictions_of(part, input, call)
     if (predictions$na) stop_missing_curve(call)
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
     notion_problems(predictions, notion, call)
   }
   axis <- NULL
-  curves <- read_curves(x, enquo(.by), read, call)
+  curves <- read_curves(x, input$by, read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
   if (is.null(curve)) curve <- as_choice(default_curve(curves$problems), "curve", "type", call = call)
   bind_curves(curves, keys, curve, level, threads, notion, axis, call)
@@ -150,11 +148,11 @@ default_curve <- function(problems) {
 
 # Reliability of predictive distributions of numbers is another curve. Those of classes are
 # probabilities, as a matrix or a vector.
-stop_curve_of_laws <- function(part, truth, dots, type, call) {
-  law <- law_given(part, dots, call)
+stop_curve_of_laws <- function(part, input, type, call) {
+  law <- law_given(part, input$dots, call)
   if (is.null(law)) return(invisible())
   if (is_distribution(law)) check_object(law, "x", call)
-  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(truth, part, NULL, call)$values), call)
+  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL, call)$values), call)
   stop_law_curve(type, "type" %in% names(typed_call(call)$places), call)
 }
 

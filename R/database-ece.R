@@ -1,8 +1,8 @@
 # Binned errors of a database's rows: the sums of every bin and fold are what R/row-sorted.R and R/crossfit.R need.
 
-database_ece <- function(x, truth, dots, by, scheme, interval, event_level, na_rm, choices, design, call) {
+database_ece <- function(x, input, scheme, interval, choices, call) {
   check_database_scheme(scheme, interval, call)
-  rows <- read_database(x, truth, dots, by, scheme$notion, event_level, na_rm, design, call)
+  rows <- read_database(x, input, scheme$notion, call)
   cells <- database_bins(rows, scheme, call)
   choices$notion <- rows$notion
   out <- database_by_groups(rows, function(g) {

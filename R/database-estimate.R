@@ -1,10 +1,10 @@
 # The headline of a database's rows, from the problem of R/database-problem.R. Knots are those in memory.
 
-database_estimate <- function(x, truth, dots, by, notion, event_level, na_rm, level, threads, design, call) {
+database_estimate <- function(x, input, notion, level, threads, call) {
   several <- notion %||% list(NULL)
   dropped <- NULL
   parts <- told_once(warned_once(lapply(several, function(one) {
-    rows <- read_database(x, truth, dots, by, one, event_level, na_rm, design, call)
+    rows <- read_database(x, input, one, call)
     dropped <<- c(sum(rows$counts$n_all - rows$counts$n), sum(rows$counts$n_all))
     list(rows = rows, row = function(g) database_headline(rows, g, level, threads, call))
   }), "calibrisk_warning_direction"))
@@ -12,7 +12,7 @@ database_estimate <- function(x, truth, dots, by, notion, event_level, na_rm, le
   out <- database_by_groups(rows, function(g) {
     vctrs::vec_rbind(!!!lapply(parts, function(part) part$row(g)))
   }, bind_parts, call)
-  attr(out, "dropped") <- if (na_rm) dropped
+  attr(out, "dropped") <- if (input$na_rm) dropped
   attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
   is_binary <- vapply(parts, function(part) part$rows$notion == "binary", NA)
   new_estimate_table(out, level, if (any(is_binary)) database_events(parts[[which(is_binary)[1]]]$rows))

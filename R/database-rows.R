@@ -7,22 +7,23 @@
 #   kind        of the weights: "none", "frequency", "importance"
 #   levels, event, n_classes, notion
 
-read_database <- function(x, truth, dots, by, notion, event_level, na_rm, design, call, fold = NULL) {
-  check_flag(na_rm, call = call)
-  event_level <- check_choice(event_level, c("first", "second"), call = call)
-  check_truth_given(truth, call)
+read_database <- function(x, input, notion, call, fold = NULL) {
+  check_flag(input$na_rm, "na_rm", call)
+  event_level <- check_choice(input$event_level, c("first", "second"), "event_level", call)
+  check_truth_given(input$truth, call)
+  design <- input$design
   db <- as_database(x, call)
   check_database_design(design, db, call)
-  groups <- database_groups(db, by, call)
-  outcome <- truth_column(truth, db$columns, call)
+  groups <- database_groups(db, input$by, call)
+  outcome <- truth_column(input$truth, db$columns, call)
   values <- outcome_values(db, outcome, call)
   weights <- database_weights(db, design$weights, call)
   cluster <- names(db$columns)[select_column(design$cluster, db$columns, "cluster", call)]
-  columns <- colnames(read_probs(db$columns, dots, values, match(outcome, names(db$columns)), call))
+  columns <- colnames(read_probs(db$columns, input$dots, values, match(outcome, names(db$columns)), call))
   coded <- code_values(values, columns, event_level, call)
   notion <- notion %||% default_notion(coded)
   check_database_notion(notion, coded, call)
-  rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = na_rm,
+  rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = input$na_rm,
                  groups = groups, by = sprintf("ce_g%d", seq_along(groups)),
                  extra = c(if (!is.null(fold)) "ce_fold", if (length(cluster) > 0) "ce_cluster")),
             coded[c("levels", "event", "named")],

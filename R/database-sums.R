@@ -5,8 +5,7 @@
 by_sums.ce_database <- function(x, fn, input, call) {
   unsupported_if(identical(input$interval, "bootstrap"), "rows are not resampled", "{.arg times} is given.", call,
                  "times")
-  rows <- read_database(x, input$truth, input$dots, input$by, input$notion, input$event_level, input$na_rm,
-                        input$design, call)
+  rows <- read_database(x, input, input$notion, call)
   out <- database_by_groups(rows, function(g) fn(database_predictions(rows, g, input$edges, call)), bind_parts, call)
   attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
   as_result(out)

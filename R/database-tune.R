@@ -1,12 +1,11 @@
 # Algorithm 1 on a database's rows: folds by SQL, the rest by the code of rows on the problem of R/database-problem.R.
 
-database_tune <- function(x, truth, dots, by, notion, methods, folds, test, repeats, event_level, na_rm, level, threads,
-                          design, call) {
+database_tune <- function(x, input, notion, methods, folds, test, repeats, level, threads, call) {
   check_database_methods(methods, call)
   unsupported_if(isTRUE(repeats > 1), "there is one split", "{.arg repeats} is given.", call, "repeats")
   unsupported_if(!is_share(test), "{.arg test} is a share", "It is a vector of rows.", call, "test")
   split <- database_folds(x, folds, call)
-  rows <- read_database(split$db, truth, dots, by, notion, event_level, na_rm, design, call, split$column)
+  rows <- read_database(split$db, input, notion, call, split$column)
   database_by_groups(rows, function(g) {
     check_complete(list(na = lacks_rows(rows, g), dropped = rows$counts$n_all[g] - rows$counts$n[g]), call)
     part <- tuned_rows(rows, g, split, test, call)

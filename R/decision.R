@@ -121,20 +121,18 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   recalibration <- check_recalibration(recalibration, call)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
   threads <- resolve_threads(threads)
-  truth <- evaluate_once(enquo(truth), x)
-  dots <- column_dots(...)
-  design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
+  input <- evaluate_input_once(rows_input(), x)
   axis <- NULL
   event <- NULL
   dropped <- 0
   read <- function(part) {
-    models <- decision_models(part, truth, dots, event_level, na_rm, call, design)
+    models <- decision_models(part, input, call)
     lapply(names(models) %||% list(NULL), function(name) {
       predictions <- if (is.null(name)) models[[1]] else models[[name]]
       check_decision_input(predictions, call)
       axis <<- axis %||% probability_of(predictions)
-      event <<- event %||% list(label = event_label(predictions, horizon = design$horizon),
-                                hint = event_hint(predictions, horizon = design$horizon))
+      event <<- event %||% list(label = event_label(predictions, horizon = input$design$horizon),
+                                hint = event_hint(predictions, horizon = input$design$horizon))
       dropped <<- dropped + predictions$dropped
       problem <- notion_problems(predictions, "binary", call)[[1]]
       fold <- decision_folds(problem, folds, predictions$rows, predictions$n_input, call)
@@ -143,7 +141,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
            problem = problem, rows = predictions$rows)
     })
   }
-  parts <- read_curves(x, enquo(.by), read, call)
+  parts <- read_curves(x, input$by, read, call)
   keys <- vctrs::vec_rbind(!!!parts$keys)
   found <- parts$problems
   bind <- function(what) {
@@ -174,21 +172,22 @@ decision_thresholds <- function(thresholds, call) {
 }
 
 # The predictions of a data frame's models, by name; without names those of the only one.
-decision_models <- function(part, truth, dots, event_level, na_rm, call, design) {
-  if (several_models(part, truth, dots, design, call)) {
-    models <- column_models(part, truth, dots, list(event_level = event_level, design = design), call)
-    if (!na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)) stop_missing_curve(call)
+decision_models <- function(part, input, call) {
+  if (several_models(part, input, call)) {
+    models <- column_models(part, input$truth, input$dots, input, call)
+    if (!input$na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)) stop_missing_curve(call)
     return(common_rows(models))
   }
-  list(as_predictions(part, truth, dots, event_level, na_rm, call, design = design))
+  list(predictions_of(part, input, call))
 }
 
 # Columns that are not named as the two outcomes are a model each.
-several_models <- function(part, truth, dots, design, call) {
+several_models <- function(part, input, call) {
+  dots <- input$dots
   if (!is.data.frame(part) || length(dots) == 0) return(FALSE)
   part <- ungroup_frame(part)
   columns <- names(select_columns(rlang::quo(c(!!!unname(dots))), part, "...", call))
-  outcomes <- read_outcomes(truth, part, design$horizon, call)
+  outcomes <- read_outcomes(input$truth, part, input$design$horizon, call)
   columns <- setdiff(columns, names(part)[outcomes$column])
   if (length(columns) < 2) return(FALSE)
   values <- outcomes$values

@@ -7,6 +7,28 @@ design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, call 
   list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call), copies = copies)
 }
 
+# What the arguments of the function that runs in `frame` say of its rows: the quosures of outcomes, groups and columns
+# (by column_dots(), or by quote_dots() where names are checked later), how events and missing values are read, and how
+# rows count.
+rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env()) {
+  quo <- function(arg) rlang::eval_bare(call("enquo", as.name(arg)), frame)
+  list(truth = quo("truth"), dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame),
+       by = if (exists(".by", frame, inherits = FALSE)) quo(".by"),
+       event_level = frame$event_level, na_rm = frame$na_rm,
+       design = design_input(quo("weights"), quo("cluster"), frame$horizon, copies, frame))
+}
+
+# The same, of which vectors are evaluated once for all models and groups.
+evaluate_input_once <- function(input, x) {
+  input$truth <- evaluate_once(input$truth, x)
+  input$design <- evaluate_design_once(input$design, x)
+  input
+}
+
+predictions_of <- function(x, input, call, ...) {
+  as_predictions(x, input$truth, input$dots, input$event_level, input$na_rm, call, ..., design = input$design)
+}
+
 # Beside matrices and vectors (or a list of them) an expression is a vector, which is evaluated once, however many
 # models read it: a draw of weights would be another one for each. Beside a data frame it is a column of that.
 evaluate_once <- function(quo, x) {

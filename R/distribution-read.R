@@ -89,6 +89,10 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design))
 }
 
+laws_of <- function(x, input, call) {
+  read_laws(x, input$truth, input$dots, input$event_level, input$na_rm, call, input$design)
+}
+
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 

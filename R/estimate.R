@@ -208,13 +208,10 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   bases <- check_bases(bases, notion, call)
   check_level(level)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon,
-                         copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
+  input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (is_database(x)) {
     check_database_estimate(method, bases, call)
-    return(database_estimate(x, truth, dots, enquo(.by), notion, event_level, na_rm, level, threads, design, call))
+    return(database_estimate(x, input, notion, level, threads, call))
   }
   x <- read_results(x, call)
   dropped <- 0
@@ -222,11 +219,11 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   least <- numeric()
   notes <- character()
   events <- NULL
-  out <- by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+  out <- by_groups(x, input$by, function(part) {
+    predictions <- predictions_of(part, input, call)
     notion <- notion %||% default_notion(predictions)
     dropped <<- dropped + predictions$dropped
-    events <<- add_events(events, predictions, notion, design$horizon)
+    events <<- add_events(events, predictions, notion, input$design$horizon)
     designs[[length(designs) + 1]] <<- predictions$design
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(
       notion, missing_estimate, method_name(method), n_obs(predictions) + predictions$dropped

@@ -37,8 +37,7 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   check_method(method)
   check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
+  fit_groups(x, rows_input(), function(predictions) {
     # groups share no factors: a context each
     with_bar("Fitting", function(progress) {
       fit_predictions(predictions, notion, method, new_context(threads, progress), call)
@@ -47,10 +46,10 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
 }
 
 # fit(predictions) of the complete predictions: an object, or one per group.
-fit_groups <- function(x, truth, dots, by, event_level, na_rm, design, fit, call) {
-  force(dots) # errors are not those of a group
-  objects_by_groups(x, by, function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+fit_groups <- function(x, input, fit, call) {
+  force(input) # errors are not those of a group
+  objects_by_groups(x, input$by, function(part) {
+    predictions <- predictions_of(part, input, call)
     check_complete(predictions, call)
     fit(predictions)
   }, call)

@@ -26,18 +26,17 @@ unfitted_maps <- function(after, call) {
 }
 
 # `input`: the other arguments of ce_gain().
-gains_of_maps <- function(x, maps, by, input, call) {
+gains_of_maps <- function(x, maps, input, call) {
   check_count(input$repeats, "repeats", call = call)
   check_flag(input$na_rm, "na_rm", call = call)
   input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level", call)
   input$threads <- resolve_threads()
-  out <- by_groups(x, by, function(part) gain_of_maps(part, maps, input, call), call)
+  out <- by_groups(x, input$by, function(part) gain_of_maps(part, maps, input, call), call)
   gain_table_of_maps(out, input)
 }
 
 gain_of_maps <- function(part, maps, input, call) {
-  read <- recal_data(part, input$truth, input$dots, FALSE, .Machine$double.eps, input$event_level, input$na_rm,
-                     input$threads, call, input$design)
+  read <- recal_data(part, input, input$threads, call)
   data <- read$data
   before <- gain_scores(data$probs, data, input$score)
   splits <- gain_folds(input$folds, input$repeats, data, call)

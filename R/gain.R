@@ -71,7 +71,6 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
                     .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
                     folds = 10, repeats = 1) {
   call <- current_env()
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
   score <- as_scores(score, call)[[1]]
   stop_if(score$kind != "class", "{.fn ce_gain} needs a score of class probabilities.",
           "x" = "It is {.val {score$name}}.", class = "score", arg = "score", call = call)
@@ -81,16 +80,15 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   check_level(level)
   before <- read_results(before, call, "before")
   check_gain_places(before, missing(truth), call)
-  dots <- after_dots <- column_dots(...)
-  truth <- evaluate_once(enquo(truth), before)
-  design <- evaluate_design_once(design, before)
+  input <- evaluate_input_once(rows_input(), before)
+  after_dots <- input$dots
   check_has_rows(after, call, "after")
   maps <- unfitted_maps(after, call)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
   if (!is.null(maps)) {
-    input <- list(truth = truth, dots = dots, score = score, level = level, event_level = event_level,
-                  na_rm = na_rm, design = design, folds = folds, repeats = repeats)
-    return(gains_of_maps(before, maps, enquo(.by), input, call))
+    asked <- list(score = score, level = level, folds = folds, repeats = repeats, logits = FALSE,
+                  floor = .Machine$double.eps)
+    return(gains_of_maps(before, maps, c(input, asked), call))
   }
   stated <- !is.null(injective)
   reason <- "different predictions have the same image, or equal ones different images"
@@ -103,12 +101,12 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     after <- predict(after, if (is.data.frame(before)) ungroup_frame(before) else before)
     if (is.data.frame(after)) {
       after_dots <- rlang::quos(tidyselect::all_of(!!names(after)))
-      if (length(dots) == 0) dots <- after_dots
+      if (length(input$dots) == 0) input$dots <- after_dots
     }
   }
   check_same_kind(before, after, call)
-  out <- as_counted(collect_kept(by_pairs(before, after, enquo(.by), function(before, after) {
-    pair <- gain_pair(before, after, truth, dots, after_dots, event_level, na_rm, call, design)
+  out <- as_counted(collect_kept(by_pairs(before, after, input$by, function(before, after) {
+    pair <- gain_pair(before, after, input, after_dots, call)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
     gain_table(pair, score, one, level)
   }, call), "designs"))
@@ -211,17 +209,17 @@ by_pairs <- function(x, y, by, fn, call) {
 }
 
 # Both predictions on the rows that are complete in both.
-gain_pair <- function(before, after, truth, dots, after_dots, event_level, na_rm, call, design) {
-  one <- as_predictions(before, truth, dots, event_level, na_rm, call, design = design)
+gain_pair <- function(before, after, input, after_dots, call) {
+  one <- predictions_of(before, input, call)
   # the outcomes of `before` are those of `after`
-  outcomes <- read_outcomes(truth, before, design$horizon, call)
+  outcomes <- read_outcomes(input$truth, before, input$design$horizon, call)
   if (is.data.frame(before)) {
     if (any(is_recalibrated(after))) after_dots <- list()
     after <- recalibrated_columns(after, one$column)
     except <- match(names(before)[outcomes$column], names(after), 0L)
     after <- read_probs(after, after_dots, outcomes$values, except, call)
   }
-  two <- align_event(new_predictions(after, outcomes$values, event_level, na_rm, call), one$levels[2])
+  two <- align_event(new_predictions(after, outcomes$values, input$event_level, input$na_rm, call), one$levels[2])
   stop_if(n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs),
           "{.arg before} and {.arg after} must have the same classes.",
           "x" = "They have {n_classes(one)} and {n_classes(two)}.", class = "columns", arg = "after", call = call)

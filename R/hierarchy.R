@@ -40,11 +40,9 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = 
   check_exponent(p)
   check_bins(n_bins, size = NULL)
   check_level(level)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  out <- by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+  input <- rows_input()
+  out <- by_groups(x, input$by, function(part) {
+    predictions <- predictions_of(part, input, call)
     hierarchy_rows(predictions, p, n_bins, level, call)
   })
   class(out) <- c("ce_hierarchy", class(out))

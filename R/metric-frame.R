@@ -5,8 +5,8 @@
 # `edges`: those of cells that the metric needs of a table of a database, NULL where it needs rows (see by_sums()).
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
-metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", na_rm = TRUE,
-                         choices = list(), call = caller_env(), design = NULL, edges = NULL) {
+metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_env(), edges = NULL) {
+  dots <- input$dots
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
     first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
@@ -14,17 +14,13 @@ metric_frame <- function(x, truth, dots, by, metric, fn, event_level = "first", 
     x <- rlang::eval_tidy(dots$data)
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }
-  design <- yardstick_design(dots, design, call)
-  dots <- check_dot_names(drop_yardstick_dots(dots), call)
+  input <- without_yardstick(replace(input, "dots", list(dots)), call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   if (!is.null(edges) && has_sums(x)) {
-    input <- list(truth = truth, dots = dots, by = by, event_level = event_level, na_rm = na_rm, design = design,
-                  notion = choices$notion, interval = choices$interval, edges = edges)
-    return(metric_table(by_sums(x, frame, input, call)))
+    asked <- list(notion = choices$notion, interval = choices$interval, edges = edges)
+    return(metric_table(by_sums(x, frame, c(input, asked), call)))
   }
-  by_groups(x, by, function(part) {
-    frame(as_predictions(part, truth, dots, event_level, na_rm, call, design = design))
-  }, call)
+  by_groups(x, input$by, function(part) frame(predictions_of(part, input, call)), call)
 }
 
 # The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers are NA except
@@ -57,20 +53,15 @@ mask_numbers <- function(values, kept = "n") {
   values
 }
 
-drop_yardstick_dots <- function(dots) {
-  dots <- dots[!names(dots) %in% c("data", "estimator", "case_weights")]
+# Without the arguments of yardstick's metric sets, which call `weights` `case_weights`.
+without_yardstick <- function(input, call) {
+  weights <- input$dots$case_weights
+  given <- !is.null(weights) && !rlang::quo_is_missing(weights) && !rlang::quo_is_null(weights)
+  if (given) input$design$weights <- weights
+  dots <- input$dots[!names(input$dots) %in% c("data", "estimator", "case_weights")]
   names(dots)[names(dots) == "..."] <- ""
-  dots
-}
-
-# Under yardstick `weights` are called `case_weights`.
-yardstick_design <- function(dots, design, call) {
-  weights <- dots$case_weights
-  if (is.null(weights) || rlang::quo_is_missing(weights) || rlang::quo_is_null(weights)) return(design)
-  stop_if(is.null(design), "{.arg case_weights} are not supported here.", "i" = "Repeat the rows, or drop the weights.",
-          arg = "case_weights", call = call)
-  design$weights <- weights
-  design
+  input$dots <- check_dot_names(dots, call)
+  input
 }
 
 # A probability metric of yardstick: a function with a direction and a range.

@@ -52,7 +52,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   check_count(times, lower = 20, null = TRUE)
   call <- current_env()
   names <- c("ici", "e50", "e90", "emax")
-  out <- metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), names, function(predictions) {
+  out <- metric_frame(x, rows_input(quote_dots), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)
@@ -63,9 +63,8 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
       columns[-1] <- list(limits$std.error, pmax(limits$low, 0), pmax(limits$high, 0))
     }
     c(columns, list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, smoother = smoother,
-                                        interval = if (is.null(times)) "none" else "bootstrap", level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  }, choices = list(notion = notion, smoother = smoother, interval = if (is.null(times)) "none" else "bootstrap",
+                    level = level))
   if (!is.null(times)) return(out)
   new_table(out, c(Interval = "none computed; times = 200 gives one"), c("ce_ici", "ce_metrics"))
 }, "minimize", c(0, Inf))

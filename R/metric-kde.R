@@ -67,7 +67,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
           "x" = "{.arg times} is {times}.",
           "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times", call = call)
   threads <- resolve_threads(threads)
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "kde_error", function(predictions) {
+  metric_frame(x, rows_input(quote_dots), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
     problems <- notion_problems(predictions, used, call)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
@@ -84,9 +84,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
     columns <- error_columns(list(combine_estimates(unname(estimates))), interval, problems, statistic)
     c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions),
                     notion = used))
-  }, event_level, na_rm, choices = list(kernel = kernel, p = p, interval = interval$type,
-                                        level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  }, choices = list(kernel = kernel, p = p, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 
 # power, bandwidth; per row: its influence on the power and its term of the lower bound

@@ -48,10 +48,9 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "ks_error", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "ks_error", function(predictions) {
     c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE), edges = numeric())
+  }, choices = list(notion = notion, interval = interval$type, level = level), edges = numeric())
 }, "minimize", c(0, Inf))
 
 ks_columns <- function(problems, interval) {

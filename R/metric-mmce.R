@@ -35,16 +35,14 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "mmce", function(predictions) {
+  metric_frame(x, rows_input(quote_dots), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion, call)
     if (type == "unbiased") {
       if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)
       check_clusters(predictions$design, call = call)
     }
     c(mmce_columns(problems, bandwidth, type, interval), list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(type = type, bandwidth = bandwidth, notion = notion,
-                                        interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  }, choices = list(type = type, bandwidth = bandwidth, notion = notion, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 
 mmce_columns <- function(problems, bandwidth, type, interval) {

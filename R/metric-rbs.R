@@ -37,14 +37,13 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = N
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "rbs", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
       rowSums(problem$residuals^2)
     }))
     rbs_columns(scores, used, interval, predictions$design)
-  }, event_level, na_rm, choices = list(interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  }, choices = list(interval = interval$type, level = level))
 }, "minimize", c(0, sqrt(2)))
 
 rbs_columns <- function(scores, notion, interval, design) {

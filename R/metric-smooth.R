@@ -35,11 +35,10 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "smooth_ece", function(predictions) {
+  metric_frame(x, rows_input(quote_dots), "smooth_ece", function(predictions) {
     c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, interval = interval$type, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  }, choices = list(notion = notion, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 
 smooth_columns <- function(problems, bandwidth, interval) {

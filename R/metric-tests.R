@@ -61,11 +61,10 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
   check_level(level)
   call <- current_env()
   names <- c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint")
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), names, function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  }, choices = list(notion = notion, level = level))
 }, "zero", c(-Inf, Inf))
 
 cox_columns <- function(problem, floor, level, call) {
@@ -170,11 +169,10 @@ spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
                                      weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   call <- current_env()
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "spiegelhalter", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "spiegelhalter", function(predictions) {
     c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion),
-  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  }, choices = list(notion = notion))
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
@@ -215,11 +213,10 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
   tell("i" = "The Hosmer-Lemeshow test depends on the number of groups, and on the number of rows \\
               more than on the model; prefer an estimate with an interval.", class = "hosmer_lemeshow",
        .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), "hosmer_lemeshow", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "hosmer_lemeshow", function(predictions) {
     c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
       list(n = n_obs(predictions)))
-  }, event_level, na_rm, choices = list(notion = notion),
-  design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  }, choices = list(notion = notion))
 }, "minimize", c(0, Inf))
 
 hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {

@@ -49,16 +49,14 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
   call <- current_env()
   check_level(level)
   check_flag(na_rm)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster))
-  stop_if(!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(enquo(.by)),
+  input <- rows_input()
+  stop_if(!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(input$by),
           "With {.arg .by}, {.arg after} must be a map.", arg = "after")
-  by_groups(x, enquo(.by), function(part) {
-    before <- read_moments(part, truth, dots, na_rm, call, design = design, any_family = TRUE)
+  by_groups(x, input$by, function(part) {
+    before <- read_moments(part, input$truth, input$dots, na_rm, call, design = input$design, any_family = TRUE)
     if (before$na) return(moment_table(before, level, missing = TRUE))
     if (is.null(after)) return(moment_table(before, level))
-    second <- read_after(part, after, before, truth, dots, call)
+    second <- read_after(part, after, before, input$truth, input$dots, call)
     vctrs::vec_cbind(
       columns_frame(predictions = rep(c("before", "after", "gain"), c(9, 9, 2))),
       vctrs::vec_rbind(moment_table(before, level), moment_table(second, level), gain_rows(before, second, level))

@@ -68,14 +68,14 @@ location_scale_pit <- function(parts, y) {
 
 # PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
 # of a normal one.
-read_pit <- function(x, truth, dots, na_rm, call, design = NULL) {
-  law <- law_given(x, dots, call)
+read_pit <- function(x, input, call) {
+  law <- law_given(x, input$dots, call)
   if (is.null(law)) {
-    data <- read_moments(x, truth, dots, na_rm, call, design = design)
+    data <- read_moments(x, input$truth, input$dots, input$na_rm, call, design = input$design)
     data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na,
                  design = data$design)
   } else {
-    data <- read_laws(x, truth, dots, na_rm = na_rm, call = call, design = design)
+    data <- laws_of(x, input, call)
     # class probabilities are not predictive distributions of a number
     if (is.null(data$law)) pit_of(as_distribution(law), NULL, call)
   }

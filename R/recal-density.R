@@ -4,17 +4,14 @@
 # is multiplied by.
 
 # Predictive distributions as a vector or a column; NULL where the predictions are of classes.
-numeric_laws <- function(part, truth, dots, event_level, na_rm, call, design = NULL) {
-  if (is.null(law_given(part, dots, call))) return(NULL)
-  read_laws(part, truth, dots, event_level, na_rm, call, design = design)
+numeric_laws <- function(part, input, call) {
+  if (!is.null(law_given(part, input$dots, call))) laws_of(part, input, call)
 }
 
 # Predictive densities, where the predictions are such.
 #' @export
 recalibrate.map_temperature <- function(method, part, input, threads, call) {
-  laws <- if (!input$logits) {
-    numeric_laws(part, input$truth, input$dots, input$event_level, input$na_rm, call, input$design)
-  }
+  laws <- if (!input$logits) numeric_laws(part, input, call)
   if (is.null(laws$law)) return(NextMethod())
   stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
           "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss, call = call)

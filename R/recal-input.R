@@ -7,11 +7,11 @@
 # or NULL), order (internal <- input), levels, event. All maps act on log-probabilities, so each is a function of the
 # predicted distribution. Logits enter after subtracting log(sum(exp)), which does not change the probabilities.
 
-recal_data <- function(x, truth, dots, logits, floor, event_level, na_rm, threads, call, design = NULL) {
-  read <- as_predictions(x, truth, dots, event_level, na_rm, call, design = design, logits = logits)
+recal_data <- function(x, input, threads, call) {
+  read <- predictions_of(x, input, call, logits = input$logits)
   if (read$na) stop_incomplete_map(call)
   layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
-                 event = read$event, logits = logits, floor = floor)
+                 event = read$event, logits = input$logits, floor = input$floor)
   data <- expand_probs(read$probs %||% read$prob, layout, threads)
   data$truth <- read$truth %||% (as.integer(read$outcome) + 1L)
   data[c("rows", "n_rows", "design")] <- read[c("rows", "n_input", "design")]

@@ -130,16 +130,14 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
                            floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL,
                            threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
   method <- as_choice(method, "map")
   threads <- resolve_threads(threads)
   check_flag(logits)
   check_flag(na_rm)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
-  input <- list(truth = enquo(truth), dots = column_dots(...), logits = logits, floor = floor, folds = folds,
-                event_level = event_level, na_rm = na_rm, design = design)
-  objects_by_groups(x, enquo(.by), function(part) recalibrate(method, part, input, threads, call), call)
+  input <- c(rows_input(), list(logits = logits, floor = floor, folds = folds))
+  objects_by_groups(x, input$by, function(part) recalibrate(method, part, input, threads, call), call)
 }
 
 # The map of a data set or a group; `input`: the other arguments of ce_recalibrate().
@@ -148,8 +146,7 @@ recalibrate <- function(method, part, input, threads, call) UseMethod("recalibra
 # Probabilities of classes.
 #' @export
 recalibrate.ce_choice <- function(method, part, input, threads, call) {
-  read <- recal_data(part, input$truth, input$dots, input$logits, input$floor, input$event_level, input$na_rm, threads,
-                     call, input$design)
+  read <- recal_data(part, input, threads, call)
   data <- read$data
   loss <- map_loss(method)
   of <- c(map_of_rows(method, data, threads), list(

@@ -37,22 +37,18 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
                       threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   format <- check_report(file, title, call)
-  truth <- evaluate_once(enquo(truth), x)
+  input <- evaluate_input_once(rows_input(), x)
   group <- evaluate_once(enquo(group), x)
-  dots <- column_dots(...)
-  weights <- enquo(weights)
-  cluster <- enquo(cluster)
   check_validation_notion(check_notion(notion), call)
-  design <- evaluate_design_once(design_input(weights, cluster, horizon), x)
-  options <- report_options(thresholds, times, delta, level, floor, threads, design$horizon, call)
+  options <- report_options(thresholds, times, delta, level, floor, threads, input$design$horizon, call)
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
-    predictions <- as_predictions(one, truth, dots, event_level, na_rm, call, design = design)
-    list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, call, truth, design))
+    predictions <- predictions_of(one, input, call)
+    list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, input, call))
   })
   about <- list(title = title, models = names(models), times = times, level = level, delta = delta,
-                horizon = design$horizon$time, incomplete = vapply(data, function(one) one$predictions$dropped, 0))
+                horizon = options$horizon$time, incomplete = vapply(data, function(one) one$predictions$dropped, 0))
   with_seed_kept(1, {
     parts <- report_parts(data, notion, options, call)
     render_report(c(parts, list(about = about)), file, format, call)

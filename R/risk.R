@@ -43,11 +43,9 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
   check_level(level)
   threads <- resolve_threads(threads)
   fit <- as_fit(object)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  out <- by_groups(x, enquo(.by), function(part) {
-    predictions <- predictions_for(fit, part, truth, dots, event_level, na_rm, call, design)
+  input <- rows_input()
+  out <- by_groups(x, input$by, function(part) {
+    predictions <- predictions_for(fit, part, input, call)
     risk_row(fit_risk(fit, predictions, threads), level, predictions)
   })
   new_table(out, c("Calibration risk" = notion_label(fit),
@@ -55,10 +53,10 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
 }
 
 # Predictions to evaluate a fit on: same classes, same event.
-predictions_for <- function(fit, x, truth, dots, event_level, na_rm, call, design = NULL) {
-  given <- !is.null(event_level)
-  event_level <- event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
-  predictions <- as_predictions(x, truth, dots, event_level, na_rm, call, direction = FALSE, design = design)
+predictions_for <- function(fit, x, input, call) {
+  given <- !is.null(input$event_level)
+  input$event_level <- input$event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
+  predictions <- predictions_of(x, input, call, direction = FALSE)
   stop_if(!fit$notion %in% c("top_label", "binary") && n_classes(predictions) != length(fit$levels),
           "{.arg x} must have the classes of the fit.",
           "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}.", class = "columns", arg = "x",

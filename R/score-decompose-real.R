@@ -1,9 +1,9 @@
 # Parts of a mean score of a real outcome: the distribution of the outcome given the prediction is the empirical
 # distribution of a group of predictions.
 
-decompose_real <- function(x, truth, dots, by, scores, n_bins, times, na_rm, call, design = NULL) {
-  by_groups(x, by, function(part) {
-    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
+decompose_real <- function(x, input, scores, n_bins, times, call) {
+  by_groups(x, input$by, function(part) {
+    data <- laws_of(part, input, call)
     if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real(call)
     y <- data$y[, 1]
     rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na, data$design))

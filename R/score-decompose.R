@@ -62,17 +62,15 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   method <- check_choice(method, c("discrete", "isotonic"))
   check_count(times, lower = 0)
   check_bins(n_bins, null = TRUE)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (scores[[1]]$kind == "real") {
     stop_if(method != "discrete" || !is.null(notion),
             "Scores of real outcomes are split by {.code method = \"discrete\"}, without a {.arg notion}.",
             "x" = "The score is {.val {scores[[1]]$name}}.", "i" = "{.arg n_bins} groups similar predictions.",
             class = "score", arg = "score", call = call)
-    return(decompose_real(x, enquo(truth), quote_dots(...), enquo(.by), scores, n_bins, times, na_rm, call, design))
+    return(decompose_real(x, rows_input(quote_dots), scores, n_bins, times, call))
   }
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  check_no_laws(x, dots, scores, call)
+  input <- rows_input()
+  check_no_laws(x, input$dots, scores, call)
   stop_if(!is.null(n_bins), "{.arg n_bins} is for scores of real outcomes.",
           "x" = "The score is {.val {scores[[1]]$name}}.",
           "i" = "Round the probabilities, or use {.code method = \"isotonic\"}.", arg = "n_bins", call = call)
@@ -81,8 +79,8 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   stop_if(!is.null(notion) && !notion %in% allowed,
           "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
           "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion", call = call)
-  by_groups(x, enquo(.by), function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+  by_groups(x, input$by, function(part) {
+    predictions <- predictions_of(part, input, call)
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used, call)
     rows <- lapply(scores, function(s) {

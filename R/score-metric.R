@@ -62,12 +62,10 @@ ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, l
   check_flag(bound)
   check_level(level)
   if (is_u_score(score)) {
-    return(u_score_frame(x, enquo(truth), quote_dots(...), enquo(.by), score, level, event_level, na_rm, bound, call,
-                         design_input(enquo(weights), enquo(cluster), horizon)))
+    return(u_score_frame(x, rows_input(quote_dots), score, level, bound, call))
   }
   scores <- as_scores(score, call, of_both = TRUE)
-  score_frame(x, enquo(truth), quote_dots(...), enquo(.by), scores, level, event_level, na_rm, bound, call,
-              design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE))
+  score_frame(x, rows_input(quote_dots, copies = TRUE), scores, level, bound, call)
 }, "minimize", c(-Inf, Inf))
 
 # of_both: the log score is one of classes and of numbers, for who has both.
@@ -82,8 +80,9 @@ as_scores <- function(score, call, of_both = FALSE) {
   scores
 }
 
-score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, bound, call, design) {
+score_frame <- function(x, input, scores, level, bound, call) {
   names <- vapply(scores, `[[`, "", "name")
+  dots <- input$dots
   real <- read_as_real(x, dots, scores, call)
   # a density has no largest value
   smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$smallest, 0)
@@ -107,16 +106,16 @@ score_frame <- function(x, truth, dots, by, scores, level, event_level, na_rm, b
   }
   metric <- if (bound) "upper_bound" else names
   if (real) {
-    return(regression_frame(x, truth, dots, by, metric, function(law, y, design) {
+    return(regression_frame(x, input, metric, function(law, y, design) {
       columns(lapply(scores, function(s) s$real(law, y)), "regression", design)
-    }, na_rm, list(level = level), call, design))
+    }, list(level = level), call))
   }
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots, call), scores, call)
-  metric_frame(x, truth, dots, by, metric, function(predictions) {
+  metric_frame(x, input, metric, function(predictions) {
     check_whole_sums(predictions, call)
     columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design, n_obs(predictions),
             predictions$log)
-  }, event_level, na_rm, choices = list(level = level), call = call, design = design, edges = numeric())
+  }, choices = list(level = level), call = call, edges = numeric())
 }
 
 # A state has sums of the log score, without a floor.
@@ -179,18 +178,17 @@ score_rows <- function(predictions, scores) {
 }
 
 # metric_frame() for real outcomes.
-regression_frame <- function(x, truth, dots, by, metric, fn, na_rm, choices, call, design = NULL) {
-  check_flag(na_rm, call = call)
-  design <- yardstick_design(dots, design, call)
-  dots <- check_dot_names(drop_yardstick_dots(dots), call)
+regression_frame <- function(x, input, metric, fn, choices, call) {
+  check_flag(input$na_rm, "na_rm", call)
+  input <- without_yardstick(input, call)
   check_of_numbers <- function(classes) {
     stop_if(classes, "This score needs predictions of a real outcome.", "x" = "{.arg x} holds class probabilities.",
             remedy("Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes",
                    mended_line(call, list(score = "brier"))), class = "score", arg = "x", call = call)
   }
   if (!missing(x)) check_of_numbers(has_sums(x))
-  by_groups(x, by, function(part) {
-    data <- read_laws(part, truth, dots, na_rm = na_rm, call = call, design = design)
+  by_groups(x, input$by, function(part) {
+    data <- laws_of(part, input, call)
     check_of_numbers(is.null(data$law))
     values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)

@@ -3,7 +3,7 @@
 # A function of the user's, not one that makes a score.
 is_u_score <- function(score) is.function(score) && !any(vapply(score_makers, identical, NA, score))
 
-u_score_frame <- function(x, truth, dots, by, score, level, event_level, na_rm, bound, call, design) {
+u_score_frame <- function(x, input, score, level, bound, call) {
   size <- length(setdiff(names(formals(args(score))), "..."))
   stop_if(size < 4 || size %% 2 != 0, "{.arg score} must be a score, or a function of {.code (p1, y1, p2, y2)}.",
           "x" = "It takes {size} argument{?s}.", "i" = "See U-scores in {.code ?ce_score}.", class = "score",
@@ -15,7 +15,7 @@ u_score_frame <- function(x, truth, dots, by, score, level, event_level, na_rm, 
           "i" = "Give a sample of the rows, or a score of one prediction, such as {.code score = \"brier\"}.",
           class = "unsupported", arg = "x", call = call)
   order <- size %/% 2
-  metric_frame(x, truth, dots, by, "u_score", function(predictions) {
+  metric_frame(x, input, "u_score", function(predictions) {
     n <- n_obs(predictions)
     if (n < order) stop_few_rows(order, n, call)
     design <- predictions$design
@@ -24,7 +24,7 @@ u_score_frame <- function(x, truth, dots, by, score, level, event_level, na_rm, 
     sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score, call)
     estimate <- pair_mean(sums$total, sums$partners, design, smallest = -Inf, order = order)
     c(summarise_estimates(list(estimate), level)[shown_columns], list(n = n, .estimates = list(estimate)))
-  }, event_level, na_rm, choices = list(level = level), call = call, design = design)
+  }, choices = list(level = level), call = call)
 }
 
 # Per row, the weighted sum of its scores with all others (of other clusters), and the weight of these.

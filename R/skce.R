@@ -137,12 +137,10 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel, call)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
+  input <- rows_input()
   group <- enquo(group)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  out <- by_groups(x, enquo(.by), function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
+  out <- by_groups(x, input$by, function(part) {
+    laws <- laws_of(part, input, call)
     if (laws$na) return(skce_row(NULL, laws, type))
     laws$group <- ckce_group(group_values(group, part, call), group_kernel, laws, threads, call)
     if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel, call)

@@ -25,11 +25,9 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
   check_count(draws, lower = 2)
   check_locations(locations)
   threads <- resolve_threads(threads)
-  truth <- enquo(truth)
-  dots <- column_dots(...)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
-  by_groups(x, enquo(.by), function(part) {
-    laws <- read_laws(part, truth, dots, event_level, na_rm, call, design)
+  input <- rows_input()
+  by_groups(x, input$by, function(part) {
+    laws <- laws_of(part, input, call)
     if (laws$na) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }

@@ -101,25 +101,23 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
     thresholds = check_thresholds(thresholds, call), smoother = check_choice(smoother, c("loess", "isotonic")),
     span = 0.75, floor = floor, times = times, delta = delta, level = level, threads = resolve_threads(threads)
   )
-  truth <- evaluate_once(enquo(truth), x)
+  input <- evaluate_input_once(rows_input(), x)
   group <- evaluate_once(enquo(group), x)
-  dots <- column_dots(...)
-  design <- evaluate_design_once(design_input(enquo(weights), enquo(cluster), horizon), x)
+  horizon <- input$design$horizon
   read <- function(part) {
-    predictions <- as_predictions(part, truth, dots, event_level, na_rm, call, design = design)
+    predictions <- predictions_of(part, input, call)
     check_validated(predictions, call)
     notion <<- notion %||% validation_notion(predictions)
-    validated_problems(predictions, validation_groups(group, part, predictions$rows, call, truth, design), notion,
-                       design$horizon, call)
+    groups <- validation_groups(group, part, predictions$rows, input, call)
+    validated_problems(predictions, groups, notion, horizon, call)
   }
   if (has_sums(x)) {
     check_no_group(group, call)
-    input <- list(truth = truth, dots = dots, by = enquo(.by), event_level = event_level, na_rm = na_rm,
-                  design = design, notion = notion, edges = c(options$thresholds, options$thresholds * (1 - 2^-53)))
-    return(validate_sums(x, input, options, call))
+    asked <- list(notion = notion, edges = c(options$thresholds, options$thresholds * (1 - 2^-53)))
+    return(validate_sums(x, c(input, asked), options, call))
   }
-  data <- read_curves(x, enquo(.by), read, call)
-  new_validation(data, notion, design$horizon, options, call)
+  data <- read_curves(x, input$by, read, call)
+  new_validation(data, notion, horizon, options, call)
 }
 
 check_no_group <- function(group, call) {
@@ -235,7 +233,7 @@ check_thresholds <- function(thresholds, call = caller_env()) {
 
 # NULL, or list(rows, labels, values, weights) of the rows that are used. With a horizon each group has weights of its
 # own, so that its numbers are those of `.by` and of the group alone.
-validation_groups <- function(group, part, rows, call, truth, design) {
+validation_groups <- function(group, part, rows, input, call) {
   if (rlang::quo_is_null(group)) return(NULL)
   values <- if (is.data.frame(part)) {
     columns <- select_columns(group, part, "group", call)
@@ -249,9 +247,9 @@ validation_groups <- function(group, part, rows, call, truth, design) {
   stop_if(nrow(values) != NROW(part), "{.arg group} must have a value for every row.",
           "x" = "It has {nrow(values)}, {.arg x} has {NROW(part)} row{?s}.", class = c("length", "argument"),
           arg = "group", call = call)
-  weights <- if (!is.null(design$horizon)) {
-    raw <- suppressMessages(read_design(design, part, NROW(part), call))
-    own <- group_weights(truth, part, vctrs::vec_group_id(values), design$horizon, call, raw$weights)
+  weights <- if (!is.null(input$design$horizon)) {
+    raw <- suppressMessages(read_design(input$design, part, NROW(part), call))
+    own <- group_weights(input$truth, part, vctrs::vec_group_id(values), input$design$horizon, call, raw$weights)
     (own * if (identical(raw$kind, "importance")) raw$weights else 1)[rows]
   }
   values <- vctrs::vec_slice(values, rows)

@@ -145,21 +145,19 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
                                                                           !is.null(distance))], current_env())
   interval <- check_interval(level, times, current_env())
   # vectors are binned row by row
-  design <- design_input(enquo(weights), enquo(cluster), horizon,
-                         copies = is.null(preset) && !identical(scheme$notion, "canonical"))
+  input <- rows_input(quote_dots, copies = is.null(preset) && !identical(scheme$notion, "canonical"))
   choices <- list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
   )
-  dots <- quote_dots(...)
   # under yardstick `x` is a column's name
-  if (!"data" %in% names(dots) && !missing(x) && is_database(x)) {
-    return(database_ece(x, enquo(truth), check_dot_names(dots, current_env()), enquo(.by), scheme, interval,
-                        event_level, na_rm, choices, design, current_env()))
+  if (!"data" %in% names(input$dots) && !missing(x) && is_database(x)) {
+    check_dot_names(input$dots, current_env())
+    return(database_ece(x, input, scheme, interval, choices, current_env()))
   }
-  metric_frame(x, enquo(truth), dots, enquo(.by), "ece", function(predictions) {
+  metric_frame(x, input, "ece", function(predictions) {
     scheme$notion <- scheme$notion %||% scheme$default(predictions)
     c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
-  }, event_level, na_rm, choices = choices, design = design)
+  }, choices = choices)
 }, "minimize", c(0, Inf))

@@ -52,9 +52,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     given <- c(setdiff(given, "n_bins"), if (!is.null(metrics)) "metrics")
     unsupported_if(length(given) > 0, "the panel is that of a state", paste0("{.arg ", given[1], "} is given."), call,
                    given[1])
-    input <- list(truth = enquo(truth), dots = column_dots(...), by = enquo(.by), event_level = event_level,
-                  na_rm = na_rm, design = design_input(enquo(weights), enquo(cluster), horizon), notion = notion)
-    return(database_panel(x, n_bins, level, input, call))
+    return(database_panel(x, n_bins, level, c(rows_input(), list(notion = notion)), call))
   }
   rows <- if (is.null(metrics)) {
     classical_rows(n_bins, smoother, floor, level, call)
@@ -62,7 +60,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     metric_rows(metrics, notion, level, given, call)
   }
   names <- unlist(lapply(rows, `[[`, "metric"))
-  metric_frame(x, enquo(truth), quote_dots(...), enquo(.by), names, function(predictions) {
+  metric_frame(x, rows_input(quote_dots), names, function(predictions) {
     data <- if (is.null(metrics)) panel_problem(predictions, notion, call) else predictions
     parts <- lapply(rows, function(row) panel_part(row, data))
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
@@ -73,6 +71,5 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
       columns$notion <- unlist(lapply(parts, function(part) part$notion %||% rep(used, length(part$.estimate))))
     }
     columns
-  }, event_level, na_rm, choices = list(notion = notion, level = level),
-  design = design_input(enquo(weights), enquo(cluster), horizon))
+  }, choices = list(notion = notion, level = level))
 }

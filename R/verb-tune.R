@@ -74,12 +74,11 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_count(repeats, null = TRUE)
   check_level(level)
   threads <- resolve_threads(threads)
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  input <- rows_input()
   if (is_database(x)) {
-    return(database_tune(x, enquo(truth), column_dots(...), enquo(.by), notion, methods, enquo(folds), test, repeats,
-                         event_level, na_rm, level, threads, design, call))
+    return(database_tune(x, input, notion, methods, enquo(folds), test, repeats, level, threads, call))
   }
-  fit_groups(x, enquo(truth), column_dots(...), enquo(.by), event_level, na_rm, design, function(predictions) {
+  fit_groups(x, input, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
     told_once(tune_predictions(predictions, notion, methods, splits, level, threads, call))
   }, call)

@@ -141,8 +141,9 @@ test_that("without a column whole clusters are dealt to the folds", {
   x <- write_table(con, "ce_test_tune", data)
   tuned <- ce_tune(x, y, .pred_Yes, folds = 4, test = 0.3, cluster = select)
   # 16 of 23 clusters tune
-  rows <- calibrisk:::read_database(x, rlang::quo(y), rlang::quos(.pred_Yes), rlang::quo(NULL), NULL, "first", TRUE,
-                                    list(weights = rlang::quo(NULL), cluster = rlang::quo(select)), NULL)
+  input <- list(truth = rlang::quo(y), dots = rlang::quos(.pred_Yes), by = rlang::quo(NULL), event_level = "first",
+                na_rm = TRUE, design = list(weights = rlang::quo(NULL), cluster = rlang::quo(select)))
+  rows <- calibrisk:::read_database(x, input, NULL, NULL)
   split <- calibrisk:::tuned_rows(rows, 1, list(k = 4), 0.3, NULL)
   found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, ce_fold FROM (", split$pairs, ") s"))
   expect_identical(as.vector(table(as.numeric(found$ce_fold))), c(7L, 4L, 4L, 4L, 4L))
@@ -160,8 +161,7 @@ test_that("without a column whole clusters are dealt to the folds", {
   data$fold[data$fold == 0] <- 1L
   x <- write_table(con, "ce_test_tune", data)
   # 5 of 23 clusters test
-  rows <- calibrisk:::read_database(x, rlang::quo(y), rlang::quos(.pred_Yes), rlang::quo(NULL), NULL, "first", TRUE,
-                                    list(weights = rlang::quo(NULL), cluster = rlang::quo(select)), NULL, "fold")
+  rows <- calibrisk:::read_database(x, input, NULL, NULL, "fold")
   split <- calibrisk:::tuned_rows(rows, 1, list(column = "fold"), 0.2, NULL)
   found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, ce_fold FROM (", split$pairs, ") s"))
   expect_identical(c(nrow(found), sum(found$ce_fold == 0)), c(23L, 5L))
