@@ -57,6 +57,10 @@ cpp_width_cells <- function(x, y, fold, n_bins, n_folds) {
     .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds)
 }
 
+cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
+    .Call(`_calibrisk_cpp_crossfit_bound`, d, w, fold, order, ends, p)
+}
+
 cpp_mostly_tied <- function(x) {
     .Call(`_calibrisk_cpp_mostly_tied`, x)
 }

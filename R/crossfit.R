@@ -60,32 +60,6 @@ fold_cells <- function(prefixes, ends) {
   })
 }
 
-# The mean and its squares from blocks of bins (bin_blocks()) in two passes, since the scale of all gaps is known at the
-# end of the first. `fold` of the rows in the order of the data.
-crossfit_blocks <- function(sorted, fold, bins, p) {
-  terms <- function(block) {
-    table <- bins$at(block)
-    rows <- seq(table$from + 1, max(table$ends))
-    prefixes <- fold_prefixes(lapply(sorted[c("order", "d", "w")], `[`, rows), fold)
-    cells <- fold_cells(prefixes, table$ends - table$from)
-    gap <- fold_gaps(cells$size, cells$d, table)
-    c(cells, list(slope = sign(gap) * abs(gap)^(p - 1), power = abs(gap)^p))
-  }
-  first <- vapply(bins$blocks, function(block) {
-    of <- terms(block)
-    c(sum(of$slope * of$d), sum(of$size * of$power))
-  }, numeric(2))
-  scale <- tangent_scale(sum(first[1, ]), sum(first[2, ]))
-  second <- vapply(bins$blocks, function(block) {
-    of <- terms(block)
-    slope <- p * scale^(p - 1) * of$slope
-    offset <- (p - 1) * scale^p * of$power
-    c(sum(slope * of$d - offset * of$size), sum(slope^2 * of$d2 - 2 * slope * offset * of$d + offset^2 * of$size))
-  }, numeric(2))
-  mean <- sum(second[1, ]) / bins$total
-  list(mean = mean, squares = sum(second[2, ]) - bins$total * mean^2)
-}
-
 # The gap of a bin in the other folds.
 fold_gaps <- function(size, d, bins) {
   others <- bins$size - size

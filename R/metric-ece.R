@@ -151,10 +151,11 @@ errors_of_bins <- function(sorted, ends, scheme, folds) {
 }
 
 errors_of_blocks <- function(sorted, ends, scheme, folds, at_once = many_bins) {
-  bins <- bin_blocks(sorted, ends, at_once)
   whole <- function() errors_of_bins(sorted, ends, scheme, folds)
-  list(value = blocks_power(bins, scheme$p, scheme$debias), rows = function() whole()$rows(),
-       bound = if (!is.null(folds)) crossfit_blocks(sorted, folds$of_rows(), bins, scheme$p),
+  list(value = blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
+       bound = if (!is.null(folds)) {
+         cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), folds$of_rows(), sorted$order, ends, scheme$p)
+       },
        bound_rows = function() whole()$bound_rows())
 }
 

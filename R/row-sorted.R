@@ -111,22 +111,7 @@ sum_light_bins <- function(sums, sorted, ends, from) {
 # Ends of the bins that are not empty.
 used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]
 
-# The same of as many bins as rows, where tables of all of them would be most of the memory: at(block), `at_once` bins
-# at a time; whole() has all. `total`: the weight of all.
-bin_blocks <- function(sorted, ends, at_once) {
-  n <- length(ends)
-  list(
-    blocks = lapply(seq(1, n, by = at_once), function(from) c(from, min(from + at_once - 1, n))),
-    total = if (is.null(sorted$w)) as.numeric(ends[n]) else sorted$sum_w[ends[n]],
-    at = function(block) {
-      from <- if (block[1] > 1) ends[block[1] - 1] else 0
-      c(bin_table(sorted, ends[block[1]:block[2]], from), from = from)
-    },
-    whole = function() bin_table(sorted, ends)
-  )
-}
-
-# The same from the sums of w, w d, w d^2 and w y in every bin (rows) and fold (columns), of unweighted rows.
+# The same table from the sums of w, w d, w d^2 and w y in every bin (rows) and fold (columns), of unweighted rows.
 bins_of_sums <- function(size, d, d2, events) {
   total <- rowSums(size)
   gap <- rowSums(d) / total
@@ -143,12 +128,17 @@ binned_power <- function(bins, p, debias = FALSE) {
   c(power_of_sums(terms$sums, squares, sum(bins$size)), terms[c("offset", "slope")])
 }
 
-# The same from blocks of bins, without what belongs to single bins; p is finite.
-blocks_power <- function(bins, p, debias = FALSE) {
-  terms <- function(block) bin_terms(bins$at(block), bins$total, p, debias)
-  sums <- rowSums(vapply(bins$blocks, function(block) terms(block)$sums, numeric(3)))
-  squares <- sum(vapply(bins$blocks, function(block) terms(block)$squares(sums[["power"]]), 0))
-  power_of_sums(sums, squares, bins$total)
+# The same of as many bins as rows, where a table of all of them would be most of the memory: `at_once` bins at a time,
+# without what belongs to single bins. `p` is finite.
+blocks_power <- function(sorted, ends, p, debias, at_once) {
+  total <- if (is.null(sorted$w)) as.numeric(ends[length(ends)]) else sorted$sum_w[ends[length(ends)]]
+  blocks <- split(seq_along(ends), (seq_along(ends) - 1) %/% at_once)
+  terms <- function(at) {
+    bin_terms(bin_table(sorted, ends[at], if (at[1] > 1) ends[at[1] - 1] else 0), total, p, debias)
+  }
+  sums <- rowSums(vapply(blocks, function(at) terms(at)$sums, numeric(3)))
+  squares <- sum(vapply(blocks, function(at) terms(at)$squares(sums[["power"]]), 0))
+  power_of_sums(sums, squares, total)
 }
 
 power_of_sums <- function(sums, squares, n) {

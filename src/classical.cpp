@@ -3,6 +3,7 @@
 #include "r_engine.h"
 #include <calibrisk/classical/class_sums.h>
 #include <calibrisk/classical/cosine_sums.h>
+#include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
@@ -122,6 +123,35 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
                      {"events", table([](const Cell& c) { return static_cast<double>(c.events); })},
                      {"d", table([](const Cell& c) { return c.residual.value(); })},
                      {"d2", table([](const Cell& c) { return c.square.value(); })}});
+}
+
+// `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and
+// weights (none: 1) are in the order of the bins; `order`: which rows of the data, those of `fold`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w,
+                              Rcpp::IntegerVector fold, Rcpp::IntegerVector order,
+                              Rcpp::NumericVector ends, double p) {
+  const auto n = size_of(d.size());
+  if (size_of(order.size()) != n || size_of(fold.size()) != n ||
+      (w.size() > 0 && size_of(w.size()) != n)) {
+    Rcpp::stop("crossfit_bound: one weight, fold and place per row.");
+  }
+  int n_folds = 1;
+  std::vector<int> own(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int row = order[static_cast<R_xlen_t>(i)];
+    if (row < 1 || size_of(row) > n || fold[row - 1] < 1) Rcpp::stop("crossfit_bound: bad rows.");
+    own[i] = fold[row - 1];
+    n_folds = std::max(n_folds, own[i]);
+  }
+  std::vector<std::size_t> last(size_of(ends.size()));
+  for (std::size_t b = 0; b < last.size(); ++b) {
+    last[b] = static_cast<std::size_t>(ends[static_cast<R_xlen_t>(b)]);
+    if (last[b] > n) Rcpp::stop("crossfit_bound: a bin ends beyond the rows.");
+  }
+  const auto found = calibrisk::crossfit_bound(d.begin(), w.size() > 0 ? w.begin() : nullptr,
+                                               own.data(), last, n_folds, p);
+  return named_list({{"mean", found.mean}, {"squares", found.squares}});
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The cross-fitted lower bound of a binned error (R/crossfit.R) where bins are as many as rows: two
+// passes over the rows, without tables of bins and folds.
+#ifndef CALIBRISK_CLASSICAL_CROSSFIT_BOUND_H
+#define CALIBRISK_CLASSICAL_CROSSFIT_BOUND_H
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace calibrisk {
+
+struct CrossfitBound {
+  double mean = 0.0, squares = 0.0;
+};
+
+// Rows in the order of their bins: residuals d, weights w (nullptr: 1) and folds 1, ..., n_folds.
+// `ends`: the number of rows up to the end of each bin. The gap of a cell is the mean residual of
+// its bin in the other folds. `squares`: the sum of w (psi - mean)^2 of the terms psi of the rows.
+inline CrossfitBound crossfit_bound(const double* d, const double* w, const int* fold,
+                                    const std::vector<std::size_t>& ends, int n_folds, double p) {
+  struct Cell {
+    double size = 0.0, d = 0.0, square = 0.0;
+  };
+  constexpr double no_gap = 1e-13;  // a mean of 0 up to rounding has no sign
+  std::vector<Cell> cells(static_cast<std::size_t>(n_folds));
+  // visit(cell, sign, size of the gap) for every bin and fold
+  const auto each_cell = [&](const auto& visit) {
+    std::size_t row = 0;
+    for (const std::size_t end : ends) {
+      std::fill(cells.begin(), cells.end(), Cell());
+      Cell all;
+      for (; row < end; ++row) {
+        const double weight = w == nullptr ? 1.0 : w[row];
+        Cell& own = cells[static_cast<std::size_t>(fold[row] - 1)];
+        own.size += weight;
+        own.d += weight * d[row];
+        own.square += weight * d[row] * d[row];
+        all.size += weight;
+        all.d += weight * d[row];
+      }
+      for (const Cell& own : cells) {
+        const double others = all.size - own.size;
+        const double gap = (all.d - own.d) / others;
+        const bool known = others >= 1e-9 * all.size && std::abs(gap) >= no_gap;
+        visit(own, known ? gap : 0.0);
+      }
+    }
+  };
+  // the scale of all gaps is known at the end of the first pass
+  double total = 0.0, product = 0.0, power = 0.0;
+  const auto slope_of = [p](double gap) {
+    return gap == 0.0 ? 0.0 : std::copysign(std::pow(std::abs(gap), p - 1.0), gap);
+  };
+  each_cell([&](const Cell& cell, double gap) {
+    total += cell.size;
+    product += slope_of(gap) * cell.d;
+    power += cell.size * std::pow(std::abs(gap), p);
+  });
+  const double scale = power > 0.0 ? std::max(0.0, product / power) : 0.0;
+  CrossfitBound out;
+  each_cell([&](const Cell& cell, double gap) {
+    const double slope = p * std::pow(scale, p - 1.0) * slope_of(gap);
+    const double offset = (p - 1.0) * std::pow(scale, p) * std::pow(std::abs(gap), p);
+    out.mean += slope * cell.d - offset * cell.size;
+    out.squares +=
+        slope * slope * cell.square - 2.0 * slope * offset * cell.d + offset * offset * cell.size;
+  });
+  out.mean /= total;
+  out.squares -= total * out.mean * out.mean;
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif
