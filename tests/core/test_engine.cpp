@@ -135,6 +135,36 @@ TEST(dense_algebra_agrees_with_plain_products) {
   CHECK(!dense.cholesky(indefinite));
 }
 
+// The loops of other instruction sets are chosen by the processor that runs the test.
+TEST(products_by_packs_have_the_digits_of_a_loop) {
+  for (Index m : {1, 5, 16, 33}) {
+    for (Index n : {1, 4, 99}) {
+      for (Index depth : {1, 130, 300}) {
+        const Matrix a = Matrix::Random(m, depth), b = Matrix::Random(n, depth);
+        const Matrix start = Matrix::Random(m, n), at = a.transpose(), bt = b.transpose();
+        Matrix expected(m, n);
+        for (Index i = 0; i < m; ++i) {
+          for (Index j = 0; j < n; ++j) {
+            volatile double sum = start(i, j);  // without fused products
+            for (Index k = 0; k < depth; ++k) {
+              const volatile double product = -a(i, k) * b(j, k);
+              sum = sum + product;
+            }
+            expected(i, j) = sum;
+          }
+        }
+        for (int t = 0; t < 4; ++t) {
+          Matrix plain = start, chosen = start;
+          const ConstMatrixRef left = t % 2 == 0 ? a : at, right = t / 2 == 0 ? bt : b;
+          detail::product_baseline(pack_product(t % 2 != 0, t / 2 != 0, -1.0, left, right, plain));
+          add_pack_product(pack_product(t % 2 != 0, t / 2 != 0, -1.0, left, right, chosen));
+          CHECK(plain == expected && chosen == expected);
+        }
+      }
+    }
+  }
+}
+
 TEST(pivoted_qr_gives_back_the_columns_in_its_order) {
   for (Index m : {7, 3}) {
     Matrix a = Matrix::Random(m, 5);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dense algebra by Eigen alone, on the calling thread: for hosts without a LAPACK, and for work
-// inside a worker. Eigen's decompositions are slow to compile: they are here and in pivoted_qr.h.
+// Dense algebra on the calling thread, decompositions by Eigen: for hosts without a LAPACK, and for
+// work inside a worker. Eigen's decompositions are slow to compile: they are here and in
+// pivoted_qr.h.
 #ifndef CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 #define CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 
 #include <calibrisk/linalg/dense_algebra.h>
+#include <calibrisk/linalg/pack_product.h>
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
@@ -15,7 +17,9 @@ class EigenAlgebra : public DenseAlgebra {
  public:
   Matrix crossprod(const ConstMatrixRef& a) const override {
     Matrix c = Matrix::Zero(a.cols(), a.cols());
-    c.selfadjointView<Eigen::Lower>().rankUpdate(a.transpose());
+    PackProduct lower = pack_product(true, false, 1.0, a, a, c);
+    lower.lower = true;
+    add_pack_product(lower);
     c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
     return c;
   }
@@ -51,15 +55,7 @@ class EigenAlgebra : public DenseAlgebra {
     } else if (beta != 1.0) {
       c *= beta;
     }
-    if (transpose_a && transpose_b) {
-      c.noalias() += alpha * a.transpose() * b.transpose();
-    } else if (transpose_a) {
-      c.noalias() += alpha * a.transpose() * b;
-    } else if (transpose_b) {
-      c.noalias() += alpha * a * b.transpose();
-    } else {
-      c.noalias() += alpha * a * b;
-    }
+    add_pack_product(pack_product(transpose_a, transpose_b, alpha, a, b, c));
   }
 };
 

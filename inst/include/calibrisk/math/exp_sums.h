@@ -64,6 +64,17 @@ CALIBRISK_INLINE void store_pack(double* x, const typename Packs<n>::Pack& value
   __builtin_memcpy(x, &value, sizeof value);
 }
 
+// A product x that is rounded before it is added to something: compilers fuse the two where the
+// instruction set can, which would change digits.
+template <class Product>
+CALIBRISK_INLINE void keep_rounded(Product& x) {
+#ifdef CALIBRISK_DISPATCH
+  __asm__("" : "+v"(x));
+#else
+  (void)x;
+#endif
+}
+
 // x <- exp(x) for x <= 700: 2^k e^r with |r| <= log(2)/2, Taylor to degree 13 in even and odd
 // halves.
 template <int pack_size>

@@ -48,7 +48,9 @@ struct SquaredTerm {
   static CALIBRISK_INLINE void add(typename Packs<pack_size>::Pack& sum,
                                    const typename Packs<pack_size>::Pack& x, double y) {
     const typename Packs<pack_size>::Pack v = x - y;
-    sum += v * v;
+    typename Packs<pack_size>::Pack square = v * v;
+    keep_rounded(square);
+    sum += square;
   }
 #endif
   static CALIBRISK_INLINE double of(double x, double y) { return (x - y) * (x - y); }
@@ -59,7 +61,9 @@ struct ProductTerm {
   template <int pack_size>
   static CALIBRISK_INLINE void add(typename Packs<pack_size>::Pack& sum,
                                    const typename Packs<pack_size>::Pack& x, double y) {
-    sum += x * y;
+    typename Packs<pack_size>::Pack product = x * y;
+    keep_rounded(product);
+    sum += product;
   }
 #endif
   static CALIBRISK_INLINE double of(double x, double y) { return x * y; }
@@ -117,7 +121,9 @@ CALIBRISK_INLINE void row_pair_rest(const RowPairs& at, Index from, Index j) {
   for (Index i = from; i < at.m; ++i) {
     double sum = 0.0;
     for (Index k = 0; k < at.q; ++k) {
-      sum += Term::of(at.x[i + k * at.x_step], at.y[j + k * at.y_step]);
+      double term = Term::of(at.x[i + k * at.x_step], at.y[j + k * at.y_step]);
+      keep_rounded(term);
+      sum += term;
     }
     at.out[i + j * at.out_step] = sum;
   }
@@ -154,14 +160,17 @@ CALIBRISK_INLINE void row_pair_loop(const RowPairs& at) {
 
 CALIBRISK_ROW_PAIR_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
-// without fma, which would change digits
 CALIBRISK_ROW_PAIR_LOOPS(avx2, 4, __attribute__((target("avx2"))))
+CALIBRISK_ROW_PAIR_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
 #endif
 #undef CALIBRISK_ROW_PAIR_LOOPS
 
 inline RowPairLoops choose_row_pair_loops() {
 #ifdef CALIBRISK_DISPATCH
   __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    return row_pair_loops_avx512();
+  }
   if (__builtin_cpu_supports("avx2")) return row_pair_loops_avx2();
 #endif
   return row_pair_loops_baseline();
