@@ -136,12 +136,13 @@ Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
   const calibrisk::LowRankOptions options = as_low_rank(source);
   if (has_field(source, "spec")) {
     const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
-    const calibrisk::SourceFactor factor = ckce_factor(engine, *pairs, d, ridge, options);
+    const calibrisk::SourceFactor factor = ckce_factor(engine, *pairs, d, ridge, options).factor;
     return sums(calibrisk::KeptRows{factor.l});
   }
   const Rcpp::NumericMatrix features(field(source, "features"));
-  const calibrisk::KernelFactor factor = ckce_factor(engine, as_kernel(field(source, "kernel")),
-                                                     as_matrix(features), d, ridge, options);
+  const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
+  const calibrisk::KernelFactor factor =
+      ckce_factor(engine, kernel, as_matrix(features), d, ridge, options).factor;
   return sums(calibrisk::KeptRows{factor.l});
 }
 

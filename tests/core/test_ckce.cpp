@@ -25,6 +25,19 @@ TEST(ckce_of_one_ridge_without_a_spectrum_is_that_of_the_spectrum) {
   }
 }
 
+TEST(moments_of_a_widened_factor_are_those_of_all_its_columns) {
+  const Engine& engine = serial_engine();
+  const Matrix f = Matrix::Random(60, 9), residuals = Matrix::Random(60, 3);
+  const Vector variances = Vector::Random(60).cwiseAbs();
+  const FactorMoments all = factor_moments(engine, f, residuals, variances, false);
+  FactorMoments wider(0, 3);
+  for (Index rank : {4, 4, 5, 9}) wider.widen(engine, f.leftCols(rank), residuals);
+  CHECK((wider.gram - all.gram).cwiseAbs().maxCoeff() < 1e-12);
+  CHECK((wider.cross - all.cross).cwiseAbs().maxCoeff() < 1e-12);
+  CHECK(wider.n_obs == 60 && is_near(wider.trace_residual, all.trace_residual));
+  CHECK(wider.residual == all.residual && wider.null == all.null);
+}
+
 TEST(repeated_keys_are_counted_before_each_row) {
   std::vector<std::uint64_t> keys;
   for (std::uint64_t i = 0; i < 3000; ++i) keys.push_back(mix_bits(i % 7 < 3 ? i % 11 : i));

@@ -117,7 +117,7 @@ TEST(sums_of_a_factor_are_those_of_its_product) {
   const PairSums part = factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, Vector(), {}, some);
   CHECK(is_near(part.squares, squares * static_cast<double>(n) / static_cast<double>(some.size()),
                 1e-10));
-  const PairTotals total = factor_totals(host.engine(), s.l, s.d);
+  const PairTotals total = factor_totals(s.l, s.d, s.l.transpose() * s.d);
   const Naive naive(s.k(), s.d * s.d.transpose(), Vector::Ones(n), {});
   CHECK(is_near(total.unbiased(), naive.off_diagonal.sum() / static_cast<double>(n * (n - 1))));
   CHECK(is_near(pair_totals(host.engine(), s.k(), s.d).all, total.all));

@@ -41,24 +41,44 @@ inline std::vector<double> leave_one_out_rows(const Engine& engine, const ConstM
 
 }  // namespace detail
 
+namespace detail {
+
+// task(begin, rows) of blocks of F, of which there are weighted copies.
+template <class Task>
+void for_moment_blocks(Index n, const Task& task) {
+  constexpr Index block = 16384;
+  for (Index i = 0; i < n; i += block) task(i, std::min(block, n - i));
+}
+
+}  // namespace detail
+
 inline FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
                                     const ConstMatrixRef& residuals,
                                     const ConstVectorRef& variances, bool diagonals) {
-  constexpr Index block = 16384;  // weighted copies of F, a block at a time
   FactorMoments moments(f.cols(), residuals.cols());
-  for (Index i = 0; i < f.rows(); i += block) {
-    const Index m = std::min(block, f.rows() - i);
+  detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
     moments.add(engine, f.middleRows(i, m), residuals.middleRows(i, m), variances.segment(i, m),
                 diagonals);
+  });
+  return moments;
+}
+
+// With the weighted moments too, if the job needs them.
+inline FactorMoments all_moments(const Engine& engine, const ConstMatrixRef& f,
+                                 FactorMoments moments, const CkceJob& job) {
+  if (job.diagonals) {
+    detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
+      moments.add_diagonals(engine, f.middleRows(i, m), job.residuals.middleRows(i, m),
+                            job.variances.segment(i, m));
+    });
   }
   return moments;
 }
 
-// From an explicit factor F (n x r) with tr(K - FF') = trace_remainder.
+// From an explicit factor F (n x r) with tr(K - FF') = trace_remainder, and its moments.
 inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
-                                 double trace_remainder, const CkceJob& job) {
-  const FactorMoments moments =
-      factor_moments(engine, f, job.residuals, job.variances, job.diagonals);
+                                 const FactorMoments& moments, double trace_remainder,
+                                 const CkceJob& job) {
   const RotatedSpectrum rotated = spectrum_of(engine, moments, trace_remainder);
   CkceResult out;
   Matrix factor;
@@ -85,7 +105,10 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
 inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
                                    const ConstMatrixRef& x, const CkceJob& job) {
   if (detail::needs_factor(job) || job.targets.cols() > 0) {
-    return ckce_by_factor(engine, map_features(engine, map, x), 0.0, job);
+    const Matrix f = map_features(engine, map, x);
+    return ckce_by_factor(engine, f,
+                          factor_moments(engine, f, job.residuals, job.variances, job.diagonals),
+                          0.0, job);
   }
   const FactorMoments moments =
       feature_moments(engine, map, x, job.residuals, job.variances, job.diagonals);
@@ -117,8 +140,12 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
 
 // Factor: KernelFactor or SourceFactor, from ckce_factor().
 template <class Factor>
-CkceResult ckce_by_low_rank(const Engine& engine, const Factor& factor, const CkceJob& job) {
-  CkceResult out = ckce_by_factor(engine, factor.l, factor.residual.sum(), job);
+CkceResult ckce_by_low_rank(const Engine& engine, const CertifiedFactor<Factor>& certified,
+                            const CkceJob& job) {
+  const Factor& factor = certified.factor;
+  CkceResult out =
+      ckce_by_factor(engine, factor.l, all_moments(engine, factor.l, certified.moments, job),
+                     factor.residual.sum(), job);
   out.rank = factor.rank();
   return out;
 }

@@ -91,12 +91,13 @@ inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& k
               Matrix(),  Matrix()};
   if (n > settings.exact_rows) {
     const Index rank = many ? std::max<Index>(50, std::min<Index>(1000, 100000000 / n)) : n / 2;
-    const KernelFactor factor = ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, rank});
-    const CkceValues value = ckce_of_moments(
-        engine, factor_moments(engine, factor.l, residuals, variances, settings.debiased),
-        factor.residual.sum(), ridge, settings.debiased);
+    const auto certified = ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, rank});
+    const KernelFactor& factor = certified.factor;
+    const FactorMoments moments = all_moments(engine, factor.l, certified.moments, job);
+    const CkceValues value =
+        ckce_of_moments(engine, moments, factor.residual.sum(), ridge, settings.debiased);
     if (many || value.error_bound <= tolerance * value.estimate) {
-      return {value, factor_totals(engine, factor.l, residuals).unbiased()};
+      return {value, factor_totals(factor.l, residuals, moments.cross).unbiased()};
     }
   }
   Matrix k = gram(engine, kernel, q);

@@ -77,14 +77,41 @@ struct FactorMoments {
            const ConstVectorRef& variances, bool diagonals) {
     gram += engine.dense.crossprod(f);
     engine.dense.gemm(true, false, 1.0, f, residuals, 1.0, cross);
-    const Vector squares = residuals.rowwise().squaredNorm();
-    trace_residual += squares.sum();
-    n_obs += f.rows();
-    if (!diagonals) return;
-    const Matrix by_residual = squares.cwiseSqrt().asDiagonal() * f;
+    count(residuals);
+    if (diagonals) add_diagonals(engine, f, residuals, variances);
+  }
+
+  // Gram matrix and cross products of all columns of f, of which the first are known; no weighted
+  // products.
+  void widen(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals) {
+    const Index known = gram.cols(), rank = f.cols(), more = rank - known;
+    if (n_obs == 0) count(residuals);
+    if (more == 0) return;
+    const auto added = f.rightCols(more);
+    gram.conservativeResize(rank, rank);
+    const Matrix between = engine.dense.multiply_at_b(f.leftCols(known), added);
+    gram.topRightCorner(known, more) = between;
+    gram.bottomLeftCorner(more, known) = between.transpose();
+    gram.bottomRightCorner(more, more) = engine.dense.crossprod(added);
+    cross.conservativeResize(rank, residuals.cols());
+    engine.dense.gemm(true, false, 1.0, added, residuals, 0.0, cross.bottomRows(more));
+    residual.setZero(rank, rank);
+    null.setZero(rank, rank);
+  }
+
+  // The weighted products, of rows that the others have.
+  void add_diagonals(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
+                     const ConstVectorRef& variances) {
+    const Matrix by_residual = residuals.rowwise().norm().asDiagonal() * f;
     residual += engine.dense.crossprod(by_residual);
     const Matrix by_variance = variances.cwiseMax(0.0).cwiseSqrt().asDiagonal() * f;
     null += engine.dense.crossprod(by_variance);
+  }
+
+ private:
+  void count(const ConstMatrixRef& residuals) {
+    trace_residual += residuals.rowwise().squaredNorm().sum();
+    n_obs += residuals.rows();
   }
 };
 

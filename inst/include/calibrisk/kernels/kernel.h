@@ -9,6 +9,7 @@
 #include <calibrisk/math/vector_exp.h>
 #include <calibrisk/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <variant>
@@ -141,8 +142,14 @@ inline void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x,
         },
         kernel.leaf);
   } else {
-    detail::combine_parts(kernel, out,
-                          [&](const Kernel& part, MatrixRef to) { gram_block(part, x, y, to); });
+    // a stretch of columns at a time, whose parts stay in the cache
+    const Index step = std::max<Index>(4, 8192 / std::max<Index>(1, x.rows()) / 4 * 4);
+    for (Index j = 0; j < y.rows(); j += step) {
+      const Index n = std::min(step, y.rows() - j);
+      detail::combine_parts(kernel, out.middleCols(j, n), [&](const Kernel& part, MatrixRef to) {
+        gram_block(part, x, y.middleRows(j, n), to);
+      });
+    }
   }
   if (kernel.scale != 1.0) out *= kernel.scale;
 }

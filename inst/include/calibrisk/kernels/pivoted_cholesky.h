@@ -74,7 +74,7 @@ inline void block_step(const Engine& engine, const ConstMatrixRef& x, KernelFact
     rows.row(i) = x.row(candidates[static_cast<std::size_t>(i)]);
     at_candidates.row(i) = f.l.row(candidates[static_cast<std::size_t>(i)]).head(t);
   }
-  Matrix columns(n, size);
+  auto columns = f.l.middleCols(t, size);
   for_row_blocks(engine, n, [&](Index begin, Index m) {
     gram_block(f.kernel, x.middleRows(begin, m), rows, columns.middleRows(begin, m));
   });
@@ -112,11 +112,12 @@ inline void block_step(const Engine& engine, const ConstMatrixRef& x, KernelFact
     triangle.row(i) = lower.row(accepted[static_cast<std::size_t>(i)]).head(b);
   }
   for_row_blocks(engine, n, [&](Index begin, Index m) {
-    auto out = f.l.block(begin, t, m, b);
+    Matrix out(m, b);
     for (Index i = 0; i < b; ++i) {
       out.col(i) = columns.block(begin, accepted[static_cast<std::size_t>(i)], m, 1);
     }
     triangle.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(out);
+    f.l.block(begin, t, m, b) = out;
     auto residual = f.residual.segment(begin, m).array();
     residual = (residual - out.rowwise().squaredNorm().array()).max(0.0);
   });
@@ -179,7 +180,8 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
       detail::greedy_step(engine, x, factor, largest);
     } else {
       const Index size = std::min(options.block, limit - factor.rank());
-      detail::reserve_columns(factor.l, factor.rank() + size, limit);
+      // columns of all candidates, also of those past the limit
+      detail::reserve_columns(factor.l, factor.rank() + options.block, limit + options.block);
       detail::block_step(engine, x, factor,
                          detail::largest_rows(factor.residual, options.block, noise), size);
     }

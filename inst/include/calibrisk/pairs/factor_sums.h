@@ -25,11 +25,11 @@ struct KeptRows {
   Matrix at(const Engine&, const std::vector<Index>& rows) const { return take_rows(l, rows); }
 };
 
-// S = L'D tells all but the diagonal, here of residuals in a basis.
-inline PairTotals factor_totals(const Engine& engine, const ConstMatrixRef& l,
-                                const ConstMatrixRef& d) {
-  return {engine.dense.multiply_at_b(l, d).squaredNorm(),
-          l.rowwise().squaredNorm().dot(d.rowwise().squaredNorm()), static_cast<double>(l.rows())};
+// cross = L'D tells all but the diagonal, here of residuals in a basis.
+inline PairTotals factor_totals(const ConstMatrixRef& l, const ConstMatrixRef& d,
+                                const ConstMatrixRef& cross) {
+  return {cross.squaredNorm(), l.rowwise().squaredNorm().dot(d.rowwise().squaredNorm()),
+          static_cast<double>(l.rows())};
 }
 
 // Rows whose pairs with all others stand for the sum of squares of all pairs: factor and residuals.
