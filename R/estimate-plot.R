@@ -40,7 +40,7 @@ autoplot.ce_estimate <- function(object, ...) {
   rows <- estimate_display(object)
   grouped <- nlevels(rows$group) > 1
   rows$line <- if (grouped) rows$group else rows$notion
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
+  ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
     interval_layers() +
     ggplot2::expand_limits(x = 0) +
     ggplot2::scale_y_discrete(limits = rev) +
@@ -48,10 +48,8 @@ autoplot.ce_estimate <- function(object, ...) {
       x = "calibration error (root, L2)", y = NULL,
       subtitle = paste0("Intervals: ", attr(object, "estimand")[["Interval"]])
     ) +
-    theme_ce() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
-  if (grouped && nlevels(rows$notion) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$notion))
-  plot
+    theme_rows() +
+    (if (grouped) panels_by(rows, "notion"))
 }
 
 estimate_display <- function(x) {

@@ -26,7 +26,7 @@ autoplot.ce_gain <- function(object, ...) {
   shown <- rows[rows$map != "none", ]
   names <- c(brier = "Brier score", log = "log loss", spherical = "spherical score")
   score <- rows$score[1]
-  plot <- ggplot2::ggplot(shown, ggplot2::aes(x = .data$gain, y = .data$map)) +
+  ggplot2::ggplot(shown, ggplot2::aes(x = .data$gain, y = .data$map)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
     interval_layers() +
     ggplot2::scale_y_discrete(limits = rev) +
@@ -35,8 +35,6 @@ autoplot.ce_gain <- function(object, ...) {
       subtitle = paste0("Evaluated on rows not used to fit the map; ", percent_text(rows$level[1]),
                         " intervals; dashed: no map")
     ) +
-    theme_ce() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
-  if (nlevels(rows$group) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$group))
-  plot
+    theme_rows() +
+    panels_by(rows, "group")
 }

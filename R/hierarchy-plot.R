@@ -14,7 +14,7 @@ autoplot.ce_hierarchy <- function(object, ...) {
   rows <- hierarchy_display(object)
   labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
   colours <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$value, y = .data$quantity)) +
+  ggplot2::ggplot(rows, ggplot2::aes(x = .data$value, y = .data$quantity)) +
     ggplot2::geom_segment(ggplot2::aes(xend = .data$bound, yend = .data$quantity, colour = .data$state),
                           linewidth = 0.4,
                           na.rm = TRUE) +
@@ -25,11 +25,9 @@ autoplot.ce_hierarchy <- function(object, ...) {
     ggplot2::scale_colour_manual(values = colours) +
     ggplot2::expand_limits(x = 0) +
     ggplot2::labs(x = "error", y = NULL, subtitle = hierarchy_subtitle(rows)) +
-    theme_ce() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), axis.text.y = ggplot2::element_text(hjust = 0),
-                   legend.position = if (all(rows$state == "holds")) "none" else "bottom")
-  if (nlevels(rows$group) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$group))
-  plot
+    theme_rows(axis.text.y = ggplot2::element_text(hjust = 0),
+               legend.position = if (all(rows$state == "holds")) "none" else "bottom") +
+    panels_by(rows, "group")
 }
 
 hierarchy_subtitle <- function(rows) {

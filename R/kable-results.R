@@ -1,24 +1,6 @@
 # Results that are lists: the table that a paper would print of each, and the sentences that belong below it.
 
 #' @export
-paper_table.ce_fit <- function(x, digits = 3, call = caller_env()) paper_columns(tidy(x), digits)
-
-#' @export
-paper_table.ce_curve <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
-
-#' @export
-paper_table.ce_recalibration <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
-
-#' @export
-paper_table.ce_decision <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
-
-#' @export
-paper_table.ce_monitor <- function(x, digits = 3, call = caller_env()) paper_columns(glance(x), digits)
-
-#' @export
-paper_table.ce_rank <- function(x, digits = 3, call = caller_env()) paper_columns(tidy(x), digits)
-
-#' @export
 paper_table.ce_power <- function(x, digits = 3, call = caller_env()) {
   if (!is.null(x[["events"]])) x$events <- ceiling(x$events)
   paper_columns(x, digits)

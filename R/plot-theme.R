@@ -33,6 +33,12 @@ theme_ce <- function(base_size = 11) {
     )
 }
 
+# The same of figures with a line of their own for each row.
+theme_rows <- function(...) theme_ce() + ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), ...)
+
+# A panel for each level of a factor; none where it has one.
+panels_by <- function(rows, by) if (nlevels(rows[[by]]) > 1) ggplot2::facet_wrap(by)
+
 # Text above a figure of 6 inches; with a width of 58, the caption of one of 90 mm.
 wrap_text <- function(text, width = 78) paste(strwrap(text, width), collapse = "\n")
 

@@ -96,8 +96,7 @@ autoplot_rank_ranges <- function(x, what = "") {
       subtitle = wrap_text(paste0(if (nzchar(what)) "Each model ", what, "mean, middle half and ",
                                   percent_text(x$level), " range over ", subsample_text(x)))
     ) +
-    theme_ce() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(), panel.spacing.x = ggplot2::unit(1.2, "lines"))
+    theme_rows(panel.spacing.x = ggplot2::unit(1.2, "lines"))
 }
 
 # The most frequent orders of each metric, and the one on all observations.
@@ -126,9 +125,7 @@ autoplot_rank_orders <- function(x, max_orders) {
       subtitle = paste0(subsample_text(x), " with ", percent_text(x$level),
                         " intervals;\norange: the order on all observations")
     ) +
-    theme_ce() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank(),
-                   axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.85), lineheight = 0.85))
+    theme_rows(axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.85), lineheight = 0.85))
 }
 
 wrap_order <- function(order, width = 48) {
