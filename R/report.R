@@ -40,7 +40,8 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   input <- evaluate_input_once(rows_input(), x)
   group <- evaluate_once(enquo(group), x)
   check_validation_notion(check_notion(notion), call)
-  options <- report_options(thresholds, times, delta, level, floor, threads, input$design$horizon, call)
+  options <- c(validation_options(thresholds, "loess", floor, times, delta, level, threads, call),
+               list(horizon = input$design$horizon))
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
   models <- lapply(models, read_results, call)
   data <- lapply(models, function(one) {
@@ -54,16 +55,6 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
     render_report(c(parts, list(about = about)), file, format, call)
   })
   invisible(file)
-}
-
-# Those of ce_validate() beside the horizon of survival outcomes.
-report_options <- function(thresholds, times, delta, level, floor, threads, horizon, call) {
-  check_delta(delta, call)
-  check_level(level, call = call)
-  check_validation_times(times, call)
-  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE, call = call)
-  list(thresholds = check_thresholds(thresholds, call), smoother = "loess", span = 0.75, floor = floor, times = times,
-       delta = delta, level = level, threads = resolve_threads(threads), horizon = horizon)
 }
 
 report_formats <- c(html = "html_document", docx = "word_document", pdf = "pdf_document")

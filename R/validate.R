@@ -93,14 +93,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   if (missing(x)) stop_no_predictions(call)
   check_notion(notion)
   check_validation_notion(notion, call)
-  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
-  check_validation_times(times, call)
-  check_delta(delta)
-  check_level(level)
-  options <- list(
-    thresholds = check_thresholds(thresholds, call), smoother = check_choice(smoother, c("loess", "isotonic")),
-    span = 0.75, floor = floor, times = times, delta = delta, level = level, threads = resolve_threads(threads)
-  )
+  options <- validation_options(thresholds, smoother, floor, times, delta, level, threads, call)
   input <- evaluate_input_once(rows_input(), x)
   group <- evaluate_once(enquo(group), x)
   horizon <- input$design$horizon
@@ -118,6 +111,17 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   }
   data <- read_curves(x, input$by, read, call)
   new_validation(data, notion, horizon, options, call)
+}
+
+# The checked options of a validation.
+validation_options <- function(thresholds, smoother, floor, times, delta, level, threads, call) {
+  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE, call = call)
+  check_validation_times(times, call)
+  check_delta(delta, call)
+  check_level(level, call)
+  list(thresholds = check_thresholds(thresholds, call),
+       smoother = check_choice(smoother, c("loess", "isotonic"), call = call), span = 0.75, floor = floor,
+       times = times, delta = delta, level = level, threads = resolve_threads(threads, call))
 }
 
 check_no_group <- function(group, call) {

@@ -44,7 +44,7 @@ test_that("a page has the numbers of the verbs, in one file", {
 })
 
 test_that("a page contradicts neither its numbers nor itself", {
-  options <- report_options(.3, 20, NULL, .95, NULL, 1L, NULL, rlang::current_env())
+  options <- validation_options(.3, "loess", NULL, 20, NULL, .95, 1L, rlang::current_env())
   laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
@@ -93,7 +93,7 @@ test_that("models are compared, weights and clusters go through", {
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
     list(predictions = predictions, groups = NULL)
   })
-  options <- report_options(.3, 0, 0.2, .95, NULL, 1L, NULL, rlang::current_env())
+  options <- validation_options(.3, "loess", NULL, 0, 0.2, .95, 1L, rlang::current_env())
   parts <- report_parts(data, "binary", options, rlang::current_env())
   expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
                                                            weights = w, cluster = site, thresholds = .3, delta = 0.2,
