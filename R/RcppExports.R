@@ -97,6 +97,10 @@ cpp_row_moments <- function(x) {
     .Call(`_calibrisk_cpp_row_moments`, x)
 }
 
+cpp_fold_moments <- function(folds) {
+    .Call(`_calibrisk_cpp_fold_moments`, folds)
+}
+
 cpp_cluster_sums <- function(x, cluster, clusters) {
     .Call(`_calibrisk_cpp_cluster_sums`, x, cluster, clusters)
 }

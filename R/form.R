@@ -77,7 +77,9 @@ NULL
 #' @rdname extending
 #' @export
 new_form <- function(type, ..., core = NULL, gap = FALSE) {
-  structure(list(..., core = core, gap = gap), class = c(paste0("ce_form_", type), "ce_form"))
+  form <- list(..., core = core, gap = gap)
+  class(form) <- c(paste0("ce_form_", type), "ce_form")
+  form
 }
 
 #' @rdname extending
@@ -88,7 +90,7 @@ pair_features <- function(form, features, threads) UseMethod("pair_features")
 pair_features.default <- function(form, features, threads) stop_no_generic("pair_features", form, "ce_form_", "form")
 
 # Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
-#   risk, std.error, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
+#   risk, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
 #   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.
 # `design`: weights and clusters of the rows; pairs within a cluster are left out.
 form_risk <- function(form, features, residuals, threads, design = NULL) UseMethod("form_risk")
@@ -100,7 +102,7 @@ form_risk.ce_form <- function(form, features, residuals, threads, design = NULL)
 
 # The same from the rows of the features Phi.
 features_risk <- function(phi, core, residuals, threads, design = NULL) {
-  finish_risk(cpp_pair_risk(residuals, phi, core, threads, design = design), design)
+  finish_risk(cpp_pair_risk(residuals, phi, core, threads, design = design))
 }
 
 # M x, and M as a matrix or NULL.

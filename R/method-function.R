@@ -55,7 +55,7 @@ form_risk.ce_form_function <- function(form, features, residuals, threads, desig
   tile <- function(i, j) evaluate_pairs(form, features[i, , drop = FALSE], features[j, , drop = FALSE])
   risk <- cpp_pair_risk_function(residuals, tile, form$na_rm, threads, design)
   if (!is.null(design) && !is_plain(design) && risk$n_missing > 0 && form$na_rm) stop_missing_pairs()
-  risk <- finish_risk(risk, design)
+  risk <- finish_risk(risk)
   warn_missing_pairs(risk, nrow(features), form$na_rm)
   risk$na_rm <- form$na_rm
   risk

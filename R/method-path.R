@@ -4,17 +4,18 @@
 #' @export
 tune_path.default <- function(method, problem, fold, grid, context) {
   n_folds <- max(fold)
-  path <- new_path(nrow(grid), n_folds)
-  forms <- vector("list", nrow(grid) * n_folds)
+  n_values <- nrow(grid)
+  path <- new_path(n_values, n_folds)
+  forms <- vector("list", n_values * n_folds)
   # of a single value what the risk needs of the rows is kept
-  unseen <- if (nrow(grid) == 1) vector("list", n_folds)
+  unseen <- if (n_values == 1) vector("list", n_folds)
   rows <- unseen_parts(problem, fold, context$cache, context$threads)
   test <- rows$test
   for (f in seq_len(n_folds)) {
     train <- take_rows(problem, training_rows(fold, f, context$threads), context$threads)
     held_out <- rows$held_out[[f]]
-    for (v in seq_len(nrow(grid))) {
-      form <- fit_form(method, train, grid_point(grid, v), context)
+    for (v in seq_len(n_values)) {
+      form <- fit_checked(method, train, grid_point(grid, v), context)
       risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)
       path$risk[v, f] <- risk$risk
       path$squared_error[v, f] <- mean_squared(risk$squared, form, held_out$design)
@@ -25,11 +26,11 @@ tune_path.default <- function(method, problem, fold, grid, context) {
       if (!is.null(unseen)) {
         unseen[[f]] <- list(risk = risk, test_squared = if (!is.null(test)) squared)
       }
-      forms[[(f - 1) * nrow(grid) + v]] <- form
-      advance(context, ((f - 1) * nrow(grid) + v) / length(forms))
+      forms[[(f - 1) * n_values + v]] <- form
+      advance(context, ((f - 1) * n_values + v) / length(forms))
     }
   }
-  path$form <- function(v, f) forms[[(f - 1) * nrow(grid) + v]]
+  path$form <- function(v, f) forms[[(f - 1) * n_values + v]]
   if (!is.null(unseen)) path$unseen <- function(v) unseen
   path
 }

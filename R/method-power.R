@@ -48,7 +48,7 @@ merge_forms.ce_form_power <- function(form, forms) {
 tune_path.ce_method_power <- function(method, problem, fold, grid, context) {
   n_folds <- max(fold)
   path <- new_path(nrow(grid), n_folds)
-  form <- function(v, f) fit_form(method, problem, grid_point(grid, v), context)
+  form <- function(v, f) fit_checked(method, problem, grid_point(grid, v), context)
   rows <- lapply(seq_len(n_folds), function(f) rows_of_fold(fold, f))
   for (v in seq_len(nrow(grid))) {
     phi <- pair_features(form(v), problem$features, context$threads)

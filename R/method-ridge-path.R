@@ -10,8 +10,8 @@
 #' @export
 tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
   one <- if (is_kernel(method$kernel)) method$kernel else method$kernel[[1]]
-  kernels <- grid[["kernel"]] %||% rep(list(one), nrow(grid))
-  keys <- vapply(kernels, rlang::hash, "")
+  kernels <- grid[["kernel"]] %||% list(one)
+  keys <- rep_len(vapply(kernels, rlang::hash, ""), nrow(grid))
   path <- new_path(nrow(grid), max(fold))
   unknown <- rep(NA_real_, nrow(grid))
   diagnostics <- list(value = grid$value, rank = unknown, residual_trace = unknown, risk_error = unknown,
@@ -232,9 +232,7 @@ tuned_ridge <- function(bases, type, ridges, path, size, residual_trace, errors,
     unseen = if (!is.null(bases$unseen)) {
       function(v, f, threads) bases$unseen(type, ridges[v], f, size[v], path$rank[v, f], threads)
     },
-    diagnostics = columns_frame(
-      rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
-      squared_error_error = errors$squared_error, reliable = reliable
-    )
+    diagnostics = list(rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
+                       squared_error_error = errors$squared_error, reliable = reliable)
   )
 }

@@ -36,6 +36,9 @@ fit_form <- function(method, problem, point, context) {
   UseMethod("fit_form")
 }
 
+# The same for what the package made itself, or has checked.
+fit_checked <- function(method, problem, point, context) UseMethod("fit_form")
+
 #' @export
 fit_form.default <- function(method, problem, point, context) stop_no_generic("fit_form", method, "ce_method_")
 
@@ -43,22 +46,22 @@ fit_form.default <- function(method, problem, point, context) stop_no_generic("f
 #' @export
 tune_path <- function(method, problem, fold, grid, context) {
   check_method(method)
-  # methods that are tuned one after the other have one problem and its folds
-  tuned <- list(problem, fold)
-  cache <- if (is.list(context)) context$cache
-  if (!is.environment(cache) || !identical(cache$checked, tuned)) {
-    check_problem(problem)
-    check_fold(fold, nrow(problem$features))
-  }
+  check_problem(problem)
+  check_fold(fold, nrow(problem$features))
   check_grid(grid)
   check_context(context)
-  context$cache$checked <- tuned
-  # few of the shortcuts over folds and grids can handle weights and clusters
-  if (!is.null(problem$design) && !is_plain(problem$design) && !has_weighted_path(method, problem)) {
-    return(tune_path.default(method, problem, fold, grid, context))
-  }
+  if (!has_own_path(method, problem)) return(tune_path.default(method, problem, fold, grid, context))
   UseMethod("tune_path")
 }
+
+# The same for what the package made itself, or has checked.
+tune_checked <- function(method, problem, fold, grid, context) {
+  if (!has_own_path(method, problem)) return(tune_path.default(method, problem, fold, grid, context))
+  UseMethod("tune_path")
+}
+
+# Few of the shortcuts over folds and grids can handle weights and clusters.
+has_own_path <- function(method, problem) is_plain(problem$design) || has_weighted_path(method, problem)
 
 # Whether a method's own tune_path() takes these rows with weights or clusters: features must be explicit.
 has_weighted_path <- function(method, problem) {

@@ -61,7 +61,10 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("al
   } else {
     cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, threads)
   }
-  if (pairs == "all") result <- finish_risk(result)
+  if (pairs == "all") {
+    result <- finish_risk(result)
+    result$std.error <- risk_std_error(result$projections)
+  }
   check_pair_range(result)
   warn_missing_pairs(result, m, na_rm)
   columns_frame(

@@ -1,16 +1,14 @@
 # Risks and their standard errors from Hajek projections r_i, whose mean is the risk R.
 
-# The result of every form_risk(), from the core's list: NA for NaN, and the standard error.
-finish_risk <- function(risk, design = NULL) {
+# The result of every form_risk(), from the core's list: NA for NaN. Standard errors are those of risk_std_error().
+finish_risk <- function(risk) {
   for (name in c("risk", "zero_risk", "projections", "zero_projections")) {
     if (anyNA(risk[[name]])) risk[[name]][is.na(risk[[name]])] <- NA_real_
   }
-  risk$std.error <- risk_std_error(risk$projections, design)
   if (risk$clipped) {
     tell("i" = "A risk was negative by rounding and is set to 0.", class = "rounding")
   }
-  risk[c("risk", "std.error", "projections", "zero_risk", "zero_projections", "squared",
-         "n", "n_missing", "clipped")]
+  risk
 }
 
 # A risk from its projections, with their influences.
@@ -30,30 +28,31 @@ risk_estimate <- function(projections, design = NULL) {
   pair_mean(projections * partners, partners, design)
 }
 
-# The risk and its standard error. Rows left out (NA) do not count; NA below three draws, where a U-statistic of pairs
-# does not vary over rows.
-risk_facts <- function(projections, design = NULL) {
-  if (is.null(design) || is_plain(design)) {
-    known <- if (anyNA(projections)) projections[!is.na(projections)] else projections
-    n <- length(known)
-    moments <- cpp_row_moments(known)
-    if (n > 2 && all(is.finite(moments))) {
-      return(list(value = moments[1], std.error = 2 * sqrt(moments[2] / (n * (n - 1)))))
+# Risks of folds and their standard errors, from each fold's projections and design. Rows left out (NA) do not count; NA
+# below three draws, where a U-statistic of pairs does not vary over rows.
+risk_facts <- function(folds, designs) {
+  if (all(vapply(designs, is_plain, NA))) {
+    moments <- cpp_fold_moments(folds)
+    n <- moments[1, ]
+    if (all(n > 2) && all(is.finite(moments))) {
+      return(list(value = moments[2, ], std.error = 2 * sqrt(moments[3, ] / (n * (n - 1)))))
     }
   }
-  estimate <- risk_estimate(projections, design)
-  draws <- cluster_count(estimate$design) %||% draw_count(estimate$design)
-  list(value = estimate$value, std.error = if (draws < 3) NA_real_ else estimate_std_error(estimate))
+  estimates <- Map(risk_estimate, folds, designs)
+  list(value = vapply(estimates, `[[`, 0, "value"), std.error = vapply(estimates, function(estimate) {
+    draws <- cluster_count(estimate$design) %||% draw_count(estimate$design)
+    if (draws < 3) NA_real_ else estimate_std_error(estimate)
+  }, 0))
 }
 
-risk_std_error <- function(projections, design = NULL) risk_facts(projections, design)$std.error
+risk_std_error <- function(projections, design = NULL) risk_facts(list(projections), list(design))$std.error
 
 # Risk of a minus risk of b on the same rows, with the standard error of the difference. a and b are projections, or
 # lists of them by fold (with a list of designs). A list has the mean over folds. Folds are disjoint, so their
 # variances add; the overlap of their training rows is ignored.
 paired_difference <- function(a, b, design = NULL) {
   folds <- if (is.list(a)) Map(`-`, a, b) else list(a - b)
-  designs <- if (is.list(a)) design else list(design)
+  designs <- if (is.list(a) && !is.null(design)) design else rep(list(design), length(folds))
   several <- vapply(seq_along(folds), function(f) {
     rows <- folds[[f]]
     copies <- designs[[f]]$copies
@@ -61,9 +60,8 @@ paired_difference <- function(a, b, design = NULL) {
     length(rows) > 1 && (!anyNA(rows) || sum(!is.na(rows)) > 1)
   }, NA)
   if (!any(several)) return(list(difference = NA_real_, std.error = NA_real_))
-  facts <- lapply(which(several), function(f) risk_facts(folds[[f]], designs[[f]]))
-  errors <- vapply(facts, `[[`, 0, "std.error")
-  list(difference = mean(vapply(facts, `[[`, 0, "value")), std.error = sqrt(sum(errors^2)) / length(facts))
+  facts <- risk_facts(folds[several], designs[several])
+  list(difference = mean(facts$value), std.error = sqrt(sum(facts$std.error^2)) / sum(several))
 }
 
 # CE^4 >= R(0) - R(h) for every fixed h; `difference` is the paired one of the two risks.

@@ -5,21 +5,21 @@ row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals",
                "variances", "missed", "excess", "scale", "fold", "rows", "upper")
 
 take_rows <- function(data, rows, threads = 1L) {
-  cut <- function(names, fn) {
-    # what is NULL has no rows, and stays
-    for (name in names[names %in% names(data)]) if (!is.null(data[[name]])) data[[name]] <<- fn(data[[name]])
-  }
-  cut(row_parts, function(part) rows_of_part(part, rows, threads))
-  # a kernel between rows, or probabilities or logits as they were given
-  cut("source", function(source) {
-    if (is.list(source)) source_rows(source, rows) else rows_of_part(source, rows, threads)
-  })
-  cut("group", function(group) {
-    replace(group, c("id", "features"), list(group$id[rows], rows_of_part(group$features, rows)))
-  })
-  cut("design", function(design) design_rows(design, rows))
-  cut("n", function(n) if (is.logical(rows)) sum(rows) else length(rows))
+  # what is NULL has no rows, and stays
+  for (name in names(data)) if (!is.null(data[[name]])) data[[name]] <- take_part(data[[name]], name, rows, threads)
   data
+}
+
+take_part <- function(part, name, rows, threads) {
+  if (name %in% row_parts) return(rows_of_part(part, rows, threads))
+  switch(name,
+    # a kernel between rows, or probabilities or logits as they were given
+    source = if (is.list(part)) source_rows(part, rows) else rows_of_part(part, rows, threads),
+    group = replace(part, c("id", "features"), list(part$id[rows], rows_of_part(part$features, rows))),
+    design = design_rows(part, rows),
+    n = if (is.logical(rows)) sum(rows) else length(rows),
+    part
+  )
 }
 
 # `rows`: of many, in place of R's checks of each.

@@ -30,75 +30,77 @@ tune_tidy <- function(results, methods, grids, problems) {
     grid <- grids[[m]]
     for (j in seq_along(problems)) {
       paths <- results[[m]]$paths[[j]]
-      for (s in seq_along(paths)) {
-        path <- paths[[s]]
-        k <- ncol(path$risk)
-        n <- nrow(grid) * k
-        v <- rep(seq_len(nrow(grid)), each = k)
-        at <- cbind(v, rep(seq_len(k), nrow(grid)))
-        row <- list(
-          method = rep(m, n),
-          parameter = rep(methods[[m]]$parameter %||% NA_character_, n),
-          value = grid$value[v],
-          fold = at[, 2],
-          risk = path$risk[at],
-          squared_error = path$squared_error[at],
-          squared_error_test = path$squared_error_test[at]
-        )
-        if (length(paths) > 1) row$split <- rep(s, n)
-        if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[v]
-        if (!is.null(problems[[j]]$class)) row$class <- rep(problems[[j]]$class, n)
-        rows <- c(rows, list(tibble::new_tibble(row, nrow = n)))
-      }
+      k <- ncol(paths[[1]]$risk)
+      n <- nrow(grid) * k * length(paths)
+      by_fold <- function(name) unlist(lapply(paths, function(path) t(path[[name]])))
+      value <- rep(rep(seq_len(nrow(grid)), each = k), length(paths))
+      row <- list(
+        method = rep(m, n),
+        parameter = rep(methods[[m]]$parameter %||% NA_character_, n),
+        value = grid$value[value],
+        fold = rep_len(seq_len(k), n),
+        risk = by_fold("risk"),
+        squared_error = by_fold("squared_error"),
+        squared_error_test = by_fold("squared_error_test")
+      )
+      if (length(paths) > 1) row$split <- rep(seq_along(paths), each = n / length(paths))
+      if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[value]
+      if (!is.null(problems[[j]]$class)) row$class <- rep(problems[[j]]$class, n)
+      rows <- c(rows, list(tibble::new_tibble(row, nrow = n)))
     }
   }
   vctrs::vec_rbind(!!!rows)
 }
 
 tune_glance <- function(results, methods, grids, headline) {
-  mean_risk <- vapply(results, function(r) mean_over_folds(fold_values(r, "risk")), 0)
+  mean_risk <- number_of(results, function(r) mean_over_folds(fold_values(r, "risk")))
   best <- which.min(mean_risk)[1]
   # without a best one every difference is NA
   best_result <- results[[if (is.na(best)) 1 else best]]
-  won <- won_splits(results)
-  rows <- lapply(names(methods), function(m) {
-    result <- results[[m]]
-    value <- unique(grids[[m]]$value[result$v])
-    holdout <- holdout_estimate(result$squared)
-    to_best <- split_difference(result, best_result)
-    skill <- 1 - mean_risk[[m]] / mean_over_folds(fold_values(result, "zero_risk"))
-    row <- columns_frame(
-      method = m,
-      parameter = methods[[m]]$parameter %||% NA_character_,
-      value = if (length(value) == 1) value else NA_real_,
-      root_risk = mean_root(fold_values(result, "risk")),
-      risk_std.error = root_mean_square(vapply(result$risks, function(risks) {
-        mean_std_error(fold_roots(vapply(risks, `[[`, 0, "risk")))
-      }, 0)),
-      estimate_holdout = holdout$estimate,
-      std.error_holdout = holdout$std.error,
-      estimate = headline$estimate,
-      std.error = headline$std.error,
-      conf.low = headline$conf.low,
-      conf.high = headline$conf.high,
-      selected = identical(m, names(methods)[best]),
-      won = won[[m]],
-      risk = mean_risk[[m]],
-      difference = to_best$difference,
-      difference_std.error = to_best$std.error,
-      skill = if (is.finite(skill)) skill else NA_real_,
-      lower_bound = headline$lower_bound,
-      p.value = headline$p.value,
-      resolution = headline$resolution,
-      upper_bound = headline$upper_bound,
-      squared_holdout = holdout$squared
-    )
-    if (!is.null(grids[[m]][["kernel"]])) {
-      row$kernel <- paste(unique(vapply(grids[[m]][["kernel"]][result$v], format, "")), collapse = " | ")
-    }
-    row
-  })
-  vctrs::vec_rbind(!!!rows)
+  values <- Map(function(grid, result) unique(grid$value[result$v]), grids, results)
+  holdout <- lapply(results, function(result) holdout_estimate(result$squared))
+  to_best <- lapply(results, split_difference, best_result)
+  skill <- 1 - mean_risk / number_of(results, function(r) mean_over_folds(fold_values(r, "zero_risk")))
+  out <- columns_frame(
+    method = names(methods),
+    parameter = vapply(methods, function(method) method$parameter %||% NA_character_, "", USE.NAMES = FALSE),
+    value = number_of(values, function(value) if (length(value) == 1) value else NA_real_),
+    root_risk = number_of(results, function(r) mean_root(fold_values(r, "risk"))),
+    risk_std.error = number_of(results, function(r) {
+      root_mean_square(number_of(r$risks, function(risks) mean_std_error(fold_roots(number_of(risks, "risk")))))
+    }),
+    estimate_holdout = number_of(holdout, "estimate"),
+    std.error_holdout = number_of(holdout, "std.error"),
+    estimate = headline$estimate,
+    std.error = headline$std.error,
+    conf.low = headline$conf.low,
+    conf.high = headline$conf.high,
+    selected = seq_along(methods) %in% best,
+    won = won_splits(results),
+    risk = mean_risk,
+    difference = number_of(to_best, "difference"),
+    difference_std.error = number_of(to_best, "std.error"),
+    skill = replace(skill, !is.finite(skill), NA_real_),
+    lower_bound = headline$lower_bound,
+    p.value = headline$p.value,
+    resolution = headline$resolution,
+    upper_bound = headline$upper_bound,
+    squared_holdout = number_of(holdout, "squared")
+  )
+  kernels <- Map(function(grid, result) grid[["kernel"]][result$v], grids, results)
+  tried <- lengths(kernels) > 0
+  if (any(tried)) {
+    out$kernel <- NA_character_
+    out$kernel[tried] <- vapply(kernels[tried], function(chosen) {
+      paste(unique(vapply(chosen, format, "")), collapse = " | ")
+    }, "")
+  }
+  out
+}
+
+# A number of each part of a list: its field, or a function of it.
+number_of <- function(parts, what) {
+  if (is.function(what)) vapply(parts, what, 0, USE.NAMES = FALSE) else vapply(parts, `[[`, 0, what, USE.NAMES = FALSE)
 }
 
 # Share of the splits in which each method has the smallest mean risk.
@@ -108,7 +110,7 @@ won_splits <- function(results) {
   }, numeric(length(results[[1]]$risks)))
   risks <- matrix(risks, ncol = length(results))
   first <- apply(risks, 1, function(row) which.min(row)[1])
-  setNames(tabulate(first, length(results)) / nrow(risks), names(results))
+  tabulate(first, length(results)) / nrow(risks)
 }
 
 # Mean h(p, p) on the test rows (estimates), over the splits; the splits share rows, so that their variances are

@@ -19,6 +19,7 @@ tune_predictions <- function(predictions, notion, methods, splits, level, thread
   split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
+  lapply(grids, check_grid, call)
   results <- tune_jobs(methods, problems, splits, grids, threads, call)
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
@@ -119,9 +120,9 @@ tune_problem <- function(method, problem, splits, grid, context) {
   paths <- lapply(seq_along(splits), function(s) {
     if (!is.null(progress)) context$progress <- function(fraction) progress((s - 1 + fraction) / length(splits))
     context$cache <- caches[[s]]
-    path <- tune_path(method, problem, splits[[s]]$fold, grid, context)
+    path <- tune_checked(method, problem, splits[[s]]$fold, grid, context)
     # a mean of squares: below 0 by rounding only
-    path$risk <- pmax(path$risk, 0)
+    path$risk[which(path$risk < 0)] <- 0
     path
   })
   v <- select_value(do.call(cbind, lapply(paths, `[[`, "risk")), grid$value)

@@ -5,15 +5,17 @@ core_call <- function(value) {
   # R checks for an interrupt or a time limit (setTimeLimit()) once in a thousand calls, which may take minutes
   check_interrupt()
   # half of what tryCatch() takes
-  withCallingHandlers(value, error = function(cnd) {
-    call <- called_verb()
-    if (is_out_of_memory(cnd)) stop_memory("the computation", NULL, NULL, call)
-    if (!inherits(cnd, "C++Error")) return()
-    message <- conditionMessage(cnd)
-    stop_input("The computation could not be done.", "x" = "{message}",
-               "i" = "Check the sizes of the arguments: they have to fit to each other.", class = "core",
-               exception = class(cnd)[1], call = call)
-  })
+  withCallingHandlers(value, error = raise_core_error)
+}
+
+raise_core_error <- function(cnd) {
+  call <- called_verb()
+  if (is_out_of_memory(cnd)) stop_memory("the computation", NULL, NULL, call)
+  if (!inherits(cnd, "C++Error")) return()
+  message <- conditionMessage(cnd)
+  stop_input("The computation could not be done.", "x" = "{message}",
+             "i" = "Check the sizes of the arguments: they have to fit to each other.", class = "core",
+             exception = class(cnd)[1], call = call)
 }
 
 # The frame of the outermost function of the package: what the user called.

@@ -4,6 +4,8 @@
 # Only names without an object in the calling frame, alone or in a list, are evaluated here; other arguments stay
 # promises.
 check_words <- function(names, frame = parent.frame(), caller = parent.frame(2)) {
+  # the package's own calls hold no typed words, unless dots pass them on
+  if (identical(topenv(caller), topenv()) && !exists("...", caller, inherits = FALSE)) return(invisible())
   for (name in names) {
     words <- bare_words(name, frame, caller)
     if (length(words) > 0) stop_bare_word(name, words, frame)

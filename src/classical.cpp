@@ -269,13 +269,17 @@ Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector
   return out;
 }
 
-// Their mean, and the sum of squares about it.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
+namespace {
+
+// Mean of the n values, and the sum of squares about it.
+struct Moments {
+  double mean;
+  double squares;
+};
+
+Moments moments_of(const double* value, R_xlen_t n) {
   // stretches, whose sums lose nothing to rounding
   constexpr R_xlen_t stretch = 4096;
-  const double* value = x.begin();
-  const R_xlen_t n = x.size();
   const auto sum = [&](const auto& term) {
     double total = 0.0;
     for (R_xlen_t begin = 0; begin < n; begin += stretch) {
@@ -289,8 +293,36 @@ Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
   const double rows = static_cast<double>(n);
   double mean = sum([](double v) { return v; }) / rows;
   mean += sum([&](double v) { return v - mean; }) / rows;
-  const double squares = sum([&](double v) { return (v - mean) * (v - mean); });
-  return Rcpp::NumericVector::create(mean, squares);
+  return {mean, sum([&](double v) { return (v - mean) * (v - mean); })};
+}
+
+}  // namespace
+
+// Mean of the values, and the sum of squares about it.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
+  const Moments of = moments_of(x.begin(), x.size());
+  return Rcpp::NumericVector::create(of.mean, of.squares);
+}
+
+// Of each vector: the number of its values that are not missing, and their moments.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
+  Rcpp::NumericMatrix out(3, static_cast<int>(folds.size()));
+  std::vector<double> known;
+  for (R_xlen_t f = 0; f < folds.size(); ++f) {
+    const Rcpp::NumericVector rows = folds[f];
+    known.clear();
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(known),
+                 [](double v) { return !std::isnan(v); });
+    const auto n = static_cast<R_xlen_t>(known.size());
+    const Moments of = moments_of(known.data(), n);
+    const int column = static_cast<int>(f);
+    out(0, column) = static_cast<double>(n);
+    out(1, column) = of.mean;
+    out(2, column) = of.squares;
+  }
+  return out;
 }
 
 // Sums of each column over the rows of a cluster (1..C).

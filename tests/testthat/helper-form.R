@@ -20,7 +20,7 @@ expect_risk_equals_oracle <- function(risk, H, E, tolerance = tol$law) {
   zero <- oracle_risk(0 * H, E)
   expect_close(risk$risk, oracle$risk, tolerance)
   expect_close(risk$projections, oracle$projections, tolerance)
-  expect_close(risk$std.error, oracle$std.error, tolerance)
+  expect_close(risk_std_error(risk$projections), oracle$std.error, tolerance)
   expect_close(risk$zero_risk, zero$risk, tolerance)
   expect_close(risk$zero_projections, zero$projections, tolerance)
   expect_close(risk$squared, diag(H), tolerance)

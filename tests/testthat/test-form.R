@@ -35,11 +35,11 @@ test_that("one and two rows are defined", {
   for (path in 1:2) {
     one <- finish_risk(cpp_pair_risk(pairs$E[1, , drop = FALSE], pairs$X[1, , drop = FALSE],
                                      NULL, 1L, path))
-    expect_identical(c(one$risk, one$zero_risk, one$std.error, one$projections), rep(NA_real_, 4))
+    expect_identical(c(one$risk, one$zero_risk, risk_std_error(one$projections), one$projections), rep(NA_real_, 4))
     expect_close(one$squared, sum(pairs$X[1, ]^2), tol$law)
     two <- finish_risk(cpp_pair_risk(pairs$E, pairs$X, NULL, 1L, path))
     expect_close(two$risk, (sum(pairs$E[1, ] * pairs$E[2, ]) - sum(pairs$X[1, ] * pairs$X[2, ]))^2, 1e-11)
-    expect_identical(two$std.error, NA_real_)
+    expect_identical(risk_std_error(two$projections), NA_real_)
   }
 })
 
@@ -59,7 +59,7 @@ test_that("leave-one-out risks and the jackknife follow from the projections", {
   risk <- form_risk(fixed_form(pairs$M), pairs$X, pairs$E, 1L)
   m <- 11
   expect_close((m * risk$risk - 2 * risk$projections) / (m - 2), oracle$without, 1e-11)
-  expect_close(risk$std.error * (m - 1) / (m - 2), oracle$jackknife, 1e-11)
+  expect_close(risk_std_error(risk$projections) * (m - 1) / (m - 2), oracle$jackknife, 1e-11)
 })
 
 test_that("the risk sees h only off the diagonal, the squared error only on it", {

@@ -14,7 +14,7 @@ test_that("bins on the oracle rows: values, risk, standard error, squared error"
   )
   for (case in expected) {
     risk <- form_risk(bins_form(case[[1]], train), eval$features, eval$residuals, 1L)
-    expect_close(c(risk$risk, risk$std.error, mean(risk$squared)), case[[2]], tol$oracle)
+    expect_close(c(risk$risk, risk_std_error(risk$projections), mean(risk$squared)), case[[2]], tol$oracle)
     expect_close(risk$zero_risk, 0.0293726517857, tol$oracle)
     expect_close(risk_std_error(risk$zero_projections), 0.014331493598, tol$oracle)
   }
@@ -48,7 +48,7 @@ test_that("every kind of bins equals the naive one on tied and extreme predictio
         expected <- oracle_risk(H, eval$residuals)
         expect_close(risk$risk, expected$risk, 1e-11)
         expect_close(risk$projections, expected$projections, 1e-10)
-        expect_close(risk$std.error, expected$std.error, 1e-10)
+        expect_close(risk_std_error(risk$projections), expected$std.error, 1e-10)
         indicators <- cpp_pair_risk(eval$residuals, pair_features(form, eval$features, 1L),
                                     core_matrix(form$core), 1L)
         expect_close(indicators$projections, risk$projections, 1e-10)

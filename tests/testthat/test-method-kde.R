@@ -26,7 +26,7 @@ test_that("published values of the small example", {
   expect_close(held_out$features - phi, r, tol$oracle)
   risk <- form_risk(form, held_out$features, held_out$residuals, 1)
   expect_close(risk$risk, 0.0299615636066, tol$oracle)
-  expect_close(risk$std.error, 0.0149111984561, tol$oracle)
+  expect_close(risk_std_error(risk$projections), 0.0149111984561, tol$oracle)
   expect_close(mean(risk$squared), 0.00898864540338, tol$oracle)
 
   canonical <- oracle_problem(d$P, d$y, "canonical")
@@ -36,7 +36,7 @@ test_that("published values of the small example", {
   expect_close(gap[1, ], c(-0.195764500821, 0.185081995557, 0.0106825052643), tol$oracle)
   risk <- form_risk(form, held_out$features, held_out$residuals, 1)
   expect_close(risk$risk, 0.0655930856172, tol$oracle)
-  expect_close(risk$std.error, 0.0475002880956, tol$oracle)
+  expect_close(risk_std_error(risk$projections), 0.0475002880956, tol$oracle)
   expect_close(mean(risk$squared), 0.0293699595732, tol$oracle)
 })
 

@@ -104,3 +104,9 @@ test_that("a choice without quotes that is a variable, also of an outer function
   inner <- function(width) outer(type = width)
   expect_equal(inner("mass")[[1]], ece(p, y, type = "mass"))
 })
+
+test_that("a word without quotes that the package's own functions pass on in dots is found", {
+  inside <- function(...) ece(c(0.2, 0.7, 0.9), c(0, 1, 1), ...)
+  environment(inside) <- new.env(parent = asNamespace("calibrisk"))
+  expect_error(inside(type = mass), "\"mass\"", class = "calibrisk_error_argument")
+})

@@ -12,7 +12,7 @@ matrix_risk <- function(H, case) {
 expect_row <- function(H, case, expected) {
   risk <- matrix_risk(H, case)
   oracle <- oracle_risk(H, case$eval$residuals)
-  got <- c(risk$risk, risk$std.error, mean(risk$squared))
+  got <- c(risk$risk, risk_std_error(risk$projections), mean(risk$squared))
   expect_close(got[!is.na(expected)], expected[!is.na(expected)], tol$oracle)
   expect_close(c(oracle$risk, oracle$std.error), got[1:2], tol$law)
 }

@@ -34,6 +34,8 @@ test_that("moments of many rows are those of R", {
   x <- withr::with_seed(5, 1e4 + rnorm(10001))
   expect_close(cpp_row_moments(x), c(mean(x), sum((x - mean(x))^2)), 1e-10)
   expect_identical(cpp_row_moments(3), c(3, 0))
+  # of folds, without their missing values
+  expect_identical(cpp_fold_moments(list(x, c(NA, 1:3, NaN))), cbind(c(10001, cpp_row_moments(x)), c(3, 2, 2)))
 })
 
 # A world whose risks are known: z ~ Beta(4, 1.5), y ~ Bernoulli(z^power), h the product of the
@@ -65,7 +67,7 @@ test_that("risks are unbiased and their standard errors have nominal coverage", 
   draws <- withr::with_seed(11, lapply(1:1500, function(i) draw_world(world, 400)))
   risk <- vapply(draws, `[[`, 0, "risk")
   expect_lt(abs(mean(risk) - world$risk) / (sd(risk) / sqrt(1500)), 3)
-  covered <- abs(risk - world$risk) < 1.96 * vapply(draws, `[[`, 0, "std.error")
+  covered <- abs(risk - world$risk) < 1.96 * vapply(draws, function(draw) risk_std_error(draw$projections), 0)
   expect_gt(mean(covered), 0.93)
   expect_lt(mean(covered), 0.97)
   paired <- vapply(draws, function(draw) {
@@ -77,7 +79,7 @@ test_that("risks are unbiased and their standard errors have nominal coverage", 
   expect_gt(mean(covered), 0.93)
   expect_lt(mean(covered), 0.97)
   # the paired error is the one to compare with: much smaller than the separate ones
-  separate <- mean(vapply(draws, `[[`, 0, "std.error"))
+  separate <- mean(vapply(draws, function(draw) risk_std_error(draw$projections), 0))
   expect_lt(mean(paired[2, ]), separate / 1.5)
 })
 
@@ -136,7 +138,9 @@ test_that("rows with counts have the risk of repeated rows, in clusters and with
   cluster <- rep(1:4, length.out = 14)
   at <- rep(1:14, copies)
   risk <- function(rows, ...) {
-    form_risk(fixed_form(pairs$M), pairs$X[rows, , drop = FALSE], pairs$E[rows, , drop = FALSE], 1L, new_design(...))
+    design <- new_design(...)
+    out <- form_risk(fixed_form(pairs$M), pairs$X[rows, , drop = FALSE], pairs$E[rows, , drop = FALSE], 1L, design)
+    c(out, std.error = risk_std_error(out$projections, design))
   }
   compare <- function(counted, repeated) {
     same <- c("risk", "std.error", "zero_risk")
