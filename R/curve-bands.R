@@ -141,8 +141,9 @@ leaves_null_band <- function(points) {
 }
 
 # One decision for both bands: the curve's own holds `target` (the diagonal) everywhere exactly if the curve stays
-# within the null band. A band that is widened covers as before. If the curve leaves the null band and its own holds the
-# target, its own ends at the target where the curve leaves: the null band says on which side the frequency is, no more.
+# within the null band. A band that is widened covers as before. A curve may leave the null band while its own band
+# holds the target. Its own band then ends at the target where the curve leaves, since the null band says no more than
+# on which side the frequency is.
 agreeing_band <- function(points, target) {
   leaves <- leaves_null_band(points) > band_rounding
   if (!isTRUE(any(leaves))) {

@@ -35,9 +35,9 @@
 #'
 #' @section Weights and clusters:
 #' Means, regressions and histograms are weighted. Limits and bands use the effective sample size: the squared sum of
-#' the weights over the sum of their squares (per bin; of all rows for the other curves). With clusters it is divided by
-#' the design effect of the mean outcome (for isotonic curves of the noise around the regression, at least 1), and by
-#' the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
+#' the weights over the sum of their squares (per bin; of all rows for the other curves). Clusters divide it by the
+#' design effect of the mean outcome, for isotonic curves by that of the noise around the regression, at least 1. They
+#' also divide it by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
 #'
 #' Weights may depend on the outcome given the prediction (`horizon`, samples drawn by outcome). Let k be the ratio of
 #' the weights of rows with and without an event, as in [hosmer_lemeshow()]. Binned and isotonic curves use the weights

@@ -76,11 +76,11 @@
 #' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'
 #' A few very confident predictions that are often wrong have an error that every basis spreads over their neighbours.
-#' Their failures are counted. Of the m = 1, 2, 4, ... rows with the smallest min(p, 1 - p) and ties, as long as \eqn{m
-#' \le n/4}, let \eqn{F_m} have the less probable outcome, where \eqn{\mu_m} were expected. A set with more such rows
-#' than chance explains (2.5% over all sets) raises the square of `conf.high` to at least \eqn{\max\{(r - \mu_m / m)^2
-#' m/n, (s - \mu_m / n)(F_m - \mu_m) / m\}}, where r and s are Clopper and Pearson's upper limits of \eqn{F_m} of m and
-#' of n rows.
+#' Their failures are counted, in the sets of the m = 1, 2, 4, ... rows with the smallest min(p, 1 - p) (and ties) up to
+#' a quarter of all rows. Let \eqn{F_m} rows of a set have the less probable outcome, where \eqn{\mu_m} were expected. A
+#' set with more of them than chance explains (2.5% over all sets) raises the square of `conf.high` to at least
+#' \eqn{\max\{(r - \mu_m / m)^2 m/n, (s - \mu_m / n)(F_m - \mu_m) / m\}}, where r and s are Clopper and Pearson's upper
+#' limits of \eqn{F_m} of m and of n rows.
 #'
 #' @section Intervals of several residuals per row:
 #' These intervals are those of given `bases`, and of class-wise and canonical errors above 20,000 rows, 100 classes

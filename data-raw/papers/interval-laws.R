@@ -46,7 +46,10 @@ scalar_laws <- list(
   "zigzag, 60 cells" = list(draw = inner, risk = zigzag(60 / .7, .1)),
   "zigzag, 2,000 cells" = list(draw = inner, risk = zigzag(2000 / .7, .1)),
   # half of the most confident predictions, one row in 38, are wrong
-  "cliff" = list(draw = very_confident, risk = function(p) ifelse(p > .999, .5, p))
+  "cliff" = list(draw = very_confident, risk = function(p) ifelse(p > .999, .5, p)),
+  # one row in 100, always wrong
+  "small cliff" = list(draw = function(n) ifelse(runif(n) < .01, .9998, pmin(very_confident(n), .999)),
+                       risk = function(p) ifelse(p > .999, 0, p))
 )
 
 # Canonical and class-wise: predictions and q(p), the classes' probabilities given p.
