@@ -5,6 +5,7 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/kernels/kernel.h>
+#include <calibrisk/math/value_stretch.h>
 
 #include <algorithm>
 #include <cmath>
@@ -73,21 +74,17 @@ inline DistanceStretch distance_stretch(const Engine& engine, Metric metric,
       [&](Index begin, Index size) {
         DistanceStretch out;
         Matrix distances(std::min(block, x.rows() - begin), size);
-        std::vector<double> inside(static_cast<std::size_t>(distances.rows()));
+        std::vector<double> inside(static_cast<std::size_t>(distances.rows()) + 1);
         for (Index i = begin; i < x.rows(); i += block) {
           const Index m = std::min(block, x.rows() - i);
           metric_block(metric, x.middleRows(i, m), x.middleRows(begin, size), distances.topRows(m));
           for (Index j = 0; j < size; ++j) {
             const double* v = distances.col(j).data();
-            // without a branch that the processor would have to guess
-            std::size_t used = 0;
-            for (Index k = std::max<Index>(0, begin + j + 1 - i); k < m; ++k) {
-              inside[used] = v[k];
-              out.below += v[k] < from;
-              used += static_cast<std::size_t>((v[k] >= from) & (v[k] <= to));
-            }
-            out.inside.insert(out.inside.end(), inside.begin(),
-                              inside.begin() + static_cast<std::ptrdiff_t>(used));
+            const Index first = std::max<Index>(0, begin + j + 1 - i);
+            if (first >= m) continue;
+            const Index used =
+                copy_stretch(v + first, m - first, from, to, inside.data(), out.below);
+            out.inside.insert(out.inside.end(), inside.begin(), inside.begin() + used);
           }
         }
         return out;
