@@ -143,33 +143,31 @@ decompose_parts <- function(data, score, method, rows) {
   outcome <- matrix(0, length(truth), ncol(probs))
   outcome[cbind(seq_along(truth), truth)] <- w
   overall <- matrix(colSums(outcome) / sum(w), 1)
+  own <- score$value(probs, truth)
   if (method == "isotonic") {
     fitted <- isotonic_fit(probs[, 2], truth - 1L, design$w)
-    q <- cbind(1 - fitted$value, fitted$value, deparse.level = 0)
-    scores <- c(mean(score$value(probs, truth)), mean(score$value(q, truth)), score$entropy(overall))
-    value <- c(scores[1], scores[3], scores[1] - scores[2], scores[3] - scores[2])
-    return(structure(value, distinct = fitted$pools, std.error = part_errors(score, probs, q, overall, truth, design)))
+    best <- score$value(cbind(1 - fitted$value, fitted$value, deparse.level = 0), truth)
+    distinct <- fitted$pools
+    entropy <- score$entropy(overall)
+    value <- c(mean(own), entropy, mean(own) - mean(best), entropy - mean(best))
+  } else {
+    cell <- vctrs::vec_group_id(probs)
+    size <- unname(rowsum(w, cell, reorder = TRUE)[, 1])
+    frequency <- rowsum(outcome, cell, reorder = TRUE) / size
+    prediction <- probs[match(seq_along(size), cell), , drop = FALSE]
+    share <- size / sum(w)
+    all <- overall[rep(1, length(size)), , drop = FALSE]
+    best <- score$value(frequency[cell, , drop = FALSE], truth)
+    distinct <- length(size)
+    value <- c(mean(own), score$entropy(overall),
+               sum(share * score$divergence(prediction, frequency)), sum(share * score$divergence(all, frequency)))
   }
-  cell <- vctrs::vec_group_id(probs)
-  size <- unname(rowsum(w, cell, reorder = TRUE)[, 1])
-  frequency <- rowsum(outcome, cell, reorder = TRUE) / size
-  prediction <- probs[match(seq_along(size), cell), , drop = FALSE]
-  share <- size / sum(w)
-  all <- overall[rep(1, length(size)), , drop = FALSE]
-  value <- c(mean(score$value(probs, truth)), score$entropy(overall),
-             sum(share * score$divergence(prediction, frequency)), sum(share * score$divergence(all, frequency)))
-  structure(value, distinct = length(size),
-            std.error = part_errors(score, probs, frequency[cell, , drop = FALSE], overall, truth, design))
-}
-
-# Standard errors of mean score, entropy, calibration and sharpness from the rows' scores.
-part_errors <- function(score, probs, frequency, overall, truth, design) {
-  n <- length(truth)
-  of <- function(p) score$value(p, truth)
-  own <- of(probs)
-  best <- of(frequency)
-  marginal <- of(overall[rep(1, n), , drop = FALSE])
-  vapply(list(own, marginal, own - best, marginal - best), std_error_of, 0, design)
+  # one prediction for all rows has a score for each class
+  classes <- seq_len(ncol(probs))
+  marginal <- score$value(overall[rep(1, ncol(probs)), , drop = FALSE], classes)[truth]
+  # of mean score, entropy, calibration and sharpness, from the rows' scores
+  errors <- vapply(list(own, marginal, own - best, marginal - best), std_error_of, 0, design)
+  structure(value, distinct = distinct, std.error = errors)
 }
 
 # Where most predictions are distinct the frequencies are the outcomes themselves.
