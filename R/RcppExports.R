@@ -21,12 +21,8 @@ cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
 
-cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress = NULL) {
-    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress)
-}
-
-cpp_map_features <- function(terms, x, threads) {
-    .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
+cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }
 
 cpp_laplace_row_sums <- function(x, d, bandwidth) {
@@ -137,6 +133,14 @@ cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, n_draws, 
     .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, n_draws, seed, threads)
 }
 
+cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress)
+}
+
+cpp_map_features <- function(terms, x, threads) {
+    .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
+}
+
 cpp_joint_upper <- function(facts, tail) {
     .Call(`_calibrisk_cpp_joint_upper`, facts, tail)
 }
@@ -155,10 +159,6 @@ cpp_class_flips <- function(p, labels, weights, cluster, canonical, level, redra
 
 cpp_class_sums_flips <- function(classes, rows, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_sums_flips`, classes, rows, level, redraws, threads)
-}
-
-cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
-    .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }
 
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {

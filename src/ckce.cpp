@@ -1,33 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_factor.h"
 #include "as_kernel.h"
 #include "as_source.h"
+#include "certified_factor.h"
+#include "ckce_factor.h"
 #include "ckce_gram.h"
 #include "r_engine.h"
-#include <calibrisk/ckce/by_factor.h>
 #include <calibrisk/kernels/gram.h>
-#include <calibrisk/pairs/factor_sums.h>
 
 namespace {
 
 using calibrisk::Index;
 using calibrisk::Matrix;
-
-calibrisk::FeatureMap as_feature_map(const Rcpp::List& terms) {
-  calibrisk::FeatureMap map;
-  for (R_xlen_t t = 0; t < terms.size(); ++t) {
-    const Rcpp::List term = terms[t];
-    calibrisk::FeatureTerm out;
-    out.scale = number_field(term, "scale");
-    out.linear = flag_field(term, "linear");
-    if (!out.linear) out.frequencies = as_matrix(Rcpp::NumericMatrix(field(term, "frequencies")));
-    map.push_back(std::move(out));
-  }
-  return map;
-}
-
-calibrisk::LowRankOptions as_low_rank(const Rcpp::List& source) {
-  return {number_field(source, "tolerance"), static_cast<Index>(number_field(source, "max_rank"))};
-}
 
 Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
   const Index n_ridges = static_cast<Index>(result.values.size());
@@ -87,68 +71,16 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
   if (has_field(source, "spec")) {
     const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
     if (computation != "low_rank") return from_gram(pair_matrix(engine, *pairs));
-    const auto factor = ckce_factor(engine, *pairs, task.residuals, ridge, options);
-    return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
+    const auto factor = certified_factor(engine, *pairs, task.residuals, ridge, options);
+    return wrap_result(ckce_of_low_rank(engine, factor, task));
   }
   const Rcpp::NumericMatrix features(field(source, "features"));
   const auto x = as_matrix(features);
   if (computation == "rff") {
-    return wrap_result(
-        calibrisk::ckce_by_features(engine, as_feature_map(field(source, "terms")), x, task));
+    return wrap_result(ckce_of_features(engine, as_feature_map(field(source, "terms")), x, task));
   }
   const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
   if (computation != "low_rank") return from_gram(calibrisk::gram(engine, kernel, x));
-  const auto factor = ckce_factor(engine, kernel, x, task.residuals, ridge, options);
-  return wrap_result(calibrisk::ckce_by_low_rank(engine, factor, task));
-}
-
-// Sums over pairs by pairs/factor_sums.h (noise_rows from 1): source as above, or list(factor = L)
-// of the computation "kept"; a factor of low rank is the one on which CKCE at `ridge` is certified.
-// weights, cluster: of length 0 where there are none.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
-                           Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right,
-                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster,
-                           Rcpp::IntegerVector noise_rows, double ridge, int threads,
-                           SEXP progress = R_NilValue) {
-  REngine r_engine(threads, progress);
-  const calibrisk::Engine engine = r_engine;
-  const auto d = as_matrix(residuals);
-  std::vector<calibrisk::Index> some(noise_rows.begin(), noise_rows.end());
-  for (calibrisk::Index& row : some) --row;
-  const auto sums = [&](const auto& rows) {
-    const calibrisk::PairSums out = calibrisk::factor_sums(
-        engine, rows, d, as_matrix(right), as_vector(weights), as_labels(cluster), some);
-    return named_list({{"off_diagonal", out.off_diagonal},
-                       {"diagonal", out.diagonal},
-                       {"squares", out.squares},
-                       {"rank", static_cast<double>(rows.rank())}});
-  };
-  if (computation == "kept") {
-    const Rcpp::NumericMatrix factor(field(source, "factor"));
-    return sums(calibrisk::KeptRows{as_matrix(factor)});
-  }
-  if (computation == "rff") {
-    const Rcpp::NumericMatrix features(field(source, "features"));
-    const calibrisk::FeatureMap map = as_feature_map(field(source, "terms"));
-    return sums(calibrisk::FeatureRows{map, as_matrix(features)});
-  }
-  const calibrisk::LowRankOptions options = as_low_rank(source);
-  if (has_field(source, "spec")) {
-    const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
-    const calibrisk::SourceFactor factor = ckce_factor(engine, *pairs, d, ridge, options).factor;
-    return sums(calibrisk::KeptRows{factor.l});
-  }
-  const Rcpp::NumericMatrix features(field(source, "features"));
-  const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
-  const calibrisk::KernelFactor factor =
-      ckce_factor(engine, kernel, as_matrix(features), d, ridge, options).factor;
-  return sums(calibrisk::KeptRows{factor.l});
-}
-
-// Random features of the rows of x, [n x r]; for tests.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_map_features(Rcpp::List terms, Rcpp::NumericMatrix x, int threads) {
-  REngine engine(threads);
-  return wrap_matrix(calibrisk::map_features(engine, as_feature_map(terms), as_matrix(x)));
+  const auto factor = certified_factor(engine, kernel, x, task.residuals, ridge, options);
+  return wrap_result(ckce_of_low_rank(engine, factor, task));
 }

@@ -41,40 +41,6 @@ inline std::vector<double> leave_one_out_rows(const Engine& engine, const ConstM
 
 }  // namespace detail
 
-namespace detail {
-
-// task(begin, rows) of blocks of F, of which there are weighted copies.
-template <class Task>
-void for_moment_blocks(Index n, const Task& task) {
-  constexpr Index block = 16384;
-  for (Index i = 0; i < n; i += block) task(i, std::min(block, n - i));
-}
-
-}  // namespace detail
-
-inline FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
-                                    const ConstMatrixRef& residuals,
-                                    const ConstVectorRef& variances, bool diagonals) {
-  FactorMoments moments(f.cols(), residuals.cols());
-  detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
-    moments.add(engine, f.middleRows(i, m), residuals.middleRows(i, m), variances.segment(i, m),
-                diagonals);
-  });
-  return moments;
-}
-
-// With the weighted moments too, if the job needs them.
-inline FactorMoments all_moments(const Engine& engine, const ConstMatrixRef& f,
-                                 FactorMoments moments, const CkceJob& job) {
-  if (job.diagonals) {
-    detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
-      moments.add_diagonals(engine, f.middleRows(i, m), job.residuals.middleRows(i, m),
-                            job.variances.segment(i, m));
-    });
-  }
-  return moments;
-}
-
 // From an explicit factor F (n x r) with tr(K - FF') = trace_remainder, and its moments.
 inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
                                  const FactorMoments& moments, double trace_remainder,
@@ -143,9 +109,10 @@ template <class Factor>
 CkceResult ckce_by_low_rank(const Engine& engine, const CertifiedFactor<Factor>& certified,
                             const CkceJob& job) {
   const Factor& factor = certified.factor;
-  CkceResult out =
-      ckce_by_factor(engine, factor.l, all_moments(engine, factor.l, certified.moments, job),
-                     factor.residual.sum(), job);
+  CkceResult out = ckce_by_factor(
+      engine, factor.l,
+      all_moments(engine, factor.l, certified.moments, job.residuals, job.variances, job.diagonals),
+      factor.residual.sum(), job);
   out.rank = factor.rank();
   return out;
 }

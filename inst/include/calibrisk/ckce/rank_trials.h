@@ -5,7 +5,8 @@
 #define CALIBRISK_CKCE_RANK_TRIALS_H
 
 #include <calibrisk/canonical_ece.h>
-#include <calibrisk/ckce.h>
+#include <calibrisk/ckce/dual.h>
+#include <calibrisk/ckce/low_rank.h>
 #include <calibrisk/kernels/gram.h>
 
 #include <cmath>
@@ -87,13 +88,12 @@ inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& k
   const bool many = n > most_exact_rows;
   const double tolerance = many ? 0.01 : 0.1;
   const Vector variances = 1.0 - q.rowwise().squaredNorm().array();
-  CkceJob job{residuals, variances, Vector::Constant(1, ridge), settings.debiased, Matrix(),
-              Matrix(),  Matrix()};
   if (n > settings.exact_rows) {
     const Index rank = many ? std::max<Index>(50, std::min<Index>(1000, 100000000 / n)) : n / 2;
     const auto certified = ckce_factor(engine, kernel, q, residuals, ridge, {tolerance, rank});
     const KernelFactor& factor = certified.factor;
-    const FactorMoments moments = all_moments(engine, factor.l, certified.moments, job);
+    const FactorMoments moments =
+        all_moments(engine, factor.l, certified.moments, residuals, variances, settings.debiased);
     const CkceValues value =
         ckce_of_moments(engine, moments, factor.residual.sum(), ridge, settings.debiased);
     if (many || value.error_bound <= tolerance * value.estimate) {
@@ -103,9 +103,11 @@ inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& k
   Matrix k = gram(engine, kernel, q);
   const double joint = pair_totals(engine, k, residuals).unbiased();
   const bool tiny = ridge * static_cast<double>(n) < smallest_dual_share * k.trace();
-  const CkceResult result =
-      tiny ? ckce_by_eigen(engine, std::move(k), job) : ckce_by_dual(engine, k, job);
-  return {result.values[0], joint};
+  if (!tiny) {
+    return {ckce_dual(engine, k, residuals, variances, ridge, settings.debiased), joint};
+  }
+  const FactoredSpectrum whole = factored_spectrum(engine, std::move(k), residuals, variances);
+  return {ckce_values(whole.spectrum, ridge), joint};
 }
 
 }  // namespace detail

@@ -117,6 +117,41 @@ struct FactorMoments {
 
 namespace detail {
 
+// task(begin, rows) of blocks of F, of which there are weighted copies.
+template <class Task>
+void for_moment_blocks(Index n, const Task& task) {
+  constexpr Index block = 16384;
+  for (Index i = 0; i < n; i += block) task(i, std::min(block, n - i));
+}
+
+}  // namespace detail
+
+inline FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
+                                    const ConstMatrixRef& residuals,
+                                    const ConstVectorRef& variances, bool diagonals) {
+  FactorMoments moments(f.cols(), residuals.cols());
+  detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
+    moments.add(engine, f.middleRows(i, m), residuals.middleRows(i, m), variances.segment(i, m),
+                diagonals);
+  });
+  return moments;
+}
+
+// With the weighted moments too, if `diagonals` asks for them.
+inline FactorMoments all_moments(const Engine& engine, const ConstMatrixRef& f,
+                                 FactorMoments moments, const ConstMatrixRef& residuals,
+                                 const ConstVectorRef& variances, bool diagonals) {
+  if (diagonals) {
+    detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
+      moments.add_diagonals(engine, f.middleRows(i, m), residuals.middleRows(i, m),
+                            variances.segment(i, m));
+    });
+  }
+  return moments;
+}
+
+namespace detail {
+
 // The first eigenvalue of a Gram matrix (ascending) that is above rounding noise.
 inline Index first_above_noise(const Vector& values) {
   const Index n = values.size();

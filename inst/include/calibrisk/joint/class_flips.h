@@ -13,8 +13,11 @@
 #ifndef CALIBRISK_JOINT_CLASS_FLIPS_H
 #define CALIBRISK_JOINT_CLASS_FLIPS_H
 
-#include <calibrisk/joint/class_test.h>
+#include <calibrisk/joint/class_parts.h>
+#include <calibrisk/joint/class_rows.h>
 #include <calibrisk/joint/flips.h>
+
+#include <memory>
 
 namespace calibrisk {
 

@@ -15,6 +15,7 @@
 #ifndef CALIBRISK_JOINT_CLASS_TEST_H
 #define CALIBRISK_JOINT_CLASS_TEST_H
 
+#include <calibrisk/joint/class_parts.h>
 #include <calibrisk/joint/class_rows.h>
 #include <calibrisk/joint/law.h>
 #include <calibrisk/joint/lower.h>
@@ -28,19 +29,6 @@
 namespace calibrisk {
 
 constexpr std::uint64_t class_key = 20261126;
-
-enum ClassPart : std::size_t {
-  temperature_part,
-  biases_part,
-  bias_part,
-  slope_part,
-  gap_part,
-  confidence_part,
-  steps_part,
-  class_parts
-};
-
-constexpr std::array<double, class_parts> class_shares = {3.0, 6.0, 2.0, 2.0, 1.0, 1.0, 1.0};
 
 // The parts of a test, their law, and what labels say on them.
 struct ClassResult {

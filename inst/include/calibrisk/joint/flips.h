@@ -15,10 +15,10 @@
 
 #include <calibrisk/joint/flip_sums.h>
 #include <calibrisk/joint/law.h>
-#include <calibrisk/joint/lower.h>
 #include <calibrisk/joint/parts.h>
 #include <calibrisk/joint/redraws.h>
 #include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/math/roots.h>
 
 #include <Eigen/Cholesky>
 
@@ -240,7 +240,7 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
         const auto excess = [&](double x) {
           return size - x - q * std::sqrt(norm.null + (1.0 - norm.null) * x / size);
         };
-        out.lows[m] = std::max(out.lows[m], detail::root_below(excess, size));
+        out.lows[m] = std::max(out.lows[m], root_below(excess, size));
       }
       out.low = std::max(out.low, out.lows[m]);
     }

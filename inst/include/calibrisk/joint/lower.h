@@ -13,18 +13,6 @@
 
 namespace calibrisk {
 
-namespace detail {
-
-// Between the smallest positive share of `top` and all of it.
-template <class Function>
-double root_below(const Function& f, double top) {
-  if (!(f(0.0) > 0.0)) return 1e-9 * top;
-  if (!(f(top * (1.0 - 1e-9)) < 0.0)) return top;
-  return std::max(1e-9 * top, bracketed_root(f, 0.0, top * (1.0 - 1e-9), 1e-11 * top));
-}
-
-}  // namespace detail
-
 // The squared error x with psi - x = Q(x) sqrt(variance(x)). Q is a Pearson III quantile with the
 // third cumulant of a noncentral quadratic form; at 0 the root is `critical`, in units of the null
 // deviation.
@@ -32,7 +20,7 @@ inline double lower_rung(const ObservedRung& o, double critical, double tail) {
   if (!(o.psi > 0.0)) return 0.0;
   const double z = normal_quantile(tail), v0 = o.null.variance;
   const double offset = critical - pearson3_quantile(z, o.null.cube / std::pow(v0, 1.5));
-  return detail::root_below(
+  return root_below(
       [&](double x) {
         const double s = std::sqrt(x / o.psi);
         const double k2 = (1.0 - s) * v0 + s * o.here.variance;
@@ -83,7 +71,7 @@ inline double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix&
 inline double lower_ellipsoid(const Vector& that, const Matrix& s0, const Matrix& s1,
                               const Matrix& w, double c) {
   const double size = std::sqrt(that.dot(w * that));
-  return size * detail::root_below(
+  return size * root_below(
                     [&](double s) {
                       const Matrix at = (1.0 - s) * s0 + s * s1 + 1e-12 * s0;
                       return ellipsoid_least(that, at, w, c) / size - s;
@@ -94,7 +82,7 @@ inline double lower_ellipsoid(const Vector& that, const Matrix& s0, const Matrix
 // In one dimension, where `edge` of a statistic of that `size` would not reject; `ratio`: of its
 // variance at the estimate to that at calibration.
 inline double lower_size(double size, double edge, double ratio) {
-  return detail::root_below(
+  return root_below(
       [&](double x) {
         return size - x - edge * std::sqrt(std::max(1.0 + (ratio - 1.0) * x / size, 0.0));
       },

@@ -2,6 +2,8 @@
 #ifndef CALIBRISK_MATH_ROOTS_H
 #define CALIBRISK_MATH_ROOTS_H
 
+#include <algorithm>
+
 namespace calibrisk {
 
 // Root of a continuous function that is positive at lo and not at hi (bisection and secants by
@@ -27,6 +29,14 @@ double bracketed_root(const Function& f, double lo, double hi, double tolerance)
     }
   }
   return 0.5 * (lo + hi);
+}
+
+// Between the smallest positive share of `top` and all of it.
+template <class Function>
+double root_below(const Function& f, double top) {
+  if (!(f(0.0) > 0.0)) return 1e-9 * top;
+  if (!(f(top * (1.0 - 1e-9)) < 0.0)) return top;
+  return std::max(1e-9 * top, bracketed_root(f, 0.0, top * (1.0 - 1e-9), 1e-11 * top));
 }
 
 }  // namespace calibrisk
