@@ -104,10 +104,10 @@
 #' The test is as good as the upper limit: it concerns the error that is detectable at the resolution of
 #' [ce_estimate()]. It was simulated at the level 5% with an error of exactly `delta` (400 samples each of 300 rows and
 #' `delta` = .1, of 1,000 and of 5,000 rows and .05). It rejected 0 to 5.8% of samples of shifts, slopes, one
-#' prediction, rare events, and errors in a quarter or a tenth of the rows. So it did with errors in proportion to p(1 -
-#' p) of confident predictions (mean .96). It exceeded its level where a tenth of such predictions, the most confident
-#' ones, are wrong: 7.8, 6.8 and 5.2%. An error that changed its sign 16 times was called smaller in 9.2% of samples of
-#' 300 rows, whose finest basis has 18 knots, and in at most 3.8% of larger ones.
+#' prediction, rare events, and errors in a quarter or a tenth of the rows. So it did with confident predictions (mean
+#' .96) whose errors are in proportion to p(1 - p), or in the most confident tenth of them. An error that changed its
+#' sign 16 times was called smaller in 9.2% of samples of 300 rows, whose finest basis has 18 knots, and in at most 3.7%
+#' of larger ones.
 #'
 #' @section Weights and clusters:
 #' The conditional test keeps importance weights in every simulation: it is exact for weights that do not depend on the
