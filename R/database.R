@@ -35,7 +35,7 @@
 #' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. Risks, choices and standard errors have the
 #' digits of memory. More than 20,000 different rows with importance weights are an exception. Let \eqn{W_1} be the sum
 #' of the weights of the rows of a cell with the same outcome, and \eqn{W_2} the sum of their squares: they count as
-#' \eqn{W_1^2 / W_2} equal weights. Risks then have about 7 digits of memory, and standard errors of differences about 3.
+#' \eqn{W_1^2 / W_2} equal weights. Risks then have about 7 digits of memory, standard errors of differences about 3.
 #'
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
