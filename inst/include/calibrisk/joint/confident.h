@@ -40,10 +40,7 @@ struct ConfidentSet {
 // for chance: all of them are so with a probability of at most 2.5 percent under calibration.
 inline std::vector<ConfidentSet> failing_sets(const JointRows& rows, const Vector& e) {
   const auto n = static_cast<std::size_t>(rows.size());
-  const auto doubt = [&](std::size_t i) {
-    const double p = rows.p(static_cast<Index>(i));
-    return std::min(p, 1.0 - p);
-  };
+  const auto doubt = [&](std::size_t i) { return detail::rarer(rows.p(static_cast<Index>(i))); };
   const double size = rows.effective();
   std::vector<ConfidentSet> sets;
   ConfidentSet sum{0.0, 0.0, 0.0, size};

@@ -24,8 +24,6 @@ constexpr double most_drawn_rows = 2e6;
 
 namespace detail {
 
-inline double rarer(double p) { return std::min(p, 1.0 - p); }
-
 // Consecutive draws of similar probability of the rarer outcome, at most `largest`.
 struct DrawBlock {
   std::size_t begin, end;

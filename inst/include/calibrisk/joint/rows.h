@@ -51,6 +51,9 @@ struct JointRows {
 
 namespace detail {
 
+// Probability of the less likely outcome.
+inline double rarer(double p) { return std::min(p, 1.0 - p); }
+
 // Which of two complementary events is the rarer one, so that both have the same rows: by the mean
 // prediction, by its third moment, and where the predictions are as good as symmetric by the
 // outcomes, if there are any.
