@@ -169,7 +169,7 @@ check_closed_forms <- function(closed_forms, parameters, call = caller_env()) {
   check_parts(closed_forms, parameters, optional = FALSE, call = call)
 }
 
-# The record behind new_family() and the families of the package. Its functions take a vector of distributions, `law`,
+# The record behind new_family() and the families of the package. Its functions take a vector of distributions (`law`),
 # since families of several dimensions, draws and mixtures have more than named parameters.
 #   prepare(law)           what draws need, computed once where outcomes are redrawn often
 #   window(law, tail)      list(from, to) of counts that leave out `tail` on either side

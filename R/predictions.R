@@ -3,8 +3,10 @@
 #   truth   integer n in 1..K; NULL for a scalar
 #   prob    numeric n in [0, 1] and outcome 0/1 numeric n: the scalar form; NULL for a matrix
 #   levels  character K; event: index of the event among them (a scalar's event is level 2)
-#   column  name of a scalar's column, NULL where it has none; named: whether that says the event
-#   columns their names in the input; order: which of them is that of each level; NULL where there are none
+#   column  name of a scalar's column, NULL where it has none
+#   named   whether the name of the column is that of the event
+#   columns their names in the input, NULL where there are none
+#   order   which of the columns is that of each level, NULL where there are none
 #   truth_name, event_level  what the outcomes are called, NULL where nothing says it; as it was given
 #   rows    which rows of the input were kept (repeated by frequency weights that are not copies), of n_input
 #   dropped how many rows were incomplete

@@ -4,7 +4,7 @@
 #'
 #' A map with its options, for the argument `method` of [ce_recalibrate()], which defines them. The name of a map is
 #' shorthand for the map with its defaults: `method = "platt"` is `method = map_platt()`. The maps `"isotonic"` and
-#' `"variance"` have no options. In a list, names stand beside values: `list("isotonic", map_beta())`.
+#' `"variance"` have no options. A list may mix names and values: `list("isotonic", map_beta())`.
 #'
 #' @param loss `"log"` or `"brier"`, what to minimise; the first is the default. The parameters of
 #'   `map_constant_confidence()` and `map_label_frequency()` are best for both. Maps without this option have their own:

@@ -151,9 +151,9 @@ ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100
   new_state(state_edges(spec))
 }
 
-# about: list(notion, levels, event, scalar, blocked, weights, owner), and of canonical states landmarks and kernel,
-# known from the first rows; follow_up: rows with an event by the horizon, and rows censored before it, which n does
-# not count; sums: of every problem
+# about: list(notion, levels, event, scalar, blocked, weights, owner), known from the first rows; canonical states also
+# have landmarks and kernel there. follow_up: rows with an event by the horizon, and rows censored before it, which n
+# does not count. sums: of every problem
 new_state <- function(spec) {
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0,
                  follow_up = c(events = 0, censored = 0), sums = list()), class = "ce_state")

@@ -19,7 +19,7 @@ struct LowRankOptions {
   Index max_rank = 1000;
 };
 
-// A factor, and its moments with the residuals but for the weighted ones.
+// A factor, and its moments with the residuals except the weighted ones.
 template <class Factor>
 struct CertifiedFactor {
   Factor factor;

@@ -25,9 +25,10 @@ struct CellRows {
   }
 };
 
-// Sums of c w, c w x and c w y per cell, one below the other, a column per sample, where c is how
-// often the row is drawn: with replacement as many as there are, or clusters (of numbers from 0;
-// empty: none). Sample r depends on (seed, r) alone. Cost O(draws n), memory O(n) per thread.
+// Sums of c w, c w x and c w y per cell, one below the other, a column per sample; c is how often
+// the row is drawn. As many rows as there are are drawn with replacement, or as many clusters
+// (numbers from 0; empty: none). Sample r depends on (seed, r) alone. Cost O(draws n), memory O(n)
+// per thread.
 inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
                               const std::vector<int>& cluster, int n_clusters, Index n_draws,
                               std::uint64_t seed) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Predictions of K classes in an order of their own, so that results depend neither on the order of
-// the rows nor on that of the classes: classes by the sums of their columns, rows by their
-// probabilities of the classes in that order.
+// Predictions of K classes in an order of their own: classes by the sums of their columns, rows by
+// their probabilities of the classes in that order. Results then depend neither on the order of the
+// rows nor on that of the classes.
 #ifndef CALIBRISK_JOINT_CLASS_ROWS_H
 #define CALIBRISK_JOINT_CLASS_ROWS_H
 

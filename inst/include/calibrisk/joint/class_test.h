@@ -30,7 +30,7 @@ namespace calibrisk {
 
 constexpr std::uint64_t class_key = 20261126;
 
-// The parts of a test, their law, and what labels say on them.
+// The parts of a test, their joint distribution, and what labels say on them.
 struct ClassResult {
   double p_value = 1.0, statistic = 0.0;
   double low = 0.0;              // root; above 0 exactly where the test rejects
@@ -79,7 +79,7 @@ class ClassTest {
 
   const ClassRows& rows() const { return rows_; }
 
-  // The law of some of the parts.
+  // The joint distribution of some of the parts.
   JointLaw law(const std::vector<int>& parts) const {
     Matrix redrawn(null_.rows(), static_cast<Index>(parts.size()));
     std::vector<double> shares;

@@ -31,10 +31,11 @@ struct ConstantPrediction {
     return std::max({share.high - p, p - share.low, 0.0});
   }
 
-  // The least error c that is not rejected: with an event rate p + c (or p - c) the observed number
-  // of events, and the one on the other side that would reject c as well, have together a larger
-  // probability than `tail`. Far from 0 the other side does not count and the limit is Clopper and
-  // Pearson's; near 0 both do, and the limit may be as good as 0 where the test still rejects.
+  // The least error c that is not rejected, with an event rate p + c (or p - c). Two tails are
+  // added: at least the observed number of events, and as few events on the other side as are
+  // equally rare at p - c. An error is rejected where both have together at most the probability
+  // `tail`. Far from 0 the other side does not count and the limit is Clopper and Pearson's. Near 0
+  // both count, and the limit may be as good as 0 where the test still rejects.
   double low(double tail) const {
     const bool more = events > n * p;
     // the smaller kind of events has the same distribution: from here on there are too many

@@ -8,8 +8,8 @@
 // on phi, and its noise. With q the critical values of the parts at their common level all norms of
 // the noise are at most q with probability 1 - alpha, and the error is at least the largest Q - q.
 // Too few events also mean too small squares of residuals, and few clusters do not average that
-// out: where the squares at calibration are r > 1 times those seen, the noise there is taken to be
-// r^(1/4) times that of the flips.
+// out. If the squares at calibration are r > 1 times those seen, the noise at calibration is taken
+// to be r^(1/4) times that of the flips.
 #ifndef CALIBRISK_JOINT_FLIPS_H
 #define CALIBRISK_JOINT_FLIPS_H
 
@@ -55,7 +55,7 @@ struct FlipPart {
   std::vector<FlipNorm> norms;
 };
 
-// The law of all flips, the sample among them: counts.
+// The distribution over all flips, the sample among them: counts.
 class CountedLaw {
  public:
   CountedLaw(const Matrix& flipped, std::vector<double> shares) : shares_(std::move(shares)) {

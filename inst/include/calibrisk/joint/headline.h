@@ -80,8 +80,8 @@ class JointTest {
     out.lower_bound = rejects ? exact.low(alpha) : 0.0;
   }
 
-  // Limit of a part that rejects. `sides`: the tail of the noncentral law is that share of the
-  // part's level.
+  // Limit of a part that rejects. `sides`: the tail of the noncentral distribution is that share of
+  // the part's level.
   double lower(std::size_t m, const Vector& e, const std::vector<ObservedRung>& rungs,
                const Vector& observed, const Failures& failures, double threshold, double alpha,
                double sides) const {
@@ -107,7 +107,8 @@ class JointTest {
     const RungMoments& null = parts_.rungs[at]->null;
     const double edge = law_.tail(m).edge(law_.share(m) * threshold);
     const double seen = observed(static_cast<Index>(m)) * inside;
-    // outcomes of few values leave gaps between possible statistics: there the continuous law's
+    // outcomes of few values leave spaces between possible statistics: there the quantile of the
+    // continuous distribution
     const double critical =
         std::max(edge, std::min({pearson3_quantile(z, null.cube / std::pow(null.variance, 1.5)),
                                  law_.tail(m).beyond(edge) * inside, seen}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // One p-value of several statistics: the smallest of their p-values over their shares, t, against
-// its own law among the redraws (Westfall and Young 1993). With S_m(x) the share of redraws whose
-// statistic m is at least x and w_m its share of the level,
+// its own distribution among the redraws (Westfall and Young 1993). With S_m(x) the share of
+// redraws whose statistic m is at least x and w_m its share of the level,
 //   t = min_m S_m(T_m) / w_m,   p = (1 + #{t* <= t}) / (R + 1),
 // and p < alpha exactly where some part has S_m(T_m) < w_m t_alpha.
 #ifndef CALIBRISK_JOINT_LAW_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Statistics of redrawn outcomes, y* ~ Bernoulli(p), by a generator that counts: the number of a
-// draw among the sorted ones and that of the redraw say all, so that neither the order of rows nor
-// the number of threads matters. Where there are many failures to draw, the vector of all sums is
-// drawn from its normal distribution in their place.
+// Statistics of redrawn outcomes, y* ~ Bernoulli(p), by a generator that counts: a random number
+// depends on the number of its draw among the sorted ones and on that of the redraw. Neither the
+// order of the rows nor the number of threads matters. Where there are many failures to draw, the
+// vector of all sums is drawn from its normal distribution in their place.
 #ifndef CALIBRISK_JOINT_REDRAWS_H
 #define CALIBRISK_JOINT_REDRAWS_H
 
@@ -30,8 +30,8 @@ struct DrawBlock {
   double largest;
 };
 
-// The rows as single draws: a row of c of them, not a whole number, is the nearest number of
-// draws, each counting the root of what is lacking more, so that variances are those of c.
+// The rows as single draws. A row of c draws, not a whole number, is the nearest number of draws,
+// each multiplied by the root of c over that number: variances are those of c.
 class RowDraws {
  public:
   explicit RowDraws(const JointRows& rows) {

@@ -54,9 +54,9 @@ namespace detail {
 // Probability of the less likely outcome.
 inline double rarer(double p) { return std::min(p, 1.0 - p); }
 
-// Which of two complementary events is the rarer one, so that both have the same rows: by the mean
-// prediction, by its third moment, and where the predictions are as good as symmetric by the
-// outcomes, if there are any.
+// Which of two complementary events is the rarer one, so that both have the same rows. The mean
+// prediction says it; where that is 1/2, the third moment; and where the predictions are as good as
+// symmetric, the outcomes, if there are any.
 inline bool turns_events(const ConstVectorRef& p, const ConstVectorRef& weights,
                          const ConstVectorRef& outcomes) {
   double total = 0.0, mean = 0.0, cube = 0.0, excess = 0.0, outer = 0.0;

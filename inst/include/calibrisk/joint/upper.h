@@ -8,10 +8,10 @@
 
 namespace calibrisk {
 
-// The largest squared error that a rung does not reject: the noncentral law's own lower quantile as
-// far as many failures bear the normal law (`normal` near 1). `tail`: of this side. The variance of
-// rarely predicted failures grows with the gap: what it has more at the estimate than at
-// calibration (`growth`) goes on with the root of the squared error.
+// The largest squared error that a rung does not reject: by the noncentral distribution's own lower
+// quantile as far as there are failures enough for a normal one (`normal` near 1). `tail`: of this
+// side. The variance of rarely predicted failures grows with the gap: what it has more at the
+// estimate than at calibration (`growth`) goes on with the root of the squared error.
 inline double upper_rung(double observed, const RungMoments& here, const RungMoments& growth,
                          double tail, double normal) {
   const double z = normal_quantile(tail), psi = std::max(observed, 0.0);

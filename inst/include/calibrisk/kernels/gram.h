@@ -102,8 +102,8 @@ inline std::vector<Index> random_order(Index n) {
   return order;
 }
 
-// The distances between each row and as many of those after it, around a circle of the rows in a
-// random order: no row is in more pairs than another, so that their quantiles are nearer to those
+// The distances between each row and `steps` of those after it, around a circle of the rows in a
+// random order. No row is in more pairs than another. Their quantiles are therefore nearer to those
 // of all pairs than the quantiles of as many independent pairs.
 inline Matrix some_distances(Metric metric, const ConstMatrixRef& x, Index steps) {
   const Index n = x.rows();

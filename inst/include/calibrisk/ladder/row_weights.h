@@ -9,8 +9,8 @@
 
 namespace calibrisk {
 
-// What row i counts in a mean, v_i, and how many draws it stands for, c_i, each of weight v_i /
-// c_i: a sum over its draws of weight^k is v_i^k / c_i^(k - 1).
+// Row i counts v_i in a mean and stands for c_i draws, each of weight v_i / c_i: a sum over its
+// draws of weight^k is v_i^k / c_i^(k - 1).
 class RowWeights {
  public:
   RowWeights() = default;  // one draw of weight 1 for all rows

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Products of dense matrices on the calling thread, one copy of the loops per instruction set,
-// chosen at run time: Eigen's are compiled for the instructions that a compiler may assume (two
-// doubles at a time on x86-64) and ask for new memory at every call. An entry is the sum over the
-// inner index in its order and no product is fused, so that every instruction set has the same
+// chosen at run time. Eigen's products are compiled for the instructions that a compiler may assume
+// (two doubles at a time on x86-64), and they ask for new memory at every call. An entry is the sum
+// over the inner index in its order and no product is fused: every instruction set has the same
 // digits.
 #ifndef CALIBRISK_LINALG_PACK_PRODUCT_H
 #define CALIBRISK_LINALG_PACK_PRODUCT_H

@@ -8,8 +8,8 @@
 //   b         mean residual of the fit rows in the cell, of all fit rows where it is empty
 //   v         acc (1 - acc) / (n - 1), 0 below two rows
 // Of rows with weights everything is weighted: edges are the values up to which k / B of the weight
-// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2 over n draws. Of clusters, these are their
-// sums: v = C / (C - 1) sum_c (sum_{i in c} w_i (y_i - acc))^2 / (sum w)^2.
+// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2 over n draws. With C clusters, whose sums
+// are squared, v = C / (C - 1) sum_c (sum_{i in c} w_i (y_i - acc))^2 / (sum w)^2.
 #ifndef CALIBRISK_METHODS_BINS_H
 #define CALIBRISK_METHODS_BINS_H
 

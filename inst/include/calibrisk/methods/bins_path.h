@@ -48,7 +48,7 @@ class ClusterCells {
     }
   }
 
-  // Of h without v.
+  // The pairs of h without v.
   OwnPairs own_pairs(const std::vector<double>& edges, const std::vector<double>& b) const {
     OwnPairs out;
     out.weight = weight_;
@@ -168,7 +168,7 @@ class BinsProblem {
     return out;
   }
 
-  // Of h on the rows of a fold. Bins of clusters have no v.
+  // The risk of h on the rows of a fold. Bins of clusters have no v.
   BinRisk risk(Index f, const std::vector<double>& edges, const BinValues& h) const {
     const auto at = static_cast<std::size_t>(f);
     const std::vector<CellSums> cells = parts_[at].cells(edges);

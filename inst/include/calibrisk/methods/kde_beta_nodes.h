@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sums over the rows of a path. Gaps z - r(z) are smooth in logit(z): over a cell of logits a
 // polynomial through 16 Chebyshev nodes has them to about 1e-14. Where a cell has many rows, sums
-// of gaps, of their squares and of their fourth powers over its rows are those over its nodes, with
-// weights that are the same for all bandwidths.
+// over its rows of gaps, squares and fourth powers are sums over its nodes. The weights of the
+// nodes are the same for all bandwidths.
 #ifndef CALIBRISK_METHODS_KDE_BETA_NODES_H
 #define CALIBRISK_METHODS_KDE_BETA_NODES_H
 

@@ -14,9 +14,9 @@
 //     coefficients of a sum of exponentials have one sign, so the last ones bound what is left out;
 //     where they are not small the stretch is halved.
 //   * Blocks of the training rows have sums of their own, of the same exponentials; the ratio that
-//     leaves a block out has those of the others. Where the others are a small part of all, what is
-//     small next to all is not small next to them: their values are summed one by one, and where
-//     these are many by a training set of their own.
+//     leaves a block out has those of the others. Where the others are a small part of all, an
+//     error that is small next to all is not small next to them. Their values are then summed one
+//     by one, and where these are many, by a training set of their own.
 // Ties are merged first.
 #ifndef CALIBRISK_METHODS_KDE_BETA_TERMS_H
 #define CALIBRISK_METHODS_KDE_BETA_TERMS_H
