@@ -1,5 +1,5 @@
-source("../testthat/helper-database.R")
-source("../testthat/helper-stand-ins.R")
+source("../testthat/helper-database.R", local = TRUE)
+source("../testthat/helper-stand-ins.R", local = TRUE)
 
 fault_rows <- function(n = 300) {
   withr::with_seed(1, {
