@@ -313,6 +313,26 @@ cpp_softmax <- function(scores, log_scale, threads) {
     .Call(`_calibrisk_cpp_softmax`, scores, log_scale, threads)
 }
 
+cpp_linear_loss <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
+    .Call(`_calibrisk_cpp_linear_loss`, theta, logp, y, weights, loss, penalty, diagonal, threads)
+}
+
+cpp_linear_newton <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
+    .Call(`_calibrisk_cpp_linear_newton`, theta, logp, y, weights, loss, penalty, diagonal, threads)
+}
+
+cpp_linear_separates <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
+    .Call(`_calibrisk_cpp_linear_separates`, theta, logp, y, weights, loss, penalty, diagonal, threads)
+}
+
+cpp_linear_map <- function(theta, logp, diagonal, threads) {
+    .Call(`_calibrisk_cpp_linear_map`, theta, logp, diagonal, threads)
+}
+
+cpp_mixture_weights <- function(b, share) {
+    .Call(`_calibrisk_cpp_mixture_weights`, b, share)
+}
+
 cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
     .Call(`_calibrisk_cpp_network_loss`, parameters, hidden, range, n_cells, logits, y, weights, loss, threads)
 }

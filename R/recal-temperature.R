@@ -187,46 +187,11 @@ simplex_qp <- function(parts, truth, share) {
   best / sum(best)
 }
 
-# max over the simplex of sum_i share_i log(sum_j w_j B_j,i,y_i): EM, sped up by Newton steps on the
-# support. max_j mean(B_j / mixture) - 1 bounds what is left to gain (concavity).
-simplex_em <- function(parts, truth, share, tolerance = 1e-10, max_steps = 2000) {
+# max over the simplex of sum_i share_i log(sum_j w_j B_j,i,y_i) (inst/include/calibrisk/recal/mixture_weights.h).
+simplex_em <- function(parts, truth, share) {
   at <- cbind(seq_along(truth), truth)
-  b <- vapply(parts, function(part) part[at], numeric(length(truth)))
-  b <- matrix(b, ncol = 3)
-  objective <- function(w) sum(share * log(drop(b %*% w)))
-  w <- c(1, 1, 1) / 3
-  for (step in seq_len(max_steps)) {
-    mixture <- drop(b %*% w)
-    score <- colSums(share * b / mixture)
-    if (max(score) - 1 < tolerance) break
-    w_next <- w * score
-    w_next <- w_next / sum(w_next)
-    # Newton on the face of the weights in use, shortened to stay on the simplex
-    face <- which(w_next > 1e-9 | score > 1)
-    newton <- face_newton(b, w, face, score, mixture, share)
-    if (!is.null(newton) && objective(newton) > objective(w_next)) w_next <- newton
-    w <- w_next
-  }
-  w[w < 1e-9] <- 0
-  w <- w / sum(w)
-  # ending at (1, 0, 0) when that is as good keeps T = 1 an identity
-  if (all(is.finite(b[, 1])) && objective(c(1, 0, 0)) >= objective(w)) w <- c(1, 0, 0)
-  left <- max(colSums(share * b / drop(b %*% w))) - 1
-  list(w = w, converged = left < 1e-6, iterations = step,
-       message = if (left < 1e-6) "" else paste0("EM stopped with up to ", format(left, digits = 2), " nats to gain."))
-}
-
-face_newton <- function(b, w, face, score, mixture, share) {
-  m <- length(face)
-  if (m < 2) return(NULL)
-  scaled <- b[, face, drop = FALSE] / mixture
-  h <- crossprod(scaled, share * scaled)
-  system <- rbind(cbind(h, 1), c(rep(1, m), 0))
-  if (rcond(system) < 1e-13) return(NULL)
-  direction <- numeric(3)
-  direction[face] <- solve(system, c(score[face], 0))[seq_len(m)]
-  shrinking <- direction < 0
-  longest <- if (any(shrinking)) min(-w[shrinking] / direction[shrinking]) else 1
-  out <- pmax(w + min(1, longest) * direction, 0)
-  out / sum(out)
+  fit <- cpp_mixture_weights(do.call(cbind, lapply(parts, function(part) part[at])), share)
+  ok <- fit$left < 1e-6
+  list(w = fit$w, converged = ok, iterations = fit$steps,
+       message = if (!ok) paste0("EM stopped with up to ", format(fit$left, digits = 2), " nats to gain.") else "")
 }

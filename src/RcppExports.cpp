@@ -1061,6 +1061,81 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_linear_loss
+Rcpp::List cpp_linear_loss(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, int threads);
+RcppExport SEXP _calibrisk_cpp_linear_loss(SEXP thetaSEXP, SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_linear_loss(theta, logp, y, weights, loss, penalty, diagonal, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_linear_newton
+Rcpp::NumericVector cpp_linear_newton(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, int threads);
+RcppExport SEXP _calibrisk_cpp_linear_newton(SEXP thetaSEXP, SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_linear_newton(theta, logp, y, weights, loss, penalty, diagonal, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_linear_separates
+bool cpp_linear_separates(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, int threads);
+RcppExport SEXP _calibrisk_cpp_linear_separates(SEXP thetaSEXP, SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_linear_separates(theta, logp, y, weights, loss, penalty, diagonal, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_linear_map
+Rcpp::NumericMatrix cpp_linear_map(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, bool diagonal, int threads);
+RcppExport SEXP _calibrisk_cpp_linear_map(SEXP thetaSEXP, SEXP logpSEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
+    Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_linear_map(theta, logp, diagonal, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mixture_weights
+Rcpp::List cpp_mixture_weights(Rcpp::NumericMatrix b, Rcpp::NumericVector share);
+RcppExport SEXP _calibrisk_cpp_mixture_weights(SEXP bSEXP, SEXP shareSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_weights(b, share));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_network_loss
 Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden, Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, int threads);
 RcppExport SEXP _calibrisk_cpp_network_loss(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
@@ -1898,6 +1973,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
     {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},
     {"_calibrisk_cpp_softmax", (DL_FUNC) &_calibrisk_cpp_softmax, 3},
+    {"_calibrisk_cpp_linear_loss", (DL_FUNC) &_calibrisk_cpp_linear_loss, 8},
+    {"_calibrisk_cpp_linear_newton", (DL_FUNC) &_calibrisk_cpp_linear_newton, 8},
+    {"_calibrisk_cpp_linear_separates", (DL_FUNC) &_calibrisk_cpp_linear_separates, 8},
+    {"_calibrisk_cpp_linear_map", (DL_FUNC) &_calibrisk_cpp_linear_map, 4},
+    {"_calibrisk_cpp_mixture_weights", (DL_FUNC) &_calibrisk_cpp_mixture_weights, 2},
     {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
 #include <calibrisk/recal/isotonic.h>
+#include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/monotone_network.h>
 #include <calibrisk/recal/pit.h>
 #include <calibrisk/recal/poisson_binomial.h>
 #include <calibrisk/recal/softmax_loss.h>
+#include <calibrisk/recal/softmax_regression.h>
 
 namespace {
 
@@ -20,6 +22,21 @@ calibrisk::SlopeNetwork as_network(const Rcpp::NumericVector& parameters,
 calibrisk::SlopeTable table_of(const Rcpp::NumericVector& range, int n_cells) {
   calibrisk::require(range.size() == 2, "A range has two ends.");
   return {range[0], range[1], n_cells};
+}
+
+// Scores W l + b of log-probabilities l against labels; `penalty`: of weights and of intercepts.
+calibrisk::SoftmaxRegression as_regression(const calibrisk::Engine& engine,
+                                           const Rcpp::NumericMatrix& logp,
+                                           const Rcpp::IntegerVector& y,
+                                           const Rcpp::NumericVector& weights,
+                                           const std::string& loss,
+                                           const Rcpp::NumericVector& penalty, bool diagonal) {
+  calibrisk::require(penalty.size() == 2, "Weights and intercepts have a penalty each.");
+  return {engine,
+          as_matrix(logp),
+          as_labels(y),
+          as_vector(weights),
+          {as_loss(loss), penalty[0], penalty[1], diagonal}};
 }
 
 }  // namespace
@@ -54,6 +71,55 @@ Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::Integ
 Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int threads) {
   REngine engine(threads);
   return wrap_matrix(calibrisk::softmax(engine, as_matrix(scores), log_scale));
+}
+
+// Mean loss of softmax(W l + b) with its penalties, and its gradient in theta: W (its diagonal
+// alone where `diagonal`), then b.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_linear_loss(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
+                           Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
+                           Rcpp::NumericVector penalty, bool diagonal, int threads) {
+  REngine engine(threads);
+  const auto at =
+      as_regression(engine, logp, y, weights, loss, penalty, diagonal).at(as_vector(theta));
+  return named_list({{"value", at.value}, {"gradient", at.gradient}, {"steepest", at.steepest()}});
+}
+
+// The optimum of the log loss by Newton's method from theta.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_linear_newton(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
+                                      Rcpp::IntegerVector y, Rcpp::NumericVector weights,
+                                      std::string loss, Rcpp::NumericVector penalty, bool diagonal,
+                                      int threads) {
+  REngine engine(threads);
+  return wrap_vector(
+      as_regression(engine, logp, y, weights, loss, penalty, diagonal).newton(as_vector(theta)));
+}
+
+// Whether theta separates the labels, so that the objective has no finite optimum.
+// [[Rcpp::export(rng = false)]]
+bool cpp_linear_separates(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
+                          Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
+                          Rcpp::NumericVector penalty, bool diagonal, int threads) {
+  REngine engine(threads);
+  return as_regression(engine, logp, y, weights, loss, penalty, diagonal)
+      .separates(as_vector(theta));
+}
+
+// softmax(W l + b).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_linear_map(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
+                                   bool diagonal, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::linear_map(engine, as_vector(theta), as_matrix(logp), diagonal));
+}
+
+// Weights of the columns of b on the simplex that maximise sum(share * log(b w)), what is `left` to
+// gain at most, and the number of steps.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_mixture_weights(Rcpp::NumericMatrix b, Rcpp::NumericVector share) {
+  const auto found = calibrisk::mixture_weights(as_matrix(b), as_vector(share));
+  return named_list({{"w", found.weights}, {"left", found.left}, {"steps", found.steps}});
 }
 
 // Mean loss of the monotone network map and its gradient in the network's parameters.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Objectives of recalibration maps against finite differences, isotonic fits against the min-max
-// formula, Cox's model against its score equations.
+// formula, Cox's model and linear maps against their score equations, mixtures against a grid.
 #include "check.h"
 #include "threads.h"
 
 #include <calibrisk/canonical_ece.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/recal/isotonic.h>
+#include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/softmax_loss.h>
+#include <calibrisk/recal/softmax_regression.h>
 
 #include <algorithm>
 
@@ -61,6 +63,82 @@ TEST(losses_of_softmax_scores_have_their_gradients) {
       }
     }
   }
+}
+
+TEST(linear_maps_solve_their_score_equations) {
+  ThreadedEngine host(2);
+  const Index n = 600, k = 3;
+  const Matrix l = Matrix::Random(n, k);
+  Labels y;
+  for (int i = 0; i < n; ++i) y.push_back(l(i, i % 3) > 0.2 ? 1 + i % 3 : 1 + (i / 7) % 3);
+  const Vector weights = Vector::Random(n).array() + 1.5;
+  for (const bool diagonal : {false, true}) {
+    const Index n_weights = diagonal ? k : k * k;
+    const auto naive = [&](const Vector& theta, Loss loss) {
+      Matrix scores(n, k);
+      double penalty = 0.0;
+      for (Index j = 0; j < k; ++j) {
+        scores.col(j).setConstant(theta(n_weights + j));
+        penalty += 0.5 * theta(n_weights + j) * theta(n_weights + j) / 3.0;
+        for (Index m = 0; m < k; ++m) {
+          if (diagonal && m != j) continue;
+          const double w = theta(diagonal ? j : j + k * m);
+          scores.col(j) += w * l.col(m);
+          if (diagonal) penalty += 0.3 * (w - 1.0) * (w - 1.0) / 3.0;
+          if (!diagonal && m != j) penalty += 0.3 * w * w / 6.0;
+        }
+      }
+      return naive_loss(scores, y, weights, loss) + penalty;
+    };
+    const Vector theta = Vector::Random(n_weights + k);
+    for (const Loss loss : {Loss::log, Loss::brier}) {
+      const SoftmaxRegression model(host.engine(), l, y, weights, {loss, 0.3, 0.5, diagonal});
+      const auto at = model.at(theta);
+      CHECK(is_near(at.value, naive(theta, loss)));
+      for (Index j = 0; j < theta.size(); ++j) {
+        const Vector step = 1e-5 * Vector::Unit(theta.size(), j);
+        const double slope = (naive(theta + step, loss) - naive(theta - step, loss)) / 2e-5;
+        CHECK(is_near(at.gradient(j), slope, 1e-8));
+      }
+      CHECK(!model.separates(theta));
+    }
+    const SoftmaxRegression model(host.engine(), l, y, weights, {Loss::log, 0.3, 0.5, diagonal});
+    CHECK(model.at(model.newton(theta)).steepest() < 1e-11);
+    // labels of the largest score
+    Labels own;
+    const Matrix map = linear_map(host.engine(), theta, l, diagonal);
+    for (Index i = 0; i < n; ++i) {
+      Index top;
+      map.row(i).maxCoeff(&top);
+      own.push_back(static_cast<int>(top) + 1);
+    }
+    CHECK(SoftmaxRegression(host.engine(), l, own, weights, {Loss::log, 0.0, 0.0, diagonal})
+              .separates(theta));
+    CHECK(!SoftmaxRegression(host.engine(), l, own, weights, {Loss::log, 0.3, 0.5, diagonal})
+               .separates(theta));
+  }
+}
+
+TEST(mixtures_are_the_best_of_a_grid) {
+  for (const double tilt : {0.0, 0.6, 3.0}) {
+    Matrix b = (Matrix::Random(50, 3).array() + 1.01) / 2.0;
+    b.col(1) *= 1.0 + tilt;
+    const Vector share = Vector::Constant(50, 0.02);
+    const auto objective = [&](const Vector& w) {
+      return share.dot((b * w).array().log().matrix());
+    };
+    const MixtureWeights found = mixture_weights(b, share);
+    CHECK(is_near(found.weights.sum(), 1.0) && found.weights.minCoeff() >= 0.0);
+    CHECK(found.left < 1e-9);
+    for (int i = 0; i <= 40; ++i) {
+      for (int j = 0; i + j <= 40; ++j) {
+        const Vector w = Eigen::Vector3d(i, j, 40 - i - j) / 40.0;
+        CHECK(objective(found.weights) >= objective(w) - 1e-9);
+      }
+    }
+  }
+  // parts that are the same: the first
+  CHECK(mixture_weights(Matrix::Constant(4, 3, 0.5), Vector::Constant(4, 0.25)).weights(0) == 1.0);
 }
 
 TEST(isotonic_fits_are_the_largest_of_the_smallest_means) {

@@ -1,15 +1,15 @@
 test_that("vector and matrix scaling agree with numeric gradients and improve their loss", {
   f <- simulate_classes(150, 3, 1.5)
-  data <- list(probs = f$p, logp = log(f$p), truth = f$y)
   for (method in c("vector", "matrix", "dirichlet")) {
     diagonal <- method == "vector"
     theta <- withr::with_seed(1, rnorm(if (diagonal) 6 else 12))
-    loss <- function(t) linear_loss(t, data, "log", c(0.02, 0.05), diagonal, 1L)$value
+    at <- function(t) cpp_linear_loss(t, log(f$p), f$y, numeric(), "log", c(0.02, 0.05), diagonal, 1L)
+    loss <- function(t) at(t)$value
     numeric <- vapply(seq_along(theta), function(i) {
       h <- replace(0 * theta, i, 1e-5)
       (loss(theta + h) - loss(theta - h)) / 2e-5
     }, 0)
-    expect_equal(linear_loss(theta, data, "log", c(0.02, 0.05), diagonal, 1L)$gradient, numeric, tolerance = 1e-6)
+    expect_equal(at(theta)$gradient, numeric, tolerance = 1e-6)
     fit <- ce_recalibrate(f$p, f$y, method = method)
     expect_true(glance(fit)$converged)
     expect_lt(fit$objective[["after"]], fit$objective[["before"]])
