@@ -1,6 +1,6 @@
 # The layers of R/: calls that point up and the largest cycle of files; fails on the first call that points up and
-# where a cycle has more than 17 files (families of distributions, one room). Also counts the lines of R code, the
-# exported names, and the arguments of the exported functions that have an argument for outcomes.
+# where a cycle has more than 17 files (the readers of predictions and outcomes, one room). Also counts the lines of R
+# code, the exported names, and the arguments of the exported functions that have an argument for outcomes.
 #
 #   Rscript tools/layers.R [up] [cycle]    also lists the calls, the files of the cycle
 #
