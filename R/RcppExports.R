@@ -113,18 +113,6 @@ cpp_isotonic_pools <- function(total, weight, end) {
     .Call(`_calibrisk_cpp_isotonic_pools`, total, weight, end)
 }
 
-cpp_triweight_density <- function(x, h, from, step, size, budget, weight) {
-    .Call(`_calibrisk_cpp_triweight_density`, x, h, from, step, size, budget, weight)
-}
-
-cpp_grid_mass <- function(x, weight, cells) {
-    .Call(`_calibrisk_cpp_grid_mass`, x, weight, cells)
-}
-
-cpp_cosine_sums <- function(v) {
-    .Call(`_calibrisk_cpp_cosine_sums`, v)
-}
-
 cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
     .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
 }
@@ -191,6 +179,14 @@ cpp_gram_diagonal <- function(kernel, x) {
 
 cpp_median_distance <- function(metric, x, threads) {
     .Call(`_calibrisk_cpp_median_distance`, metric, x, threads)
+}
+
+cpp_smooth_ece <- function(x, d, share, bandwidth, fold) {
+    .Call(`_calibrisk_cpp_smooth_ece`, x, d, share, bandwidth, fold)
+}
+
+cpp_triweight_error <- function(x, y, weight, bandwidth, p, fold) {
+    .Call(`_calibrisk_cpp_triweight_error`, x, y, weight, bandwidth, p, fold)
 }
 
 cpp_pivoted_cholesky <- function(kernel, x, tolerance, max_rank, threads) {

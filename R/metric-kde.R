@@ -147,9 +147,7 @@ left_out_ratio <- function(problem, bandwidth, threads, progress, call) {
   out
 }
 
-triweight_grid <- list(from = -0.6, to = 1.6, size = 2^14)
-triweight_budget <- 2e8  # kernel evaluations; above, confidences go to the grid first
-
+# As dirichlet_error() (inst/include/calibrisk/classical/triweight_error.h).
 triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   x <- problem$features[, 1]
   design <- problem$design
@@ -162,82 +160,19 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
             "i" = "Give {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.", class = "bandwidth",
             arg = "bandwidth", call = call)
   }
-  t <- triweight_grid$from + triweight_step() * seq(0, triweight_grid$size - 1)
-  all <- triweight_density(x, bandwidth, design$w)
-  correct <- triweight_density(right, bandwidth, design$w[is_right])
-  accuracy <- pmin(row_mean(problem$labels, design) * correct / all, 1)
-  inside <- t >= 0 & t <= 1
-  known <- pmax(all, correct) > 1e-6
-  integrand <- ifelse(known, abs(t - accuracy)^p * all, NA)
-  integrand[1:2] <- ifelse(known[1:2], integrand[1:2], 0)
-  # where there is no density the previous value is carried on, as in the reference
-  last <- cummax(ifelse(is.na(integrand), 0L, seq_along(integrand)))
-  integrand <- integrand[pmax(last, 1L)]
-  trapezoid <- function(v) {
-    v <- v[inside]
-    sum(v) - (v[1] + v[length(v)]) / 2
-  }
-  mass <- trapezoid(all)
-  stop_if(mass <= 0,
-          "The bandwidth of the kernel density must not be far below the grid's step, \\
-           {.val {signif(triweight_step(), 3)}}.",
+  fold <- if (rows) problem_folds(problem) else integer()
+  out <- cpp_triweight_error(x, as.numeric(problem$labels), design$w %||% numeric(), bandwidth, p, fold)
+  stop_if(out$mass <= 0,
+          "The bandwidth of the kernel density must not be far below the grid's step, {.val {signif(2.2 / 16383, 3)}}.",
           "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
           "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.",
           class = "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
-  out <- list(power = trapezoid(integrand) / mass, bandwidth = bandwidth)
-  if (!rows) return(out)
-  gap <- ifelse(known & is.finite(accuracy), t - accuracy, 0)
-  out$rows <- triweight_influence(problem, gap, t, bandwidth, p)
-  out$bound <- tangent_rows(problem$residuals, triweight_crossfit(problem, t, bandwidth), p, problem$design)
-  out
+  if (rows) out$bound <- tangent_rows(problem$residuals, matrix(out$fold_gap), p, design)
+  c(out, list(bandwidth = bandwidth))
 }
 
 # For the confidences that were right; `design` is that of all rows, which say how many there effectively are.
 triweight_bandwidth <- function(right, right_design, design) {
   spread <- row_mean((right - row_mean(right, right_design))^2, right_design)
   sqrt(spread) * (2 / weight_concentration(design))^(-1 / 5)
-}
-
-triweight_step <- function() (triweight_grid$to - triweight_grid$from) / (triweight_grid$size - 1)
-
-triweight_density <- function(v, bandwidth, w = NULL, budget = triweight_budget) {
-  if (length(v) == 0) return(numeric(triweight_grid$size))
-  cpp_triweight_density(v, bandwidth, triweight_grid$from, triweight_step(), triweight_grid$size, budget, w)
-}
-
-# With r(t) the density of all times the gap, a row moves the integral of |r / all|^p all by
-# |gap|^p + p |gap|^(p-1) sign(gap) (t - gap - y), blurred by the kernel; bandwidth held fixed.
-triweight_influence <- function(problem, gap, t, bandwidth, p) {
-  nodes <- seq(0, smooth_cells) / smooth_cells
-  g <- stats::approx(t, gap, nodes)$y
-  slope <- p * sign(g) * abs(g)^(p - 1)
-  # a kernel of standard deviation `bandwidth`, whose lags have period 2; its sum is the first of its sums of cosines
-  kernel <- cpp_cosine_sums(pmax(1 - (nodes / (3 * bandwidth))^2, 0)^3)
-  kernel <- kernel / kernel[1]
-  blur <- function(v) cpp_cosine_sums(cpp_cosine_sums(v) * kernel) / (2 * smooth_cells)
-  x <- problem$features[, 1]
-  grid_value(x, blur(abs(g)^p + slope * (nodes - g))) - problem$labels * grid_value(x, blur(slope))
-}
-
-# The gap of a row's place in the densities of the other folds: those of all rows less its own fold's.
-# Grid-shared densities are exact enough here.
-triweight_crossfit <- function(problem, t, bandwidth) {
-  x <- problem$features[, 1]
-  w <- design_weights(problem$design)
-  folds <- split(seq_along(x), problem_folds(problem))
-  kernel_sum <- function(rows) sum(w[rows]) * triweight_density(x[rows], bandwidth, problem$design$w[rows], 0)
-  sums <- lapply(folds, function(rows) {
-    list(all = kernel_sum(rows), correct = kernel_sum(rows[problem$labels[rows] == 1]))
-  })
-  total <- Reduce(function(a, b) Map(`+`, a, b), sums)
-  gaps <- 0 * problem$residuals
-  for (f in seq_along(folds)) {
-    rows <- folds[[f]]
-    if (length(rows) == length(x)) next
-    left <- sum(w[-rows])
-    others <- Map(function(all, own) pmax(all - own, 0), total, sums[[f]])
-    gap <- ifelse(others$all > 1e-6 * left, t - pmin(others$correct / others$all, 1), 0)
-    gaps[rows, ] <- stats::approx(t, gap, x[rows])$y
-  }
-  gaps
 }

@@ -44,8 +44,7 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
 smooth_columns <- function(problems, bandwidth, interval) {
   parts <- lapply(problems, smooth_value, bandwidth = bandwidth)
   estimates <- Map(function(problem, part) {
-    honest <- mean_estimate(crossfit_smooth(problem, part$bandwidth), problem$design)
-    new_estimate(part$value, part$influence, problem$design, honest = honest)
+    new_estimate(part$value, part$influence, problem$design, honest = mean_estimate(part$bound, problem$design))
   }, problems, parts)
   columns <- error_columns(
     list(combine_estimates(unname(estimates))), interval, problems,
@@ -54,99 +53,9 @@ smooth_columns <- function(problems, bandwidth, interval) {
   c(columns, list(bandwidth = if (length(parts) == 1) parts[[1]]$bandwidth else NA_real_))
 }
 
-smooth_cells <- 2^13
-
+# value, bandwidth and, per row, its influence and its term of the lower bound
+# (inst/include/calibrisk/classical/smooth_ece.h).
 smooth_value <- function(problem, bandwidth = NULL, influence = TRUE) {
-  x <- problem$features[, 1]
-  d <- problem$residuals[, 1]
-  mass <- cpp_grid_mass(x, d * row_shares(problem$design), smooth_cells)
-  spectrum <- mass_spectrum(mass)
-  s <- bandwidth %||% smooth_fixed_point(spectrum)
-  r <- if (s > 0) blurred(spectrum, s) else mass * smooth_cells
-  value <- sum(abs(r) * trapezoid_weights)
-  out <- list(value = value, bandwidth = s)
-  if (influence) {
-    # derivative of the integral by a row's residual: its kernel against the sign
-    sign_near <- blurred(cpp_cosine_sums(sign(r)), s) / smooth_cells
-    rows <- grid_value(x, sign_near) * d
-    if (is.null(bandwidth) && s > 0) {
-      # s itself moves: s = F(s) gives ds = dF / (1 - F'), F decreasing
-      slope <- (error_at(spectrum, 1.01 * s) - error_at(spectrum, 0.99 * s)) / (0.02 * s)
-      rows <- value + (rows - row_mean(rows, problem$design)) / (1 - min(slope, 0))
-    }
-    out$influence <- rows
-  }
-  out
+  fold <- if (influence) problem_folds(problem) else integer()
+  cpp_smooth_ece(problem$features[, 1], problem$residuals[, 1], row_shares(problem$design), bandwidth %||% NA, fold)
 }
-
-# Per row, the residual times the smoothed sign of the other folds' residuals. At any bandwidth its mean is at most the
-# smooth error, and the fixed point s is at least the smaller of s and F(s).
-crossfit_smooth <- function(problem, s) {
-  x <- problem$features[, 1]
-  d <- problem$residuals[, 1]
-  fold <- problem_folds(problem)
-  share <- row_shares(problem$design)
-  masses <- lapply(seq_len(crossfit_folds), function(f) {
-    cpp_grid_mass(x[fold == f], share[fold == f] * d[fold == f], smooth_cells)
-  })
-  all <- Reduce(`+`, masses)
-  others <- lapply(masses, function(own) all - own)
-  if (s > 0) others <- lapply(others, function(mass) blurred(mass_spectrum(mass), s))
-  signs <- lapply(others, sign)
-  if (s > 0) signs <- lapply(signs, function(sign) blurred(cpp_cosine_sums(sign), s) / smooth_cells)
-  rows <- numeric(length(x))
-  for (f in seq_len(crossfit_folds)) {
-    own <- which(fold == f)
-    rows[own] <- grid_value(x[own], signs[[f]]) * d[own]
-  }
-  rows
-}
-
-# F(s) decreases from the sum of cell residuals; F(s) - s has one zero, between 0 and F(0). Newton's steps from the
-# middle, or halves of what is left where one would leave it.
-smooth_fixed_point <- function(spectrum) {
-  at_0 <- error_and_slope(spectrum, 0)[1]
-  if (at_0 == 0) return(0)
-  if (at_0 >= 1 && error_and_slope(spectrum, 1)[1] >= 1) return(1)
-  low <- 0
-  high <- min(at_0, 1)
-  s <- high / 2
-  repeat {
-    at <- error_and_slope(spectrum, s)
-    if (at[1] > s) low <- s else high <- s
-    last <- s
-    s <- s + (at[1] - s) / (1 - at[2])
-    if (s < low || s > high) s <- (low + high) / 2
-    if (abs(s - last) <= 1e-13) return(s)
-  }
-}
-
-# F(s) and F'(s).
-error_and_slope <- function(spectrum, s) {
-  square <- (pi * 0:smooth_cells)^2
-  factor <- exp(-s^2 * square / 2)
-  density <- cpp_cosine_sums(spectrum * factor) / 2
-  slope <- cpp_cosine_sums(spectrum * factor * (-s * square)) / 2
-  c(sum(abs(density) * trapezoid_weights), sum(sign(density) * slope * trapezoid_weights))
-}
-
-error_at <- function(spectrum, s) sum(abs(blurred(spectrum, s)) * trapezoid_weights)
-
-trapezoid_weights <- c(0.5, rep(1, smooth_cells - 1), 0.5) / smooth_cells
-
-grid_value <- function(x, v) {
-  place <- x * smooth_cells
-  below <- pmin(floor(place), smooth_cells - 1)
-  right <- place - below
-  v[below + 1] * (1 - right) + v[below + 2] * right
-}
-
-# The Fourier transform of masses on the grid and of their reflections at 0 and 1, which is real and even. A mass on the
-# boundary meets its own image.
-mass_spectrum <- function(mass) {
-  mass[c(1, length(mass))] <- 2 * mass[c(1, length(mass))]
-  cpp_cosine_sums(mass)
-}
-
-# Density on the grid of a spectrum blurred by the reflected Gaussian: the heat kernel.
-blurred <- function(spectrum, s) cpp_cosine_sums(spectrum * exp(-s^2 * (pi * 0:smooth_cells)^2 / 2)) / 2

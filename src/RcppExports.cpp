@@ -364,44 +364,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_triweight_density
-Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step, double size, double budget, Rcpp::Nullable<Rcpp::NumericVector> weight);
-RcppExport SEXP _calibrisk_cpp_triweight_density(SEXP xSEXP, SEXP hSEXP, SEXP fromSEXP, SEXP stepSEXP, SEXP sizeSEXP, SEXP budgetSEXP, SEXP weightSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type h(hSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< double >::type step(stepSEXP);
-    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< double >::type budget(budgetSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_triweight_density(x, h, from, step, size, budget, weight));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_grid_mass
-Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight, double cells);
-RcppExport SEXP _calibrisk_cpp_grid_mass(SEXP xSEXP, SEXP weightSEXP, SEXP cellsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< double >::type cells(cellsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_grid_mass(x, weight, cells));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_cosine_sums
-Rcpp::NumericVector cpp_cosine_sums(Rcpp::NumericVector v);
-RcppExport SEXP _calibrisk_cpp_cosine_sums(SEXP vSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cosine_sums(v));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_logistic
 Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y, const Rcpp::NumericVector& start, const Rcpp::NumericVector& centre, const Rcpp::NumericVector& ridge, const Rcpp::NumericVector& weight, const Rcpp::NumericVector& offset);
 RcppExport SEXP _calibrisk_cpp_logistic(SEXP xSEXP, SEXP ySEXP, SEXP startSEXP, SEXP centreSEXP, SEXP ridgeSEXP, SEXP weightSEXP, SEXP offsetSEXP) {
@@ -660,6 +622,35 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_median_distance(metric, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_smooth_ece
+Rcpp::List cpp_smooth_ece(Rcpp::NumericVector x, Rcpp::NumericVector d, Rcpp::NumericVector share, double bandwidth, std::vector<int> fold);
+RcppExport SEXP _calibrisk_cpp_smooth_ece(SEXP xSEXP, SEXP dSEXP, SEXP shareSEXP, SEXP bandwidthSEXP, SEXP foldSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type fold(foldSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_ece(x, d, share, bandwidth, fold));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_triweight_error
+Rcpp::List cpp_triweight_error(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector weight, double bandwidth, double p, std::vector<int> fold);
+RcppExport SEXP _calibrisk_cpp_triweight_error(SEXP xSEXP, SEXP ySEXP, SEXP weightSEXP, SEXP bandwidthSEXP, SEXP pSEXP, SEXP foldSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type fold(foldSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_triweight_error(x, y, weight, bandwidth, p, fold));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1923,9 +1914,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},
     {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
-    {"_calibrisk_cpp_triweight_density", (DL_FUNC) &_calibrisk_cpp_triweight_density, 7},
-    {"_calibrisk_cpp_grid_mass", (DL_FUNC) &_calibrisk_cpp_grid_mass, 3},
-    {"_calibrisk_cpp_cosine_sums", (DL_FUNC) &_calibrisk_cpp_cosine_sums, 1},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 10},
@@ -1943,6 +1931,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},
+    {"_calibrisk_cpp_smooth_ece", (DL_FUNC) &_calibrisk_cpp_smooth_ece, 5},
+    {"_calibrisk_cpp_triweight_error", (DL_FUNC) &_calibrisk_cpp_triweight_error, 6},
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
     {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
     {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 2},

@@ -2,15 +2,12 @@
 // The linear-time passes of the classical calibration errors.
 #include "r_engine.h"
 #include <calibrisk/classical/class_sums.h>
-#include <calibrisk/classical/cosine_sums.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/cumulative.h>
-#include <calibrisk/classical/grid_mass.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
-#include <calibrisk/classical/triweight.h>
 #include <calibrisk/classical/width_cells.h>
 
 #include <algorithm>
@@ -386,35 +383,6 @@ Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector wei
   const calibrisk::Pools pools =
       calibrisk::isotonic_pools(total.begin(), weight.begin(), end.begin(), size_of(total.size()));
   return named_list({{"ends", pools.ends}, {"values", pools.values}});
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_triweight_density(Rcpp::NumericVector x, double h, double from, double step,
-                                          double size, double budget,
-                                          Rcpp::Nullable<Rcpp::NumericVector> weight) {
-  const calibrisk::TriweightDensity density({from, step, static_cast<std::size_t>(size)}, h);
-  if (weight.isNull()) return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget));
-  const Rcpp::NumericVector w(weight);
-  if (w.size() != x.size()) Rcpp::stop("triweight_density: one weight per value.");
-  return Rcpp::wrap(density(x.begin(), size_of(x.size()), budget, w.begin()));
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_grid_mass(Rcpp::NumericVector x, Rcpp::NumericVector weight, double cells) {
-  return Rcpp::wrap(calibrisk::grid_mass(x.begin(), weight.begin(), size_of(x.size()),
-                                         static_cast<std::size_t>(cells)));
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_cosine_sums(Rcpp::NumericVector v) {
-  if (v.size() < 2) Rcpp::stop("cosine_sums: two values or more.");
-  // the roots of unity of the last size are kept: a verb asks for dozens of sums of one size
-  static calibrisk::CosineSums sums(1);
-  const std::size_t cells = size_of(v.size()) - 1;
-  if (sums.cells() != cells) sums = calibrisk::CosineSums(cells);
-  Rcpp::NumericVector out(Rcpp::no_init(v.size()));
-  sums(v.begin(), out.begin());
-  return out;
 }
 
 // Logistic regression with a penalty (classical/logistic.h). `weight` and `offset` may be empty.

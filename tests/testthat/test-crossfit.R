@@ -132,7 +132,7 @@ test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and s
     kernel <- sign(kernels[, others] %*% d[others]) * kernels[, i]
     d[i] * (sum(kernel) - (kernel[1] + kernel[8001]) / 2) / 8000
   }, 0)
-  expect_equal(crossfit_smooth(problem, .1), smooth, tolerance = 1e-3)
+  expect_equal(smooth_value(problem, .1)$bound, smooth, tolerance = 1e-3)
 })
 
 test_that("kernel gaps come from the other folds", {

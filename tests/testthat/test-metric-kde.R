@@ -16,35 +16,6 @@ test_that("published values of fixture B are met", {
   expect_gt(library_objective(.02682695795), library_objective(1))
 })
 
-test_that("sharing between grid points changes little", {
-  x <- withr::with_seed(1, stats::runif(300))
-  step <- (1.6 + .6) / (2^14 - 1)
-  exact <- cpp_triweight_density(x, .05, -.6, step, 2^14, 1e12, NULL)
-  shared <- cpp_triweight_density(x, .05, -.6, step, 2^14, 0, NULL)
-  expect_equal(shared, exact, tolerance = 1e-5)
-  # a density, reflected: its integral over [0, 1] is 1
-  expect_equal(sum(exact) * step, 1, tolerance = 1e-3)
-  # one value, away from the boundary: the kernel itself, twice of half the mass
-  t <- -.6 + step * (0:(2^14 - 1))
-  u <- (t - .4) / .15
-  expect_equal(cpp_triweight_density(.4, .05, -.6, step, 2^14, 1e12, NULL),
-               ifelse(t > 0 & t < 1, 35 / 32 * pmax(1 - u^2, 0)^3 / .15, 0))
-})
-
-test_that("triweight densities are sums over all values, at any bandwidth and weight", {
-  withr::local_seed(3)
-  x <- c(0, 1, 0.3, 0.3, stats::runif(60)^3, 0.5, 0.999)
-  w <- stats::rexp(length(x))
-  grid <- list(from = -0.6, step = 2.2 / 511, size = 512)
-  t <- grid$from + grid$step * seq(0, 511)
-  for (h in c(1e-3, 0.02, 0.1, 0.3)) {
-    both <- c(x, ifelse(x < 0.5, -x, 2 - x))
-    kernel <- 35 / 32 * pmax(1 - outer(t, both, `-`)^2 / (3 * h)^2, 0)^3 / (3 * h)
-    naive <- ifelse(t > 0 & t < 1, drop(kernel %*% c(w, w)) / sum(w), 0)
-    expect_equal(cpp_triweight_density(x, h, grid$from, grid$step, grid$size, 1e12, w), naive, tolerance = 1e-12)
-  }
-})
-
 test_that("scalar and class-wise Dirichlet errors add up; trouble is named", {
   b <- fixture_b()
   classes <- sum(vapply(1:3, function(k) {

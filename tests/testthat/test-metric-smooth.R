@@ -46,31 +46,3 @@ test_that("the analytic standard error is that of the jackknife, the bandwidth's
   error <- jackknife_error(80, function(i) smooth_value(scalar_problem(x[-i], y[-i]), influence = FALSE)$value)
   expect_equal(smooth_ece(x, y)$std.error / error, 1, tolerance = .05)
 })
-
-test_that("sums of cosines are the transform of the even extension, twice is the vector", {
-  for (cells in c(1, 2, 6, 64)) {
-    v <- withr::with_seed(cells, stats::rnorm(cells + 1))
-    even <- c(v, rev(v)[-c(1, cells + 1)])
-    sums <- cpp_cosine_sums(v)
-    naive <- vapply(0:cells, function(k) sum(even * cos(pi * k * (seq_along(even) - 1) / cells)), 0)
-    expect_equal(sums, naive, tolerance = tol$law)
-    expect_equal(cpp_cosine_sums(sums), 2 * cells * v, tolerance = tol$law)
-  }
-  expect_error(cpp_cosine_sums(1), "two values")
-})
-
-test_that("masses are blurred by the kernel and its images, zeros stay zeros", {
-  mass <- numeric(smooth_cells + 1)
-  mass[c(1, 2000, smooth_cells + 1)] <- c(.2, -.3, .5)
-  at <- seq(0, 1, length.out = smooth_cells + 1)
-  image <- function(x) rowSums(vapply(2 * (-2:2), function(m) stats::dnorm(at, m + x, .05) + stats::dnorm(at, m - x, .05),
-                                      at))
-  naive <- .2 * image(0) - .3 * image(1999 / smooth_cells) + .5 * image(1)
-  expect_equal(blurred(mass_spectrum(mass), .05), naive, tolerance = 1e-9)
-  expect_identical(blurred(mass_spectrum(0 * mass), .05), 0 * mass)
-  # F and its slope
-  both <- error_and_slope(mass_spectrum(mass), .05)
-  error <- function(s) error_at(mass_spectrum(mass), s)
-  expect_equal(both[1], mean(c(abs(naive)[-1], abs(naive)[-smooth_cells - 1])), tolerance = 1e-9)
-  expect_equal(both[2], (error(.05 + 1e-6) - error(.05 - 1e-6)) / 2e-6, tolerance = 1e-5)
-})

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Transforms and densities on a grid against the sums that they stand for.
+#include "check.h"
+
+#include <calibrisk/classical/smooth_ece.h>
+#include <calibrisk/classical/triweight_error.h>
+
+using namespace calibrisk;
+
+namespace {
+
+const double pi = std::acos(-1.0);
+
+Vector uniform(Index n) { return (Vector::Random(n).array() + 1.0) / 2.0; }
+
+double normal(double x, double mean, double sd) {
+  return std::exp(-0.5 * (x - mean) * (x - mean) / (sd * sd)) / (sd * std::sqrt(2.0 * pi));
+}
+
+}  // namespace
+
+TEST(sums_of_cosines_are_the_transform_of_the_even_extension) {
+  for (const Index cells : {1, 2, 6, 64}) {
+    CosineSums cosine(static_cast<std::size_t>(cells));
+    const Vector v = Vector::Random(cells + 1);
+    Vector sums(cells + 1), twice(cells + 1);
+    cosine(v.data(), sums.data());
+    cosine(sums.data(), twice.data());
+    for (Index k = 0; k <= cells; ++k) {
+      double naive = 0.0;
+      for (Index j = 0; j < 2 * cells; ++j) {
+        naive += v(j <= cells ? j : 2 * cells - j) *
+                 std::cos(pi * static_cast<double>(k * j) / static_cast<double>(cells));
+      }
+      CHECK(is_near(sums(k), naive) && is_near(twice(k), 2.0 * static_cast<double>(cells) * v(k)));
+    }
+  }
+}
+
+TEST(masses_are_blurred_by_the_kernel_and_its_images) {
+  const Index n = 1024;
+  CosineSums cosine(n);
+  const GaussianBlur blur(cosine);
+  GridValues mass = GridValues::Zero(n + 1), naive(n + 1);
+  CHECK(blur.of_mass(mass, 0.05).isZero(0.0));
+  mass(0) = 0.2;
+  mass(250) = -0.3;
+  mass(n) = 0.5;
+  for (Index j = 0; j <= n; ++j) {
+    const double t = static_cast<double>(j) / static_cast<double>(n);
+    naive(j) = 0.0;
+    for (int m = -4; m <= 4; m += 2) {
+      for (const Index from : {Index{0}, Index{250}, n}) {
+        const double x = static_cast<double>(from) / static_cast<double>(n);
+        naive(j) += mass(from) * (normal(t, m + x, 0.05) + normal(t, m - x, 0.05));
+      }
+    }
+  }
+  CHECK((blur.of_mass(mass, 0.05) - naive).abs().maxCoeff() < 1e-9);
+  const GridValues spectrum = blur.spectrum(mass);
+  const auto at = blur.error(spectrum, 0.05);
+  CHECK(is_near(at.value, blur.integral(naive.abs()), 1e-9));
+  const double slope =
+      (blur.error(spectrum, 0.05 + 1e-6).value - blur.error(spectrum, 0.05 - 1e-6).value) / 2e-6;
+  CHECK(is_near(at.slope, slope, 1e-5));
+  const double s = blur.fixed_point(spectrum);
+  CHECK(is_near(blur.error(spectrum, s).value, s, 1e-12));
+}
+
+TEST(triweight_densities_are_sums_over_all_values) {
+  const Grid grid = {-0.6, 2.2 / 511.0, 512};
+  Vector x(66), w = uniform(66);
+  x << 0.0, 1.0, 0.3, 0.3, 0.5, 0.999, uniform(60).cwiseAbs2();
+  for (const double h : {1e-3, 0.02, 0.1, 0.3}) {
+    const TriweightDensity density(grid, h);
+    const auto exact = density(x.data(), 66, 1e12, w.data());
+    for (std::size_t g = 0; g < grid.size; ++g) {
+      const double t = grid.at(g);
+      double naive = 0.0;
+      for (Index i = 0; i < 66; ++i) {
+        for (const double centre : {x(i), x(i) < 0.5 ? -x(i) : 2.0 - x(i)}) {
+          const double u = (t - centre) / (3.0 * h);
+          naive += w(i) * 35.0 / 32.0 * std::pow(std::max(1.0 - u * u, 0.0), 3.0) / (3.0 * h);
+        }
+      }
+      CHECK(is_near(exact[g], t > 0.0 && t < 1.0 ? naive / w.sum() : 0.0, 1e-11));
+    }
+  }
+  // sharing between the points of a fine grid changes little, and both are densities on [0, 1]
+  const Grid fine = {-0.6, 2.2 / 16383.0, 16384};
+  const TriweightDensity density(fine, 0.05);
+  const auto exact = density(x.data(), 66, 1e12), shared = density(x.data(), 66, 0.0);
+  double most = 0.0, sum = 0.0;
+  for (std::size_t g = 0; g < fine.size; ++g) {
+    most = std::max(most, std::fabs(exact[g] - shared[g]));
+    sum += exact[g] * fine.step;
+  }
+  CHECK(most < 1e-4 && std::fabs(sum - 1.0) < 1e-3);
+}
+
+TEST(triweight_errors_have_the_gaps_of_the_other_folds) {
+  const Grid grid = {-0.6, 2.2 / 16383.0, 16384};
+  const Index n = 40;
+  const Vector x = uniform(n), w = uniform(n).array() + 0.5;
+  Vector y(n);
+  std::vector<int> fold;
+  for (Index i = 0; i < n; ++i) {
+    y(i) = i % 3 == 0 ? 0.0 : 1.0;
+    fold.push_back(1 + static_cast<int>(i % 4));
+  }
+  const double h = 0.1;
+  CosineSums cosine(8192);
+  const TriweightError found = TriweightProblem(grid, h, x, y, w).error(2.0, 1e12, fold, cosine);
+  const auto rate_at = [&](double t, int without) {
+    double right = 0.0, all = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      if (fold[static_cast<std::size_t>(i)] == without) continue;
+      for (const double centre : {x(i), x(i) < 0.5 ? -x(i) : 2.0 - x(i)}) {
+        const double u = (t - centre) / (3.0 * h);
+        const double k = w(i) * std::pow(std::max(1.0 - u * u, 0.0), 3.0);
+        all += k;
+        right += y(i) * k;
+      }
+    }
+    return std::array<double, 2>{right / all, all};
+  };
+  for (Index i = 0; i < n; ++i) {
+    const double gap = x(i) - rate_at(x(i), fold[static_cast<std::size_t>(i)])[0];
+    CHECK(is_near(found.fold_gap(i), gap, 1e-4));
+  }
+  double power = 0.0, total = 0.0;
+  for (int g = 1; g < 4000; ++g) {
+    const double t = g / 4000.0;
+    const auto at = rate_at(t, 0);
+    power += (t - at[0]) * (t - at[0]) * at[1];
+    total += at[1];
+  }
+  CHECK(is_near(found.power, power / total, 1e-3));
+}
