@@ -165,6 +165,34 @@ TEST(products_by_packs_have_the_digits_of_a_loop) {
   }
 }
 
+TEST(blocked_solves_and_factors_are_those_of_eigen) {
+  const EigenAlgebra dense;
+  for (Index n : {1, 2, 8, 9, 17, 40, 100}) {
+    const Matrix root = Matrix::Random(n, n), b = Matrix::Random(n, 21);
+    const Matrix a = root * root.transpose() + Matrix::Identity(n, n);
+    const double size = a.norm();
+    Matrix l = a;
+    l.triangularView<Eigen::StrictlyUpper>().setConstant(7.0);  // is not read
+    CHECK(dense.cholesky(l));
+    CHECK(l.isLowerTriangular(0.0));
+    CHECK((l * l.transpose() - a).norm() < 1e-14 * size);
+    for (bool transpose : {false, true}) {
+      const Matrix op = transpose ? Matrix(l.transpose()) : l;
+      Matrix x = b;
+      dense.solve_lower(l, transpose, x);
+      CHECK((op * x - b).norm() < 1e-14 * size * x.norm());
+    }
+    Matrix right = b.transpose();
+    solve_from_right(l, right);
+    CHECK((right * l.transpose() - b.transpose()).norm() < 1e-14 * size * right.norm());
+    for (double bad : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
+      Matrix wrong = a;
+      wrong(n - 1, n - 1) = bad;
+      CHECK(!dense.cholesky(wrong));
+    }
+  }
+}
+
 TEST(pivoted_qr_gives_back_the_columns_in_its_order) {
   for (Index m : {7, 3}) {
     Matrix a = Matrix::Random(m, 5);

@@ -133,3 +133,31 @@ TEST(sums_over_pairs_of_rows_have_the_digits_of_a_loop) {
     }
   }
 }
+
+TEST(stretches_are_copied_in_order_and_count_what_is_below) {
+  const Vector v = Vector::Random(61);
+  Vector odd = v;
+  odd(3) = odd(40) = std::numeric_limits<double>::quiet_NaN();
+  odd(5) = 0.25;  // bounds are inside
+  odd(6) = -0.5;
+  for (const Vector& values : {v, odd}) {
+    for (Index n : {0, 5, 8, 61}) {
+      for (const auto& [from, to] :
+           {std::pair(-0.5, 0.25), {-2.0, 2.0}, {0.25, -0.5}, {2.0, 3.0}}) {
+        std::vector<double> expected;
+        std::int64_t below = 0;
+        for (Index i = 0; i < n; ++i) {
+          if (values(i) < from) ++below;
+          if (values(i) >= from && values(i) <= to) expected.push_back(values(i));
+        }
+        for (const auto loop : {detail::copy_stretch_baseline, detail::choose_stretch_loop()}) {
+          std::vector<double> inside(static_cast<std::size_t>(n) + 8);
+          detail::StretchCopy at{values.data(), n, from, to, inside.data(), 0, 0};
+          loop(at);
+          inside.resize(static_cast<std::size_t>(at.used));
+          CHECK(inside == expected && at.below == below);
+        }
+      }
+    }
+  }
+}

@@ -74,7 +74,7 @@ inline DistanceStretch distance_stretch(const Engine& engine, Metric metric,
       [&](Index begin, Index size) {
         DistanceStretch out;
         Matrix distances(std::min(block, x.rows() - begin), size);
-        std::vector<double> inside(static_cast<std::size_t>(distances.rows()) + 1);
+        std::vector<double> inside(static_cast<std::size_t>(distances.rows()) + 8);
         for (Index i = begin; i < x.rows(); i += block) {
           const Index m = std::min(block, x.rows() - i);
           metric_block(metric, x.middleRows(i, m), x.middleRows(begin, size), distances.topRows(m));

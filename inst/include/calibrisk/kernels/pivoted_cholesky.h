@@ -8,6 +8,7 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/kernels/kernel_factor.h>
+#include <calibrisk/linalg/pack_solve.h>
 
 #include <algorithm>
 #include <limits>
@@ -37,10 +38,13 @@ void for_row_blocks(const Engine& engine, Index n, const Task& task) {
   });
 }
 
+// All that may be needed, while that is cheap: memory without numbers costs little, copies do.
 inline void reserve_columns(Matrix& l, Index needed, Index limit) {
+  constexpr Index cheap = Index(1) << 24;  // numbers
   if (needed <= l.cols()) return;
-  l.conservativeResize(Eigen::NoChange,
-                       std::min(limit, std::max(needed, l.cols() + l.cols() / 2 + 64)));
+  l.conservativeResize(
+      Eigen::NoChange,
+      std::min(limit, std::max({needed, l.cols() + l.cols() / 2 + 64, cheap / l.rows()})));
 }
 
 // One greedy pivot: l = (k_j - L l_j) / sqrt(pivot).
@@ -63,68 +67,72 @@ inline void greedy_step(const Engine& engine, const ConstMatrixRef& x, KernelFac
   f.pivots.push_back(j);
 }
 
-// A block of the largest residuals; of these the ones that stay large while the others
-// are taken out, in greedy order. At least one is accepted.
-inline void block_step(const Engine& engine, const ConstMatrixRef& x, KernelFactor& f,
-                       const std::vector<Index>& candidates, Index limit) {
-  constexpr double keep = 0.2;  // of the block's largest residual
-  const Index n = x.rows(), t = f.rank(), size = static_cast<Index>(candidates.size());
-  Matrix rows(size, x.cols()), at_candidates(size, t);
-  for (Index i = 0; i < size; ++i) {
-    rows.row(i) = x.row(candidates[static_cast<std::size_t>(i)]);
-    at_candidates.row(i) = f.l.row(candidates[static_cast<std::size_t>(i)]).head(t);
-  }
-  auto columns = f.l.middleCols(t, size);
-  for_row_blocks(engine, n, [&](Index begin, Index m) {
-    gram_block(f.kernel, x.middleRows(begin, m), rows, columns.middleRows(begin, m));
-  });
-  engine.dense.gemm(false, true, -1.0, f.l.leftCols(t), at_candidates, 1.0, columns);
+// Pivots of a block, in order: positions among its rows.
+struct BlockPivots {
+  std::vector<Index> accepted;
+  Matrix triangle;  // their Cholesky factor
+};
 
-  // Greedy Cholesky of the candidates' own residual block.
-  Matrix work(size, size);
-  for (Index i = 0; i < size; ++i) {
-    work.row(i) = columns.row(candidates[static_cast<std::size_t>(i)]);
-    work(i, i) = f.residual(candidates[static_cast<std::size_t>(i)]);
-  }
+// Greedy Cholesky of a block's own residuals, `work`: those that stay large while the others are
+// taken out. At least one is accepted.
+inline BlockPivots block_pivots(const Matrix& work, Index limit) {
+  constexpr double keep = 0.2;  // of the block's largest residual
+  const Index size = work.rows();
   Matrix lower = Matrix::Zero(size, size);  // rows: candidates, columns: accepted
   Vector left = work.diagonal();
-  std::vector<Index> accepted;
+  BlockPivots out;
   const double floor = keep * left.maxCoeff();
-  while (static_cast<Index>(accepted.size()) < std::min(size, limit)) {
+  while (static_cast<Index>(out.accepted.size()) < std::min(size, limit)) {
     Index best;
     const double pivot = left.maxCoeff(&best);
-    if (!accepted.empty() && pivot < floor) break;
-    const Index s = static_cast<Index>(accepted.size());
+    if (!out.accepted.empty() && pivot < floor) break;
+    const Index s = static_cast<Index>(out.accepted.size());
     Vector column = work.col(best) - lower.leftCols(s) * lower.row(best).head(s).transpose();
     column /= std::sqrt(pivot);
-    for (Index a : accepted) column(a) = 0.0;
+    for (Index a : out.accepted) column(a) = 0.0;
     column(best) = std::sqrt(pivot);
     left = (left.array() - column.array().square()).max(0.0);
-    left(best) = 0.0;
     lower.col(s) = column;
-    accepted.push_back(best);
-    for (Index a : accepted) left(a) = 0.0;
+    out.accepted.push_back(best);
+    for (Index a : out.accepted) left(a) = 0.0;
   }
+  out.triangle = take_rows(lower, out.accepted).leftCols(static_cast<Index>(out.accepted.size()));
+  return out;
+}
 
-  const Index b = static_cast<Index>(accepted.size());
-  Matrix triangle(b, b);
-  for (Index i = 0; i < b; ++i) {
-    triangle.row(i) = lower.row(accepted[static_cast<std::size_t>(i)]).head(b);
+// A block of the largest residuals, of which block_pivots() become pivots: a row's new features are
+// (k - l A') T'^-1, where A are the features of the pivots and T is their triangle.
+inline void block_step(const Engine& engine, const ConstMatrixRef& x, KernelFactor& f,
+                       const std::vector<Index>& candidates, Index limit) {
+  const Index n = x.rows(), t = f.rank(), size = static_cast<Index>(candidates.size());
+  Matrix rows = take_rows(x, candidates),
+         at_rows = take_rows(ConstMatrixRef(f.l.leftCols(t)), candidates);
+  Matrix work(size, size);
+  gram_block(f.kernel, rows, rows, work);
+  add_pack_product(pack_product(false, true, -1.0, at_rows, at_rows, work));
+  for (Index i = 0; i < size; ++i) {
+    work(i, i) = f.residual(candidates[static_cast<std::size_t>(i)]);
   }
+  const BlockPivots block = block_pivots(work, limit);
+  rows = take_rows(rows, block.accepted);
+  at_rows = take_rows(at_rows, block.accepted);
+
+  const Index b = rows.rows();
   for_row_blocks(engine, n, [&](Index begin, Index m) {
-    Matrix out(m, b);
-    for (Index i = 0; i < b; ++i) {
-      out.col(i) = columns.block(begin, accepted[static_cast<std::size_t>(i)], m, 1);
-    }
-    triangle.transpose().triangularView<Eigen::Upper>().solveInPlace<Eigen::OnTheRight>(out);
-    f.l.block(begin, t, m, b) = out;
-    auto residual = f.residual.segment(begin, m).array();
-    residual = (residual - out.rowwise().squaredNorm().array()).max(0.0);
+    auto out = f.l.block(begin, t, m, b);
+    gram_block(f.kernel, x.middleRows(begin, m), rows, out);
+    add_pack_product(pack_product(false, true, -1.0, f.l.block(begin, 0, m, t), at_rows, out));
+    solve_from_right(block.triangle, out);
+    Vector squares = out.col(0).cwiseAbs2();
+    for (Index j = 1; j < b; ++j) squares += out.col(j).cwiseAbs2();
+    auto residual = f.residual.segment(begin, m);
+    residual = (residual - squares).cwiseMax(0.0);
   });
   for (Index p : f.pivots) f.l.block(p, t, 1, b).setZero();
   for (Index i = 0; i < b; ++i) {
-    const Index row = candidates[static_cast<std::size_t>(accepted[static_cast<std::size_t>(i)])];
-    f.l.block(row, t, 1, b) = triangle.row(i);
+    const Index row =
+        candidates[static_cast<std::size_t>(block.accepted[static_cast<std::size_t>(i)])];
+    f.l.block(row, t, 1, b) = block.triangle.row(i);
     f.residual(row) = 0.0;
     f.pivots.push_back(row);
   }
@@ -180,8 +188,7 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
       detail::greedy_step(engine, x, factor, largest);
     } else {
       const Index size = std::min(options.block, limit - factor.rank());
-      // columns of all candidates, also of those past the limit
-      detail::reserve_columns(factor.l, factor.rank() + options.block, limit + options.block);
+      detail::reserve_columns(factor.l, factor.rank() + size, limit);
       detail::block_step(engine, x, factor,
                          detail::largest_rows(factor.residual, options.block, noise), size);
     }

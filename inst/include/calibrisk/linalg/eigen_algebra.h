@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dense algebra on the calling thread, decompositions by Eigen: for hosts without a LAPACK, and for
-// work inside a worker. Eigen's decompositions are slow to compile: they are here and in
+// Dense algebra on the calling thread, eigendecompositions by Eigen: for hosts without a LAPACK,
+// and for work inside a worker. Eigen's decompositions are slow to compile: they are here and in
 // pivoted_qr.h.
 #ifndef CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 #define CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 
 #include <calibrisk/linalg/dense_algebra.h>
-#include <calibrisk/linalg/pack_product.h>
+#include <calibrisk/linalg/pack_solve.h>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 
 namespace calibrisk {
@@ -33,18 +32,13 @@ class EigenAlgebra : public DenseAlgebra {
   }
 
   bool cholesky(Matrix& a) const override {
-    Eigen::LLT<Eigen::Ref<Matrix>> llt(a);
-    if (llt.info() != Eigen::Success) return false;
+    if (!pack_cholesky(a)) return false;
     a.triangularView<Eigen::StrictlyUpper>().setZero();
     return true;
   }
 
   void solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const override {
-    if (transpose) {
-      l.triangularView<Eigen::Lower>().transpose().solveInPlace(b);
-    } else {
-      l.triangularView<Eigen::Lower>().solveInPlace(b);
-    }
+    solve_from_left(l, transpose, b);
   }
 
  protected:

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Triangular solves and the Cholesky factor on the calling thread. Triangles are halved until they
+// are small, so that nearly all the work is in the products of linalg/pack_product.h: fast on every
+// instruction set, and with the same digits.
+#ifndef CALIBRISK_LINALG_PACK_SOLVE_H
+#define CALIBRISK_LINALG_PACK_SOLVE_H
+
+#include <calibrisk/linalg/pack_product.h>
+
+#include <cmath>
+
+namespace calibrisk {
+
+namespace detail {
+
+constexpr Index small_triangle = 8;
+
+// The first of two parts: whole tiles of a product where it can.
+inline Index first_half(Index n) { return n < 2 * small_triangle ? n / 2 : n / 16 * 8; }
+
+}  // namespace detail
+
+// B <- B L'^-1, L lower triangular.
+inline void solve_from_right(const ConstMatrixRef& l, MatrixRef b) {
+  const Index n = l.rows();
+  if (n > detail::small_triangle) {
+    const Index first = detail::first_half(n), rest = n - first;
+    solve_from_right(l.topLeftCorner(first, first), b.leftCols(first));
+    add_pack_product(pack_product(false, true, -1.0, b.leftCols(first),
+                                  l.bottomLeftCorner(rest, first), b.rightCols(rest)));
+    return solve_from_right(l.bottomRightCorner(rest, rest), b.rightCols(rest));
+  }
+  for (Index j = 0; j < n; ++j) {
+    double* out = b.col(j).data();
+    for (Index k = 0; k < j; ++k) {
+      const double* known = b.col(k).data();
+      const double factor = l(j, k);
+      for (Index i = 0; i < b.rows(); ++i) out[i] -= known[i] * factor;
+    }
+    for (Index i = 0; i < b.rows(); ++i) out[i] /= l(j, j);
+  }
+}
+
+// B <- L^-1 B, or L'^-1 B.
+inline void solve_from_left(const ConstMatrixRef& l, bool transpose, MatrixRef b) {
+  const Index n = l.rows();
+  if (n > detail::small_triangle) {
+    const Index first = detail::first_half(n), rest = n - first;
+    const auto upper = l.topLeftCorner(first, first), lower = l.bottomRightCorner(rest, rest);
+    const auto between = l.bottomLeftCorner(rest, first);
+    if (transpose) {
+      solve_from_left(lower, true, b.bottomRows(rest));
+      add_pack_product(
+          pack_product(true, false, -1.0, between, b.bottomRows(rest), b.topRows(first)));
+      return solve_from_left(upper, true, b.topRows(first));
+    }
+    solve_from_left(upper, false, b.topRows(first));
+    add_pack_product(
+        pack_product(false, false, -1.0, between, b.topRows(first), b.bottomRows(rest)));
+    return solve_from_left(lower, false, b.bottomRows(rest));
+  }
+  for (Index j = 0; j < b.cols(); ++j) {
+    double* out = b.col(j).data();
+    for (Index step = 0; step < n; ++step) {
+      const Index i = transpose ? n - 1 - step : step;
+      out[i] /= l(i, i);
+      if (transpose) {
+        for (Index k = 0; k < i; ++k) out[k] -= l(i, k) * out[i];
+      } else {
+        for (Index k = i + 1; k < n; ++k) out[k] -= l(k, i) * out[i];
+      }
+    }
+  }
+}
+
+// The lower Cholesky factor in the lower triangle of A; false where A is not numerically positive
+// definite. What is above the diagonal stays, or is overwritten.
+inline bool pack_cholesky(MatrixRef a) {
+  const Index n = a.rows();
+  if (n > detail::small_triangle) {
+    const Index first = detail::first_half(n), rest = n - first;
+    auto between = a.bottomLeftCorner(rest, first);
+    if (!pack_cholesky(a.topLeftCorner(first, first))) return false;
+    solve_from_right(a.topLeftCorner(first, first), between);
+    PackProduct square =
+        pack_product(false, true, -1.0, between, between, a.bottomRightCorner(rest, rest));
+    square.lower = true;
+    add_pack_product(square);
+    return pack_cholesky(a.bottomRightCorner(rest, rest));
+  }
+  for (Index j = 0; j < n; ++j) {
+    if (!(a(j, j) > 0.0)) return false;
+    const double root = std::sqrt(a(j, j));
+    a(j, j) = root;
+    for (Index i = j + 1; i < n; ++i) a(i, j) /= root;
+    for (Index k = j + 1; k < n; ++k) {
+      for (Index i = k; i < n; ++i) a(i, k) -= a(i, j) * a(k, j);
+    }
+  }
+  return true;
+}
+
+}  // namespace calibrisk
+
+#endif
