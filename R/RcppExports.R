@@ -161,12 +161,16 @@ cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
     .Call(`_calibrisk_cpp_kde_loo_density`, features, rows, bandwidths, threads, progress)
 }
 
-cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, threads, progress)
+cpp_ascending_order <- function(z, threads) {
+    .Call(`_calibrisk_cpp_ascending_order`, z, threads)
 }
 
-cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, weights, threads) {
-    .Call(`_calibrisk_cpp_kde_fold_gaps`, z, labels, fold, n_folds, bandwidth, weights, threads)
+cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress)
+}
+
+cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, weights, order, threads) {
+    .Call(`_calibrisk_cpp_kde_fold_gaps`, z, labels, fold, n_folds, bandwidth, weights, order, threads)
 }
 
 cpp_gram <- function(kernel, x, y, threads) {

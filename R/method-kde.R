@@ -67,14 +67,14 @@ pair_features.ce_form_kde <- function(form, features, threads) {
 #' @export
 tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   direct_pairs <- context$direct_pairs %||% direct_pairs_of(problem$features)
+  near_linear <- ncol(problem$features) == 1 &&
+    (!is.null(problem$design$w) || mean(fold != 0) * length(fold)^2 > direct_pairs)
+  order <- if (near_linear) cpp_ascending_order(problem$features, context$threads) else integer()
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    direct_pairs, problem$design$w %||% numeric(), context$threads, context$progress
+    direct_pairs, problem$design$w %||% numeric(), order, context$threads, context$progress
   )
-  near_linear <- !is.null(problem$design$w) || mean(fold != 0) * length(fold)^2 > direct_pairs
-  if (ncol(problem$features) == 1 && near_linear) {
-    path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], context)
-  }
+  if (near_linear) path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], order, context)
   path$form <- function(v, f) {
     fit_checked(method, take_rows(problem, training_rows(fold, f)),
              list(value = grid$value[v]), context)
@@ -82,10 +82,10 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   path
 }
 
-# The input of unseen_rows() for one bandwidth. Rows are sorted once for all folds.
-unseen_by_kde <- function(problem, fold, bandwidth, context) {
+# The input of unseen_rows() for one bandwidth, by the path's order of the rows.
+unseen_by_kde <- function(problem, fold, bandwidth, order, context) {
   gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth,
-                            problem$design$w %||% numeric(), context$threads)
+                            problem$design$w %||% numeric(), order, context$threads)
   rows <- unseen_parts(problem, fold, context$cache, context$threads)
   lapply(seq_len(max(fold)), function(f) {
     gap <- rows_of_part(gaps$held_out, rows$rows[[f]], context$threads)

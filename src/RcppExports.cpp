@@ -554,9 +554,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ascending_order
+Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z, int threads);
+RcppExport SEXP _calibrisk_cpp_ascending_order(SEXP zSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ascending_order(z, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_kde_path
-Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP orderSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -567,15 +578,16 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< double >::type direct_pairs(direct_pairsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_kde_fold_gaps
-Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, double bandwidth, Rcpp::NumericVector weights, int threads);
-RcppExport SEXP _calibrisk_cpp_kde_fold_gaps(SEXP zSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, double bandwidth, Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads);
+RcppExport SEXP _calibrisk_cpp_kde_fold_gaps(SEXP zSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP orderSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
@@ -584,8 +596,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
     Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_fold_gaps(z, labels, fold, n_folds, bandwidth, weights, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_fold_gaps(z, labels, fold, n_folds, bandwidth, weights, order, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1926,8 +1939,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
-    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 10},
-    {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 7},
+    {"_calibrisk_cpp_ascending_order", (DL_FUNC) &_calibrisk_cpp_ascending_order, 2},
+    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 11},
+    {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 8},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},

@@ -12,6 +12,12 @@ Rcpp::NumericMatrix with_na(const calibrisk::Matrix& x) {
   return out;
 }
 
+std::vector<calibrisk::Index> as_order(const Rcpp::IntegerVector& rows) {
+  std::vector<calibrisk::Index> out(rows.begin(), rows.end());
+  for (calibrisk::Index& i : out) --i;
+  return out;
+}
+
 }  // namespace
 
 // Kernel-weighted label means at the rows of x, or (leave_one_out) of features: [m x K], a
@@ -52,18 +58,32 @@ Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::Inte
       engine, as_matrix(features), at, std::vector<double>(bandwidths.begin(), bandwidths.end())));
 }
 
-// Risks and squared errors of every bandwidth and fold (fold 0: test rows).
+// The rows (from 1) in ascending order of z.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z, int threads) {
+  REngine engine(threads);
+  const std::vector<calibrisk::Index> order =
+      calibrisk::detail::ascending_order(engine, as_vector(z));
+  Rcpp::IntegerVector out = Rcpp::no_init(z.size());
+  std::transform(order.begin(), order.end(), out.begin(),
+                 [](calibrisk::Index i) { return static_cast<int>(i) + 1; });
+  return out;
+}
+
+// Risks and squared errors of every bandwidth and fold (fold 0: test rows). `order`: that of
+// cpp_ascending_order(), or empty.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                         Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds,
                         Rcpp::NumericVector bandwidths, double direct_pairs,
-                        Rcpp::NumericVector weights, int threads, SEXP progress) {
+                        Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads,
+                        SEXP progress) {
   REngine engine(threads, progress);
   const calibrisk::KdePath path =
       calibrisk::kde_path(engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
                           std::vector<int>(fold.begin(), fold.end()), n_folds,
                           std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs,
-                          calibrisk::RowWeights(as_vector(weights)));
+                          calibrisk::RowWeights(as_vector(weights)), as_order(order));
   return named_list({{"risk", with_na(path.risk)},
                      {"squared_error", with_na(path.squared_error)},
                      {"squared_error_test", with_na(path.squared_error_test)}});
@@ -73,10 +93,10 @@ Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residu
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels,
                              Rcpp::IntegerVector fold, int n_folds, double bandwidth,
-                             Rcpp::NumericVector weights, int threads) {
+                             Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads) {
   REngine engine(threads);
   const calibrisk::KdeFoldGaps gaps = calibrisk::kde_fold_gaps(
       engine, as_vector(z), as_labels(labels), std::vector<int>(fold.begin(), fold.end()), n_folds,
-      bandwidth, calibrisk::RowWeights(as_vector(weights)));
+      bandwidth, calibrisk::RowWeights(as_vector(weights)), as_order(order));
   return named_list({{"held_out", with_na(gaps.held_out)}, {"test", with_na(gaps.test)}});
 }

@@ -53,19 +53,27 @@ class BetaSumsOfBandwidths {
     const auto inside = [&](Index i) {
       return std::clamp<Index>(i - queries.n_zeros, 0, static_cast<Index>(logit.size()));
     };
+    const auto sets_of = [&](Index chunk) {
+      return beta_sets(queries, cells_.values.n_blocks, begin_of(chunk), begin_of(chunk + 1));
+    };
     std::vector<std::vector<BetaSet>> sets(static_cast<std::size_t>(n_chunks));
-    parallel_for(engine, n_chunks, [&](Index chunk) {
-      sets[static_cast<std::size_t>(chunk)] =
-          beta_sets(queries, cells_.values.n_blocks, begin_of(chunk), begin_of(chunk + 1));
-    });
+    const bool share = last - first > 1;  // several bandwidths need the same sets
+    if (share) {
+      parallel_for(engine, n_chunks,
+                   [&](Index chunk) { sets[static_cast<std::size_t>(chunk)] = sets_of(chunk); });
+    }
     parallel_for(
         engine, n_chunks * (last - first),
         [&](Index task) {
           const Index chunk = task % n_chunks, h = first + task / n_chunks;
           const BetaSums* const of_h = sums_[static_cast<std::size_t>(h)].get();
           const Index begin = inside(begin_of(chunk)), end = inside(begin_of(chunk + 1));
+          std::vector<BetaSet> own;
+          if (!share) own = sets_of(chunk);
           std::vector<BetaRatios> found;
-          for (const BetaSet& set : sets[static_cast<std::size_t>(chunk)]) found.emplace_back(set);
+          for (const BetaSet& set : share ? sets[static_cast<std::size_t>(chunk)] : own) {
+            found.emplace_back(set);
+          }
           if (of_h && end > begin) of_h->ratios(logit.data() + begin, end - begin, found);
           for (BetaRatios& of_set : found) {
             add_ends(of_h, of_set);

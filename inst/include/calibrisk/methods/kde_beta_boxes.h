@@ -31,15 +31,31 @@ inline double beta_box_end(double x, double inv_h, double slope_limit) {
   return x + std::max(beta_box_variation / slope, beta_end_variation / slope_limit) / inv_h;
 }
 
-// Appends what stands for from[begin, end): the values themselves, or nodes. True for nodes.
-inline bool condense(const BetaTraining& from, Index begin, Index end, BetaTraining& to) {
+// Appends the nodes that stand for values around `centre` with these moments, a column of the
+// weights after the other.
+inline void append_nodes(double centre, double half, const std::vector<double>& moments,
+                         BetaItems& to) {
+  constexpr int m = beta_nodes;
+  const ChebyshevRule<m>& rule = chebyshev_rule<m>();
+  for (int k = m - 1; k >= 0; --k) {  // ascending
+    to.offset.push_back(centre + half * rule.node[k]);
+    for (std::size_t c = 0; c < static_cast<std::size_t>(to.width()); ++c) {
+      double at_node = 0.0;
+      for (std::size_t j = 0; j < m; ++j) at_node += rule.basis[j][k] * moments[c * m + j];
+      to.weight.push_back(at_node);
+    }
+  }
+}
+
+// Appends what stands for the items from[begin, end): the items themselves, or nodes. True for
+// nodes.
+inline bool condense(const BetaItems& from, Index begin, Index end, BetaItems& to) {
   constexpr int m = beta_nodes;
   if (end - begin <= m) {
     for (Index i = begin; i < end; ++i) to.append(from, i);
     return false;
   }
   const std::size_t first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
-  const ChebyshevRule<m>& rule = chebyshev_rule<m>();
   const double half = 0.5 * (from.offset[last - 1] - from.offset[first]);
   const double centre = from.offset[first] + half;
   const Index width = from.width();
@@ -54,14 +70,42 @@ inline bool condense(const BetaTraining& from, Index begin, Index end, BetaTrain
     exp_loops().chebyshev_moments(&from.offset[first], column.data(), centre, 1.0 / half,
                                   end - begin, m, &moments[static_cast<std::size_t>(c) * m]);
   }
-  for (int k = m - 1; k >= 0; --k) {  // ascending
-    to.offset.push_back(centre + half * rule.node[k]);
-    for (std::size_t c = 0; c < static_cast<std::size_t>(width); ++c) {
-      double at_node = 0.0;
-      for (std::size_t j = 0; j < m; ++j) at_node += rule.basis[j][k] * moments[c * m + j];
-      to.weight.push_back(at_node);
+  append_nodes(centre, half, moments, to);
+  return true;
+}
+
+// The same of training values, each in the moments of the blocks that have it.
+inline bool condense(const BetaTraining& from, Index begin, Index end, BetaItems& to) {
+  constexpr int m = beta_nodes;
+  if (end - begin <= m) {
+    for (Index i = begin; i < end; ++i) to.append(from, i);
+    return false;
+  }
+  const std::size_t first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
+  const double half = 0.5 * (from.offset[last - 1] - from.offset[first]);
+  const double centre = from.offset[first] + half;
+  struct Block {
+    std::vector<double> x, count, positive;
+  };
+  std::vector<Block> blocks(static_cast<std::size_t>(from.n_blocks));
+  for (Index i = begin; i < end; ++i) {
+    for (const BetaTraining::Part* part = from.begin(i); part != from.end(i); ++part) {
+      Block& block = blocks[static_cast<std::size_t>(part->block)];
+      block.x.push_back(from.offset[static_cast<std::size_t>(i)]);
+      block.count.push_back(part->count);
+      block.positive.push_back(part->positive);
     }
   }
+  std::vector<double> moments(static_cast<std::size_t>(to.width()) * m);
+  double* of_column = moments.data();
+  for (const Block& block : blocks) {
+    for (const std::vector<double>* column : {&block.count, &block.positive}) {
+      exp_loops().chebyshev_moments(block.x.data(), column->data(), centre, 1.0 / half,
+                                    static_cast<Index>(block.x.size()), m, of_column);
+      of_column += m;
+    }
+  }
+  append_nodes(centre, half, moments, to);
   return true;
 }
 
@@ -78,7 +122,7 @@ struct BetaCell {
 // Training values and their cells.
 struct BetaCells {
   BetaTraining values;
-  BetaTraining items;  // n_lower is not used
+  BetaItems items;
   std::vector<BetaCell> cells;
   double slope_limit = 0.0;  // |logit| of the queries
 
@@ -99,11 +143,10 @@ struct BetaCells {
     std::call_once(out.made, [&] {
       BetaTraining kept;
       for (Index i = 0; i < values.n(); ++i) {
-        const BetaPair pair(values.weights(i), values.n_blocks, left_out);
+        const BetaPair pair(values, i, left_out);
         if (!(pair.count > 0.0)) continue;
-        kept.offset.push_back(values.offset[static_cast<std::size_t>(i)]);
-        kept.weight.insert(kept.weight.end(), {pair.count, pair.positive});
-        if (i < values.n_lower) ++kept.n_lower;
+        kept.append(values.offset[static_cast<std::size_t>(i)], i >= values.n_lower,
+                    {0, pair.count, pair.positive});
       }
       out.cells = std::make_unique<BetaCells>(std::move(kept), smallest_bandwidth_, slope_limit);
     });

@@ -21,10 +21,13 @@ struct BetaRows {
   std::vector<int> label, fold;
   const RowWeights& weights;  // of the rows as they were given
 
+  // `order`: that of the values, found here where it is empty
   BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
-           const std::vector<int>& folds, const RowWeights& weights)
-      : row(ascending_order(engine, all)), weights(weights) {
-    require(labels.size() == row.size() && folds.size() == row.size(),
+           const std::vector<int>& folds, const RowWeights& weights,
+           const std::vector<Index>& order)
+      : row(order.empty() ? ascending_order(engine, all) : order), weights(weights) {
+    require(static_cast<Index>(row.size()) == all.size() && labels.size() == row.size() &&
+                folds.size() == row.size(),
             "kde: one label and one fold for each row are needed.");
     constexpr Index block = 8192;
     const auto n = static_cast<Index>(row.size());

@@ -20,6 +20,7 @@ namespace detail {
 // All rows that are not for testing, a block for each fold.
 inline BetaTraining beta_training(const BetaRows& rows, Index n_folds) {
   BetaTraining out(n_folds);
+  out.reserve(static_cast<Index>(rows.z.size()));
   for (std::size_t i = 0; i < rows.z.size(); ++i) {
     if (rows.fold[i] == 0) continue;
     out.add(rows.z[i], rows.label[i], rows.weights(rows.row[i]), rows.fold[i] - 1);
@@ -129,10 +130,12 @@ class BetaPathSums {
 inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                          const ConstVectorRef& residuals, const Labels& labels,
                          const std::vector<int>& fold, Index n_folds,
-                         const std::vector<double>& bandwidths, const RowWeights& weights) {
+                         const std::vector<double>& bandwidths, const RowWeights& weights,
+                         const std::vector<Index>& order) {
   const Index n_bandwidths = static_cast<Index>(bandwidths.size());
-  const BetaRows rows(engine, z, labels, fold, weights);
+  const BetaRows rows(engine, z, labels, fold, weights, order);
   std::vector<double> sorted_residuals;
+  sorted_residuals.reserve(rows.row.size());
   for (Index i : rows.row) sorted_residuals.push_back(residuals(i));
   const BetaPathSums sums(engine, rows, sorted_residuals, n_folds, bandwidths);
   std::vector<PairWeight> held_out(static_cast<std::size_t>(n_folds) + 1);  // the first: test rows

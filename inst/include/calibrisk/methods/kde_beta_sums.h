@@ -117,7 +117,7 @@ inline bool BetaSums::few_values_ratio(double logit, Index left_out, double& rat
   for (const Index step : {Index{1}, Index{-1}}) {
     for (Index i = step > 0 ? at : at - 1; i >= 0 && i < values.n(); i += step) {
       if (++seen > 8 * detail::beta_few_values) return false;
-      const BetaPair kept(values.weights(i), values.n_blocks, left_out);
+      const BetaPair kept(values, i, left_out);
       if (!(kept.count > 0.0)) continue;
       const bool upper = i >= values.n_lower;
       const double exponent = relative(x[i], upper, anchor) * s + coefficient(x[i], upper);
@@ -153,7 +153,7 @@ inline double BetaSums::ratio_at_end(Index left_out, bool one) const {
   const Index at = one ? values.n() - 1 : 0;
   const bool same_side = one ? values.n_lower < values.n() : values.n_lower > 0;
   if (same_side && values.offset[static_cast<std::size_t>(at)] == 0.0) {
-    const BetaPair kept(values.weights(at), values.n_blocks, left_out);
+    const BetaPair kept(values, at, left_out);
     if (kept.count > 0.0) return kept.positive / kept.count;
   }
   const double logit = beta_logit(one ? 1.0 - detail::half_epsilon : detail::half_epsilon);

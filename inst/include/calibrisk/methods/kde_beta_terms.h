@@ -119,8 +119,10 @@ class BetaSums {
   }
   void copy_values(const BetaCell& cell, double s_low, double s_high, double anchor,
                    double floor_low, double floor_high, Terms& copies) const;
-  void append(const BetaTraining& from, Index begin, Index end, bool upper, double anchor,
-              Terms& copies) const;
+  void append(double x, bool upper, double anchor, Terms& copies) const {
+    copies.x.push_back(relative(x, upper, anchor));
+    copies.c.push_back(coefficient(x, upper));
+  }
   // w_i = exp(c_i + x_i s) up to a factor
   static void exponentials(const Active& active, double s, double* w) {
     exp_loops().affine(active.x, active.c, s, active.n, w);
@@ -150,7 +152,7 @@ class BetaSums {
   const BetaCells* cells_;
   double bandwidth_, inv_h_, log_inv_h_;
   std::vector<Box> boxes_;
-  BetaTraining items_;
+  BetaItems items_;
   std::vector<double> c_, from_zero_, from_one_;  // of the items
   mutable std::vector<Others> others_;
 };
@@ -253,7 +255,12 @@ inline BetaSums::Active BetaSums::activate(double s_low, double s_high, double a
         part.c_highest = coefficient(cell.highest, cell.upper);
         if (!cell.condensed ||
             (enough(part, s_low, anchor, low.top) && enough(part, s_high, anchor, high.top))) {
-          append(cells_->items, cell.item_begin, cell.item_end, cell.upper, anchor, copies);
+          const BetaItems& items = cells_->items;
+          for (Index i = cell.item_begin; i < cell.item_end; ++i) {
+            append(items.offset[static_cast<std::size_t>(i)], cell.upper, anchor, copies);
+          }
+          copies.weight.insert(copies.weight.end(), items.weights(cell.item_begin),
+                               items.weights(cell.item_end));
         } else {
           copy_values(cell, s_low, s_high, anchor, low.top - detail::beta_cut,
                       high.top - detail::beta_cut, copies);
@@ -270,16 +277,6 @@ inline BetaSums::Active BetaSums::activate(double s_low, double s_high, double a
   active.centre = 0.5 * (relative(box(first).lowest, box(first).upper, anchor) +
                          relative(box(last).highest, box(last).upper, anchor));
   return active;
-}
-
-inline void BetaSums::append(const BetaTraining& from, Index begin, Index end, bool upper,
-                             double anchor, Terms& copies) const {
-  for (Index i = begin; i < end; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i);
-    copies.x.push_back(relative(from.offset[at], upper, anchor));
-    copies.c.push_back(coefficient(from.offset[at], upper));
-  }
-  copies.weight.insert(copies.weight.end(), from.weights(begin), from.weights(end));
 }
 
 // The values of a cell that reach the floor at either end of the stretch.
@@ -315,7 +312,10 @@ inline void BetaSums::copy_values(const BetaCell& cell, double s_low, double s_h
     }
     end = a + 1;
   }
-  append(cells_->values, begin, end, cell.upper, anchor, copies);
+  for (Index i = begin; i < end; ++i) {
+    append(cells_->values.offset[static_cast<std::size_t>(i)], cell.upper, anchor, copies);
+    BetaItems::append_weights(cells_->values, i, copies.weight);
+  }
 }
 
 }  // namespace calibrisk

@@ -13,38 +13,89 @@
 
 namespace calibrisk {
 
-// Distinct training values, ascending, with two weights for each block of the training rows: how
-// often the value occurs, and how often with label 1. Values are stored as the distance to the
-// nearer end of [0, 1]: p below 1/2, p - 1 from there on, so that values next to 1 keep their
-// relative accuracy.
+// Distinct training values, ascending, each with the blocks of the training rows that have it: how
+// often it occurs there, and how often with label 1. Most values occur once, so that a place for
+// every block would be empty memory. Values are stored as the distance to the nearer end of [0, 1]:
+// p below 1/2, p - 1 from there on, so that values next to 1 keep their relative accuracy.
 struct BetaTraining {
+  struct Part {
+    Index block;
+    double count, positive;
+  };
+
   Index n_blocks = 1;
   std::vector<double> offset;
-  std::vector<double> weight;  // value by value, count and positive of block by block
-  Index n_lower = 0;           // values below 1/2
+  std::vector<Part> parts;      // value by value
+  std::vector<Index> part_end;  // of each value
+  Index n_lower = 0;            // values below 1/2
 
   explicit BetaTraining(Index n_blocks = 1) : n_blocks(n_blocks) {}
+
+  Index n() const { return static_cast<Index>(offset.size()); }
+  const Part* begin(Index i) const {
+    return parts.data() + (i == 0 ? 0 : part_end[static_cast<std::size_t>(i - 1)]);
+  }
+  const Part* end(Index i) const { return parts.data() + part_end[static_cast<std::size_t>(i)]; }
+
+  void reserve(Index rows) {
+    offset.reserve(static_cast<std::size_t>(rows));
+    parts.reserve(static_cast<std::size_t>(rows));
+    part_end.reserve(static_cast<std::size_t>(rows));
+  }
+  void add(double p, double label, double w, Index block = 0) {  // in ascending order of p
+    const bool upper = p >= 0.5;
+    const double x = upper ? p - 1.0 : p;
+    if (offset.empty() || offset.back() != x || (n() == n_lower) == upper) {
+      append(x, upper, {block, w, w * label});
+      return;
+    }
+    for (Index at = begin(n() - 1) - parts.data(); at < part_end.back(); ++at) {
+      Part& part = parts[static_cast<std::size_t>(at)];
+      if (part.block != block) continue;
+      part.count += w;
+      part.positive += w * label;
+      return;
+    }
+    parts.push_back({block, w, w * label});
+    ++part_end.back();
+  }
+  void append(double x, bool upper, const Part& part) {  // a new value
+    offset.push_back(x);
+    parts.push_back(part);
+    part_end.push_back(static_cast<Index>(parts.size()));
+    if (!upper) ++n_lower;
+  }
+};
+
+// What stands for training values: values or nodes, with both weights of every block.
+struct BetaItems {
+  Index n_blocks;
+  std::vector<double> offset;
+  std::vector<double> weight;  // item by item, count and positive of block by block
+
+  explicit BetaItems(Index n_blocks) : n_blocks(n_blocks) {}
 
   Index n() const { return static_cast<Index>(offset.size()); }
   Index width() const { return 2 * n_blocks; }
   const double* weights(Index i) const { return weight.data() + i * width(); }
 
-  void add(double p, double label, double w, Index block = 0) {  // in ascending order of p
-    const bool upper = p >= 0.5;
-    const double x = upper ? p - 1.0 : p;
-    const bool is_new = offset.empty() || offset.back() != x || (n() == n_lower) == upper;
-    if (is_new) {
-      offset.push_back(x);
-      weight.resize(weight.size() + static_cast<std::size_t>(width()));
-      if (!upper) ++n_lower;
-    }
-    double* last = &weight[weight.size() - static_cast<std::size_t>(width() - 2 * block)];
-    last[0] += w;
-    last[1] += w * label;
+  void append(const BetaItems& from, Index i) {
+    offset.push_back(from.offset[static_cast<std::size_t>(i)]);
+    weight.insert(weight.end(), from.weights(i), from.weights(i + 1));
   }
   void append(const BetaTraining& from, Index i) {
     offset.push_back(from.offset[static_cast<std::size_t>(i)]);
-    weight.insert(weight.end(), from.weights(i), from.weights(i + 1));
+    append_weights(from, i, weight);
+  }
+  // Both weights of every block of a training value.
+  static void append_weights(const BetaTraining& from, Index i, std::vector<double>& weight) {
+    const std::size_t first = weight.size();
+    weight.resize(first + static_cast<std::size_t>(2 * from.n_blocks));
+    for (const BetaTraining::Part* part = from.begin(i); part != from.end(i); ++part) {
+      double* const of_block = &weight[first + static_cast<std::size_t>(2 * part->block)];
+      of_block[0] = part->count;
+      of_block[1] = part->positive;
+    }
   }
 };
 
@@ -57,6 +108,13 @@ struct BetaPair {
       if (b == left_out) continue;
       count += weights[2 * b];
       positive += weights[2 * b + 1];
+    }
+  }
+  BetaPair(const BetaTraining& values, Index i, Index left_out) {
+    for (const BetaTraining::Part* part = values.begin(i); part != values.end(i); ++part) {
+      if (part->block == left_out) continue;
+      count += part->count;
+      positive += part->positive;
     }
   }
 };

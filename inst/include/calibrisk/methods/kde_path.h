@@ -47,12 +47,14 @@ inline void score_gaps(const Engine& engine, const KdeTraining& train, const Mat
 }  // namespace detail
 
 // fold: 0 for a test row, else the fold 1..k that holds the row out. Only scalars have weights.
+// `order`: what ascending_order() says of a scalar, or empty.
 inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
                         const ConstMatrixRef& residuals, const Labels& labels,
                         const std::vector<int>& fold, Index n_folds,
                         const std::vector<double>& bandwidths,
                         double direct_pairs = kde_direct_pairs,
-                        const RowWeights& weights = RowWeights()) {
+                        const RowWeights& weights = RowWeights(),
+                        const std::vector<Index>& order = {}) {
   const bool scalar = features.cols() == 1;
   require(scalar || weights.all_equal(), "kde: the rows of a path of vectors have no weights.");
   if (scalar) {
@@ -60,7 +62,7 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
         static_cast<double>(std::count_if(fold.begin(), fold.end(), [](int f) { return f != 0; }));
     if (!weights.all_equal() || n_tune * static_cast<double>(fold.size()) > direct_pairs) {
       return detail::beta_path(engine, features.col(0), residuals.col(0), labels, fold, n_folds,
-                               bandwidths, weights);
+                               bandwidths, weights, order);
     }
   }
   const Index n_classes = scalar ? 2 : features.cols(), d = residuals.cols();
@@ -129,11 +131,13 @@ struct KdeFoldGaps {
   Matrix test;      // [n_test x n_folds]
 };
 
-// z - r(z) of scalar rows that no function has seen, in near-linear time; fold: as in kde_path().
+// z - r(z) of scalar rows that no function has seen, in near-linear time; fold and order: as in
+// kde_path().
 inline KdeFoldGaps kde_fold_gaps(const Engine& engine, const ConstVectorRef& z,
                                  const Labels& labels, const std::vector<int>& fold, Index n_folds,
-                                 double bandwidth, const RowWeights& weights = RowWeights()) {
-  const detail::BetaRows rows(engine, z, labels, fold, weights);
+                                 double bandwidth, const RowWeights& weights = RowWeights(),
+                                 const std::vector<Index>& order = {}) {
+  const detail::BetaRows rows(engine, z, labels, fold, weights, order);
   std::vector<Index> test_row(fold.size());
   Index n_test = 0;
   for (std::size_t i = 0; i < fold.size(); ++i) {
