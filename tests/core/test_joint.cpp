@@ -51,7 +51,57 @@ double binomial(double k, double n, double q) {
                   k * std::log(q) + (n - k) * std::log1p(-q));
 }
 
+// task(row) for every draw of one redraw whose outcome is the rarer one
+template <class Task>
+void rare_rows(const detail::RowDraws& draws, std::uint64_t redraw, const Task& task) {
+  struct First {
+    const Task& task;
+    void one(Index row, int r) {
+      if (r == 0) task(row);
+    }
+    void several(Index row, const DrawMask& mask) {
+      if (mask.of[0] != 0) task(row);
+    }
+  } first{task};
+  draws.rare(redraw, first);
+}
+
 }  // namespace
+
+TEST(packs_compare_and_add_as_numbers_do) {
+  std::uint64_t keys[counter_draws];
+  for (std::uint64_t r = 0; r < counter_draws; ++r) keys[r] = counter_key(7, r);
+  Matrix sums = Matrix::Zero(counter_draws, 3), expected = sums;
+  const int columns[2] = {0, 2};
+  const double values[2] = {0.1, -3.0};
+  DrawMask mask;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const double p = static_cast<double>(i) / 49.0;
+    counter_loops().below(keys, i, counter_limit(p), mask);
+    counter_loops().add(mask, columns, values, 2, sums.data());
+    for (Index r = 0; r < counter_draws; ++r) {
+      const bool below = counter_uniform(7, static_cast<std::uint64_t>(r), i) < p;
+      CHECK((mask.of[r] != 0) == below);
+      for (int a = 0; a < 2 && below; ++a) expected(r, columns[a]) += values[a];
+    }
+  }
+  CHECK(sums == expected);
+}
+
+TEST(buckets_sort_all_numbers) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double power : {1.0, 40.0}) {  // most of them in one bucket
+    for (const double last : {0.5, infinity, 1e300}) {
+      std::vector<double> x(1000, 0.25);
+      for (std::size_t a = 500; a < x.size(); ++a) x[a] = std::pow(counter_uniform(3, 0, a), power);
+      x.back() = last;
+      std::vector<double> sorted = x;
+      std::sort(sorted.begin(), sorted.end());
+      bucket_sort(x, [](double value) { return value; });
+      CHECK(x == sorted);
+    }
+  }
+}
 
 TEST(quantiles_are_those_of_tables) {
   for (double z = -3.0; z < 37.0; z += 0.37) {
@@ -88,8 +138,8 @@ TEST(redrawn_statistics_are_those_of_the_redrawn_outcomes) {
       for (Index i = 0; i < 150; ++i) {
         e(i) = parts.rows.p(i) > 0.5 ? parts.rows.p(i) - 1.0 : parts.rows.p(i);
       }
-      draws.rare(static_cast<std::uint64_t>(r),
-                 [&](Index i) { e(i) += parts.rows.p(i) > 0.5 ? 1.0 : -1.0; });
+      rare_rows(draws, static_cast<std::uint64_t>(r),
+                [&](Index i) { e(i) += parts.rows.p(i) > 0.5 ? 1.0 : -1.0; });
       mean += e / 70.0;
       const Vector observed = observed_statistics(parts, e, observe_rungs(engine, parts, e));
       CHECK((redrawn.row(r).transpose() - observed).cwiseAbs().maxCoeff() < 1e-8);
@@ -105,7 +155,7 @@ TEST(rare_outcomes_have_their_probabilities) {
   const detail::RowDraws draws(rows);
   Vector seen = Vector::Zero(400);
   constexpr int times = 20000;
-  for (std::uint64_t r = 0; r < times; ++r) draws.rare(r, [&](Index i) { seen(i) += 1.0; });
+  for (std::uint64_t r = 0; r < times; ++r) rare_rows(draws, r, [&](Index i) { seen(i) += 1.0; });
   double square = 0.0;
   for (Index i = 0; i < 400; ++i) {
     const double q = detail::rarer(rows.p(i)), expected = times * q;

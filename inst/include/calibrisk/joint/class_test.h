@@ -149,8 +149,11 @@ class ClassTest {
         of_events.emplace_back(size, one.statistics());
         one.redraws->statistics(
             size,
-            [&](Index r, const auto& change) {
-              lists.each(r, j, [&](int i) { change(one.place[static_cast<std::size_t>(i)]); });
+            [&](auto& sums) {
+              for (Index r = 0; r < size; ++r) {
+                lists.each(r, j,
+                           [&](int i) { sums.one(one.place[static_cast<std::size_t>(i)], r); });
+              }
             },
             of_events.back());
       }

@@ -62,9 +62,9 @@ class JointTest {
     out.lower_bound = std::max(out.low, *std::max_element(bounds.begin(), bounds.end()));
 
     out.upper = upper(e, rungs, failures);
-    for (std::size_t m = 0; m < rungs.size(); ++m) out.highs.push_back(out.upper.rung(m, tail));
+    out.highs = out.upper.of_rungs(tail);
     if (out.upper.constant) constant(alpha, out);
-    out.high = std::max(out.low, out.upper.high(tail));
+    out.high = std::max(out.low, out.upper.high(tail, out.highs));
     out.cap = out.upper.cap(tail);
     estimate(rungs, out);
     out.lower_bound = std::min(out.lower_bound, out.high);

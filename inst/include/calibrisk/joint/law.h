@@ -7,6 +7,7 @@
 #ifndef CALIBRISK_JOINT_LAW_H
 #define CALIBRISK_JOINT_LAW_H
 
+#include <calibrisk/math/bucket_sort.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
@@ -79,7 +80,7 @@ class JointLaw {
       for (std::size_t r = 0; r < order.size(); ++r) {
         order[r] = {redrawn(static_cast<Index>(r), static_cast<Index>(m)), r};
       }
-      std::sort(order.begin(), order.end());
+      bucket_sort(order, [](const auto& one) { return one.first; });
       for (const auto& one : order) sorted.push_back(one.first);
       tails_.emplace_back(std::move(sorted));
       std::size_t below = 0;
@@ -90,7 +91,7 @@ class JointLaw {
         least = std::min(least, tails_[m].survival(x, below, 0.0) / shares_[m]);
       }
     }
-    std::sort(smallest_.begin(), smallest_.end());
+    bucket_sort(smallest_, [](double t) { return t; });
   }
 
   std::size_t parts() const { return shares_.size(); }

@@ -7,16 +7,18 @@
 #define CALIBRISK_JOINT_REDRAWS_H
 
 #include <calibrisk/joint/parts.h>
-#include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/linalg/pack_product.h>
+#include <calibrisk/math/counter_packs.h>
 #include <calibrisk/math/tail_quantiles.h>
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace calibrisk {
 
 constexpr std::uint64_t redraw_key = 20261124;
-constexpr Index redraw_block = 64;
+constexpr Index redraw_block = counter_draws;
 
 // Outcomes that differ from the likelier one of their row (`rare`), all redraws together.
 constexpr double most_redrawn = 2e6;
@@ -62,39 +64,61 @@ class RowDraws {
 
   double factor(Index row) const { return factor_[static_cast<std::size_t>(row)]; }
 
-  // task(row) for every draw of redraw r whose outcome is the rarer one
+  // For every draw whose outcome is the rarer one, in redraws begin ... begin + 63: task.one(row,
+  // r) where that is so in redraw begin + r, or task.several(row, mask) for all of them. The rows
+  // of a redraw ascend.
   template <class Task>
-  void rare(std::uint64_t r, const Task& task) const {
+  void rare(std::uint64_t begin, Task& task) const {
     constexpr double often = 0.1;
+    std::uint64_t keys[counter_draws];
+    for (std::uint64_t r = 0; r < counter_draws; ++r) keys[r] = counter_key(redraw_key, begin + r);
+    DrawMask mask;
     for (const DrawBlock& block : blocks_) {
       if (block.largest > often) {
-        // found first without a branch, which would often be guessed wrong
-        std::size_t count = 0;
-        std::array<int, most_of_block> found;
         for (std::size_t d = block.begin; d < block.end; ++d) {
-          found[count] = row_[d];
-          count += counter_uniform(redraw_key, r, 2 * d) < rarer_[d] ? 1 : 0;
+          counter_loops().below(keys, 2 * d, counter_limit(rarer_[d]), mask);
+          task.several(static_cast<Index>(row_[d]), mask);
         }
-        for (std::size_t a = 0; a < count; ++a) task(static_cast<Index>(found[a]));
         continue;
       }
-      // to the next candidate at once, then by the ratio of probabilities
-      const double rate = std::log1p(-std::max(block.largest, 1e-300));
-      std::uint64_t counter = 2 * block.begin;
-      double at = static_cast<double>(block.begin) - 1.0;
-      while (true) {
-        const double u = 1.0 - counter_uniform(redraw_key, r, counter++);
-        at += 1.0 + std::floor(std::log(u) / rate);
-        if (!(at < static_cast<double>(block.end))) break;
-        const auto d = static_cast<std::size_t>(at);
-        const double v = counter_uniform(redraw_key, r, counter++);
-        if (v * block.largest < rarer_[d]) task(static_cast<Index>(row_[d]));
-      }
+      skip(block, keys, task);
     }
   }
 
  private:
   static constexpr std::size_t most_of_block = 4096;
+
+  // To the next candidate at once, then by the ratio of probabilities.
+  template <class Task>
+  void skip(const DrawBlock& block, const std::uint64_t* keys, Task& task) const {
+    const double most = std::max(block.largest, 1e-300), rate = std::log1p(-most);
+    const std::size_t size = block.end - block.begin;
+    // whether there is one in what is left of the block, without its logarithm; nearly
+    std::array<double, most_of_block + 1> any;
+    double none = 1.0;
+    for (std::size_t left = 0; left <= size; ++left, none *= 1.0 - most) {
+      any[left] = 1.0 - none + 1e-9;
+    }
+    DrawMask some;
+    counter_loops().below(keys, 2 * block.begin, counter_limit(any[size]), some);
+    for (int r = 0; r < counter_draws; ++r) {
+      if (some.of[r] == 0) continue;
+      std::uint64_t counter = 2 * block.begin;
+      const auto uniform = [&] {
+        return static_cast<double>(counter_bits(keys[r], counter++)) * 0x1.0p-53;
+      };
+      std::size_t d = block.begin;
+      while (true) {
+        const double u = uniform();
+        if (!(u < any[block.end - d])) break;
+        const double steps = std::floor(std::log(1.0 - u) / rate);
+        if (!(steps < static_cast<double>(block.end - d))) break;
+        d += static_cast<std::size_t>(steps);
+        if (uniform() * block.largest < rarer_[d]) task.one(static_cast<Index>(row_[d]), r);
+        ++d;
+      }
+    }
+  }
 
   std::vector<int> row_;
   std::vector<double> rarer_;   // probability of each draw
@@ -102,10 +126,47 @@ class RowDraws {
   std::vector<DrawBlock> blocks_;
 };
 
-// Changes of all sums by one other outcome: entries of columns, rung after rung.
-struct DrawEntry {
-  int column;
-  double plain, scaled;
+// What the other outcome of a draw changes in sums, for each row.
+struct RowChanges {
+  std::vector<int> column;
+  std::vector<double> value;
+  std::vector<std::size_t> first = {0};  // of a row
+};
+
+// Sums of 64 redraws [64 x sums] to which changes are added.
+class RedrawnSums {
+ public:
+  RedrawnSums(const RowChanges& changes, const Vector& usual)
+      : changes_(changes), memory_(static_cast<std::size_t>(redraw_block * (usual.size() + 1))) {
+    // a pack does not lie across two lines of the cache
+    void* begin = memory_.data();
+    std::size_t room = memory_.size() * sizeof(double);
+    sums_ = static_cast<double*>(std::align(64, sizeof(double), begin, room));
+    for (Index j = 0; j < usual.size(); ++j) column(j).setConstant(usual(j));
+  }
+
+  Eigen::Map<Vector> column(Index j) const { return {sums_ + redraw_block * j, redraw_block}; }
+  Eigen::Map<Matrix> columns(Index j, Index size) const {
+    return {sums_ + redraw_block * j, redraw_block, size};
+  }
+
+  void one(Index row, Index r) {
+    const auto at = static_cast<std::size_t>(row);
+    for (std::size_t a = changes_.first[at]; a < changes_.first[at + 1]; ++a) {
+      sums_[redraw_block * changes_.column[a] + r] += changes_.value[a];
+    }
+  }
+  void several(Index row, const DrawMask& mask) {
+    const auto at = static_cast<std::size_t>(row);
+    const std::size_t a = changes_.first[at];
+    counter_loops().add(mask, changes_.column.data() + a, changes_.value.data() + a,
+                        static_cast<Index>(changes_.first[at + 1] - a), sums_);
+  }
+
+ private:
+  const RowChanges& changes_;
+  std::vector<double> memory_;
+  double* sums_;
 };
 
 }  // namespace detail
@@ -122,78 +183,73 @@ template <class Factor>
 class RowRedraws {
  public:
   RowRedraws(const JointParts& parts, const Vector& usual, const Factor& factor_of)
-      : parts_(parts), rungs_(tested_rungs(parts)), first_(rungs_.size() + 1, 0) {
+      : parts_(parts), rungs_(tested_rungs(parts)), column_(rungs_.size() + 1, 0) {
     const JointRows& rows = parts.rows;
     const Index n = rows.size(), q = parts.scores.cols();
     for (std::size_t m = 0; m < rungs_.size(); ++m) {
-      first_[m + 1] = first_[m] + rungs_[m]->basis.columns();
+      column_[m + 1] = column_[m] + rungs_[m]->basis.columns();
     }
-    const auto m_rungs = static_cast<Index>(rungs_.size());
-    entry_of_.assign(static_cast<std::size_t>(n) + 1, 0);
-    change_.resize(m_rungs + q, n);
-    plain0_ = scaled0_ = Vector::Zero(first_.back());
-    rest0_ = Vector::Zero(m_rungs + q);
+    const Index k = column_.back();
+    own_ = 2 * k;
+    score_ = own_ + static_cast<Index>(rungs_.size());
+    usual_ = Vector::Zero(score_ + q);
+    const std::size_t most = static_cast<std::size_t>(n) * (5 * rungs_.size() + 2);
+    changes_.column.reserve(most);
+    changes_.value.reserve(most);
     LocalRow row;
     for (Index i = 0; i < n; ++i) {
       const double factor = factor_of(i), v = rows.weight(i);
       const double residual = rows.p(i) - usual(i), turn = usual(i) > 0.5 ? 1.0 : -1.0;
       const double base = v / factor * residual, change = rows.each(i) * factor * turn;
+      const auto add = [&](Index column, double sum, double by) {
+        usual_(column) += sum;
+        changes_.column.push_back(static_cast<int>(column));
+        changes_.value.push_back(by);
+      };
       for (std::size_t m = 0; m < rungs_.size(); ++m) {
         const JointRung& rung = *rungs_[m];
         rung.basis.row(i, row);
         for (int a = 0; a < row.size; ++a) {
-          const Index column = first_[m] + row.column[a];
-          plain0_(column) += base * row.value[a];
-          scaled0_(column) += base * rung.scale(i) * row.value[a];
-          entries_.push_back({static_cast<int>(column), change * row.value[a],
-                              change * rung.scale(i) * row.value[a]});
+          const Index column = column_[m] + row.column[a];
+          add(column, base * row.value[a], change * row.value[a]);
+          add(k + column, base * rung.scale(i) * row.value[a],
+              change * rung.scale(i) * row.value[a]);
         }
         const double own = rung.scale(i) * rung.leverage(i);
-        const auto at = static_cast<Index>(m);
-        rest0_(at) += v * own * residual * residual;
-        change_(at, i) = rows.each(i) * factor * factor * own *
-                         ((residual + turn) * (residual + turn) - residual * residual);
+        add(own_ + static_cast<Index>(m), v * own * residual * residual,
+            rows.each(i) * factor * factor * own *
+                ((residual + turn) * (residual + turn) - residual * residual));
       }
-      entry_of_[static_cast<std::size_t>(i) + 1] = entries_.size();
-      rest0_.tail(q) += base * parts.scores.row(i).transpose();
-      change_.col(i).tail(q) = change * parts.scores.row(i).transpose();
+      for (Index j = 0; j < q; ++j) {
+        add(score_ + j, base * parts.scores(i, j), change * parts.scores(i, j));
+      }
+      changes_.first.push_back(changes_.value.size());
     }
   }
 
-  // A row of `out` for each redraw. unusual(r, task): task(row) for every draw of redraw r with the
-  // other outcome.
+  // A row of `out` for each of at most 64 redraws. unusual(sums): tells sums.one() and
+  // sums.several() of every draw with the other outcome (see RowDraws::rare()).
   template <class Unusual>
   void statistics(Index size, const Unusual& unusual, Eigen::Ref<Matrix> out) const {
-    Matrix plain(plain0_.size(), size), scaled(plain0_.size(), size), rest(rest0_.size(), size);
-    for (Index r = 0; r < size; ++r) {
-      plain.col(r) = plain0_;
-      scaled.col(r) = scaled0_;
-      rest.col(r) = rest0_;
-      double* p = plain.col(r).data();
-      double* s = scaled.col(r).data();
-      double* others = rest.col(r).data();
-      unusual(r, [&](Index i) {
-        const auto at = static_cast<std::size_t>(i);
-        for (std::size_t e = entry_of_[at]; e < entry_of_[at + 1]; ++e) {
-          p[entries_[e].column] += entries_[e].plain;
-          s[entries_[e].column] += entries_[e].scaled;
-        }
-        const double* change = change_.col(i).data();
-        for (Index a = 0; a < change_.rows(); ++a) others[a] += change[a];
-      });
-    }
+    detail::RedrawnSums sums(changes_, usual_);
+    unusual(sums);
+    const auto scores = sums.columns(score_, parts_.information.size());
     const Vector deviation = parts_.information.cwiseSqrt();
+    Vector z;
     for (Index r = 0; r < size; ++r) {
-      const Vector z = rest.col(r).tail(deviation.size()).cwiseQuotient(deviation);
+      z = scores.row(r).transpose().cwiseQuotient(deviation);
       score_statistics(parts_, z, [&](Index at) -> double& { return out(r, at); });
     }
     for (std::size_t m = 0; m < rungs_.size(); ++m) {
-      const Index columns = first_[m + 1] - first_[m];
-      const Matrix fitted = rungs_[m]->inverse * scaled.middleRows(first_[m], columns);
+      const Index columns = column_[m + 1] - column_[m];
+      const auto plain = sums.columns(column_[m], columns);
+      const auto scaled = sums.columns(column_.back() + column_[m], columns);
+      Matrix fitted = Matrix::Zero(redraw_block, columns);
+      add_pack_product(pack_product(false, true, 1.0, scaled, rungs_[m]->inverse, fitted));
+      Vector forms = Vector::Zero(redraw_block);
+      for (Index a = 0; a < columns; ++a) forms += plain.col(a).cwiseProduct(fitted.col(a));
       const auto at = static_cast<Index>(m);
-      const Vector forms =
-          (plain.middleRows(first_[m], columns).cwiseProduct(fitted)).colwise().sum().transpose() -
-          rest.row(at).transpose();
+      forms -= sums.column(own_ + at);
       const double unit = parts_.rows.total * std::sqrt(rungs_[m]->null.variance);
       for (Index r = 0; r < size; ++r) out(r, 3 + at) = nine_digits(forms(r) / unit);
     }
@@ -202,14 +258,11 @@ class RowRedraws {
  private:
   const JointParts& parts_;
   std::vector<const JointRung*> rungs_;
-  std::vector<Index> first_;
-  // sums of the usual outcomes, and what another one changes
-  std::vector<detail::DrawEntry> entries_;
-  std::vector<std::size_t> entry_of_;
-  Vector plain0_, scaled0_;
-  // own pairs of the rungs, then scores
-  Matrix change_;
-  Vector rest0_;
+  // Sums are those of the columns of all rungs, plain and scaled, of their own pairs, and scores.
+  std::vector<Index> column_;  // the first one of each rung
+  Index own_ = 0, score_ = 0;
+  Vector usual_;  // of the usual outcomes
+  detail::RowChanges changes_;
 };
 
 // Statistics [redraws x parts] under calibration.
@@ -223,11 +276,7 @@ inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index r
     const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
     Matrix block(size, out.cols());
     rows.statistics(
-        size,
-        [&](Index r, const auto& change) {
-          draws.rare(static_cast<std::uint64_t>(begin + r), change);
-        },
-        block);
+        size, [&](auto& sums) { draws.rare(static_cast<std::uint64_t>(begin), sums); }, block);
     out.middleRows(begin, size) = block;
   });
   return out;

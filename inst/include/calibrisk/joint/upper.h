@@ -93,11 +93,17 @@ struct JointUpper {
     const double most = std::max(brier.root_limit(tail), gap(tail));
     return constant ? std::max(most, exact.high(tail)) : most;
   }
-  double high(double tail) const {
+  std::vector<double> of_rungs(double tail) const {
+    std::vector<double> out;
+    for (std::size_t m = 0; m < rungs.size(); ++m) out.push_back(rung(m, tail));
+    return out;
+  }
+  double high(double tail) const { return high(tail, of_rungs(tail)); }
+  double high(double tail, const std::vector<double>& highs) const {
     if (constant) return exact.high(tail);
     double out = 0.0;
     for (std::size_t m = 0; m < rungs.size(); ++m) {
-      if (rungs[m].counts) out = std::max(out, rung(m, tail));
+      if (rungs[m].counts) out = std::max(out, highs[m]);
     }
     const double d = gap(tail);
     double unseen = std::max(d * d, lack() * std::min(d * d * apart, d));

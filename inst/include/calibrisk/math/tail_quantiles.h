@@ -63,31 +63,11 @@ inline double normal_quantile(double tail) {
 namespace detail {
 
 // exp(-x) x^a / Gamma(a + 1)
-inline double gamma_factor(double a, double x) {
-  return std::exp(a * std::log(x) - x - std::lgamma(a + 1.0));
+inline double gamma_factor(double a, double x, double log_gamma) {
+  return std::exp(a * std::log(x) - x - log_gamma);
 }
 
-// Root of a decreasing function between lo and hi, from steps of Newton that stay between.
-template <class Function, class Slope>
-double decreasing_root(const Function& f, const Slope& slope, double lo, double hi, double x) {
-  for (int step = 0; step < 200; ++step) {
-    const double value = f(x);
-    if (value == 0.0) return x;
-    (value > 0.0 ? lo : hi) = x;
-    double next = x - value / slope(x);
-    if (!(next > lo && next < hi)) next = 0.5 * (lo + hi);
-    if (std::abs(next - x) <= 1e-14 * std::abs(x)) return next;
-    x = next;
-  }
-  return x;
-}
-
-}  // namespace detail
-
-// Upper tail of the gamma distribution of shape a (scale 1).
-inline double gamma_tail(double a, double x) {
-  if (!(x > 0.0)) return 1.0;
-  const double factor = detail::gamma_factor(a, x);
+inline double gamma_tail(double a, double x, double factor) {
   if (x < a + 1.0) {
     double term = 1.0, sum = 1.0;
     for (double k = a + 1.0; term > 1e-17 * sum; k += 1.0) sum += term *= x / k;
@@ -106,6 +86,14 @@ inline double gamma_tail(double a, double x) {
   return factor * a * h;
 }
 
+}  // namespace detail
+
+// Upper tail of the gamma distribution of shape a (scale 1).
+inline double gamma_tail(double a, double x) {
+  if (!(x > 0.0)) return 1.0;
+  return detail::gamma_tail(a, x, detail::gamma_factor(a, x, std::lgamma(a + 1.0)));
+}
+
 // x with this upper tail; of large shapes Goldberg and Levine's expansion.
 inline double gamma_quantile(double a, double tail) {
   const double z = normal_quantile(tail);
@@ -115,16 +103,24 @@ inline double gamma_quantile(double a, double tail) {
                   (6.0 * z2 * z2 + 14.0 * z2 - 32.0) / (405.0 * nu) +
                   z * (9.0 * z2 * z2 + 256.0 * z2 - 433.0) / (2430.0 * nu * r));
   }
+  const double log_gamma = std::lgamma(a + 1.0), log_lower = std::log1p(-tail);
   const double root = 1.0 - 1.0 / (9.0 * a) + z / (3.0 * std::sqrt(a));
-  double start = a * root * root * root;
-  if (!(start > 0.0) || root <= 0.0 || tail > 0.9) {
-    start = std::exp((std::log1p(-tail) + std::lgamma(a + 1.0)) / a);
+  double x = a * root * root * root;  // Wilson and Hilferty; near 0 the power of x
+  if (!(root > 0.0) || a < -0.62 * log_lower) x = std::exp((log_lower + log_gamma) / a);
+  // steps of Halley, each between the bounds that the last ones found
+  double lo = 0.0, hi = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < 200; ++step) {
+    const double factor = detail::gamma_factor(a, x, log_gamma);
+    const double value = detail::gamma_tail(a, x, factor) - tail;
+    if (value == 0.0) return x;
+    (value > 0.0 ? lo : hi) = x;
+    const double newton = -value * x / (factor * a);
+    const double next = x - newton / (1.0 - 0.5 * newton * ((a - 1.0) / x - 1.0));
+    // three times as many digits after each step
+    if (std::abs(next - x) <= 1e-6 * x) return next;
+    x = next > lo && next < hi ? next : hi < 1e300 ? 0.5 * (lo + hi) : 2.0 * x;
   }
-  double hi = std::max(2.0 * start, a + 1.0);
-  while (gamma_tail(a, hi) > tail) hi *= 2.0;
-  return detail::decreasing_root([&](double x) { return gamma_tail(a, x) - tail; },
-                                 [&](double x) { return -detail::gamma_factor(a, x) * a / x; }, 0.0,
-                                 hi, std::min(start, 0.999 * hi));
+  return x;
 }
 
 // Quantile of the Pearson III distribution with mean 0, variance 1 and this skewness (at most 2.8):

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Comparisons of counted random numbers and sums over those that are smaller, of many draws at
+// once: one copy of the loops per instruction set, chosen at run time. All of them have the same
+// numbers and the same sums.
+#ifndef CALIBRISK_MATH_COUNTER_PACKS_H
+#define CALIBRISK_MATH_COUNTER_PACKS_H
+
+#include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/math/exp_sums.h>
+
+#include <cmath>
+
+namespace calibrisk {
+
+constexpr int counter_draws = 64;
+
+// For every one of 64 draws all bits or none.
+struct alignas(64) DrawMask {
+  std::int64_t of[counter_draws];
+};
+
+struct CounterLoops {
+  // of[r]: whether number i of the draw that has keys[r] is below limit * 2^-53
+  void (*below)(const std::uint64_t* keys, std::uint64_t i, std::int64_t limit, DrawMask& out);
+  // sums(r, columns[a]) += values[a] for a < n and the draws r in the mask; 64 rows
+  void (*add)(const DrawMask& mask, const int* columns, const double* values, Index n,
+              double* sums);
+};
+
+namespace detail {
+
+#ifdef CALIBRISK_PACKS
+
+template <int n>
+struct BitPacks {
+  typedef unsigned long long Pack __attribute__((vector_size(8 * n)));
+};
+
+template <int pack_size>
+CALIBRISK_INLINE void mix_pack(typename BitPacks<pack_size>::Pack& z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  z = z ^ (z >> 31);
+}
+
+template <int pack_size>
+CALIBRISK_INLINE void below_loop(const std::uint64_t* keys, std::uint64_t i, std::int64_t limit,
+                                 DrawMask& out) {
+  using IntPack = typename Packs<pack_size>::IntPack;
+  for (int r = 0; r < counter_draws; r += pack_size) {
+    typename BitPacks<pack_size>::Pack z;
+    __builtin_memcpy(&z, keys + r, sizeof z);
+    z += counter_step * (i + 1);
+    mix_pack<pack_size>(z);
+    mix_pack<pack_size>(z);
+    const IntPack mask = (IntPack)(z >> 11) < limit;
+    __builtin_memcpy(out.of + r, &mask, sizeof mask);
+  }
+}
+
+template <int pack_size>
+CALIBRISK_INLINE void add_loop(const DrawMask& mask, const int* columns, const double* values,
+                               Index n, double* sums) {
+  using Pack = typename Packs<pack_size>::Pack;
+  using IntPack = typename Packs<pack_size>::IntPack;
+  for (Index a = 0; a < n; ++a) {
+    double* sum = sums + counter_draws * static_cast<Index>(columns[a]);
+    const Pack value = values[a] - Pack{};
+    for (int r = 0; r < counter_draws; r += pack_size) {
+      IntPack kept;
+      Pack x;
+      __builtin_memcpy(&kept, mask.of + r, sizeof kept);
+      load_pack<pack_size>(sum + r, x);
+      store_pack<pack_size>(sum + r, x + (Pack)((IntPack)value & kept));
+    }
+  }
+}
+
+#define CALIBRISK_COUNTER_LOOPS(SUFFIX, SIZE, TARGET)                                             \
+  TARGET inline void below_##SUFFIX(const std::uint64_t* keys, std::uint64_t i,                   \
+                                    std::int64_t limit, DrawMask& out) {                          \
+    below_loop<SIZE>(keys, i, limit, out);                                                        \
+  }                                                                                               \
+  TARGET inline void add_##SUFFIX(const DrawMask& mask, const int* columns, const double* values, \
+                                  Index n, double* sums) {                                        \
+    add_loop<SIZE>(mask, columns, values, n, sums);                                               \
+  }
+
+CALIBRISK_COUNTER_LOOPS(baseline, 2, )
+#ifdef CALIBRISK_DISPATCH
+CALIBRISK_COUNTER_LOOPS(avx2, 4, __attribute__((target("avx2"))))
+CALIBRISK_COUNTER_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
+#endif
+#undef CALIBRISK_COUNTER_LOOPS
+
+inline CounterLoops choose_counter_loops() {
+#ifdef CALIBRISK_DISPATCH
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    return {below_avx512, add_avx512};
+  }
+  if (__builtin_cpu_supports("avx2")) return {below_avx2, add_avx2};
+#endif
+  return {below_baseline, add_baseline};
+}
+
+#else  // no vector extension: plain loops
+
+inline CounterLoops choose_counter_loops() {
+  CounterLoops loops;
+  loops.below = [](const std::uint64_t* keys, std::uint64_t i, std::int64_t limit, DrawMask& out) {
+    for (int r = 0; r < counter_draws; ++r) {
+      out.of[r] = static_cast<std::int64_t>(counter_bits(keys[r], i)) < limit ? -1 : 0;
+    }
+  };
+  loops.add = [](const DrawMask& mask, const int* columns, const double* values, Index n,
+                 double* sums) {
+    for (Index a = 0; a < n; ++a) {
+      double* sum = sums + counter_draws * static_cast<Index>(columns[a]);
+      for (int r = 0; r < counter_draws; ++r) {
+        if (mask.of[r] != 0) sum[r] += values[a];
+      }
+    }
+  };
+  return loops;
+}
+
+#endif
+
+}  // namespace detail
+
+inline const CounterLoops& counter_loops() {
+  static const CounterLoops loops = detail::choose_counter_loops();
+  return loops;
+}
+
+// The limit below which a counted number's 53 bits are where the number is below x.
+inline std::int64_t counter_limit(double x) {
+  return static_cast<std::int64_t>(std::ceil(x * 0x1.0p53));
+}
+
+}  // namespace calibrisk
+
+#endif
