@@ -24,7 +24,7 @@ struct BetaRows {
   // `order`: that of the values, found here where it is empty
   BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
            const std::vector<int>& folds, const RowWeights& weights,
-           const std::vector<Index>& order)
+           const std::vector<Index>& order = {})
       : row(order.empty() ? ascending_order(engine, all) : order), weights(weights) {
     require(static_cast<Index>(row.size()) == all.size() && labels.size() == row.size() &&
                 folds.size() == row.size(),
