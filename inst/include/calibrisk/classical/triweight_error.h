@@ -9,7 +9,7 @@
 #include <calibrisk/classical/triweight.h>
 
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 namespace calibrisk {
 
@@ -34,7 +34,9 @@ class TriweightProblem {
   // grid is exact enough; `cosine`: of the grid on which the influence is blurred.
   TriweightError error(double p, double budget, const std::vector<int>& fold,
                        CosineSums& cosine) const {
-    const Densities whole = densities([](Index) { return true; }, budget);
+    std::vector<Index> rows(static_cast<std::size_t>(x_.size()));
+    std::iota(rows.begin(), rows.end(), Index{0});
+    const Densities whole = densities(rows, budget);
     const double rate = whole.events / whole.total;
     const auto n = static_cast<Index>(grid_.size);
     GridValues integrand(n), gap(n);
@@ -67,16 +69,14 @@ class TriweightProblem {
 
   double node(Index g) const { return grid_.at(static_cast<std::size_t>(g)); }
 
-  // Of the rows that are `used`, each with integral 1 (0 without rows).
-  template <class Used>
-  Densities densities(const Used& used, double budget) const {
+  // Of these rows, each with integral 1 (0 without rows).
+  Densities densities(const std::vector<Index>& rows, double budget) const {
     Densities out;
     const auto of = [&](bool events, double& total) {
       std::vector<double> x, w;
-      x.reserve(static_cast<std::size_t>(x_.size()));
-      w.reserve(static_cast<std::size_t>(weight_.size()));
-      for (Index i = 0; i < x_.size(); ++i) {
-        if (!used(i) || (events && y_(i) != 1.0)) continue;
+      x.reserve(rows.size());
+      for (const Index i : rows) {
+        if (events && y_(i) != 1.0) continue;
         x.push_back(x_(i));
         if (weight_.size() > 0) w.push_back(weight_(i));
         total += weight_.size() > 0 ? weight_(i) : 1.0;
@@ -146,13 +146,16 @@ class TriweightProblem {
   // The densities of the other folds are those of all rows less its own fold's.
   Vector fold_gaps(const std::vector<int>& fold) const {
     require(static_cast<Index>(fold.size()) == x_.size(), "triweight_error: one fold per row.");
-    const int n_folds = *std::max_element(fold.begin(), fold.end());
+    std::vector<std::vector<Index>> rows(
+        static_cast<std::size_t>(*std::max_element(fold.begin(), fold.end())));
+    for (Index i = 0; i < x_.size(); ++i) {
+      rows[static_cast<std::size_t>(fold[static_cast<std::size_t>(i)] - 1)].push_back(i);
+    }
     std::vector<Densities> sums;
     Densities total;
     total.all = total.right = GridValues::Zero(static_cast<Index>(grid_.size));
-    for (int f = 1; f <= n_folds; ++f) {
-      Densities own =
-          densities([&](Index i) { return fold[static_cast<std::size_t>(i)] == f; }, 0.0);
+    for (const std::vector<Index>& held : rows) {
+      Densities own = densities(held, 0.0);
       own.all *= own.total;
       own.right *= own.events;
       total.all += own.all;
@@ -161,8 +164,8 @@ class TriweightProblem {
       sums.push_back(own);
     }
     Vector out = Vector::Zero(x_.size());
-    for (int f = 1; f <= n_folds; ++f) {
-      const Densities& own = sums[static_cast<std::size_t>(f - 1)];
+    for (std::size_t f = 0; f < rows.size(); ++f) {
+      const Densities& own = sums[f];
       const double left = total.total - own.total;
       if (!(left > 0.0)) continue;
       GridValues gap(total.all.size());
@@ -171,9 +174,7 @@ class TriweightProblem {
         const double right = std::max(total.right(g) - own.right(g), 0.0);
         gap(g) = all > 1e-6 * left ? node(g) - std::min(right / all, 1.0) : 0.0;
       }
-      for (Index i = 0; i < out.size(); ++i) {
-        if (fold[static_cast<std::size_t>(i)] == f) out(i) = at(gap, x_(i));
-      }
+      for (const Index i : rows[f]) out(i) = at(gap, x_(i));
     }
     return out;
   }
