@@ -46,8 +46,9 @@ dss <- function(variance, r, design = new_design(length(r))) row_mean(dss_terms(
 
 scale_variance <- function(map, variance) map$w * variance + map$b
 
-# The score is not convex in (w, b): several starts, and the two edges b = 0 and w = 0,
-# whose optima are known (mean(r / s2) and mean(r)). In units of mean(r) and mean(s2).
+# In units of mean(r) and mean(s2) the best w and b of a ratio e^z = w / b are mean(r / (e^z s2 + 1)) times e^z and 1.
+# What is left is a score of one number, which may have several minima: all roots of its slope between the points of a
+# grid, and the two edges w = 0 and b = 0.
 fit_variance <- function(variance, r, design, call) {
   mean <- function(rows) row_mean(rows, design)
   unit <- mean(r)
@@ -59,42 +60,34 @@ fit_variance <- function(variance, r, design, call) {
   scale <- mean(variance)
   s <- if (scale > 0) variance / scale else variance
   u <- r / unit
-  objective <- function(t) {
-    v <- t[1] * s + t[2]
-    if (any(v <= 0)) Inf else mean(u / v + log(v))
-  }
-  gradient <- function(t) {
-    v <- t[1] * s + t[2]
-    g <- (v - u) / v^2
-    c(mean(g * s), mean(g))
-  }
-  hessian <- function(t) {
-    v <- t[1] * s + t[2]
-    h <- (2 * u - v) / v^3
-    matrix(c(mean(h * s^2), mean(h * s), mean(h * s), mean(h)), 2)
-  }
-  lowest <- if (any(s == 0)) 1e-8 else 0 # a variance of 0 needs b > 0 for a finite score
-  edges <- list(c(0, 1))
-  if (all(s > 0)) edges <- c(edges, list(c(mean(u / s), 0)))
-  candidates <- edges
-  iterations <- 0
+  positive <- s > 0
+  at_ratio <- function(z) mean(u / (exp(z) * s + 1)) * c(exp(z), 1)
+  candidates <- c(list(c(0, 1)), if (all(positive)) list(c(mean(u / s), 0)))
+  iterations <- 0L
   if (max(s) - min(s) > 1e-10 * max(s)) {
-    starts <- c(list(c(1, 1e-3), c(0.5, 0.5), c(1e-3, 1)),
-                if (all(s > 0)) list(c(mean(u / s), 1e-3), c(mean(u / s), 1) / 2))
-    fits <- lapply(starts, function(start) {
-      fit <- stats::nlminb(pmax(start, c(1e-9, lowest)), objective, gradient, hessian, lower = c(0, max(lowest, 1e-12)),
-                           control = list(rel.tol = 1e-14, x.tol = 1e-12, iter.max = 500, eval.max = 1000))
-      iterations <<- max(iterations, fit$iterations)
-      fit$par
+    slope <- function(z) {
+      v <- exp(z) * s + 1
+      mean((v - 1) / v) - mean(u * (v - 1) / v^2) / mean(u / v)
+    }
+    reach <- c(-log(max(s)) - 18, 18 - log(min(s[positive])))
+    grid <- seq(reach[1], reach[2], length.out = 2 * ceiling(diff(reach)))
+    slopes <- vapply(grid, slope, 0)
+    roots <- lapply(which(slopes[-length(slopes)] < 0 & slopes[-1] >= 0), function(i) {
+      stats::uniroot(slope, grid[i + 0:1], tol = 1e-14)
     })
-    candidates <- c(edges, fits)
+    iterations <- as.integer(max(0, vapply(roots, `[[`, 0, "iter")))
+    candidates <- c(candidates, lapply(roots, function(root) at_ratio(root$root)))
+    # a variance of 0 needs b > 0 for a finite score
+    if (!all(positive) && slopes[length(slopes)] < 0) {
+      candidates <- c(candidates, list(c(mean(ifelse(positive, u / s, 0)) / mean(positive), 1e-8)))
+    }
   }
-  values <- vapply(candidates, objective, 0)
-  best <- candidates[[which.min(values)]]
-  for (edge in edges) if (objective(edge) <= min(values) + 1e-12) best <- edge
+  values <- vapply(candidates, function(t) mean(u / (t[1] * s + t[2]) + log(t[1] * s + t[2])), 0)
+  # an edge unless an inner point is better
+  best <- candidates[[which(values <= min(values) + 1e-12)[1]]]
   w <- if (scale > 0) best[1] * unit / scale else 0
   b <- best[2] * unit
-  stuck <- lowest > 0 && best[2] <= 1.01 * lowest
+  stuck <- !all(positive) && best[2] <= 1e-8
   new_map_fit(
     new_map("variance", w = w, b = b), map_terms(c("scale", "shift"), c(w, b)), !stuck, iterations,
     if (stuck) "Variances of 0 belong to exact means: the score falls without end as the shift goes to 0." else "",
