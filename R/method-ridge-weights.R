@@ -1,22 +1,9 @@
-# Kernel ridge of weighted rows without explicit features: rows of a factor L and residuals D times the roots of weights
-# whose mean is 1, so that n is the total weight,
-#   (W^1/2 K W^1/2 + ridge n I)^-1  and, for kkr,  its Kronecker square + ridge n^2 I
-# in the eigenbasis of L'W L (see ridge_spectrum.h).
-
-fit_weighted_ridge <- function(kernel, type, problem, ridge, context) {
-  x <- problem$features
-  n <- nrow(x)
-  w <- problem$design$w
-  root <- sqrt(w * n / sum(w))
-  found <- factor_map(kernel, x, ridge, context)
-  decomposition <- svd(root * found$features, nu = min(dim(found$features)), nv = min(dim(found$features)))
-  s <- decomposition$d^2
-  targets <- decomposition$d * crossprod(decomposition$u, root * problem$residuals)
-  if (type == "ukkr") {
-    return(new_form("factor", map = found$map, basis = decomposition$v %*% (targets / (s + ridge * n)), gap = TRUE))
-  }
-  core <- tcrossprod(targets) / (outer(s, s) + ridge * n^2)
-  new_form("factor", map = found$map, basis = decomposition$v, core = core)
+# Kernel ridge of weighted rows whose kernel has no explicit features: those of a factor are, and the weights are those
+# of ridge_explicit.h.
+weighted_bases <- function(kernel, problem, fold, ridge, context) {
+  found <- factor_map(kernel, problem$features, ridge, context)
+  problem[c("features", "map")] <- found[c("features", "map")]
+  explicit_bases(kernel, problem, fold, context)
 }
 
 factor_map <- function(kernel, x, ridge, context) {

@@ -110,9 +110,8 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
     ridge_bases(kernel, problem, fold, context)
   } else {
     kernel <- resolve_kernel(kernel, problem$features, context$threads)
-    explicit_bases(kernel, problem, fold, context)
+    explicit_bases(kernel, problem, fold, context) %||% weighted_bases(kernel, problem, fold, point$value, context)
   }
-  if (is.null(bases)) return(fit_weighted_ridge(kernel, method$name, problem, point$value, context))
   fit_ridge(bases, method$name, point$value, isTRUE(method$exact), context)
 }
 
