@@ -501,6 +501,10 @@ cpp_loess <- function(x, y, w, span, leaf) {
     .Call(`_calibrisk_cpp_loess`, x, y, w, span, leaf)
 }
 
+cpp_local_polynomials <- function(t, at, n, h, quadratic) {
+    .Call(`_calibrisk_cpp_local_polynomials`, t, at, n, h, quadratic)
+}
+
 cpp_resampled_cells <- function(x, y, w, end, cluster, n_draws, seed, threads) {
     .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, end, cluster, n_draws, seed, threads)
 }

@@ -169,7 +169,7 @@ place_weights <- function(smoother, at, h, both = local_polynomials(at, smoother
   delayedAssign("quadratic", both$quadratic, assign.env = out)
   delayedAssign("n_eff", 1 / rowSums(both$quadratic^2 * rep(smoother$n * smoother$noise, each = length(at))),
                 assign.env = out)
-  if (length(smoother$grid) > 1) out$loo <- local_polynomials(smoother$loo$t, smoother$loo, h, "linear")$linear
+  if (length(smoother$grid) > 1) out$loo <- local_polynomials(smoother$loo$t, smoother$loo, h, FALSE)$linear
   out
 }
 
@@ -215,30 +215,6 @@ choose_bandwidths <- function(smoother, counts, residual) {
   max.col(-matrix(score, ncol(counts)), ties.method = "last")
 }
 
-# Weights l_gc of one observation of cell c in the local polynomial fit at t_g. Polynomials are orthogonal
-# under the kernel: sums of raw powers cancel where a place sees one or two cells, far away in bandwidths.
-local_polynomials <- function(t, cells, h, degrees = c("linear", "quadratic")) {
-  u <- (rep(cells$t, each = length(t)) - t) / h
-  dim(u) <- c(length(t), length(cells$t))
-  # the cells ascend: the one below or the one above
-  below <- pmax(findInterval(t, cells$t), 1)
-  above <- pmin(below + 1, length(cells$t))
-  nearest <- pmin(abs((cells$t[below] - t) / h), abs((cells$t[above] - t) / h))
-  k <- exp(-0.5 * (u^2 - nearest^2)) # relative to the nearest cell: defined in gaps too
-  u <- u / pmax(nearest, 1) # the polynomials' unit: at least the distance to the nearest cell
-  mass <- k * rep(cells$n, each = length(t))
-  total <- rowSums(mass)
-  ridge <- 1e-8 * total # a trace of it for places that see fewer cells than the degree asks for
-  mean <- rowSums(mass * u) / total
-  first <- u - mean
-  square <- first^2
-  s2 <- rowSums(mass * square)
-  slope <- -mean * first / (s2 + ridge) # -mean is `first` at the place itself, u = 0
-  out <- list(linear = k * (1 / total + slope))
-  if (!"quadratic" %in% degrees) return(out)
-  skew <- rowSums(mass * square * first) / pmax(s2, 1e-200)
-  second <- square - skew * first - s2 / total
-  at_place <- mean^2 + skew * mean - s2 / total
-  out$quadratic <- k * (1 / total + slope + at_place * second / (rowSums(mass * second^2) + ridge))
-  out
-}
+# Weights l_gc of one observation of cell c in the local polynomial fits at t_g
+# (inst/include/calibrisk/classical/local_polynomials.h).
+local_polynomials <- function(t, cells, h, quadratic = TRUE) cpp_local_polynomials(t, cells$t, cells$n, h, quadratic)

@@ -1735,6 +1735,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_local_polynomials
+Rcpp::List cpp_local_polynomials(Rcpp::NumericVector t, Rcpp::NumericVector at, Rcpp::NumericVector n, double h, bool quadratic);
+RcppExport SEXP _calibrisk_cpp_local_polynomials(SEXP tSEXP, SEXP atSEXP, SEXP nSEXP, SEXP hSEXP, SEXP quadraticSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type t(tSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type h(hSEXP);
+    Rcpp::traits::input_parameter< bool >::type quadratic(quadraticSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_local_polynomials(t, at, n, h, quadratic));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_resampled_cells
 Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, std::vector<int> cluster, int n_draws, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -2024,6 +2038,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 5},
+    {"_calibrisk_cpp_local_polynomials", (DL_FUNC) &_calibrisk_cpp_local_polynomials, 5},
     {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 8},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 6},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},

@@ -2,8 +2,11 @@
 // Transforms and densities on a grid against the sums that they stand for.
 #include "check.h"
 
+#include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/smooth_ece.h>
 #include <calibrisk/classical/triweight_error.h>
+
+#include <Eigen/Dense>
 
 using namespace calibrisk;
 
@@ -136,4 +139,29 @@ TEST(triweight_errors_have_the_gaps_of_the_other_folds) {
     total += at[1];
   }
   CHECK(is_near(found.power, power / total, 1e-3));
+}
+
+TEST(local_weights_are_those_of_weighted_least_squares) {
+  const Index n = 9;
+  Vector at(n), size = uniform(n).array() + 1.0;
+  at << -2.0, -1.2, -0.7, 0.0, 0.4, 0.9, 1.1, 2.0, 3.0;
+  const Vector places = Eigen::Vector3d(-1.0, 0.3, 2.2);
+  const double h = 0.8;
+  const LocalPolynomials found = local_polynomials(places, at, size, h, true);
+  for (Index g = 0; g < places.size(); ++g) {
+    for (const Index degree : {1, 2}) {
+      Matrix x(n, degree + 1);
+      Vector k(n);
+      for (Index i = 0; i < n; ++i) {
+        const double u = (at(i) - places(g)) / h;
+        k(i) = size(i) * std::exp(-0.5 * u * u);
+        for (Index q = 0; q <= degree; ++q) x(i, q) = std::pow(u, static_cast<double>(q));
+      }
+      const Matrix normal = x.transpose() * k.asDiagonal() * x;
+      const Vector first = normal.ldlt().solve(Vector::Unit(degree + 1, 0));
+      const Vector naive = (x * first).cwiseProduct(k).cwiseQuotient(size);
+      const Vector own = (degree == 1 ? found.linear : found.quadratic).row(g);
+      CHECK((own - naive).cwiseAbs().maxCoeff() < 1e-6);
+    }
+  }
 }
