@@ -177,17 +177,23 @@ class JointTest {
       gaps.emplace_back(rungs[stacked[static_cast<std::size_t>(j)]].gap);
       psi(j) = rungs[stacked[static_cast<std::size_t>(j)]].psi;
     }
-    Matrix products(k, k);
-    for (Index a = 0; a < k; ++a) {
-      for (Index b = 0; b <= a; ++b) {
-        const auto& left = gaps[static_cast<std::size_t>(a)];
-        const auto& right = gaps[static_cast<std::size_t>(b)];
-        products(a, b) = products(b, a) =
-            sum_of_rows(engine_, parts_.rows.size(),
-                        [&](Index i) { return parts_.rows.weight(i) * left(i, 0) * right(i, 0); }) /
-            parts_.rows.total;
-      }
-    }
+    const auto add = [](Matrix& total, const Matrix& part) { total += part; };
+    Matrix products = parallel_reduce(
+        engine_, parts_.rows.size(), rung_block, Matrix(Matrix::Zero(k, k)),
+        [&](Index begin, Index size) {
+          Matrix part(k, k);
+          const auto weight = parts_.rows.weight.segment(begin, size);
+          for (Index a = 0; a < k; ++a) {
+            const auto left = gaps[static_cast<std::size_t>(a)].middleRows(begin, size).col(0);
+            for (Index b = 0; b <= a; ++b) {
+              const auto right = gaps[static_cast<std::size_t>(b)].middleRows(begin, size).col(0);
+              part(a, b) = part(b, a) = weight.cwiseProduct(left).dot(right);
+            }
+          }
+          return part;
+        },
+        add);
+    products /= parts_.rows.total;
     const Vector w = stack_weights(products, psi);
     for (Index j = 0; j < k; ++j) {
       out.weights(static_cast<Index>(stacked[static_cast<std::size_t>(j)])) = w(j);

@@ -95,10 +95,17 @@ inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
   const Vector that = observed_scores(parts, e) / rows.total;
   const double square = rows.total * rows.total;
   const Matrix s0 = Matrix(parts.information.asDiagonal()) / square;
-  Matrix s1 = Matrix::Zero(that.size(), that.size());
-  for (Index i = 0; i < rows.size(); ++i) {
-    const Vector part = e(i) * parts.scores.row(i).transpose() - that;
-    s1 += rows.weight(i) * rows.each(i) * part * part.transpose();
+  const Index q = that.size();
+  Matrix s1(q, q);
+  for (Index a = 0; a < q; ++a) {
+    for (Index b = 0; b <= a; ++b) {
+      double sum = 0.0;
+      for (Index i = 0; i < rows.size(); ++i) {
+        sum += rows.weight(i) * rows.each(i) * (e(i) * parts.scores(i, a) - that(a)) *
+               (e(i) * parts.scores(i, b) - that(b));
+      }
+      s1(a, b) = s1(b, a) = sum;
+    }
   }
   s1 *= rows.count / (rows.count - 1.0) / square;
   return lower_ellipsoid(that, s0, s1, parts.norm, c);

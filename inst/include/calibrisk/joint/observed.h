@@ -17,7 +17,11 @@ struct ObservedRung {
 };
 
 inline Vector observed_scores(const JointParts& parts, const Vector& e) {
-  return parts.scores.transpose() * parts.rows.weight.cwiseProduct(e);
+  Vector out(parts.scores.cols());
+  for (Index j = 0; j < out.size(); ++j) {
+    out(j) = parts.scores.col(j).cwiseProduct(parts.rows.weight).dot(e);
+  }
+  return out;
 }
 
 namespace detail {
@@ -51,40 +55,51 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
   ObservedRung out;
   out.gap.resize(n);
   out.half.resize(n);
-  Vector f(n);  // half over e
-  parallel_for(engine, (n + rung_block - 1) / rung_block, [&](Index task) {
-    LocalRow row;
-    for (Index i = task * rung_block; i < std::min(n, (task + 1) * rung_block); ++i) {
-      rung.basis.row(i, row);
-      out.gap(i) = rung.scale(i) * (row_dot(row, plain) - rung.leverage(i) * e(i));
-      f(i) = (out.gap(i) + row_dot(row, scaled) - rung.leverage(i) * rung.scale(i) * e(i)) / 2.0;
-      out.half(i) = e(i) * f(i);
-    }
-  });
-  const double square = rows.total * rows.total;
-  const auto sum_of = [&](const auto& term) {
-    return sum_of_rows(engine, n, [&](Index i) { return rows.weight(i) * term(i); });
+  struct Sums {
+    double psi = 0.0, drift = 0.0, here = 0.0, null = 0.0;
   };
-  out.psi = sum_of([&](Index i) { return e(i) * out.gap(i); }) / rows.total;
+  const Sums of_rows = parallel_reduce(
+      engine, n, rung_block, Sums(),
+      [&](Index begin, Index size) {
+        Sums part;
+        LocalRow row;
+        for (Index i = begin; i < begin + size; ++i) {
+          rung.basis.row(i, row);
+          const double square = rows.weight(i) * rows.each(i), variance = rows.variance(i);
+          const double own = rung.leverage(i) * e(i);
+          const double gap = rung.scale(i) * (row_dot(row, plain) - own);
+          const double f = (gap + row_dot(row, scaled) - own * rung.scale(i)) / 2.0;
+          out.gap(i) = gap;
+          out.half(i) = e(i) * f;
+          part.psi += rows.weight(i) * e(i) * gap;
+          part.drift += square * variance * f * f;
+          part.here += square * e(i) * e(i);
+          part.null += square * variance;
+        }
+        return part;
+      },
+      [](Sums& total, const Sums& part) {
+        total.psi += part.psi;
+        total.drift += part.drift;
+        total.here += part.here;
+        total.null += part.null;
+      });
+  const double square = rows.total * rows.total;
+  out.psi = of_rows.psi / rows.total;
   out.here = moments_of(engine, rows, rung, [&](Index i) { return e(i) * e(i); });
   out.null = rung.null;
   const auto slope = [&](double linear, double scatter, double variance) {
     return slope_of_form(out.psi, variance, linear, scatter);
   };
-  const double influence = sum_of([&](Index i) {
+  const double influence = sum_of_rows(engine, n, [&](Index i) {
     const double off = out.half(i) - out.psi;
-    return rows.each(i) * off * off;
+    return rows.weight(i) * rows.each(i) * off * off;
   });
-  const double drift =
-      sum_of([&](Index i) { return rows.each(i) * rows.variance(i) * f(i) * f(i); });
   out.here.slope =
       slope(4.0 * rows.count / (rows.count - 1.0) * influence / square - 2.0 * out.here.variance,
-            4.0 * sum_of([&](Index i) { return rows.each(i) * e(i) * e(i); }) / square,
-            out.here.variance);
-  out.null.slope =
-      slope(4.0 * drift / square - 2.0 * out.null.variance,
-            4.0 * sum_of([&](Index i) { return rows.each(i) * rows.variance(i); }) / square,
-            out.null.variance);
+            4.0 * of_rows.here / square, out.here.variance);
+  out.null.slope = slope(4.0 * of_rows.drift / square - 2.0 * out.null.variance,
+                         4.0 * of_rows.null / square, out.null.variance);
   return out;
 }
 

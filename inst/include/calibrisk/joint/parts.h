@@ -180,9 +180,16 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
   const bool sloped = !r.constant();
   out.scores = Matrix::Ones(n, sloped ? 2 : 1);
   if (sloped) out.scores.col(1) = r.logit.array() - known.dot(r.logit) / known.sum();
-  out.information = out.scores.cwiseAbs2().transpose() * known;
+  const Index q = out.scores.cols();
+  Matrix gram(q, q);
+  out.information.resize(q);
+  for (Index a = 0; a < q; ++a) {
+    out.information(a) = out.scores.col(a).cwiseAbs2().dot(known);
+    for (Index b = 0; b <= a; ++b) {
+      gram(a, b) = gram(b, a) = out.scores.col(a).cwiseProduct(out.scores.col(b)).dot(r.weight);
+    }
+  }
   detail::score_cumulants(out);
-  const Matrix gram = out.scores.transpose() * r.weight.asDiagonal() * out.scores;
   out.norm = r.total * gram.inverse();
 
   out.tangent = r.variance.cwiseProduct(r.logit);

@@ -12,6 +12,7 @@
 #include <limits>
 #include <numeric>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace calibrisk {
@@ -44,8 +45,10 @@ struct JointRows {
   double mean(const ConstVectorRef& values) const { return weight.dot(values) / total; }
   // of the given outcomes
   Vector residuals(const ConstVectorRef& outcomes) const {
-    return turned ? Vector((p.array() - (1.0 - sorted(outcomes).array())).matrix())
-                  : Vector(p - sorted(outcomes));
+    Vector out = sorted(outcomes);
+    if (turned) out = 1.0 - out.array();
+    out = p - out;
+    return out;
   }
 };
 
@@ -87,22 +90,27 @@ inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weigh
   const auto at = [](const ConstVectorRef& values, Index i) {
     return values.size() == 0 ? 1.0 : values(i);
   };
-  struct Key {
-    double p, weight, copies, tie;
-    Index row;
-  };
   JointRows out;
   out.turned = detail::turns_events(p, weights, ties);
   const double tie = out.turned ? -1.0 : 1.0;
-  std::vector<Key> keys(static_cast<std::size_t>(n));
+  // by the prediction alone first: most have no tie
+  std::vector<std::pair<double, Index>> keys(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) {
-    keys[static_cast<std::size_t>(i)] = {out.turned ? 1.0 - p(i) : p(i), at(weights, i),
-                                         at(copies, i), tie * at(ties, i), i};
+    keys[static_cast<std::size_t>(i)] = {out.turned ? 1.0 - p(i) : p(i), i};
   }
-  std::sort(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-    if (a.p != b.p) return a.p < b.p;
-    return std::tie(a.weight, a.copies, a.tie) < std::tie(b.weight, b.copies, b.tie);
-  });
+  std::sort(keys.begin(), keys.end());
+  const auto before = [&](const auto& a, const auto& b) {
+    const auto rest = [&](Index i) {
+      return std::make_tuple(at(weights, i), at(copies, i), tie * at(ties, i), i);
+    };
+    return rest(a.second) < rest(b.second);
+  };
+  for (auto begin = keys.begin(); begin != keys.end();) {
+    auto end = begin + 1;
+    while (end != keys.end() && end->first == begin->first) ++end;
+    if (end - begin > 1) std::sort(begin, end, before);
+    begin = end;
+  }
   out.order.resize(keys.size());
   out.p.resize(n);
   out.logit.resize(n);
@@ -111,15 +119,17 @@ inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weigh
   out.draws.resize(n);
   out.each.resize(n);
   for (Index i = 0; i < n; ++i) {
-    const Key& key = keys[static_cast<std::size_t>(i)];
-    out.order[static_cast<std::size_t>(i)] = key.row;
-    out.p(i) = key.p;
-    const double inside = std::min(std::max(key.p, 1e-12), 1.0 - 1e-12);
+    const auto& key = keys[static_cast<std::size_t>(i)];
+    const double value = key.first, weight = at(weights, key.second),
+                 draws = at(copies, key.second);
+    out.order[static_cast<std::size_t>(i)] = key.second;
+    out.p(i) = value;
+    const double inside = std::min(std::max(value, 1e-12), 1.0 - 1e-12);
     out.logit(i) = std::min(std::max(std::log(inside / (1.0 - inside)), -12.0), 12.0);
     out.variance(i) = inside * (1.0 - inside);
-    out.weight(i) = key.weight;
-    out.draws(i) = key.copies;
-    out.each(i) = key.weight / key.copies;
+    out.weight(i) = weight;
+    out.draws(i) = draws;
+    out.each(i) = weight / draws;
   }
   out.total = out.weight.sum();
   out.count = out.draws.sum();
