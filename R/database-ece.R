@@ -72,8 +72,7 @@ mass_cells <- function(rows, n_bins, sums, call, most = 5000) {
 }
 
 check_few_values <- function(rows, call, most = 100000) {
-  counted <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(DISTINCT p)"), " AS n FROM (", rows$pairs,
-                                            ") ce_pairs"), call)$n
+  counted <- count_query(rows$db, "DISTINCT p", rows$pairs, call)
   unsupported_if(counted > most, paste0("bins of type {.val discrete} are at most ", count_text(most)),
                  paste0("There are ", count_text(counted), " distinct predictions."), call, "type")
 }
@@ -141,6 +140,5 @@ cluster_squares <- function(rows, g, cell, at, slope, centre, call, most = 5000)
                   " FROM (", pairs, ") ce_pairs", sql_fence)
   own <- paste0("SELECT SUM(w * ((", chosen(slope), ") * d + ", chosen(centre), ")) AS x FROM (", split,
                 ") ce_cells GROUP BY ce_cluster")
-  as.numeric(database_query(rows$db, paste0("SELECT ", sql_sums(c(squares = "x * x")), " FROM (", own,
-                                            ") ce_clusters"), call)$squares)
+  as.numeric(database_query(rows$db, sql_select(sql_sums(c(squares = "x * x")), own, "ce_clusters"), call)$squares)
 }

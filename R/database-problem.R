@@ -23,8 +23,8 @@ database_problem <- function(rows, pairs, fold, edges, call, scattered = FALSE) 
   } else {
     if (scattered) {
       keys <- c("ce_fold", keys)
-      pairs <- paste0("SELECT ", sql_list("p", "y", "ce_w", rows$extra, paste("1 +", scatter_fold(), "AS ce_fold")),
-                      " FROM (", sql_scatter(pairs, character(), rows$extra), ") ce_scattered")
+      pairs <- sql_select(c("p", "y", "ce_w", rows$extra, paste("1 +", scatter_fold(), "AS ce_fold")),
+                          sql_scatter(pairs, character(), rows$extra), "ce_scattered")
     }
     rows_of_sums(rows, pairs, keys, edges(), call)
   }
@@ -42,16 +42,20 @@ database_problem <- function(rows, pairs, fold, edges, call, scattered = FALSE) 
 }
 
 is_few <- function(rows, pairs, columns, call) {
-  different <- paste0("SELECT DISTINCT ", sql_list(columns), " FROM (", pairs, ") ce_pairs LIMIT ", few_rows + 1)
-  database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", different, ") ce_different"),
-                 call)$n <= few_rows
+  different <- sql_select(paste("DISTINCT", sql_list(columns)), pairs, "ce_pairs", " LIMIT ", few_rows + 1)
+  count_query(rows$db, "*", different, call) <= few_rows
+}
+
+count_query <- function(db, what, from, call) {
+  count <- paste0(sql_double(paste0("COUNT(", what, ")")), " AS n")
+  database_query(db, sql_select(count, from, "ce_counted"), call)$n
 }
 
 # Different rows with their number `n` and weight `w` in all.
 counted_rows <- function(rows, pairs, columns, call) {
   keys <- sql_list(columns)
-  found <- database_query(rows$db, paste0("SELECT ", keys, ", ", sql_sums(c(n = row_copies(rows))), " FROM (", pairs,
-                                          ") ce_pairs GROUP BY ", keys, " ORDER BY ", keys), call)
+  found <- database_query(rows$db, sql_select(c(keys, sql_sums(c(n = row_copies(rows)))), pairs, "ce_pairs",
+                                              " GROUP BY ", keys, " ORDER BY ", keys), call)
   found <- numbers_of(found)
   if (is_weighted(rows)) found$w <- found$ce_w * found$n
   found
@@ -81,9 +85,8 @@ rows_of_sums <- function(rows, pairs, keys, edges, call, m = 6) {
   if (weighted) sums <- c(sums, n = "1", w2 = "w * w")
   keys <- c(keys, "y", "cell", "box")
   limit <- if (is_clustered(rows)) paste(" LIMIT", format(most_cluster_sums + 1, scientific = FALSE))
-  found <- database_query(rows$db, paste0("SELECT ", sql_list(keys, sql_sums(sums)), " FROM (", placed,
-                                          ") ce_placed GROUP BY ", sql_list(keys), " ORDER BY ", sql_list(keys), limit),
-                          call)
+  found <- database_query(rows$db, sql_select(c(keys, sql_sums(sums)), placed, "ce_placed", sql_group(keys),
+                                              " ORDER BY ", sql_list(keys), limit), call)
   unsupported_if(!is.null(limit) && nrow(found) > most_cluster_sums,
                  paste0("at most ", count_text(most_cluster_sums), " sums of a cluster and a cell are sent"),
                  "There are more; fewer or smaller numbers of bins make fewer cells.", call, "cluster",

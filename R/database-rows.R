@@ -152,7 +152,7 @@ sql_pairs <- function(rows, inner, k) {
   where <- paste(sql_complete(rows, k), "AND ce_w > 0")
   y <- function(event) paste0("CASE WHEN ", event, " THEN 1 ELSE 0 END AS y")
   if (k == 1) {
-    return(paste0("SELECT ", sql_list(by, "ce_p1 AS p", "ce_t AS y"), " FROM (", inner, ") ce_inner WHERE ", where))
+    return(sql_select(c(by, "ce_p1 AS p", "ce_t AS y"), inner, "ce_inner", " WHERE ", where))
   }
   p <- paste0("ce_p", seq_len(k))
   total <- paste0("(", paste(p, collapse = " + "), ")")
@@ -160,11 +160,11 @@ sql_pairs <- function(rows, inner, k) {
   scaled <- paste0("CASE WHEN ABS(", total, " - 1) > ", sql_number(sum_tolerance$exact), " THEN ", p, " / ", total,
                    " ELSE ", p, " END AS ", p)
   if (any(rows$counts$inexact > 0, na.rm = TRUE)) {
-    inner <- paste0("SELECT ", sql_list(by, "ce_t", scaled), " FROM (", inner, ") ce_raw")
+    inner <- sql_select(c(by, "ce_t", scaled), inner, "ce_raw")
   }
   if (rows$notion == "binary") {
-    return(paste0("SELECT ", sql_list(by, paste0(p[rows$event], " AS p"), y(paste("ce_t =", rows$event))), " FROM (",
-                  inner, ") ce_inner WHERE ", where))
+    event <- c(paste0(p[rows$event], " AS p"), y(paste("ce_t =", rows$event)))
+    return(sql_select(c(by, event), inner, "ce_inner", " WHERE ", where))
   }
   # the first of the largest
   first <- vapply(seq_len(k - 1), function(j) {
@@ -172,10 +172,10 @@ sql_pairs <- function(rows, inner, k) {
   }, "")
   top <- paste0("CASE ", paste0("WHEN ", first, " THEN ", seq_len(k - 1), collapse = " "), " ELSE ", k,
                 " END AS ce_top")
-  labelled <- paste0("SELECT ", sql_list(by, p, "ce_t", top), " FROM (", inner, ") ce_inner WHERE ", where)
+  labelled <- sql_select(c(by, p, "ce_t", top), inner, "ce_inner", " WHERE ", where)
   confidence <- paste0("CASE ce_top ", paste0("WHEN ", seq_len(k - 1), " THEN ", p[-k], collapse = " "), " ELSE ", p[k],
                        " END AS p")
-  paste0("SELECT ", sql_list(by, confidence, y("ce_t = ce_top")), " FROM (", labelled, ") ce_labelled")
+  sql_select(c(by, confidence, y("ce_t = ce_top")), labelled, "ce_labelled")
 }
 
 # The pairs of one group.

@@ -88,12 +88,10 @@ tuned_rows <- function(rows, g, split, test, call) {
   source <- if (grepl("scatter|place", fold)) sql_scatter(pairs, character(), rows$extra) else pairs
   cluster <- if (!is.null(clusters)) "ce_cluster"
   if (grepl("place", fold)) {
-    source <- paste0("SELECT ", sql_list("p, y, ce_w", rows$extra,
-                                         "DENSE_RANK() OVER (ORDER BY scatter) AS place"),
-                     " FROM (", source, ") ce_hashed")
+    place <- "DENSE_RANK() OVER (ORDER BY scatter) AS place"
+    source <- sql_select(c("p, y, ce_w", rows$extra, place), source, "ce_hashed")
   }
-  rows$pairs <- paste0("SELECT ", sql_list("p, y, ce_w", cluster, paste0(fold, " AS ce_fold")), " FROM (", source,
-                       ") ce_scattered")
+  rows$pairs <- sql_select(c("p, y, ce_w", cluster, paste(fold, "AS ce_fold")), source, "ce_scattered")
   rows$extra <- cluster
   if (!is.null(labels) && !is.null(cluster)) check_clusters_in_folds(rows, call)
   rows$k <- if (is.null(labels)) split$k else sum(labels > 0)
@@ -103,7 +101,7 @@ tuned_rows <- function(rows, g, split, test, call) {
 check_clusters_in_folds <- function(rows, call) {
   cut <- paste0("SELECT ce_cluster FROM (", rows$pairs,
                 ") ce_folds GROUP BY ce_cluster HAVING MIN(ce_fold) <> MAX(ce_fold)")
-  torn <- database_query(rows$db, paste0("SELECT ", sql_double("COUNT(*)"), " AS n FROM (", cut, ") ce_cut"), call)$n
+  torn <- count_query(rows$db, "*", cut, call)
   stop_if(torn != 0, "The rows of a cluster must be in one fold, or all be test rows.",
           "x" = "The folds cut {count_of(torn, 'cluster')}.", class = c("cluster", "folds"), arg = "folds",
           call = call)

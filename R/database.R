@@ -212,6 +212,9 @@ sql_sums <- function(expressions) {
   paste0(sql_double(paste0("SUM(", expressions, ")")), " AS ", names(expressions), collapse = ", ")
 }
 
+# `from`: the SQL of a SELECT; `name`: what it is called; `...`: what follows.
+sql_select <- function(columns, from, name, ...) paste0("SELECT ", sql_list(columns), " FROM (", from, ") ", name, ...)
+
 sql_list <- function(...) {
   items <- c(...)
   paste(items[nzchar(items)], collapse = ", ")
