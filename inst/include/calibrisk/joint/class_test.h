@@ -20,8 +20,7 @@
 #include <calibrisk/joint/law.h>
 #include <calibrisk/joint/lower.h>
 #include <calibrisk/joint/redraws.h>
-
-#include <Eigen/Cholesky>
+#include <calibrisk/linalg/small_algebra.h>
 
 #include <array>
 #include <memory>
@@ -252,7 +251,7 @@ class ClassTest {
     covariance_ = -engine_.dense.crossprod(rows_.p);
     covariance_.diagonal() += expected_;
     covariance_.diagonal().array() += 1.0;
-    bias_.compute(covariance_);
+    bias_ = cholesky_factor(covariance_);
   }
 
   Vector combined(const RowLists& lists, const std::vector<Matrix>& events, Index r,
@@ -264,7 +263,7 @@ class ClassTest {
     out(temperature_part) = z * z;
     Vector bias(k);
     for (Index j = 0; j < k; ++j) bias(j) = expected_(j) - lists.number(r, j);
-    out(biases_part) = bias.dot(bias_.solve(bias));
+    out(biases_part) = inverse_square(bias_, bias);
     const auto largest = [&](ClassPart part, double value, Index j) {
       value = nine_digits(value);
       if (at[part] >= 0 && value <= out(part)) return;
@@ -376,7 +375,7 @@ class ClassTest {
   double most_shared_ = 1.0;
   double logs_ = 0.0, variance_ = 0.0, skew_ = 0.0;
   Matrix covariance_;  // C + 1
-  Eigen::LLT<Matrix> bias_;
+  Matrix bias_;        // the covariance's Cholesky factor
   Matrix null_;
 };
 

@@ -18,9 +18,8 @@
 #include <calibrisk/joint/parts.h>
 #include <calibrisk/joint/redraws.h>
 #include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/math/roots.h>
-
-#include <Eigen/Cholesky>
 
 #include <array>
 #include <functional>
@@ -204,11 +203,7 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
   const bool normal =
       !all && static_cast<double>(sums.entries()) * static_cast<double>(redraws) > most_flipped;
   Matrix root;
-  if (normal) {
-    const Eigen::LDLT<Matrix> factor(products);
-    root = Matrix(factor.matrixL()) * factor.vectorD().cwiseMax(0.0).cwiseSqrt().asDiagonal();
-    root = factor.transpositionsP().transpose() * root;
-  }
+  if (normal) root = semidefinite_root(products);
   Matrix flipped(out.flips, static_cast<Index>(kept.size()));
   parallel_for(engine, (out.flips + flip_block - 1) / flip_block, [&](Index task) {
     const Index begin = task * flip_block, size = std::min(flip_block, out.flips - begin);

@@ -5,11 +5,9 @@
 #define CALIBRISK_JOINT_LOWER_H
 
 #include <calibrisk/joint/observed.h>
+#include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/math/roots.h>
 #include <calibrisk/math/tail_quantiles.h>
-
-#include <Eigen/Eigenvalues>
-#include <Eigen/LU>
 
 namespace calibrisk {
 
@@ -38,13 +36,12 @@ inline double lower_rung(const ObservedRung& o, double critical, double tail) {
 
 // The least norm sqrt(theta' W theta) over (that - theta)' S^-1 (that - theta) <= c: a ridge path.
 inline double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix& w, double c) {
-  if (that.dot(s.inverse() * that) <= c) return 0.0;
-  const Eigen::LLT<Matrix> factor(w);
-  const Matrix upper = factor.matrixU();
-  const Eigen::SelfAdjointEigenSolver<Matrix> solver(
-      Matrix((upper * s * upper.transpose()).inverse()));
-  const Vector turned = solver.eigenvectors().transpose() * (upper * that);
-  const Vector d = solver.eigenvalues();
+  if (that.dot(inverse_of(s) * that) <= c) return 0.0;
+  const Matrix upper = cholesky_factor(w).transpose();
+  SymEigen eigen;
+  small_eigen(inverse_of(upper * s * upper.transpose()), eigen);
+  const Vector turned = eigen.vectors.transpose() * (upper * that);
+  const Vector& d = eigen.values;
   const auto excess = [&](double log_l) {
     const double l = std::exp(log_l);
     double sum = -c;

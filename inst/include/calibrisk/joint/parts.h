@@ -8,6 +8,7 @@
 #include <calibrisk/joint/rows.h>
 #include <calibrisk/ladder/local_basis.h>
 #include <calibrisk/ladder/rung.h>
+#include <calibrisk/linalg/small_algebra.h>
 
 #include <array>
 #include <memory>
@@ -190,7 +191,7 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
     }
   }
   detail::score_cumulants(out);
-  out.norm = r.total * gram.inverse();
+  out.norm = r.total * inverse_of(gram);
 
   out.tangent = r.variance.cwiseProduct(r.logit);
   std::vector<std::vector<double>> known_knots;

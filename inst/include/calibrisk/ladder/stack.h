@@ -3,9 +3,7 @@
 #ifndef CALIBRISK_LADDER_STACK_H
 #define CALIBRISK_LADDER_STACK_H
 
-#include <calibrisk/types.h>
-
-#include <Eigen/LU>
+#include <calibrisk/linalg/small_algebra.h>
 
 #include <algorithm>
 
@@ -33,10 +31,8 @@ inline Vector stack_weights(Matrix products, const Vector& psi) {
         a(r, c) = products(on[static_cast<std::size_t>(r)], on[static_cast<std::size_t>(c)]);
       }
     }
-    const Eigen::FullPivLU<Matrix> factor(a);
-    if (!factor.isInvertible()) continue;
-    const Vector w = factor.solve(b);
-    if (!w.allFinite() || w.minCoeff() < 0.0) continue;
+    Vector w;
+    if (!solve_invertible(a, b, w) || !w.allFinite() || w.minCoeff() < 0.0) continue;
     const double loss = -w.dot(b);
     if (loss >= least) continue;
     least = loss;

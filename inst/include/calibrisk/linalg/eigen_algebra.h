@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dense algebra on the calling thread, eigendecompositions by Eigen: for hosts without a LAPACK,
-// and for work inside a worker. Eigen's decompositions are slow to compile: they are here and in
-// pivoted_qr.h.
+// and for work inside a worker. Eigen's decompositions are slow to compile: they are here, in
+// small_algebra.h and in pivoted_qr.h.
 #ifndef CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 #define CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 
