@@ -1,6 +1,6 @@
 # Signals by which a computation tells its callers more than its value; nobody has to take them. They carry the
-# estimates of a metric with their rows, the designs of survival outcomes that were read, and the question whether rows
-# are those of a group.
+# estimates of a metric with their rows, the designs of survival outcomes that were read, sentences on sums that stand
+# for rows, and the question whether rows are those of a group.
 
 tell_caller <- function(what, ...) {
   signalCondition(structure(list(message = what, call = NULL, ...), class = c(paste0("calibrisk_", what), "condition")))
@@ -9,6 +9,11 @@ tell_caller <- function(what, ...) {
 keep_estimates <- function(estimates) tell_caller("kept", name = "estimates", values = estimates)
 
 keep_design <- function(design) tell_caller("kept", name = "designs", values = list(design))
+
+# Nothing where `what` is NULL.
+keep_note <- function(about, what) {
+  if (!is.null(what)) tell_caller("kept", name = "notes", values = paste0(about, what, "."))
+}
 
 # list(value, kept): all that was kept under the name while the value was computed.
 collect_kept <- function(value, name) {

@@ -69,10 +69,10 @@ told_before <- function(value) {
 # Only the first of several pieces says it.
 first_said <- function(value, first) if (first) value else told_before(value)
 
-# Where something is not done in a database. `what` and `fact` are text with marks; `class`: one more.
-unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL) {
+# Where something is not done in a database. `what`, `fact` and `instead` are text with marks; `class`: one more.
+unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL, instead = NULL) {
   stop_if(bad, paste0("In a database ", what, "."), "x" = fact,
-          "i" = paste0(if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
+          "i" = paste0(instead, if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
                        "{.code dplyr::collect(x)} takes the rows into memory."),
           class = c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
 }

@@ -7,9 +7,10 @@
 
 #' Predictions in a database
 #'
-#' [ece()], [ks_error()], [ce_score()], [ce_panel()], [ce_estimate()], [ce_tune()] and [ce_validate()] take a table of a
-#' database as `x`: a `tbl` of dbplyr, also after `filter()`, `mutate()` or `group_by()`, or `ce_database(con, table)`
-#' without dbplyr. These functions need only sums, which the database computes; nothing is written to it.
+#' [ece()], [rbs()], [ks_error()], [cox_calibration()], [spiegelhalter()], [ce_score()], [ce_panel()], [ce_estimate()],
+#' [ce_tune()] and [ce_validate()] take a table of a database as `x`: a `tbl` of dbplyr, also after `filter()`,
+#' `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr. These functions need only sums, which the
+#' database computes; nothing is written to it. All other functions need rows, and their error says why.
 #'
 #' @section Definition:
 #' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
@@ -27,10 +28,11 @@
 #' takes up to that many. Beyond it [ce_tune()] has no main estimate, and a message of class
 #' `calibrisk_message_headline` says so.
 #'
-#' [ks_error()], [ce_score()] and [ce_panel()] have the digits of memory for up to 20,000 different rows. For more,
-#' lower limits have other folds, and with importance weights standard errors have about 4 digits of memory (see below).
-#' The table of [ce_panel()] has the rows of that of a [ce_state()]; only `n_bins` and `level` can be chosen. Scores are
-#' those of two classes.
+#' [rbs()], [ks_error()], [cox_calibration()], [spiegelhalter()], [ce_score()] and [ce_panel()] have the digits of
+#' memory for up to 20,000 different rows. For more, lower limits have other folds, Cox's regression agrees to 1e-8, and
+#' with importance weights standard errors have about 4 digits of memory (see below). The table of [ce_panel()] has the
+#' rows of that of a [ce_state()]; only `n_bins` and `level` can be chosen. Scores are those of two classes, and so is
+#' [rbs()] without `notion = "top_label"`.
 #'
 #' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. Risks, choices and standard errors have the
 #' digits of memory. More than 20,000 different rows with importance weights are an exception. Let \eqn{W_1} be the sum

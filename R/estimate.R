@@ -213,8 +213,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     check_database_estimate(method, bases, call)
     return(database_estimate(x, input, notion, level, threads, call))
   }
-  x <- read_results(x, call)
-  dropped <- 0
+  dropped <- c(0, 0)
   designs <- list()
   least <- numeric()
   notes <- character()
@@ -222,7 +221,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   out <- by_groups(x, input$by, function(part) {
     predictions <- predictions_of(part, input, call)
     notion <- notion %||% default_notion(predictions)
-    dropped <<- dropped + predictions$dropped
+    dropped <<- dropped + c(predictions$dropped, predictions$n_input)
     events <<- add_events(events, predictions, notion, input$design$horizon)
     designs[[length(designs) + 1]] <<- predictions$design
     if (predictions$na) return(vctrs::vec_rbind(!!!lapply(
@@ -247,7 +246,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     })
     bind_rows(rows)
   })
-  attr(out, "dropped") <- if (na_rm) c(dropped, if (is_read(x)) x$n_input else NROW(x))
+  attr(out, "dropped") <- if (na_rm) dropped
   attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level), notes)
   new_estimate_table(out, level, events)
 }

@@ -16,7 +16,7 @@ check_bin_options <- function(scheme, preset, given, call) {
 # A scheme says everything about an estimate but the data:
 #   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;
 #   default(predictions) -> the notion where it is NULL; problems(predictions, notion) -> scalar problems;
-#   average: mean over classes instead of the sum
+#   average: mean over classes instead of the sum; own: whether a state's bins are those of its panel
 plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
   check_bins(n_bins, size = NULL, call = call)
   check_count(min_size, "min_size", call = call)
@@ -42,8 +42,23 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
   )
 }
 
+# The scheme with bins that end at `upper`.
+scheme_of_breaks <- function(scheme, upper) {
+  scheme$n_bins <- length(upper)
+  scheme$ends <- function(sorted, n_bins) edge_ends(sorted, upper)
+  scheme
+}
+
+# Inner edges of bins of equal width, as metric_frame() takes them; none where a state's own bins are used.
+scheme_edges <- function(scheme) {
+  if (scheme$type != "width" || !is.null(scheme$preset)) return(NULL)
+  edges <- as.numeric(unlist(lapply(if (!scheme$own) scheme$n_bins, function(b) seq_len(b - 1) / b)))
+  setNames(edges, rep("n_bins", length(edges)))
+}
+
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
+  if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
   problems <- scheme$problems(predictions, scheme$notion)
   value <- scalar_ece(problems, scheme)
   columns <- error_columns(value$estimates, interval, problems, function(part) {

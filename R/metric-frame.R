@@ -2,10 +2,12 @@
 # metric's own columns. `fn(predictions)` returns a list (or one-row tibble) with
 # `.estimate` and the extra columns; `choices` are columns that repeat what the user chose (a notion of
 # NULL: the default one).
-# `edges`: those of cells that the metric needs of a table of a database, NULL where it needs rows (see by_sums()).
+# `edges`: where the cells of a state or a table must end, named by the argument that says so; NULL where rows are
+# needed (see by_sums()). `notion`: of the sums.
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
-metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_env(), edges = NULL) {
+metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_env(), edges = NULL,
+                         notion = choices$notion) {
   dots <- input$dots
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
@@ -16,8 +18,8 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
   }
   input <- without_yardstick(replace(input, "dots", list(dots)), call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
-  if (!is.null(edges) && has_sums(x)) {
-    asked <- list(notion = choices$notion, interval = choices$interval, edges = edges)
+  if (!missing(x) && has_sums(x) && !is.null(edges)) {
+    asked <- list(notion = notion, interval = choices$interval, edges = edges)
     return(metric_table(by_sums(x, frame, c(input, asked), call)))
   }
   by_groups(x, input$by, function(part) frame(predictions_of(part, input, call)), call)

@@ -49,7 +49,9 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
   call <- current_env()
   interval <- check_interval(level, times, call)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "ks_error", function(predictions) {
-    c(ks_columns(notion_problems(predictions, notion, call), interval), list(n = n_obs(predictions)))
+    columns <- ks_columns(notion_problems(predictions, notion, call), interval)
+    if (!is.null(predictions$between)) keep_note("Cumulative residuals ", predictions$between(columns$.estimate))
+    c(columns, list(n = n_obs(predictions)))
   }, choices = list(notion = notion, interval = interval$type, level = level), edges = numeric())
 }, "minimize", c(0, Inf))
 

@@ -39,11 +39,15 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = N
   interval <- check_interval(level, times, call)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
+    if (used == "canonical") {
+      check_whole_sums(predictions, call, "The root Brier score of several classes needs all probabilities of a row.",
+                       "{.code notion = \"top_label\"} has that of one probability per row.")
+    }
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
       rowSums(problem$residuals^2)
     }))
-    rbs_columns(scores, used, interval, predictions$design)
-  }, choices = list(interval = interval$type, level = level))
+    c(rbs_columns(scores, used, interval, predictions$design), list(n = n_obs(predictions), notion = used))
+  }, choices = list(interval = interval$type, level = level), edges = numeric(), notion = notion)
 }, "minimize", c(0, sqrt(2)))
 
 rbs_columns <- function(scores, notion, interval, design) {
@@ -52,8 +56,5 @@ rbs_columns <- function(scores, notion, interval, design) {
                            list(new_problem(matrix(scores), matrix(scores), scores, design = design)),
                            function(part) row_mean(part[[1]]$labels, part[[1]]$design))
   root <- columns$.estimate
-  c(columns, list(
-    corrected = if (root > 0) root + estimate_std_error(estimate)^2 / (8 * root^3) else root,
-    n = draw_count(design), notion = notion
-  ))
+  c(columns, list(corrected = if (root > 0) root + estimate_std_error(estimate)^2 / (8 * root^3) else root))
 }

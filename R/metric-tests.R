@@ -63,19 +63,28 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
   names <- c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint")
   metric_frame(x, rows_input(quote_dots, copies = TRUE), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
-    c(cox_columns(problem, floor, level, call), list(n = n_obs(predictions)))
-  }, choices = list(notion = notion, level = level))
+    columns <- cox_columns(problem, floor, level, call)
+    keep_note("Cox's regression: ", cell_error_text(columns$error))
+    c(columns[names(columns) != "error"], list(n = n_obs(predictions)))
+  }, choices = list(notion = notion, level = level), edges = floor_edges(floor))
 }, "zero", c(-Inf, Inf))
 
+# Predictions of a cell that ends there are raised together.
+floor_edges <- function(floor) c(floor = as.numeric(floor), floor = if (!is.null(floor)) 1 - floor)
+
+# Of a state with the regression's error where rows stand for those of cells.
 cox_columns <- function(problem, floor, level, call) {
+  if (is.function(problem$whole)) return(whole_cox(problem, floor, level, call))
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   if (!is.null(floor)) p <- pmin(pmax(p, floor), 1 - floor)
   bad <- which(p == 0 | p == 1)
+  some <- is.null(floor) && isTRUE(problem$extreme)
   stop_if(
-    length(bad) > 0,
+    some || length(bad) > 0,
     "Cox's regression needs predictions strictly between 0 and 1 (see {.arg floor}): others have infinite logits.",
-    "x" = "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
+    "x" = if (some) "Some are 0 or 1." else
+      "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
     "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it.", class = "logit",
     arg = "x", row = bad[1], call = call
   )
@@ -85,6 +94,20 @@ cox_columns <- function(problem, floor, level, call) {
   columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
   c(columns, list(converged = fit$ok))
+}
+
+# From the rows that stand for those of a state's cells; `error`: the difference to fewer of them.
+whole_cox <- function(problem, floor, level, call) {
+  of <- function(...) cox_columns(problem$whole(...), floor, level, call)
+  own <- of()
+  fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
+  c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE)))
+}
+
+# NULL where there is none.
+cell_error_text <- function(error) {
+  if (is.null(error) || error == 0) return(NULL)
+  paste0("error of the cells at most ", format(10^ceiling(log10(error)), digits = 1))
 }
 
 # The regressions with both coefficients, with slope 1 and without intercept; which have a finite estimate.
@@ -172,7 +195,7 @@ spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "spiegelhalter", function(predictions) {
     c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
       list(n = n_obs(predictions)))
-  }, choices = list(notion = notion))
+  }, choices = list(notion = notion), edges = numeric())
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the

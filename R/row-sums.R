@@ -1,9 +1,30 @@
 # States (R/state.R) and tables of a database (R/database.R) have sums in place of rows.
 
-# The functions that read them.
-sum_readers <- list(
-  ce_state = c("ce_estimate", "ce_panel", "ce_score", "ce_tune", "ce_validate", "ks_error"),
-  ce_database = c("ece", "ce_estimate", "ce_panel", "ce_score", "ce_tune", "ce_validate", "ks_error")
+# Why functions with outcomes need rows, and which other one has what they ask for.
+row_reasons <- list(
+  assume_pilot = "recalibrates the rows, fold by fold",
+  ce_compare = "compares models row by row",
+  ce_curve = c("simulates the outcomes of rows for its bands", "{.code plot(ce_tune(x))} has a curve"),
+  ce_decision = c("recalibrates the rows, fold by fold", "{.fn ce_validate} has net benefit"),
+  ce_decompose = c("pools equal predictions, which a cell mixes with others", "{.fn ce_score} has the mean score"),
+  ce_fit = c("takes methods of any kind, and most of them need rows", "{.fn ce_tune} fits bins and kernel ridges"),
+  ce_gain = "compares two predictions of every row",
+  ce_hierarchy = "reads all probabilities of a row together",
+  ce_moments = "is for outcomes that are numbers, of which no sums are kept",
+  ce_rank = "compares models row by row",
+  ce_recalibrate = c("returns a recalibrated prediction of every row", "{.fn cox_calibration} has slope and intercept"),
+  ce_report = c("simulates the outcomes of rows for its figures", "{.fn ce_validate} has the numbers"),
+  ce_risk = c("evaluates a fit at every row", "{.fn ce_tune} has the risks of bins and kernel ridges"),
+  ce_test = c("redraws the outcomes of rows", "{.fn ce_estimate} has a test"),
+  ckce = "compares every pair of rows",
+  ece = "ends bins of other types than {.val width} at single predictions, and has no {.arg preset} here",
+  hosmer_lemeshow = c("cuts into groups of equally many rows, not at edges of cells", "{.fn spiegelhalter} has a test"),
+  ici = c("fits a smooth curve to rows", "{.fn ce_validate} has its errors, of a curve through 1,000 cells"),
+  kde_error = "compares every pair of rows",
+  mmce = "compares every pair of rows",
+  skce = "compares every pair of rows",
+  smooth_ece = "smooths the residuals of rows, over distances that may be narrower than cells",
+  ucme = "evaluates a kernel at every row"
 )
 
 is_state <- function(x) inherits(x, "ce_state")
@@ -12,22 +33,16 @@ is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
 
 # An error for states and tables where a function needs rows; `arg`: the argument.
 check_has_rows <- function(x, call, arg = "x") {
-  unsupported_if(is_database(x), paste("only the sums of", fn_list(sum_readers$ce_database, "and"), "are computed"),
-                 needs_rows(call), call, arg)
-  stop_if(is_state(x), "A state keeps sums in place of rows.", "x" = needs_rows(call),
-          "i" = paste0(fn_list(sum_readers$ce_state, "and"), " read a state; for other functions give a sample of the \\
-                       rows."),
-          class = c("unsupported", "state"), arg = arg, call = call)
-}
-
-needs_rows <- function(call) {
+  if (!has_sums(x)) return(invisible())
   verb <- verb_name(call)
-  paste(if (nzchar(verb)) paste0("{.fn ", verb, "}") else "This function", "needs rows.")
-}
-
-fn_list <- function(names, last) {
-  marks <- paste0("{.fn ", names, "}")
-  paste(toString(marks[-length(marks)]), last, marks[length(marks)])
+  why <- row_reasons[verb][[1]] %||% "needs rows"
+  named <- if (nzchar(verb)) paste0("{.fn ", verb, "}") else "The function"
+  fact <- paste0(named, " ", why[1], ".")
+  elsewhere <- if (length(why) > 1) paste0(why[2], "; ")
+  unsupported_if(is_database(x), "only sums are computed", fact, call, arg, instead = elsewhere)
+  stop_input("A state keeps sums in place of rows.", "x" = fact,
+             "i" = paste0(elsewhere, named, " takes a sample of the rows."),
+             class = c("unsupported", "state"), arg = arg, call = call)
 }
 
 has_sums <- function(x) is_state(x) || is_database(x)
@@ -38,9 +53,10 @@ has_sums <- function(x) is_state(x) || is_database(x)
 #   log       the estimate of the mean log score, where the sums have their own; else NULL
 #   ladder    function(level, threads): that of the main estimate
 #   events    how many rows have the outcome 1
-#   extreme   whether some are 0 or 1, where the problem's rows do not tell
+#   bins      the edges of a state's bins
+#   between   function(value): by how much the cumulated residual of a state may be larger between its cells' edges
 # `input`: what says how rows are read (truth, dots, by, notion, event_level, na_rm, design), the `interval`, and the
-# `edges` where the cells of a table must end.
+# `edges` where cells must end, named by the argument that says so.
 by_sums <- function(x, fn, input, call) UseMethod("by_sums")
 
 sums_predictions <- function(problem, about, ...) {

@@ -122,11 +122,10 @@ score_frame <- function(x, input, scores, level, bound, call) {
 has_own_sums <- function(score) score$name == "log" && is.infinite(score$value(cbind(1, 0), 2L))
 
 # Sums are of one probability per row.
-check_whole_sums <- function(predictions, call) {
-  stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2,
-          "Scores of a state or a table are those of two classes.",
-          "x" = "There are {n_classes(predictions)}, and sums of one probability per row.",
-          "i" = "{.fn ce_score} of the rows, or of a sample, has all probabilities.",
+check_whole_sums <- function(predictions, call, rule = "Scores of a state or a table are those of two classes.",
+                             remedy = "{.fn ce_score} of the rows, or of a sample, has all probabilities.") {
+  stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2, rule,
+          "x" = "There are {n_classes(predictions)}, and sums of one probability per row.", "i" = remedy,
           class = c("unsupported", "notion"), arg = "x", call = call)
 }
 

@@ -26,7 +26,20 @@ tidy.ce_state <- function(x, ..., level = 0.95) {
   tidy(state_panel(x, level, current_env()))
 }
 
-panel_cells <- function(state, j, blocks) sorted_cells(state_problem(state, j, blocks), state$spec$edges[-1])
+# `whole`: the rows of all parts together, since what fewer of them lose is then no rounding of parts with few rows.
+panel_cells <- function(state, j, blocks = state$about$blocked) {
+  edges <- state$spec$edges
+  problem <- sorted_cells(state_problem(state, j, blocks), edges[-1])
+  problem$extreme <- state_scores(state, j)[["extreme"]] > 0
+  problem$whole <- if (!blocks) {
+    function(fewer = FALSE) {
+      moments <- over_parts(state_moments(state, j))
+      rows <- cells_problem(edges, array(moments, c(dim(moments), 1)), moments_of_cell %/% 2 - fewer)
+      replace(rows, "extreme", problem$extreme)
+    }
+  }
+  problem
+}
 
 # Sorted once. The cumulated residual is known at the upper edges of cells.
 sorted_cells <- function(problem, upper) {
@@ -43,8 +56,7 @@ block_detail <- function(state, detail) paste0(detail, "; errors from ", count_o
 # The errors that are means over rows, and summed over classes.
 mean_errors <- function(problem, spec) {
   of_bins <- function(p, debias) {
-    scheme <- plain_scheme(spec$n_bins, "width", p, debias, "binary")
-    scheme$ends <- function(sorted, n_bins) edge_ends(sorted, spec$bins[-1])
+    scheme <- scheme_of_breaks(plain_scheme(spec$n_bins, "width", p, debias, "binary"), spec$bins[-1])
     scalar_ece(list(problem), scheme)$estimates[[1]]
   }
   squared <- problem$residuals[, 1]^2
@@ -76,32 +88,13 @@ sums_panel <- function(problem, spec, known, level, estimator) {
 
 # The classes of a row alone need no blocks.
 problem_panel <- function(state, j, level, call) {
-  spec <- state$spec
-  blocked <- state$about$blocked
-  problem <- panel_cells(state, j, blocked)
-  scores <- state_scores(state, j)
+  problem <- panel_cells(state, j)
   ks <- ks_columns(list(problem), list(type = "analytic", level = level))
-  # of all parts together: what fewer nodes lose is then no rounding of parts with few rows
-  whole <- function(...) {
-    moments <- over_parts(state_moments(state, j))
-    cells_problem(spec$edges, array(moments, c(dim(moments), 1)), ...)
-  }
-  cox <- state_cox(if (blocked) problem else whole(), scores, level, call)
-  error <- if (blocked) {
-    0
-  } else {
-    fewer <- state_cox(whole(moments_of_cell %/% 2 - 1), scores, level, call)
-    max(abs(cox$.estimate - fewer$.estimate), 0, na.rm = TRUE)
-  }
-  if (error > 0) {
-    cox$reason <- paste0(cox$reason, "; error of the cells at most ", format(10^ceiling(log10(error)), digits = 1))
-  }
-  out <- sums_panel(problem, spec, list(
-    ks = ks, log = log_estimate(state, j), cox = cox,
-    between = paste0("at the edges of ", length(spec$edges) - 1, " cells, at most ",
-                     format(more_between(problem, spec$edges, ks$.estimate), digits = 1), " more in between")
+  out <- sums_panel(problem, state$spec, list(
+    ks = ks, log = log_estimate(state, j), cox = reasoned_cox(problem, level, call),
+    between = between_text(problem, state$spec$edges, ks$.estimate)
   ), level, state_estimator(state))
-  if (blocked) out$detail <- block_detail(state, out$detail)
+  if (state$about$blocked) out$detail <- block_detail(state, out$detail)
   out
 }
 
@@ -142,6 +135,11 @@ over_blocks <- function(estimate) {
   estimate
 }
 
+between_text <- function(problem, edges, value) {
+  paste0("at the edges of ", length(edges) - 1, " cells, at most ",
+         format(more_between(problem, edges, value), digits = 1), " more in between")
+}
+
 # By how much the cumulated residual within the cells may exceed this error.
 more_between <- function(problem, edges, value) {
   cell <- pmax(findInterval(problem$features, edges, left.open = TRUE), 1)
@@ -175,15 +173,10 @@ oe_columns <- function(problem, level) {
   scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
 }
 
-# With the reason where there is none.
-state_cox <- function(problem, scores, level, call) {
-  if (scores[["extreme"]] == 0) return(reasoned_cox(problem, level, call))
-  list(.estimate = rep(NA_real_, 4), reason = "; predictions of 0 or 1 have infinite logits")
-}
-
+# With the reason where there is none, or the error of cells.
 reasoned_cox <- function(problem, level, call) {
-  missing <- list(.estimate = rep(NA_real_, 4))
-  reason <- ""
-  columns <- with_reasons(cox_columns(problem, NULL, level, call), function(why) reason <<- paste0("; ", why), missing)
-  c(columns, reason = reason)
+  reason <- NULL
+  columns <- with_reasons(cox_columns(problem, NULL, level, call), function(why) reason <<- why,
+                          list(.estimate = rep(NA_real_, 4)))
+  c(columns, reason = paste0("; ", c(reason, cell_error_text(columns$error)), collapse = ""))
 }

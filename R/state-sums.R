@@ -4,15 +4,15 @@
 by_sums.ce_state <- function(x, fn, input, call) {
   check_state(x, call)
   check_state_rows(x, call)
-  check_state_input(input, call)
+  check_state_input(input, x$about$notion, call)
   check_state_scalar(x, call)
   check_state_edges(x, input$edges, call)
   stop_if(x$about$notion == "class_wise", "A class-wise state has the sums of every class, not of all together.",
           "x" = "One probability per row is read here.",
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
           class = c("unsupported", "state", "notion"), arg = "x", call = call)
-  predictions <- sums_predictions(panel_cells(x, 1, x$about$blocked), x$about, dropped = x$dropped, na = FALSE,
-                                  n_input = x$n + x$dropped)
+  problem <- panel_cells(x, 1)
+  predictions <- sums_predictions(problem, x$about, dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped)
   predictions[c("n", "event_level")] <- list(x$n, x$spec$event_level)
   predictions$log <- log_estimate(x, 1)
   predictions$ladder <- function(level, threads) state_ladder(x, level, threads)
@@ -22,17 +22,20 @@ by_sums.ce_state <- function(x, fn, input, call) {
   } else {
     round(of_outcome(x$sums[[1]]$moments, moments_dim(x$spec, FALSE)))
   }
-  predictions$extreme <- state_scores(x)[["extreme"]] > 0
-  out <- as_result(fn(predictions))
-  attr(out, "design") <- c(followed_sentence(x), block_sentence(x))
+  predictions$bins <- x$spec$bins
+  predictions$between <- function(value) between_text(problem, x$spec$edges, value)
+  found <- collect_kept(fn(predictions), "notes")
+  out <- as_result(found$value)
+  attr(out, "design") <- c(followed_sentence(x), block_sentence(x), unlist(found$kept))
   out
 }
 
 # Its rows were read, and are not resampled.
-check_state_input <- function(input, call) {
+check_state_input <- function(input, notion, call) {
   quos <- c(input[c("truth", "by")], input$design[c("weights", "cluster")])
   given <- c(!vapply(quos, function(quo) rlang::quo_is_missing(quo) || rlang::quo_is_null(quo), NA),
-             ... = length(input$dots) > 0, notion = !is.null(input$notion), horizon = !is.null(input$design$horizon),
+             ... = length(input$dots) > 0, notion = !identical(input$notion %||% notion, notion),
+             horizon = !is.null(input$design$horizon),
              event_level = !identical(input$event_level, "first"), na_rm = !isTRUE(input$na_rm),
              times = identical(input$interval, "bootstrap"))
   names(given)[names(given) == "by"] <- ".by"
@@ -43,10 +46,12 @@ check_state_input <- function(input, call) {
 }
 
 check_state_edges <- function(state, edges, call) {
-  other <- unique(signif(edges, 12))
-  other <- other[vapply(other, function(edge) min(abs(edge - state$spec$edges)) > 1e-12, NA)]
-  stop_if(length(other) > 0, "{.arg thresholds} of a state must be edges of its cells.",
+  away <- vapply(edges, function(edge) min(abs(edge - state$spec$edges)) > 1e-12, NA)
+  arg <- names(edges)[away][1]
+  other <- unique(signif(unname(edges[away]), 12))
+  stop_if(any(away), "{.arg {arg}} of a state must cut at edges of its cells.",
           "x" = "{.val {other}} {cli::qty(length(other))}{?is/are} not.",
-          "i" = "Every hundredth is one, and each of the {.arg knots} that were given to {.fn ce_state}.",
-          class = c("state", "argument"), arg = "thresholds", value = other, call = call)
+          "i" = "Every hundredth is one, and so are the {.arg knots}, {.arg breaks} and edges of {.arg n_bins} bins \\
+                 that were given to {.fn ce_state}.", class = c("state", "argument"), arg = arg, value = other,
+          call = call)
 }

@@ -1,9 +1,9 @@
 #' Mergeable summaries for data of any size
 #'
 #' A state reads rows chunk by chunk and keeps only sums. `c()` merges the states of parts of the data, such as files,
-#' machines or days. From these sums come the main estimate of [ce_estimate()], a panel of classical errors, the table
-#' of [ce_tune()], [ks_error()] and [ce_score()], so the rows need not be in memory or in one place. The arguments of
-#' `ce_state()` determine which sums are kept; states with the same arguments can be merged.
+#' machines or days. From these sums come the main estimate of [ce_estimate()], a panel of classical errors, the tables
+#' of [ce_tune()] and [ce_validate()], and what *Functions* lists, so the rows need not be in memory or in one place.
+#' The arguments of `ce_state()` determine which sums are kept; states with the same arguments can be merged.
 #'
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` only). The
 #'   default is `"binary"` for a single probability and for two classes, and `"top_label"` otherwise.
@@ -35,6 +35,14 @@
 #'   returns it as a plain tibble. `ce_estimate(state)` returns a row as for data in memory; `glance()` adds `dropped`,
 #'   the number of incomplete rows. `ce_tune(state)` returns a [ce_tune()] of bins, kernel ridge and two-step kernel
 #'   ridge, with tables, figures and predictions as for data in memory.
+#'
+#' @section Functions:
+#' [ece()], [rbs()], [ks_error()], [cox_calibration()] and [spiegelhalter()] of a state are rows of its panel, to the
+#' last digit. They, [ce_score()] and [ce_validate()] take their own options with the state, but nothing that says how
+#' rows are read. `n_bins` of [ece()] (by default the bins of the state), `thresholds` and `floor` must cut at edges of
+#' cells. [ce_score()] is for two classes; [rbs()] of several classes needs `notion = "top_label"`. Where a result
+#' depends on the cells, the line *Rows* of the printed table says by how much. All other functions need rows, and their
+#' error says why.
 #'
 #' @section Definition:
 #' The interval from 0 to 1 is cut into cells \eqn{c} at the hundredths, the edges of the bins, the given knots, and

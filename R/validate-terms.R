@@ -58,8 +58,6 @@ oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
 }
 
 cox_terms <- function(problem, options, call) {
-  stop_if(isTRUE(problem$extreme), "Cox's regression needs predictions strictly between 0 and 1.",
-          "x" = "Some are 0 or 1.", class = "logit", call = call)
   cox <- cox_columns(problem, options$floor, options$level, call)
   validation_row("weak", c("in_the_large", "intercept", "slope", "joint"), lapply(cox, `[`, c(3, 1, 2, 4)))
 }

@@ -58,7 +58,7 @@
 #' stand for the rows. `auroc` then agrees to about 1e-4. The smooth curve is that of 1,000 cells of equal weight: of
 #' its terms `ici` agrees to about 1%, `eci` to 3%, and `e50`, `e90` and `emax` to 10%. Other estimates agree to 1e-8 or
 #' better.
-#' `thresholds` of a state must be edges of its cells, such as hundredths; predictions that equal a threshold exactly
+#' `thresholds` and `floor` of a state must be edges of its cells, such as hundredths; predictions equal to a threshold
 #' count as above it in a table, and approximately in a state. Standard errors of a state in blocks are those of the
 #' blocks. There is no `group`, no class-wise validation and no figure.
 #' @section Cost:
@@ -106,7 +106,9 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   }
   if (has_sums(x)) {
     check_no_group(group, call)
-    asked <- list(notion = notion, edges = c(options$thresholds, options$thresholds * (1 - 2^-53)))
+    edges <- c(options$thresholds, options$thresholds * (1 - 2^-53))
+    asked <- list(notion = notion, edges = c(setNames(edges, rep("thresholds", length(edges))),
+                                             floor_edges(options$floor)))
     return(validate_sums(x, c(input, asked), options, call))
   }
   data <- read_curves(x, input$by, read, call)
@@ -151,7 +153,7 @@ validate_sums <- function(x, input, options, call) {
         problem$design <- new_design(sum(copies))
       }
     } else {
-      problem[c("n", "events", "log", "extreme")] <- predictions[c("n", "events", "log", "extreme")]
+      problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
       problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
                                          calibrisk_error_headline = function(cnd) no_ladder(cnd))
       problem$cells <- TRUE

@@ -71,7 +71,8 @@
 #' @inheritSection ce_args Choosing a model
 #' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of probabilities `n x K`, or a
 #'   numeric vector of probabilities. Results of resampling by tune that kept their predictions are read as a data frame
-#'   of these. Some functions also take a table of a database, see [ce_database()].
+#'   of these. Some functions also take a [ce_state()] or a table of a database, see [ce_database()]. Given one of
+#'   these, other functions say why they need rows.
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame: the probability columns (tidyselect). By default these are the columns that start with
@@ -141,6 +142,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
                   notion = if (!missing(notion)) notion)
     scheme <- preset_scheme(preset, given)
   }
+  scheme$own <- missing(n_bins)
   check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
                                                                           !is.null(distance))], current_env())
   interval <- check_interval(level, times, current_env())
@@ -159,5 +161,5 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   metric_frame(x, input, "ece", function(predictions) {
     scheme$notion <- scheme$notion %||% scheme$default(predictions)
     c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
-  }, choices = choices)
+  }, choices = choices, edges = scheme_edges(scheme))
 }, "minimize", c(0, Inf))

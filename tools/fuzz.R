@@ -219,7 +219,8 @@ own_calls <- list(
                        maybe(list(cluster = design_column(NROW(data$x), "cluster")))))
     if (runif(1) < 0.3) state <- as.call(list(quote(c), state, state))
     if (runif(1) < 0.2) return(state)
-    as.call(list(pick(list(quote(ce_panel), quote(ce_estimate), quote(ce_tune))), state))
+    as.call(c(pick(list(quote(ce_panel), quote(ce_estimate), quote(ce_tune), quote(ece), quote(rbs), quote(ks_error),
+                        quote(cox_calibration), quote(spiegelhalter), quote(ce_score), quote(ce_test))), state))
   },
   ce_source = function(data) {
     if (is.matrix(data$x) || NROW(data$x) != length(data$truth)) return(as.call(list(quote(ce_source), data$x)))

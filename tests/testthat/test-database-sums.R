@@ -7,10 +7,22 @@ sums_table <- function(con, n, digits = 2) {
   list(rows = d, table = write_table(con, "d", d))
 }
 
+# With the columns that other errors have.
+statistic_frame <- function(verb) {
+  function(...) {
+    out <- verb(...)
+    out[setdiff(numbers, names(out))] <- out$p.value
+    out
+  }
+}
+
 test_that("errors of a table with few different rows have the digits of memory", {
   d <- sums_table(local_database(), 900)
   expect_same <- function(table, rows) expect_close(unlist(table[numbers]), unlist(rows[numbers]), tol$oracle)
-  for (verb in list(ks_error, function(...) ce_score(..., score = c("brier", "log")))) {
+  d$rows <- transform(d$rows, p = pmin(pmax(p, .001), .999))
+  d$table <- write_table(local_database(), "d", d$rows)
+  same_log <- function(...) ce_score(..., score = c("brier", "log"))
+  for (verb in list(ks_error, same_log, rbs, cox_calibration, statistic_frame(spiegelhalter))) {
     expect_same(verb(d$table, y, p), verb(d$rows, y, p))
     expect_same(verb(d$table, y, p, weights = w), verb(d$rows, y, p, weights = w))
     expect_same(verb(d$table, y, p, weights = v, cluster = g), verb(d$rows, y, p, weights = v, cluster = g))
@@ -38,6 +50,11 @@ test_that("errors of many different rows are those of memory up to the folds", {
   near(ks_error(table, y, p, weights = w), ks_error(rows, y, p, weights = w), 1e-10, more)
   near(ks_error(table, y, p, cluster = g), ks_error(rows, y, p, cluster = g), 1e-10)
   near(ks_error(table, y, p, weights = v), ks_error(rows, y, p, weights = v), 1e-4)
+  near(rbs(table, y, p), rbs(rows, y, p), 1e-10)
+  near(rbs(table, y, p, weights = v), rbs(rows, y, p, weights = v), 1e-4)
+  expect_error(cox_calibration(table, y, p), class = "calibrisk_error_logit")
+  near(cox_calibration(table, y, p, floor = .0123), cox_calibration(rows, y, p, floor = .0123), 1e-8)
+  near(spiegelhalter(table, y, p), spiegelhalter(rows, y, p), 1e-10, c(".estimate", "p.value"))
   scores <- c("brier", "log", "spherical")
   rows$y[1:9] <- 0L
   table <- write_table(local_database(), "e", rows)

@@ -8,21 +8,26 @@ call_on <- function(name, x, ..., fit) {
   fn <- get(name, asNamespace("calibrisk"))
   if (!"truth" %in% names(formals(fn)) || name == "score_parts") return(NULL)
   first <- switch(name, ce_risk = list(fit, x), ce_gain = list(x, x), list(x))
-  function() do.call(fn, c(first, list(...), more_arguments[[name]]))
+  # by its name, which the error says
+  function() do.call(name, c(first, list(...), more_arguments[[name]]))
 }
 
-# What a call gave: "result", or the class of its error.
-outcome_of <- function(call) {
+# What a call gave: "result", "needs rows" where it said why its function does, or the error.
+outcome_of <- function(call, name) {
+  reason <- cli::ansi_strip(cli::format_inline(c(row_reasons[[name]], "none")[1]))
   tryCatch({
     suppressMessages(suppressWarnings(call()))
     "result"
   }, calibrisk_error = function(cnd) {
-    text <- conditionMessage(cnd)
-    if (inherits(cnd, "calibrisk_error_unsupported") && grepl("needs rows", text)) "needs rows" else text
+    text <- gsub("\\s+", " ", conditionMessage(cnd))
+    if (inherits(cnd, "calibrisk_error_unsupported") && grepl(reason, text, fixed = TRUE)) "needs rows" else text
   }, error = function(cnd) paste("no error of calibrisk:", conditionMessage(cnd)))
 }
 
-test_that("every function with outcomes reads a state, or says that it needs rows", {
+# All others read states and tables.
+needs_rows <- setdiff(names(row_reasons), "ece")
+
+test_that("every function with outcomes reads a state, or says why it needs rows", {
   d <- inside_sample(300, 3)
   classes <- vehicle_predictions
   states <- list(
@@ -30,33 +35,42 @@ test_that("every function with outcomes reads a state, or says that it needs row
     classes = update(ce_state("class_wise"), classes, truth), canonical = update(ce_state("canonical"), classes, truth)
   )
   fit <- ce_fit(d$x, d$y, method = method_bins(5))
-  for (name in sort(getNamespaceExports("calibrisk"))) {
-    reads <- name %in% sum_readers$ce_state
+  exported <- sort(getNamespaceExports("calibrisk"))
+  expect_true(all(names(row_reasons) %in% exported))
+  for (name in exported) {
+    reads <- !name %in% needs_rows
     for (kind in names(states)) {
       call <- call_on(name, states[[kind]], fit = fit)
       if (is.null(call)) next
-      found <- outcome_of(call)
+      found <- outcome_of(call, name)
       if (reads && !grepl("^A (canonical|class-wise) state", found)) {
         expect_identical(found, "result", info = paste(name, kind))
       }
       if (!reads && name != "ce_compare") expect_identical(found, "needs rows", info = paste(name, kind))
       # the outcomes are in the state
       call <- call_on(name, states[[kind]], d$y, fit = fit)
-      if (reads) expect_match(outcome_of(call), "truth. was given", info = name)
-      if (!reads) expect_identical(outcome_of(call), "needs rows", info = paste(name, kind))
+      if (reads) expect_match(outcome_of(call, name), "truth. was given", info = name)
+      if (!reads) expect_identical(outcome_of(call, name), "needs rows", info = paste(name, kind))
     }
   }
 })
 
-test_that("every function with outcomes reads a table of a database, or says that it needs rows", {
+test_that("every function with outcomes reads a table of a database, or says why it needs rows", {
   d <- inside_sample(300, 3)
   table <- write_table(local_database(), "d", data.frame(p = d$x, y = as.integer(d$y)))
   fit <- ce_fit(d$x, d$y, method = method_bins(5))
   for (name in sort(getNamespaceExports("calibrisk"))) {
     call <- call_on(name, table, quote(y), quote(p), fit = fit)
     if (is.null(call)) next
-    expect_identical(outcome_of(call), if (name %in% sum_readers$ce_database) "result" else "needs rows", info = name)
+    expect_identical(outcome_of(call, name), if (name %in% needs_rows) "needs rows" else "result", info = name)
   }
+})
+
+test_that("a function that needs rows names the one that does not", {
+  d <- inside_sample(300, 3)
+  expect_error(ce_test(state_of(d)), "redraws the outcomes of rows.*`ce_estimate\\(\\)` has a test")
+  table <- write_table(local_database(), "d", data.frame(p = d$x, y = as.integer(d$y)))
+  expect_error(ce_test(table, y, p), "only sums are computed.*`ce_estimate\\(\\)` has a test.*collect")
 })
 
 test_that("a state among models, or after them, is an error that says which", {

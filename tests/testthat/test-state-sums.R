@@ -28,14 +28,15 @@ test_that("the cumulated residual of a state is that of the rows at the edges of
   expect_identical(one$n, 3000)
   # of single probabilities with a notion, and of the top label of classes
   top <- update(ce_state(), vehicle_predictions, truth)
-  expect_identical(ks_error(top)[c("notion", ".estimator")], ks_error(vehicle_predictions, truth)[c("notion", ".estimator")])
+  whose <- function(table) c(table$notion, table$.estimator)
+  expect_identical(whose(ks_error(top)), whose(ks_error(vehicle_predictions, truth)))
 })
 
 test_that("errors of a weighted state are those of its blocks, which it says", {
   d <- inside_sample(3000, 3)
   w <- d$x + .5
   for (one in list(ks_error(state_of(d, weights = w)), ce_score(state_of(d, weights = w)))) {
-    expect_match(attr(one, "design"), "errors from .* blocks")
+    expect_match(attr(one, "design"), "errors from .* blocks", all = FALSE)
   }
   rows <- ce_score(d$x, d$y, weights = w)
   one <- ce_score(state_of(d, weights = w))
@@ -49,17 +50,89 @@ test_that("what a state cannot tell is an error that says why", {
   state <- state_of(d)
   classes <- update(ce_state("class_wise"), vehicle_predictions, truth)
   expect_error(ks_error(classes), "sums of every class", class = "calibrisk_error_unsupported")
-  expect_error(ce_score(update(ce_state(), vehicle_predictions, truth)), "two classes", class = "calibrisk_error_notion")
+  top <- update(ce_state(), vehicle_predictions, truth)
+  expect_error(ce_score(top), "two classes", class = "calibrisk_error_notion")
   expect_error(ks_error(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_score(state, score = "crps"), class = "calibrisk_error_score")
   expect_error(ce_score(state, score = function(p1, y1, p2, y2) y1 - y2), class = "calibrisk_error_unsupported")
-  cases <- list(truth = list(d$y), times = list(times = 50), notion = list(notion = "binary"),
+  cases <- list(truth = list(d$y), times = list(times = 50), notion = list(notion = "top_label"),
                 event_level = list(event_level = "second"), weights = list(weights = d$x), na_rm = list(na_rm = FALSE),
                 .by = list(.by = quote(g)))
   for (arg in names(cases)) {
     cnd <- expect_error(do.call(ks_error, c(list(state), cases[[arg]])), class = "calibrisk_error_state")
     expect_identical(cnd$arg, arg)
   }
+  expect_identical(ks_error(state, notion = "binary"), ks_error(state))
+})
+
+test_that("the errors of a state's panel are those of the functions, to the last digit", {
+  d <- inside_sample(2000, 9)
+  shown <- c(numbers, "p.value")
+  columns <- function(table) {
+    table <- as.data.frame(table)
+    table[setdiff(shown, names(table))] <- NA_real_
+    unname(as.matrix(table[shown]))
+  }
+  states <- list(state_of(d), state_of(d, weights = d$x + .5, cluster = rep(1:200, 10)),
+                 state_of(d, ce_state(breaks = c(.1, .333, .5))))
+  for (state in states) {
+    own <- rbind(columns(rbs(state)), columns(ece(state)), columns(ece(state, p = 2)),
+                 columns(ece(state, p = 2, debias = TRUE)), columns(ks_error(state)), columns(cox_calibration(state)),
+                 columns(spiegelhalter(state)))
+    panel <- ce_panel(state)
+    expect_identical(own, columns(panel[!panel$.metric %in% c("brier", "log_loss", "oe_ratio"), ]))
+    expect_identical(cox_calibration(state, level = .8)$n, rep(2000, 4))
+  }
+  # of which the result says how good they are
+  expect_match(attr(cox_calibration(states[[1]]), "design"), "^Cox's regression: error of the cells at most 1e-")
+  expect_match(attr(ks_error(states[[1]]), "design"), "at most .* more in between[.]$")
+  expect_null(attr(rbs(states[[1]]), "design"))
+})
+
+test_that("classical errors of a state are those of the rows", {
+  d <- inside_sample(3000, 10)
+  same <- function(one, rows, tolerance, shown = intersect(c(numbers, "p.value", "corrected"), names(rows))) {
+    expect_close(unlist(one[shown]), unlist(rows[shown]), tolerance)
+  }
+  state <- state_of(d)
+  same(rbs(state), rbs(d$x, d$y), tol$oracle)
+  same(spiegelhalter(state), spiegelhalter(d$x, d$y), tol$oracle)
+  same(cox_calibration(state), cox_calibration(d$x, d$y), tol$fixture)
+  for (p in c(1, 2, Inf)) {
+    # folds of lower limits are those of the state
+    same(ece(state, n_bins = c(5, 10, 25), p = p), ece(d$x, d$y, n_bins = c(5, 10, 25), p = p), tol$oracle,
+         c(".estimate", "std.error", "conf.high", "n_bins"))
+  }
+  # predictions of 0 and 1 have infinite logits, unless they are raised
+  d$x[1:50] <- rep(c(0, 1), 25)
+  state <- state_of(d)
+  expect_error(cox_calibration(state), "strictly between 0 and 1", class = "calibrisk_error_logit")
+  same(cox_calibration(state, floor = .02), cox_calibration(d$x, d$y, floor = .02), tol$fixture)
+  slope <- function(validation) tidy(validation)$estimate[tidy(validation)$term == "slope"]
+  expect_close(slope(ce_validate(state, floor = .02, times = 0)), slope(ce_validate(d$x, d$y, floor = .02, times = 0)),
+               tol$fixture)
+})
+
+test_that("what cuts a state's predictions must be an edge of its cells", {
+  state <- state_of(inside_sample(300, 11))
+  cases <- list(n_bins = function() ece(state, n_bins = c(10, 12)),
+                floor = function() cox_calibration(state, floor = 1e-6),
+                floor = function() ce_validate(state, floor = .003),
+                thresholds = function() ce_validate(state, thresholds = .123))
+  for (arg in names(cases)) {
+    cnd <- expect_error(cases[[arg]](), "cut at edges of its cells", class = "calibrisk_error_state")
+    expect_identical(cnd$arg, arg)
+  }
+  expect_identical(ece(update(ce_state(n_bins = 12), .5, 1), n_bins = 12)$n_bins, 12)
+  expect_error(ece(state, type = "mass"), "types than \"width\"", class = "calibrisk_error_unsupported")
+  expect_error(ece(state, preset = "netcal"), class = "calibrisk_error_unsupported")
+})
+
+test_that("the root Brier score of several classes is none of a state's", {
+  classes <- update(ce_state(), vehicle_predictions, truth)
+  expect_error(rbs(classes), "all probabilities of a row", class = "calibrisk_error_notion")
+  expect_close(rbs(classes, notion = "top_label")$.estimate,
+               rbs(vehicle_predictions, truth, notion = "top_label")$.estimate, tol$oracle)
 })
 
 test_that("the validation of a state is that of the rows", {
