@@ -29,9 +29,6 @@ check_database_estimate <- function(method, bases, call) {
   unsupported_if(!is.null(bases), "bases are the default ones", "{.arg bases} is given.", call, "bases")
 }
 
-# Whether incomplete rows make the result of a group missing.
-lacks_rows <- function(rows, g) !rows$na_rm && rows$counts$n[g] < rows$counts$n_all[g]
-
 database_headline <- function(rows, g, level, threads, call) {
   design <- database_design(rows, g)
   counts <- rows$counts[g, ]

@@ -76,6 +76,11 @@ row_copies <- function(rows) if (rows$kind == "frequency") "ce_w" else "1"
 
 is_clustered <- function(rows) "ce_cluster" %in% rows$extra
 
+is_weighted <- function(rows) !is.null(database_design(rows)$sums)
+
+# Whether incomplete rows make the result of a group missing.
+lacks_rows <- function(rows, g) !rows$na_rm && rows$counts$n[g] < rows$counts$n_all[g]
+
 check_database_design <- function(design, db, call) {
   unsupported_if(!is.null(design$horizon), "outcomes are known", "{.arg horizon} is given.", call, "horizon")
 }

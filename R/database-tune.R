@@ -139,8 +139,6 @@ tune_database <- function(rows, methods, headline, level, threads, call) {
   ))
 }
 
-is_weighted <- function(rows) !is.null(database_design(rows)$sums)
-
 # Inner edges of every fold's bins, and those of the histogram.
 tuned_edges <- function(rows, methods, call, most = 5000) {
   bins <- Filter(function(method) inherits(method, "ce_method_bins"), methods)

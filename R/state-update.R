@@ -247,20 +247,3 @@ symmetric <- function(rows) {
   out[lower.tri(out)] <- t(out)[lower.tri(out)]
   out
 }
-
-# The sums as an array, the parts last; of scores those of R's names.
-score_sums <- c("log", "log_square", "infinite", "extreme", "square", "weight_square")
-
-sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
-
-state_moments <- function(state, problem = 1) {
-  sum_array(state$sums[[problem]]$moments, moments_dim(state$spec, state$about$blocked))
-}
-
-in_blocks <- function(state) state$about$blocked || state$about$notion %in% c("class_wise", "canonical")
-
-block_moments <- function(state, problem = 1) {
-  sum_array(state$sums[[problem]][[if (state$about$blocked) "moments" else "blocks"]], moments_dim(state$spec, TRUE))
-}
-
-over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)
