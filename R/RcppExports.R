@@ -117,8 +117,8 @@ cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
     .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
 }
 
-cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, n_draws, seed, threads) {
-    .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, n_draws, seed, threads)
+cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, times, seed, threads) {
+    .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, times, seed, threads)
 }
 
 cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress = NULL) {
@@ -353,20 +353,20 @@ cpp_isotonic <- function(total, weight) {
     .Call(`_calibrisk_cpp_isotonic`, total, weight)
 }
 
-cpp_isotonic_draws <- function(prob, block_end, at, n_draws, seed, threads) {
-    .Call(`_calibrisk_cpp_isotonic_draws`, prob, block_end, at, n_draws, seed, threads)
+cpp_isotonic_draws <- function(prob, block_end, at, times, seed, threads) {
+    .Call(`_calibrisk_cpp_isotonic_draws`, prob, block_end, at, times, seed, threads)
 }
 
-cpp_count_draws <- function(prob, block_end, n_draws, seed, threads) {
-    .Call(`_calibrisk_cpp_count_draws`, prob, block_end, n_draws, seed, threads)
+cpp_count_draws <- function(prob, block_end, times, seed, threads) {
+    .Call(`_calibrisk_cpp_count_draws`, prob, block_end, times, seed, threads)
 }
 
 cpp_pit_sums <- function(low, high, levels, weight) {
     .Call(`_calibrisk_cpp_pit_sums`, low, high, levels, weight)
 }
 
-cpp_pit_draws <- function(start, low, high, levels, n_draws, seed, first_row, threads) {
-    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, n_draws, seed, first_row, threads)
+cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
+    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
 }
 
 cpp_isotonic_limits <- function(total, weight, at, critical, threads) {
@@ -377,16 +377,16 @@ cpp_poisson_binomial_quantiles <- function(prob, levels) {
     .Call(`_calibrisk_cpp_poisson_binomial_quantiles`, prob, levels)
 }
 
-cpp_resample_counts <- function(n, replicates) {
-    .Call(`_calibrisk_cpp_resample_counts`, n, replicates)
+cpp_resample_counts <- function(n, times) {
+    .Call(`_calibrisk_cpp_resample_counts`, n, times)
 }
 
 cpp_draw_classes <- function(probs) {
     .Call(`_calibrisk_cpp_draw_classes`, probs)
 }
 
-cpp_class_redraws <- function(factor, probs, target_gram, replicates, resample, threads, progress) {
-    .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, replicates, resample, threads, progress)
+cpp_class_redraws <- function(factor, probs, target_gram, times, resample, threads, progress) {
+    .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, times, resample, threads, progress)
 }
 
 cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
@@ -505,12 +505,12 @@ cpp_local_polynomials <- function(t, at, n, h, quadratic) {
     .Call(`_calibrisk_cpp_local_polynomials`, t, at, n, h, quadratic)
 }
 
-cpp_resampled_cells <- function(x, y, w, end, cluster, n_draws, seed, threads) {
-    .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, end, cluster, n_draws, seed, threads)
+cpp_resampled_cells <- function(x, y, w, end, cluster, times, seed, threads) {
+    .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, end, cluster, times, seed, threads)
 }
 
-cpp_redrawn_cells <- function(y, w, end, n_draws, seed, threads) {
-    .Call(`_calibrisk_cpp_redrawn_cells`, y, w, end, n_draws, seed, threads)
+cpp_redrawn_cells <- function(y, w, end, times, seed, threads) {
+    .Call(`_calibrisk_cpp_redrawn_cells`, y, w, end, times, seed, threads)
 }
 
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {

@@ -5,11 +5,11 @@
 #' A test with its options, for the argument `test` of [ce_test()], which defines them. The name of a test is
 #' shorthand for the test with its defaults: `test = "block"` is `test = test_block()`.
 #'
-#' @param replicates Number of simulations or resamples, at most 1e7 (R's random numbers: reproducible with
+#' @param times Number of simulations or resamples, at most 1e7 (R's random numbers: reproducible with
 #'   `set.seed()`).
 #' @param tolerance Mean neglected diagonal of the factor that the conditional test uses (for classes, the consistency
 #'   test too), without a limit on the rank. The default is 1e-6 of the kernel's diagonal, with a bounded rank.
-#' @param add_one Whether resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0, or the
+#' @param add_one Whether resampling p-values are (1 + number of exceedances) / (times + 1), never 0, or the
 #'   plain fraction.
 #' @param block Rows per block, by default the root of their number.
 #' @param reference Of `test_block()`: the standard error from the `"blocks"` or from all `"pairs"`. Of `test_cme()`:
@@ -32,30 +32,30 @@
 #' set.seed(1)
 #' p <- runif(200)
 #' y <- rbinom(200, 1, p^2)
-#' test_conditional(replicates = 200)
-#' ce_test(p, y, test = test_conditional(replicates = 200))
+#' test_conditional(times = 200)
+#' ce_test(p, y, test = test_conditional(times = 200))
 #' ce_test(p, y, test = test_block(block = 10, reference = "pairs"))
 NULL
 
 #' @rdname ce_tests
 #' @export
-test_conditional <- function(replicates = 1000, tolerance = NULL, add_one = TRUE) {
-  check_redraws(replicates, add_one, tolerance)
-  new_choice("test", "conditional", replicates = replicates, tolerance = tolerance, add_one = add_one)
+test_conditional <- function(times = 1000, tolerance = NULL, add_one = TRUE) {
+  check_redraws(times, add_one, tolerance)
+  new_choice("test", "conditional", times = times, tolerance = tolerance, add_one = add_one)
 }
 
 #' @rdname ce_tests
 #' @export
-test_consistency <- function(replicates = 1000, tolerance = NULL, add_one = TRUE) {
-  check_redraws(replicates, add_one, tolerance)
-  new_choice("test", "consistency", replicates = replicates, tolerance = tolerance, add_one = add_one)
+test_consistency <- function(times = 1000, tolerance = NULL, add_one = TRUE) {
+  check_redraws(times, add_one, tolerance)
+  new_choice("test", "consistency", times = times, tolerance = tolerance, add_one = add_one)
 }
 
 #' @rdname ce_tests
 #' @export
-test_bootstrap <- function(replicates = 1000, add_one = TRUE) {
-  check_redraws(replicates, add_one)
-  new_choice("test", "bootstrap", replicates = replicates, add_one = add_one)
+test_bootstrap <- function(times = 1000, add_one = TRUE) {
+  check_redraws(times, add_one)
+  new_choice("test", "bootstrap", times = times, add_one = add_one)
 }
 
 #' @rdname ce_tests
@@ -78,10 +78,10 @@ test_bound <- function(type = c("unbiased", "biased", "block"), block = NULL) {
 
 #' @rdname ce_tests
 #' @export
-test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), replicates = 1000, add_one = TRUE) {
+test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), times = 1000, add_one = TRUE) {
   reference <- check_choice(reference, c("redraw", "chisq", "f"))
-  check_redraws(replicates, add_one)
-  new_choice("test", "cme", locations = check_locations(locations), reference = reference, replicates = replicates,
+  check_redraws(times, add_one)
+  new_choice("test", "cme", locations = check_locations(locations), reference = reference, times = times,
              add_one = add_one)
 }
 
@@ -92,9 +92,9 @@ test_joint <- function(bases = NULL, delta = NULL) {
   new_choice("test", "joint", bases = check_bases(bases, NULL), delta = delta)
 }
 
-check_redraws <- function(replicates, add_one, tolerance = NULL, call = caller_env()) {
+check_redraws <- function(times, add_one, tolerance = NULL, call = caller_env()) {
   # their statistics are held in memory
-  check_counts(replicates, size = 1L, call = call, upper = 1e7)
+  check_counts(times, size = 1L, call = call, upper = 1e7)
   check_flag(add_one, call = call)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE, call = call)
 }

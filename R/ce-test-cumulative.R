@@ -2,10 +2,10 @@
 
 #' @rdname ce_tests
 #' @export
-test_cumulative <- function(statistic = c("bridge", "kuiper", "ks"), replicates = 1000, add_one = TRUE) {
+test_cumulative <- function(statistic = c("bridge", "kuiper", "ks"), times = 1000, add_one = TRUE) {
   statistic <- check_choice(statistic, c("bridge", "kuiper", "ks"))
-  check_redraws(replicates, add_one)
-  new_choice("test", "cumulative", statistic = statistic, replicates = replicates, add_one = add_one)
+  check_redraws(times, add_one)
+  new_choice("test", "cumulative", statistic = statistic, times = times, add_one = add_one)
 }
 
 cumulative_test <- function(test, laws, threads, call) {
@@ -17,13 +17,13 @@ cumulative_test <- function(test, laws, threads, call) {
   statistic <- value(extremes)
   weight <- sorted$w %||% rep(1, length(sorted$x))
   null <- value(columns_of_draws(cpp_cumulative_draws(
-    sorted$x, weight, sorted$ties, observed$time, observed$scale, test$replicates, draw_seed(), threads
+    sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(), threads
   )))
   name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
   list(
     estimate = ks_value(sorted, FALSE)$value,
     statistic = stats::setNames(statistic, c(bridge = "T", kuiper = "range", ks = "max|S|")[[test$statistic]]),
-    parameter = c(replicates = test$replicates),
+    parameter = c(times = test$times),
     p.value = resampled_p(statistic, null, test$add_one),
     method = paste0("Cumulated residuals (", name, "), outcomes simulated from the predictions"), null = null,
     details = list(cumulative = test$statistic, walk = observed, extremes = extremes,

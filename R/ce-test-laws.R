@@ -11,7 +11,7 @@ law_redraws <- function(problem, options, threads) {
     (sums[1, ] - sums[2, ]) / (problem$n * (problem$n - 1))
   }
   null <- with_bar("Redrawing outcomes", function(progress) {
-    over_redraws(problem$laws, options$replicates, progress, 1e7, statistics)
+    over_redraws(problem$laws, options$times, progress, 1e7, statistics)
   })
   list(statistic = statistics(problem$laws$y, 1), null = null, rank = ncol(factor$L), neglected = factor$neglected)
 }

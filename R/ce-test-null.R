@@ -33,17 +33,17 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   )
 }
 
-# Counts of one chunk of replicates, small enough to hold next to the panels of H.
-chunks <- function(n, replicates) {
+# Indices of the resamples in chunks, whose counts are small enough to hold next to the panels of H.
+chunks <- function(n, times) {
   size <- max(1, floor(2e7 / n))
-  split(seq_len(replicates), (seq_len(replicates) - 1) %/% size)
+  split(seq_len(times), (seq_len(times) - 1) %/% size)
 }
 
 #' @export
 run_test.test_bootstrap <- function(test, problem, level, threads, call) {
   n <- problem$n
   check_rows(n, 2, "The bootstrap test", call)
-  parts <- chunks(n, test$replicates)
+  parts <- chunks(n, test$times)
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping
     h <- cpp_pair_matrix(problem$prediction, problem$target, threads)
@@ -62,7 +62,7 @@ run_test.test_bootstrap <- function(test, problem, level, threads, call) {
   })
   list(
     estimate = estimate, statistic = c(T = statistic),
-    parameter = c(replicates = test$replicates),
+    parameter = c(times = test$times),
     p.value = resampled_p(statistic, null, test$add_one),
     method = "Calibration test: unbiased SKCE, bootstrap of the degenerate null", null = null
   )

@@ -26,14 +26,14 @@ resampling_test <- function(test, problem, threads, call, resample) {
   check_computable(value$statistic, call)
   list(
     estimate = exact %||% value$statistic, statistic = c(U = value$statistic),
-    parameter = c(replicates = test$replicates),
+    parameter = c(times = test$times),
     p.value = resampled_p(value$statistic, value$null, test$add_one, value$magnitude %||% 0),
     method = paste("Calibration test: unbiased SKCE,", what), null = value$null,
     details = list(rank = value$rank, neglected = value$neglected)
   )
 }
 
-# list(statistic, null, ...): of a factor of the kernel wherever there is one. `options`: a test, for its replicates
+# list(statistic, null, ...): of a factor of the kernel wherever there is one. `options`: a test, for its `times`
 # and tolerance.
 redrawn <- function(problem, options, resample, threads, exact) {
   if (has_redraw_factor(problem, resample)) {
@@ -43,17 +43,17 @@ redrawn <- function(problem, options, resample, threads, exact) {
     }
     return(class_redraws(problem, options, resample, threads))
   }
-  list(statistic = exact, null = redraws_of_pairs(problem, options$replicates, resample, threads, exact))
+  list(statistic = exact, null = redraws_of_pairs(problem, options$times, resample, threads, exact))
 }
 
 # For kernels in matrices, or evaluated anew.
-redraws_of_pairs <- function(problem, replicates, resample, threads, exact) {
+redraws_of_pairs <- function(problem, times, resample, threads, exact) {
   joint <- is.function(problem$asked$kernel)
-  if (!resample && !joint) return(redraws_of_kept(problem, replicates, threads, exact))
+  if (!resample && !joint) return(redraws_of_kept(problem, times, threads, exact))
   if (joint || !finite_outcomes(problem) || problem$n > pair_rows) {
-    return(redraw_statistics(problem, replicates, resample, threads))
+    return(redraw_statistics(problem, times, resample, threads))
   }
-  resampled_pairs(problem, replicates, threads)
+  resampled_pairs(problem, times, threads)
 }
 
 # Few rows of distributions are quicker with the exact kernels in a matrix.
@@ -88,7 +88,7 @@ class_redraws <- function(problem, options, resample, threads) {
   labels <- as.integer(target_points(problem$target, problem$laws$y))
   statistic <- cpp_class_statistic(factor$L, probs, gram, labels, threads)
   null <- with_bar("Redrawing labels", function(progress) {
-    cpp_class_redraws(factor$L, probs, gram, options$replicates, resample, threads, progress)
+    cpp_class_redraws(factor$L, probs, gram, options$times, resample, threads, progress)
   })
   list(statistic = statistic, null = null, rank = ncol(factor$L), neglected = factor$neglected,
        magnitude = max(rowSums(factor$L^2)) * max(abs(gram)))
@@ -151,35 +151,35 @@ target_gram <- function(problem, threads) {
 
 # The kernel on the predictions is kept as a matrix. Predictions that draws stand for keep their
 # draws: the statistic is one function of the outcomes.
-redraws_of_kept <- function(problem, replicates, threads,
+redraws_of_kept <- function(problem, times, threads,
                             estimate = skce_value(problem, "unbiased", threads = threads)$estimate$value) {
   k <- cpp_prediction_matrix(problem$prediction, threads)
   diag(k) <- 0
   design <- problem$laws$design
   if (!is.null(design$w)) k <- k * outer(design$w, design$w)
   null <- with_bar("Redrawing outcomes", function(progress) {
-    outcome_shifts(k, problem$target, problem$target_kernel, problem$laws, replicates, threads, progress)
+    outcome_shifts(k, problem$target, problem$target_kernel, problem$laws, times, threads, progress)
   })
   estimate + null / pair_weight(design)
 }
 
 # By how much sum_ij W_ij h_Y(i, j) changes where outcomes redrawn from the predictions replace
 # the observed ones; W symmetric, [n x n].
-outcome_shifts <- function(weights, target, kernel, laws, replicates, threads, progress = NULL,
+outcome_shifts <- function(weights, target, kernel, laws, times, threads, progress = NULL,
                            numbers_at_once = 1e7) {
-  sums <- over_redraws(laws, replicates, progress, numbers_at_once, function(y, sets, part) {
+  sums <- over_redraws(laws, times, progress, numbers_at_once, function(y, sets, part) {
     outcome_sums(weights, target, kernel, y, sets, threads, part)
   })
   sums - outcome_sums(weights, target, kernel, laws$y, 1, threads)
 }
 
 # fn(outcomes, sets, progress) of all redrawn sets of outcomes, as many at a time as memory takes.
-over_redraws <- function(laws, replicates, progress, numbers_at_once, fn) {
+over_redraws <- function(laws, times, progress, numbers_at_once, fn) {
   laws$roots <- law_roots(laws$law)  # once
-  batch <- max(1, min(replicates, floor(numbers_at_once / length(laws$y))))
-  values <- lapply(seq(1, replicates, by = batch), function(from) {
-    size <- min(batch, replicates - from + 1)
-    part <- if (!is.null(progress)) function(fraction) progress((from - 1 + fraction * size) / replicates)
+  batch <- max(1, min(times, floor(numbers_at_once / length(laws$y))))
+  values <- lapply(seq(1, times, by = batch), function(from) {
+    size <- min(batch, times - from + 1)
+    part <- if (!is.null(progress)) function(fraction) progress((from - 1 + fraction * size) / times)
     fn(draw_outcomes(laws, size), size, part)
   })
   unlist(values)
@@ -187,7 +187,7 @@ over_redraws <- function(laws, replicates, progress, numbers_at_once, fn) {
 
 # Predictions drawn with replacement, with both kernels in matrices: sum_ij K_ij h_Y(i, j) from the kernel's values at
 # the labels that are drawn, however many others there are.
-resampled_pairs <- function(problem, replicates, threads) {
+resampled_pairs <- function(problem, times, threads) {
   n <- problem$n
   k <- cpp_prediction_matrix(problem$prediction, threads)
   inner <- inner_matrix(problem$target, threads)
@@ -200,11 +200,11 @@ resampled_pairs <- function(problem, replicates, threads) {
     diag(weights) <- 0
     sum(weights * h) / (n * (n - 1))
   }
-  one_by_one(replicates, one)
+  one_by_one(times, one)
 }
 
 # The general case: the problem anew for every redraw.
-redraw_statistics <- function(problem, replicates, resample, threads) {
+redraw_statistics <- function(problem, times, resample, threads) {
   problem$laws$roots <- law_roots(problem$laws$law)
   one <- function() {
     if (resample) {
@@ -220,13 +220,13 @@ redraw_statistics <- function(problem, replicates, resample, threads) {
     sums <- cpp_pair_sums(again$prediction, again$target, threads, NULL)
     pair_estimate(sums, "unbiased", new_design(problem$n))$value
   }
-  one_by_one(replicates, one)
+  one_by_one(times, one)
 }
 
-one_by_one <- function(replicates, fn) {
+one_by_one <- function(times, fn) {
   with_bar("Redrawing outcomes", function(progress) {
-    vapply(seq_len(replicates), function(r) {
-      if (!is.null(progress)) progress(r / replicates)
+    vapply(seq_len(times), function(r) {
+      if (!is.null(progress)) progress(r / times)
       fn()
     }, 0)
   })

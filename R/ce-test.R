@@ -5,7 +5,7 @@
 #'
 #' @section Definition:
 #' \describe{
-#'   \item{`"conditional"`}{Outcomes are simulated from the predictions `replicates` times and the unbiased [skce()]
+#'   \item{`"conditional"`}{Outcomes are simulated from the predictions `times` times and the unbiased [skce()]
 #'     is recomputed. Given the predictions this is an exact Monte Carlo test, for any n. The kernel on the predictions
 #'     is replaced by a low-rank factor. For distributions other than counts the kernel on the outcomes is replaced as
 #'     well (above 256 rows; below, the kernels are used as they are). The cost is n times rank per simulation. The test
@@ -48,7 +48,7 @@
 #'     combination \eqn{-2 \log p_A - 2 \log p_B} of the normal p-value of the mean part \eqn{S_n} and the Kolmogorov
 #'     p-value of \eqn{B = \max_k |S_k - t_k S_n|}. The p-value is simulated as in the conditional test and exact for
 #'     any n. Ties count together. It has no bins and no kernel, and the output says where the walk is farthest from 0;
-#'     `plot()` draws the walk. `estimate` is [ks_error()]. O(n replicates), after a sort.}
+#'     `plot()` draws the walk. `estimate` is [ks_error()]. O(n) per simulation, after a sort.}
 #'   \item{`"consistency"`}{Consistency resampling (Bröcker & Smith): predictions drawn with replacement, outcomes
 #'     drawn from them.}
 #' }
@@ -130,7 +130,7 @@
 #' @param delta A calibration error between 0 and 1, such as 0.05: tests whether the error is below it (`"joint"`); see
 #'   *Equivalence*.
 #' @return An object of class `ce_test` and `htest`. `tidy()` gives one row. Its first columns are `estimate` (of the
-#'   squared kernel calibration error), `statistic`, `p.value`, `parameter` (replicates, block size, number of
+#'   squared kernel calibration error), `statistic`, `p.value`, `parameter` (times, block size, number of
 #'   locations, the M of the bound, or `delta`), `conf.low` and `conf.high` (one-sided for blocks and with `delta`,
 #'   two-sided for `"joint"`, else `NA`). Then follow `test` (the one that was run), `method` (in words), `alternative`
 #'   and `n`. `glance()` adds `std.error`; `prediction` (what the predictions are), `kernel`, `target_kernel` and
@@ -138,7 +138,7 @@
 #'   `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the statistic in its distribution under calibration. With
 #'   `.by` or a grouped data frame, a [ce_grouped] of such objects.
 #'
-#' Resampling p-values are (1 + number of exceedances) / (replicates + 1), never 0; the option `add_one = FALSE`
+#' Resampling p-values are (1 + number of exceedances) / (times + 1), never 0; the option `add_one = FALSE`
 #' gives the plain fraction.
 #' @references `r ref_widmann()`
 #'
@@ -150,7 +150,7 @@
 #' @examples
 #' set.seed(1)
 #' p <- runif(200)
-#' ce_test(p, rbinom(200, 1, p), test = test_conditional(replicates = 200))
+#' ce_test(p, rbinom(200, 1, p), test = test_conditional(times = 200))
 #' ce_test(p, rbinom(200, 1, p^2), test = test_block(block = 10))
 #' # is the error below a tenth?
 #' ce_test(p, rbinom(200, 1, p), delta = 0.1)

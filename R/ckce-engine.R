@@ -68,7 +68,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
       targets = ckce_targets(problem, options$targets),
       probs = problem$probs %||% matrix(0, 0, 0), embedding = problem$embedding %||% matrix(0, 0, 0),
       keep = options$keep, excess = problem$excess %||% numeric(),
-      n_draws = options$n_draws, seed = options$seed, influence = options$errors,
+      times = options$times, seed = options$seed, influence = options$errors,
       noise_rows = if (options$errors) {
         noise_rows(problem$residuals, if (options$computation == "rff") 100 else 500)
       } else {
@@ -178,7 +178,7 @@ default_max_rank <- function(n) as.integer(max(50, min(n, 1000, 1e8 / n)))
 # leave-one-out errors or null draws share it or the ridge is tiny; else low rank.
 choose_computation <- function(options, problem, ridge, kernel) {
   computation <- options$computation
-  factored <- options$n_draws > 0 || options$keep || !is.null(problem$excess)
+  factored <- options$times > 0 || options$keep || !is.null(problem$excess)
   if (computation == "dual" && factored) return("eigen")
   if (computation != "auto") return(computation)
   if (nrow(problem$residuals) > exact_rows) return("low_rank")

@@ -20,8 +20,8 @@ ckce_inputs <- function(predictions, choices, group, threads, progress, call) {
   kernel <- resolve_kernel(choices$kernel, problem$features, threads, call)
   group <- ckce_group(group, choices$group_kernel, predictions, threads, call)
   options <- asked_options(problem, kernel, choices, threads, progress, call)
-  options$n_draws <- choices$n_draws
-  if (choices$n_draws > 0) options$seed <- draw_seed()
+  options$times <- choices$times
+  if (choices$times > 0) options$seed <- draw_seed()
   list(problem = problem, kernel = kernel, shown = kernel, group = group, options = options)
 }
 
@@ -34,10 +34,10 @@ asked_options <- function(problem, kernel, choices, threads, progress, call) {
 }
 
 # errors: also what debiasing, standard error and interval take, several times the cost of the estimate.
-ckce_options <- function(computation = "auto", targets = NULL, n_draws = 0, seed = 0, tolerance = 0.01,
+ckce_options <- function(computation = "auto", targets = NULL, times = 0, seed = 0, tolerance = 0.01,
                          max_rank = NULL, terms = NULL, errors = FALSE, keep = FALSE, threads = resolve_threads(),
                          progress = NULL) {
-  list(computation = computation, targets = targets, n_draws = n_draws, seed = seed, tolerance = tolerance,
+  list(computation = computation, targets = targets, times = times, seed = seed, tolerance = tolerance,
        max_rank = max_rank, terms = terms, errors = errors, keep = keep, threads = threads, progress = progress)
 }
 

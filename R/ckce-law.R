@@ -8,7 +8,7 @@ ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outco
   kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
   group <- ckce_group(group, choices$group_kernel, laws, threads, call)
   options <- asked_options(problem, kernel, choices, threads, progress, call)
-  options$keep <- choices$n_draws > 0
+  options$keep <- choices$times > 0
   list(problem = problem, kernel = kernel, shown = bound$prediction$kernel, group = group, options = options,
        laws = laws, target = bound$target)
 }
@@ -17,7 +17,7 @@ ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outco
 bind_ckce <- function(laws, choices, threads, call) {
   target <- choices$target_kernel %||% default_target_kernel(laws)
   # outcomes that are redrawn must not have chosen the kernels
-  if (choices$n_draws > 0) target <- outcome_kernel(target, laws, call)
+  if (choices$times > 0) target <- outcome_kernel(target, laws, call)
   target <- bind_target(target, laws, choices$draws, threads, call)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))
@@ -117,15 +117,15 @@ second_moment <- function(law) {
 # for all ridges.
 with_law_null <- function(numbers, inputs, choices, threads) {
   laws <- inputs$laws
-  redrawn <- draw_outcomes(laws, choices$n_draws)
+  redrawn <- draw_outcomes(laws, choices$times)
   sums <- if (laws$n <= exact_rows) exact_law_sums(inputs, threads) else factored_law_sums(inputs, threads)
   shifts <- vapply(seq_len(nrow(numbers$values)), function(v) {
     blocks <- lapply(numbers$blocks, function(b) {
       list(rows = b$rows, factor = b$factor * rep(b$filters[, v], each = nrow(b$factor)))
     })
-    sums(blocks, redrawn, choices$n_draws, choices$debias) - sums(blocks, laws$y, 1, choices$debias)
-  }, numeric(choices$n_draws))
-  shifts <- matrix(shifts, choices$n_draws)
+    sums(blocks, redrawn, choices$times, choices$debias) - sums(blocks, laws$y, 1, choices$debias)
+  }, numeric(choices$times))
+  shifts <- matrix(shifts, choices$times)
   observed <- numbers$values$estimate - if (choices$debias == "off_diagonal") numbers$values$diagonal else 0
   numbers$null_estimate <- sweep(shifts, 2, observed, `+`)
   numbers$null_diagonal <- 0 * shifts

@@ -39,7 +39,7 @@ loo_path <- function(problem, kernel, choice, options, group, design, call) {
   ridge <- choice$values %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
   if (options$computation == "rff") options$computation <- "auto"
   options$targets <- choice$target
-  options$n_draws <- 0
+  options$times <- 0
   options$errors <- FALSE
   options$keep <- !is.null(design$cluster)
   problem$excess <- NULL

@@ -52,7 +52,7 @@
 #' 51 to 95%. They had two and three classes, 100 to 1,000 rows, ridges of .1 and the default, calibrated predictions
 #' and logits too large by a quarter or two thirds, and importance weights or none. With clusters variance and trace at
 #' calibration are multiplied by what clusters make of those of [skce()] with the same kernel. Whether a model is
-#' calibrated is a question for `n_draws`, which is exact, or [ce_test()].
+#' calibrated is a question for the p-value of `times`, which is exact, or [ce_test()].
 #'
 #' @section Invariants:
 #' At least 0, and 0 where every prediction equals its outcome; at most
@@ -81,7 +81,7 @@
 #'   Hilbertian).
 #' @param target_kernel Kernel on the outcomes: default [kernel_white()] for classes and counts,
 #'   [kernel_gaussian()] for numbers. Its bandwidth is the median distance of the outcomes, the same for every model;
-#'   with `n_draws` it is that of [skce()].
+#'   with `times` it is that of [skce()].
 #' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
 #'   \eqn{n^{-1/4}}, or `"loo"` (or [ridge_loo()] with its options) for the one with the best
 #'   leave-one-out error.
@@ -93,7 +93,7 @@
 #'   observation.
 #' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
 #'   kernel on numeric covariates, to which 1 is added.
-#' @param n_draws Number of simulated label vectors for the conditional null distribution:
+#' @param times Number of simulated label vectors for the conditional null distribution:
 #'   `p.value` is exact for strong calibration with independent observations. For predictive distributions of numbers
 #'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
 #' @param draws,draws_diagonal Number of draws from each predictive distribution without a closed form, and the pairs of
@@ -107,7 +107,7 @@
 #' @inheritParams ece
 #' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`, `.estimate`, `std.error`,
 #' `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one), `kernel`,
-#' `computation`, `rank`, `error_bound`, `certified`. `n_draws` adds `p.value` and `null_mean`, the mean of the draws.
+#' `computation`, `rank`, `error_bound`, `certified`. `times` adds `p.value` and `null_mean`, the mean of the draws.
 #' `ridge = "loo"` adds the selected ridge's leave-one-out error `loo` and the list column `path` of all of them. A
 #' `group` whose kernel is `"delta"` adds the list column `groups` with the terms that add up, which is printed below
 #' the rows and returned by `tidy()`. Predictive distributions add `target_kernel` and `target_form` (`"closed form"` or
@@ -125,7 +125,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  target_kernel = NULL, ridge = NULL,
                  computation = "auto",
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
-                 group_kernel = NULL, n_draws = 0, draws = 100, draws_diagonal = c("all", "different"),
+                 group_kernel = NULL, times = 0, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                  cluster = NULL, horizon = NULL) {
   check_kernel(kernel)
@@ -133,7 +133,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   choices <- read_computation(list(
     kernel = kernel, default_kernel = missing(kernel), target_kernel = target_kernel, group_kernel = group_kernel,
     ridge = check_ridge(ridge), computation = computation, debias = check_debias(debias),
-    n_draws = check_count(n_draws, lower = 0), draws = check_count(draws, lower = 2),
+    times = check_count(times, lower = 0), draws = check_count(draws, lower = 2),
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
   threads <- resolve_threads(threads)
@@ -187,7 +187,7 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
     target_kernel = if (!is.null(target)) format(target$kernel), target_form = target$form,
     loo = path$loo[path$selected], path = if (!is.null(path)) list(path),
     p.value = null_p_value(numbers, estimate, choices),
-    null_mean = if (choices$n_draws > 0) colMeans(null_statistic(numbers, choices$debias)),
+    null_mean = if (choices$times > 0) colMeans(null_statistic(numbers, choices$debias)),
     groups = group_rows(numbers$groups, choices$debias)
   )))
 }
@@ -217,9 +217,9 @@ check_ckce_design <- function(design, choices, call) {
           "x" = "{.arg cluster} is given.",
           "i" = "Use {.code debias = \"none\"}, or {.fn skce}, which takes pairs across clusters.",
           class = "cluster", arg = "debias", call = call)
-  stop_if(choices$n_draws > 0, "{.arg n_draws} needs independent, unweighted rows.",
+  stop_if(choices$times > 0, "{.arg times} needs independent, unweighted rows.",
           "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
-          "i" = "Use {.code n_draws = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "n_draws",
+          "i" = "Use {.code times = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "times",
           call = call)
 }
 

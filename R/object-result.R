@@ -181,14 +181,14 @@ describe_object("ce_rank", fields(
                    full = "logical"),
   pairs = a_table(of_type("text", "metric", "model", "other"), of_type("numeric", "difference", "mean", "std.deviation",
                                                                        "share", "conf.low", "conf.high", "ties")),
-  draws = a_table(metric = "text", model = "text", trial = "numeric", estimate = "numeric"),
-  n = a_count(), n_sub = a_count(), trials = a_count(), level = level_rule, counted = maybe(texts()),
+  draws = a_table(metric = "text", model = "text", sample = "numeric", estimate = "numeric"),
+  n = a_count(), n_sub = a_count(), times = a_count(), level = level_rule, counted = maybe(texts()),
   core = each(fields(row = a_text, kernel = described("ce_kernel"), ridge = maybe(numbers()))),
   n_classes = maybe(a_count()),
   also = function(x) {
     metrics <- unique(as.character(x$estimates$metric))
     full <- as.character(x$orders$metric[x$orders$full %in% TRUE])
-    pairs <- paste(x$draws$metric, x$draws$trial, x$draws$model)
+    pairs <- paste(x$draws$metric, x$draws$sample, x$draws$model)
     first_fault(
       fault_if(anyNA(metrics), "the name of a metric", NA, "$estimates$metric"),
       fault_if(!setequal(full, metrics) || anyDuplicated(full) > 0, "TRUE for one order of each metric",

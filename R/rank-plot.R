@@ -66,14 +66,14 @@ subsample_summary <- function(x) {
 }
 
 subsample_text <- function(x) {
-  paste0(count_text(x$trials), " subsamples of ", count_text(x$n_sub), " observations")
+  paste0(count_text(x$times), " subsamples of ", count_text(x$n_sub), " observations")
 }
 
 # Draws as differences to the best model of each metric in the same subsample.
 paired_draws <- function(x) {
   best <- x$estimates[!duplicated(x$estimates$metric), c("metric", "model")]
   reference <- x$draws[x$draws$model == best$model[match(x$draws$metric, best$metric)], ]
-  at <- match(paste(x$draws$metric, x$draws$trial), paste(reference$metric, reference$trial))
+  at <- match(paste(x$draws$metric, x$draws$sample), paste(reference$metric, reference$sample))
   x$draws$estimate <- x$draws$estimate - reference$estimate[at]
   x$zero <- TRUE
   x

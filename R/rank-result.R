@@ -1,5 +1,5 @@
 # From metrics on all observations (metrics x models) and on subsamples (metrics x models x
-# trials) to the tables of a ce_rank, its print and its tidiers.
+# subsamples) to the tables of a ce_rank, its print and its tidiers.
 
 new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NULL, counted = NULL) {
   metrics <- rownames(full)
@@ -9,12 +9,12 @@ new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NU
       orders = do.call(rbind, lapply(metrics, rank_orders, full, draws, level)),
       pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, level)),
       draws = columns_frame(
-        trial = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
+        sample = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
         metric = rep(metrics, times = prod(dim(draws)[2:3])),
         model = rep(rep(colnames(full), each = length(metrics)), times = dim(draws)[3]),
         estimate = as.numeric(draws)
       ),
-      n = n, n_sub = n_sub, trials = dim(draws)[3], level = level, core = drop_null(core),
+      n = n, n_sub = n_sub, times = dim(draws)[3], level = level, core = drop_null(core),
       n_classes = n_classes, counted = counted
     ),
     class = "ce_rank"
@@ -115,7 +115,7 @@ glance.ce_rank <- function(x, ...) {
     columns_frame(
       metric = metric, best = x$estimates$model[x$estimates$metric == metric][1],
       order = reference$order, share = reference$share, conf.low = reference$conf.low,
-      conf.high = reference$conf.high, n = x$n, n_sub = x$n_sub, trials = x$trials
+      conf.high = reference$conf.high, n = x$n, n_sub = x$n_sub, times = x$times
     )
   }))
 }
@@ -125,7 +125,7 @@ print.ce_rank <- function(x, ...) {
   big <- count_text
   percent <- function(v) percent_text(v, 0)
   cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations; ",
-      big(x$trials), " subsamples of ", big(x$n_sub), " without replacement\n", counted_line(x), sep = "")
+      big(x$times), " subsamples of ", big(x$n_sub), " without replacement\n", counted_line(x), sep = "")
   summary <- glance(x)
   for (i in seq_len(nrow(summary))) {
     row <- summary[i, ]

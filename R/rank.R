@@ -4,7 +4,7 @@
 #' certain the order is, the metrics are recomputed on subsamples, which are the same for all models.
 #'
 #' @section Definition:
-#' `trials` subsamples of `n_sub` observations are drawn without replacement (in a bootstrap, repeated rows would act
+#' `times` subsamples of `n_sub` observations are drawn without replacement (in a bootstrap, repeated rows would act
 #' like a smaller ridge in the kernel metrics), and every model is evaluated on the same rows. The result has the share
 #' of subsamples with each order of the models, the share in which one model is better than another, and the paired
 #' differences. If models are equal in a subsample (up to rounding), they share its first place, each counts as better
@@ -40,7 +40,7 @@
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
 #'   list of these and of functions, whose names are what they are called.
 #' @param n_sub Size of a subsample. By default 500, or half of the observations if that is less.
-#' @param trials Number of subsamples.
+#' @param times Number of subsamples.
 #' @param level Confidence level of the Wilson intervals, and coverage of the central range over subsamples.
 #' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
 #' @param threads Number of threads; see [ce_threads].
@@ -56,11 +56,11 @@
 #'   * `pairs`: `metric`, `model`, `other`, `difference` (on all observations), its
 #'     `mean` and `std.deviation` over subsamples, `share` (of subsamples where `model` is
 #'     smaller, plus half of those where they are equal), `conf.low`, `conf.high`, `ties` (share of equal ones);
-#'   * `draws`: `trial`, `metric`, `model`, `estimate`.
+#'   * `draws`: `sample`, `metric`, `model`, `estimate`.
 #'
 #'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
 #' @section Cost:
-#' `trials` times the number of models times the cost of the metric at `n_sub` observations. Under a [future::plan()] of
+#' The number of subsamples times the number of models times the cost of the metric at `n_sub` observations. Under a [future::plan()] of
 #' several workers, what the core computes of each model is computed on the workers, with the same digits.
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
@@ -72,8 +72,8 @@
 #' y <- as.numeric((1:200 * 0.618) %% 1 < p)
 #' models <- list(true = p, sharp = plogis(3 * qlogis(p)), flat = plogis(qlogis(p) / 3))
 #' set.seed(1)
-#' ce_rank(models, y, metric = c("ckce", "ece_canonical"), trials = 20)
-ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 200, level = 0.95,
+#' ce_rank(models, y, metric = c("ckce", "ece_canonical"), times = 20)
+ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 200, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, current_env(), "models")
   # a data frame is not a list of models; its error comes below
@@ -81,7 +81,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   call <- current_env()
   metrics <- as_metrics(metric, call, "metric")
   check_choice(event_level, c("first", "second"))
-  check_count(trials)
+  check_count(times)
   check_level(level)
   threads <- resolve_threads(threads)
   data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
@@ -93,9 +93,9 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, trials = 
   least <- if ("jkce" %in% rows) 2 else 1 # a mean over pairs
   check_rows(n, least, "The unbiased JKCE")
   n_sub <- check_n_sub(n_sub, n, least)
-  full <- rank_trials(data, metrics, core, list(seq_len(n)), threads, call)
-  samples <- lapply(seq_len(trials), function(t) subsample(data$models[[1]]$design, n_sub))
-  draws <- rank_trials(data, metrics, core, samples, threads, call, progress_callback("Ranking"))
+  full <- rank_samples(data, metrics, core, list(seq_len(n)), threads, call)
+  samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
+  draws <- rank_samples(data, metrics, core, samples, threads, call, progress_callback("Ranking"))
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
            n_sub = n_sub, level = level, core = setNames(core, names(metrics)),
            n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]))
@@ -184,9 +184,9 @@ subsample <- function(design, n_sub) {
   which(design$cluster %in% drawn)
 }
 
-# Array metrics x models x trials, each of the rows at the same place in the list; one call of the core for metrics with
-# the same settings.
-rank_trials <- function(data, metrics, core, rows, threads, call = caller_env(), progress = NULL) {
+# Array metrics x models x subsamples, each of the rows at the same place in the list; one call of the core for metrics
+# with the same settings.
+rank_samples <- function(data, metrics, core, rows, threads, call = caller_env(), progress = NULL) {
   out <- array(NA_real_, c(length(metrics), length(data$models), length(rows)),
                list(names(metrics), names(data$models), NULL))
   settings <- lapply(core, `[`, c("kernel", "ridge", "n_bins"))

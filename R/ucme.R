@@ -137,7 +137,7 @@ run_test.test_cme <- function(test, problem, level, threads, call) {
       laws <- problem$laws
       laws$roots <- law_roots(laws$law)
       expected <- cme_expected(problem, at, threads)
-      null <- vapply(seq_len(test$replicates), function(r) {
+      null <- vapply(seq_len(test$times), function(r) {
         hotelling(cme_matrix(problem, at, threads, redraw_outcomes(laws)$y, expected))
       }, 0)
       # a singular redraw counts against rejection

@@ -18,12 +18,12 @@ normals <- function(n, slope) {
   list(x = pred_normal(mean, 1), y = rnorm(n, mean, 1.02))
 }
 
-run <- function(what, make, n, test, replicates = 1000) {
+run <- function(what, make, n, test, times = 1000) {
   data <- make(n, 0.9)
-  choice <- switch(test, block = test_block(), cme = test_cme(replicates = replicates), test_conditional(replicates))
+  choice <- switch(test, block = test_block(), cme = test_cme(times = times), test_conditional(times))
   time <- system.time(out <- ce_test(data$x, data$y, test = choice))
   data.frame(
-    data = what, rows = n, test = test, redraws = if (test == "block") NA else replicates,
+    data = what, rows = n, test = test, redraws = if (test == "block") NA else times,
     rank = out$details$rank %||% NA, `diagonal neglected` = out$details$neglected %||% NA,
     `processor s` = time[["user.self"]] + time[["sys.self"]],
     `p-value` = signif(out$p.value, 2), check.names = FALSE

@@ -76,7 +76,7 @@ million <- do.call(rbind, lapply(c("rff", "low_rank"), function(computation) {
 set.seed(1)
 ranked <- lapply(networks, function(name) network_data(paste0("cifar10/", name))$probs)
 names(ranked) <- networks
-rank_time <- seconds(ce_rank(ranked, network_data(paste0("cifar10/", networks[1]))$truth, trials = 100, threads = 2))
+rank_time <- seconds(ce_rank(ranked, network_data(paste0("cifar10/", networks[1]))$truth, times = 100, threads = 2))
 
 cifar$certified <- ifelse(cifar$certified, "yes", "no")
 diffuse$certified <- ifelse(diffuse$certified, "yes", "no")

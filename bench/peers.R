@@ -127,7 +127,7 @@ tests <- lapply(c(500, 2000), function(n) {
   d <- canonical_data(n, 10)
   side(
     "its test with 999 redraws (distance: the statistic)", n, NULL,
-    timed(ce_test(d$probs, d$truth, test = test_bootstrap(replicates = 999), kernel = kernel_laplace(0.2))$estimate, 2),
+    timed(ce_test(d$probs, d$truth, test = test_bootstrap(times = 999), kernel = kernel_laplace(0.2))$estimate, 2),
     probcal = peer("probcal", probcal::cal_test(d$probs, d$truth, n_boot = 999)$estimate, 1)
   )
 })

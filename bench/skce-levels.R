@@ -15,7 +15,7 @@ synthetic <- function(n, d, calibrated) {
 # `at`: locations.
 tests <- function(at) list(
   `B = 2` = test_block(2), `B = sqrt n` = "block", bootstrap = test_bootstrap(400), conditional = test_conditional(39),
-  `CME redrawn` = test_cme(at, replicates = 39), `CME chi2` = test_cme(at, "chisq"), `CME F` = test_cme(at, "f"),
+  `CME redrawn` = test_cme(at, times = 39), `CME chi2` = test_cme(at, "chisq"), `CME F` = test_cme(at, "f"),
   bound = "bound"
 )
 runs <- 300

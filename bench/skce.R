@@ -30,10 +30,10 @@ matrix_classes <- function(p, y, kernel) {
 tv_matrix <- function(b) function(p) exp(-as.matrix(dist(p, "manhattan")) / (2 * b))
 gaussian_matrix <- function(b) function(p) exp(-as.matrix(dist(p))^2 / (2 * b^2))
 
-loop_bootstrap <- function(h, replicates) {
+loop_bootstrap <- function(h, times) {
   n <- nrow(h)
   rows <- rowSums(h)
-  vapply(seq_len(replicates), function(r) {
+  vapply(seq_len(times), function(r) {
     i <- sample.int(n, replace = TRUE)
     g <- h[i, i]
     (sum(g) - sum(diag(g))) / (n * (n - 1)) - 2 * sum(rows[i]) / n^2

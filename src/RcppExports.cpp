@@ -381,8 +381,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_cumulative_draws
-Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight, std::vector<int> block_end, std::vector<double> time, double scale, int n_draws, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_cumulative_draws(SEXP probSEXP, SEXP weightSEXP, SEXP block_endSEXP, SEXP timeSEXP, SEXP scaleSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight, std::vector<int> block_end, std::vector<double> time, double scale, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_cumulative_draws(SEXP probSEXP, SEXP weightSEXP, SEXP block_endSEXP, SEXP timeSEXP, SEXP scaleSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
@@ -390,10 +390,10 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type time(timeSEXP);
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cumulative_draws(prob, weight, block_end, time, scale, n_draws, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_cumulative_draws(prob, weight, block_end, time, scale, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1207,31 +1207,31 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_isotonic_draws
-Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end, std::vector<int> at, int n_draws, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end, std::vector<int> at, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type at(atSEXP);
-    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_draws(prob, block_end, at, n_draws, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_draws(prob, block_end, at, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_count_draws
-Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end, int n_draws, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_count_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_count_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
-    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_count_draws(prob, block_end, n_draws, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_count_draws(prob, block_end, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1249,19 +1249,19 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_pit_draws
-Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int n_draws, double seed, double first_row, int threads);
-RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int times, double seed, double first_row, int threads);
+RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
-    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, n_draws, seed, first_row, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1291,14 +1291,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_resample_counts
-Rcpp::NumericMatrix cpp_resample_counts(int n, int replicates);
-RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP replicatesSEXP) {
+Rcpp::NumericMatrix cpp_resample_counts(int n, int times);
+RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP timesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type replicates(replicatesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, replicates));
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, times));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1314,19 +1314,19 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_class_redraws
-Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int replicates, bool resample, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP replicatesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int times, bool resample, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP timesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
-    Rcpp::traits::input_parameter< int >::type replicates(replicatesSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< bool >::type resample(resampleSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_redraws(factor, probs, target_gram, replicates, resample, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_class_redraws(factor, probs, target_gram, times, resample, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1750,8 +1750,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_resampled_cells
-Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, std::vector<int> cluster, int n_draws, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, std::vector<int> cluster, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -1759,25 +1759,25 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
-    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resampled_cells(x, y, w, end, cluster, n_draws, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_resampled_cells(x, y, w, end, cluster, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_redrawn_cells
-Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, int n_draws, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP n_drawsSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
-    Rcpp::traits::input_parameter< int >::type n_draws(n_drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(y, w, end, n_draws, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(y, w, end, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }

@@ -36,7 +36,7 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
 
 // source: features and kernel, or spec (a source of pairs); terms, tolerance, max_rank
 // (R/ckce-engine.R); job: residuals, variances, ridge, diagonals, targets, probs, embedding,
-// n_draws, seed, influence, keep, excess, noise_rows (from 1).
+// times, seed, influence, keep, excess, noise_rows (from 1).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
@@ -56,7 +56,7 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                                 as_matrix(targets),
                                 as_matrix(probs),
                                 as_matrix(embedding),
-                                static_cast<Index>(number_field(job, "n_draws")),
+                                static_cast<Index>(number_field(job, "times")),
                                 static_cast<std::uint64_t>(number_field(job, "seed")),
                                 flag_field(job, "influence"),
                                 flag_field(job, "keep"),

@@ -407,9 +407,9 @@ Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector&
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight,
                                          std::vector<int> block_end, std::vector<double> time,
-                                         double scale, int n_draws, double seed, int threads) {
+                                         double scale, int times, double seed, int threads) {
   REngine engine(threads);
   return wrap_matrix(calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight),
-                                                 block_end, time, scale, n_draws,
+                                                 block_end, time, scale, times,
                                                  static_cast<std::uint64_t>(seed)));
 }

@@ -166,21 +166,21 @@ Rcpp::NumericVector cpp_isotonic(std::vector<double> total, std::vector<double> 
   return wrap_vector(calibrisk::isotonic(total, weight));
 }
 
-// Isotonic fits of outcomes drawn from `prob`, [length(at) x n_draws].
+// Isotonic fits of outcomes drawn from `prob`, [length(at) x times].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
-                                       std::vector<int> at, int n_draws, double seed, int threads) {
+                                       std::vector<int> at, int times, double seed, int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::isotonic_draws(engine, as_vector(prob), block_end, at, n_draws,
+  return wrap_matrix(calibrisk::isotonic_draws(engine, as_vector(prob), block_end, at, times,
                                                static_cast<std::uint64_t>(seed)));
 }
 
-// Numbers of events per block, [blocks x n_draws].
+// Numbers of events per block, [blocks x times].
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
-                                    int n_draws, double seed, int threads) {
+Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end, int times,
+                                    double seed, int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::count_draws(engine, as_vector(prob), block_end, n_draws,
+  return wrap_matrix(calibrisk::count_draws(engine, as_vector(prob), block_end, times,
                                             static_cast<std::uint64_t>(seed)));
 }
 
@@ -195,14 +195,14 @@ Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector hi
       calibrisk::pit_sums(as_vector(low), as_vector(high), as_vector(levels), as_vector(w)));
 }
 
-// The same sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x n_draws].
+// The same sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x times].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
-                                  Rcpp::NumericVector high, Rcpp::NumericVector levels, int n_draws,
+                                  Rcpp::NumericVector high, Rcpp::NumericVector levels, int times,
                                   double seed, double first_row, int threads) {
   REngine engine(threads);
   return wrap_matrix(calibrisk::pit_draws(
-      engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), n_draws,
+      engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), times,
       static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(first_row)));
 }
 

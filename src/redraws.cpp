@@ -6,9 +6,9 @@ using namespace calibrisk;
 
 // Counts of n draws with replacement from 1..n, per replicate, from R's generator.
 // [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_resample_counts(int n, int replicates) {
-  Rcpp::NumericMatrix counts(n, replicates);
-  for (int r = 0; r < replicates; ++r) {
+Rcpp::NumericMatrix cpp_resample_counts(int n, int times) {
+  Rcpp::NumericMatrix counts(n, times);
+  for (int r = 0; r < times; ++r) {
     double* column = counts.begin() + static_cast<R_xlen_t>(r) * n;
     for (int i = 0; i < n; ++i) {
       column[std::min(n - 1, static_cast<int>(unif_rand() * n))] += 1.0;
@@ -49,31 +49,30 @@ Rcpp::IntegerVector cpp_draw_classes(Rcpp::NumericMatrix probs) {
 // predictions; rows are resampled too where `resample`. Labels from R's generator.
 // [[Rcpp::export]]
 Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs,
-                                      Rcpp::NumericMatrix target_gram, int replicates,
-                                      bool resample, int threads, SEXP progress) {
+                                      Rcpp::NumericMatrix target_gram, int times, bool resample,
+                                      int threads, SEXP progress) {
   REngine engine(threads, progress);
   const Engine core = engine;
   const ClassRedraws redraws(core, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
   const ClassDraws class_of(as_matrix(probs));
   // as many label vectors at a time as memory takes
   const int batch = std::max(4, std::min(64, static_cast<int>(2e7 / std::max(1, probs.nrow()))));
-  Rcpp::NumericVector out(replicates);
+  Rcpp::NumericVector out(times);
   double* statistics = out.begin();  // no R object in a worker
   std::vector<Labels> labels(static_cast<std::size_t>(batch)), rows(labels);
-  for (int begin = 0; begin < replicates; begin += batch) {
-    const int size = std::min(batch, replicates - begin);
+  for (int begin = 0; begin < times; begin += batch) {
+    const int size = std::min(batch, times - begin);
     for (int b = 0; b < size; ++b) {
       const auto at = static_cast<std::size_t>(b);
       redraw_labels(class_of, probs.nrow(), resample, labels[at], rows[at]);
     }
-    parallel_for(
-        core, size,
-        [&](Index b) {
-          const auto at = static_cast<std::size_t>(b);
-          statistics[begin + b] =
-              resample ? redraws.unbiased(labels[at], rows[at]) : redraws.unbiased(labels[at]);
-        },
-        {static_cast<double>(begin) / replicates, static_cast<double>(begin + size) / replicates});
+    parallel_for(core, size,
+                 [&](Index b) {
+                   const auto at = static_cast<std::size_t>(b);
+                   statistics[begin + b] = resample ? redraws.unbiased(labels[at], rows[at])
+                                                    : redraws.unbiased(labels[at]);
+                 },
+                 {static_cast<double>(begin) / times, static_cast<double>(begin + size) / times});
   }
   return out;
 }

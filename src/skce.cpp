@@ -79,7 +79,7 @@ Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List tar
                                   as_matrix(outcomes), as_matrix(points), sets));
 }
 
-// T* of the degenerate bootstrap; counts: [n x replicates].
+// T* of the degenerate bootstrap; counts: [n x times].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List target,
                                              Rcpp::NumericMatrix counts, int threads,

@@ -17,11 +17,11 @@ z <- rnorm(n)
 verbs <- list(
   skce = function() skce(probs, y),
   laws = function() skce(law, z),
-  test = function() ce_test(probs, y, test = test_conditional(replicates = 99)),
-  bootstrap = function() glance(ce_test(probs, y, test = test_bootstrap(replicates = 99))),
+  test = function() ce_test(probs, y, test = test_conditional(times = 99)),
+  bootstrap = function() glance(ce_test(probs, y, test = test_bootstrap(times = 99))),
   tune = function() tidy(ce_tune(probs, y, notion = "canonical", folds = rep(0:5, length.out = n))),
   ckce = function() ckce(probs[1:600, ], y[1:600], ridge = 0.1),
-  rank = function() tidy(ce_rank(list(a = probs, b = (probs + 1 / 3) / 2), y, trials = 4, n_sub = 200)),
+  rank = function() tidy(ce_rank(list(a = probs, b = (probs + 1 / 3) / 2), y, times = 4, n_sub = 200)),
   estimate = function() ce_estimate(probs, y),
   kde = function() kde_error(probs, y)
 )

@@ -8,11 +8,11 @@ choice_values <- list(
   n = list(1, 3, c(2, 5), 1000, 0), n_bins = list(1, 5, 15, 1000, 0), hidden = list(2, c(3, 2), 0),
   range = list(c(0.01, 100), c(0.5, 2), c(1, 1), c(2, 1)), tolerance = list(0.01, 0.5, 1e-10, 0),
   max_rank = list(1, 50, NULL, 0), n_features = list(1, 20, 0), frequencies = list(NULL, diag(2), 3),
-  replicates = list(20, 50, 0), block = list(2, 10, NULL, 1), locations = list(1, 3, diag(2), 0),
+  times = list(20, 50, 0, -1), block = list(2, 10, NULL, 1), locations = list(1, 3, diag(2), 0),
   bases = list(NULL, list(quote(basis_hats(4)), quote(basis_kernel(5))), list(), "hats"),
   knots = list(2, 5, 100, 1), landmarks = list(1, 10, 1000, 0), exponent = list(NULL, 1, c(0.5, 2), -1),
   df = list(3, 1, 30, 0), alpha = list(0.05, 1, 0), model = list(NULL, "logistic", 3),
-  floor = list(0, 1e-6, 0.4, 1), times = list(20, 50, -1), threads = list(NULL, 1, 0),
+  floor = list(0, 1e-6, 0.4, 1), threads = list(NULL, 1, 0),
   kernel = list(quote(kernel_gaussian(0.3)), quote(kernel_tv(0.5)), quote(kernel_laplace(0.5)), "gaussian"),
   target_kernel = list(quote(kernel_gaussian("median")), quote(kernel_white()), quote(kernel_linear()), 3),
   f = list(quote(function(P, Q) tcrossprod(P, Q)), quote(function(P, Q) matrix(0, nrow(P), nrow(Q))), quote(sum), 1),
@@ -27,7 +27,7 @@ choice_call <- function(name) {
   defaults <- formals(get(name, asNamespace("calibrisk")))
   defaults <- defaults[names(defaults) != "..."]
   needed <- vapply(defaults, function(d) is.name(d) && !nzchar(as.character(d)), NA)
-  given <- defaults[needed | names(defaults) == "replicates" | runif(length(defaults)) < 0.35]
+  given <- defaults[needed | names(defaults) == "times" | runif(length(defaults)) < 0.35]
   as.call(c(as.name(name), lapply(stats::setNames(nm = names(given)), function(argument) {
     named <- tryCatch(eval(defaults[[argument]]), error = function(cnd) NULL)
     values <- choice_values[[argument]]

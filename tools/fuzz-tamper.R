@@ -77,7 +77,7 @@ originals <- list(
   estimate = quote(ce_estimate(p, y)), test = quote(ce_test(p, y)), test_law = quote(ce_test(law, z)),
   validation = quote(ce_validate(p, y)), decision = quote(ce_decision(p, y, thresholds = c(0.1, 0.4))),
   hierarchy = quote(ce_hierarchy(p, y)), gain = quote(ce_gain(p, (p + 0.5) / 2, y)),
-  rank = quote(ce_rank(list(a = p, b = (p + 0.5) / 2), y, trials = 5)), compare = quote(
+  rank = quote(ce_rank(list(a = p, b = (p + 0.5) / 2), y, times = 5)), compare = quote(
     ce_compare(list(a = p, b = (p + 0.5) / 2), y, metric = ece)
   ),
   power = quote(ce_power(assume_logit(-1, 1), width = c(slope = 0.4))),
@@ -96,8 +96,8 @@ originals <- list(
   basis = quote(basis_hats(4)), basis_kernel = quote(basis_kernel(5)),
   choice_map = quote(map_temperature()), choice_network = quote(map_diag(hidden = 2)),
   choice_curve = quote(curve_smooth(bandwidth = 0.3)), choice_binned = quote(curve_binned()),
-  choice_test = quote(test_bootstrap(replicates = 20)), choice_conditional = quote(test_conditional(replicates = 20)),
-  choice_cumulative = quote(test_cumulative(replicates = 20)),
+  choice_test = quote(test_bootstrap(times = 20)), choice_conditional = quote(test_conditional(times = 20)),
+  choice_cumulative = quote(test_cumulative(times = 20)),
   test_walk = quote(ce_test(p, y, test = test_cumulative())),
   choice_joint = quote(test_joint(basis_hats(4))),
   score = quote(score_log()), score_dss = quote(score_dss()), metric = quote(ce_metric(ece, n_bins = 5)),

@@ -119,7 +119,7 @@ options_of <- list(
   n_bins = list(1, 2, 7, 1000, 0, 2.5, NA), p = list(1, 2, Inf, 3, 0), debias = list(TRUE, FALSE, NA),
   notion = list("binary", "top_label", "class_wise", "canonical", "top-label", 3),
   level = list(0.5, 0.95, 0.999, 1, NULL),
-  times = list(100, 120, 20, -1), interval = list("analytic", "bootstrap", "none"),
+  times = list(100, 5, 20, 0, -1), interval = list("analytic", "bootstrap", "none"),
   bandwidth = list(0.01, 0.1, 1e-8, 10, -1),
   event_level = list("first", "second", "third"), na_rm = list(TRUE, FALSE, NA), threads = list(1, 2, 0),
   type = list("unbiased", "biased", "block", "width", "mass", "sweep", "discrete", "smooth", "isotonic", "nonsense"),
@@ -130,7 +130,7 @@ options_of <- list(
   method = list("temperature", "platt", "isotonic", "histogram", "beta", "update", "vector", "nothing"),
   thresholds = list(0.5, c(0.1, 0.9), 1), ridge = list(1e-6, 1, 1e-300, "loo", 0), scale = list("root", "squared"),
   adjust = list("holm", "none", "x"), horizon = list(1, NA), injective = list(TRUE, FALSE),
-  replicates = list(5, 50, 0), block = list(2, 50, 1), order = list(2, 3, 9), n_groups = list(3, 10, 1),
+  block = list(2, 50, 1), order = list(2, 3, 9), n_groups = list(3, 10, 1),
   fitted = list(TRUE, FALSE), span = list(0.3, 2, 1e-9, 0),
   delta = list(0.05, 0.9, 1e-300, 1), margin = list(0.01, 10, 1e-300, 0)
 )
@@ -200,7 +200,7 @@ own_calls <- list(
               draw_options("ce_compare")))
   },
   ce_rank = function(data) {
-    as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, trials = 5),
+    as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, times = 5),
               maybe(list(metric = pick(list("ece", "brier", "jkce", "none"))), 0.5)))
   },
   ce_monitor = function(data) {

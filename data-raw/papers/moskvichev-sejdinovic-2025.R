@@ -9,7 +9,7 @@ published()
 
 # All models on all rows: one "subsample" of everything, estimates only.
 estimate_all <- function(models, truth, metric) {
-  estimates <- ce_rank(models, truth, metric = metric, trials = 1, n_sub = length(truth))$estimates
+  estimates <- ce_rank(models, truth, metric = metric, times = 1, n_sub = length(truth))$estimates
   estimates[c("metric", "model", "estimate")]
 }
 paper_metrics <- c(ckce = "ckce", jkce = "jkce", ece = "ece_canonical")
@@ -98,7 +98,7 @@ four <- c(Marginal = "marginal", "ResNet-56" = "wasscal-resnet56", "DenseNet-40"
           "LeNet-5" = "netcal-lenet5")
 rank_four <- function(chosen, ..., metric = c(paper_metrics, ckce_debiased = "ckce_debiased"), seed = 2027) {
   set.seed(seed)
-  ce_rank(stats::setNames(models$probs[chosen], names(chosen)), models$truth, metric = metric, trials = 1000,
+  ce_rank(stats::setNames(models$probs[chosen], names(chosen)), models$truth, metric = metric, times = 1000,
           n_sub = 500, ...)
 }
 # The share of subsamples with the order of all 10,000 images.

@@ -111,7 +111,7 @@ tests <- {
     block_root = function(s, at) p_value(s, test_block(root_block(length(s$c)))),
     bootstrap = function(s, at) p_value(s, test_bootstrap(add_one = FALSE)),
     conditional = function(s, at) p_value(s, test_conditional(99)),
-    cme_redraw = function(s, at) p_value(s, test_cme(at, replicates = 99))
+    cme_redraw = function(s, at) p_value(s, test_cme(at, times = 99))
   )
 }
 few_locations <- function(at, n) {

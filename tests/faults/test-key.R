@@ -19,9 +19,9 @@ test_that("the key ends long verbs, and both R and the state are as before", {
   expected <- ece(rows$p, rows$y)
   verbs <- list(
     skce = function() skce(rows$p, rows$y), test = function() ce_test(rows$p, rows$y,
-                                                                      test = test_conditional(replicates = 1000)),
+                                                                      test = test_conditional(times = 1000)),
     tune = function() ce_tune(rows$p, rows$y, notion = "canonical"), rank = function() {
-      ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, trials = 50)
+      ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, times = 50)
     },
     estimate = function() ce_estimate(data, y, p), validate = function() ce_validate(data, y, p),
     read = function() update(state, ce_source(data, rows = 100), y, p)

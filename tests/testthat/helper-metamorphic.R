@@ -85,8 +85,8 @@ metamorphic_verbs <- list(
     ce_decompose(first_class(d)$p, first_class(d)$happened, method = "isotonic")
   }, jitter = NULL, classes = NULL),
   # subsamples and folds are drawn of rows
-  rank = new_law(function(d) ce_rank(with_sharpened(d), d$truth, n_sub = 150, trials = 2)$estimates$estimate),
-  rank_ece = new_law(function(d) ce_rank(with_sharpened(d), d$truth, metric = ece, n_sub = 150, trials = 2)$estimates$estimate,
+  rank = new_law(function(d) ce_rank(with_sharpened(d), d$truth, n_sub = 150, times = 2)$estimates$estimate),
+  rank_ece = new_law(function(d) ce_rank(with_sharpened(d), d$truth, metric = ece, n_sub = 150, times = 2)$estimates$estimate,
                      jitter = NULL),
   compare = new_law(function(d) ce_compare(with_sharpened(d), truth = d$truth, metric = skce)),
   gain = new_law(function(d) {

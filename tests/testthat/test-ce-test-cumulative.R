@@ -29,10 +29,10 @@ test_that("the extremes equal a naive loop, with ties and weights", {
   p <- round(runif(60), 1)
   y <- rbinom(60, 1, p)
   w <- runif(60, .5, 2)
-  plain <- ce_test(p, y, test = test_cumulative(replicates = 9))
+  plain <- ce_test(p, y, test = test_cumulative(times = 9))
   expect_equal(plain$details$extremes, naive_walk(p, y))
   expect_equal(unname(plain$estimate), ks_error(p, y)$.estimate)
-  weighted <- ce_test(p, y, weights = w, test = test_cumulative("kuiper", replicates = 9))
+  weighted <- ce_test(p, y, weights = w, test = test_cumulative("kuiper", times = 9))
   expect_equal(weighted$details$extremes, naive_walk(p, y, w))
   expect_equal(unname(weighted$statistic), naive_walk(p, y, w)$range)
 })
@@ -57,7 +57,7 @@ test_that("the level is right for every statistic and the power is that of a tes
   rejected <- function(truth, statistic, n_samples = 300) {
     mean(replicate(n_samples, {
       p <- plogis(rnorm(150, -1))
-      ce_test(p, rbinom(150, 1, truth(p)), test = test_cumulative(statistic, replicates = 99))$p.value <= .05
+      ce_test(p, rbinom(150, 1, truth(p)), test = test_cumulative(statistic, times = 99))$p.value <= .05
     }))
   }
   for (statistic in c("bridge", "kuiper", "ks")) {
@@ -73,19 +73,19 @@ test_that("the output says where events are missing", {
   p <- rep(seq(.05, .95, by = .1), each = 40)
   # below .5 as predicted, above it a tenth fewer
   y <- unlist(lapply(unique(p), function(q) rep(1:0, round(40 * c(q, 1 - q) + if (q > .5) c(-4, 4) else 0))))
-  ks <- ce_test(p, y, test = test_cumulative("ks", replicates = 99))
+  ks <- ce_test(p, y, test = test_cumulative("ks", times = 99))
   expect_identical(ks$details$place, .95)
   expect_output(print(ks), "Up to the prediction 0.95 there are 20 events fewer than predicted.", fixed = TRUE)
-  kuiper <- ce_test(p, y, test = test_cumulative("kuiper", replicates = 99))
+  kuiper <- ce_test(p, y, test = test_cumulative("kuiper", times = 99))
   expect_output(print(kuiper), "Between the predictions 0\\.[0-9]+ and 0\\.95 there are 20 events fewer than predicted")
-  bridge <- ce_test(p, y, test = test_cumulative(replicates = 99))
+  bridge <- ce_test(p, y, test = test_cumulative(times = 99))
   expect_output(print(bridge), "mean: S = -[0-9.]+, bridge: B = [0-9.]+")
   expect_equal(bridge$details$place, .45)
 })
 
 test_that("certain predictions are right, or cannot be", {
   expect_identical(ce_test(c(0, 1, 0, 1), c(0, 1, 0, 1), test = "cumulative")$p.value, 1)
-  wrong <- ce_test(c(0, 1, 0, 1), c(1, 1, 0, 1), test = test_cumulative("ks", replicates = 99))
+  wrong <- ce_test(c(0, 1, 0, 1), c(1, 1, 0, 1), test = test_cumulative("ks", times = 99))
   expect_identical(wrong$p.value, .01)
 })
 
@@ -113,7 +113,7 @@ test_that("the walk is drawn with its place", {
   p <- runif(80)
   y <- rbinom(80, 1, p^2)
   for (statistic in c("bridge", "kuiper", "ks")) {
-    figure <- ggplot2::autoplot(ce_test(p, y, test = test_cumulative(statistic, replicates = 99)))
+    figure <- ggplot2::autoplot(ce_test(p, y, test = test_cumulative(statistic, times = 99)))
     expect_no_warning(built <- ggplot2::ggplot_build(figure))
     expect_identical(figure$labels$y, "cumulated residual, in standard deviations")
   }

@@ -39,7 +39,7 @@ test_that("the joint test is that of classes where no kernel is given", {
   expect_identical(c(chosen(), chosen(kernel = kernel_tv(1))), c("joint", "conditional"))
   three <- ladder_data(60, 3, 1)
   expect_identical(ce_test(three$p, three$y)$test, "joint")
-  expect_identical(ce_test(three$p, three$y, test = test_conditional(replicates = 20))$test, "conditional")
+  expect_identical(ce_test(three$p, three$y, test = test_conditional(times = 20))$test, "conditional")
   expect_error(ce_test(d$p, d$y, test = "ladder"), "test_joint", class = "calibrisk_error_argument")
 })
 

@@ -11,7 +11,7 @@ test_that("both kernels in factors give the unbiased estimate", {
   )
   for (case in cases) {
     problem <- kernel_problem(laws_of(case[[1]], case[[2]]), NULL, case[[3]], threads = 1L)
-    value <- withr::with_seed(2, law_redraws(problem, list(replicates = 3, tolerance = 1e-13), 2L))
+    value <- withr::with_seed(2, law_redraws(problem, list(times = 3, tolerance = 1e-13), 2L))
     expect_equal(value$statistic, skce_value(problem, "unbiased", threads = 1L)$estimate$value, tolerance = 2e-3)
     expect_length(value$null, 3)
     expect_lt(value$neglected, 1e-10)
@@ -21,7 +21,7 @@ test_that("both kernels in factors give the unbiased estimate", {
 test_that("redraws of factors have the law of redraws of the kernels", {
   data <- withr::with_seed(1, list(m = rnorm(80), y = rnorm(80)))
   problem <- kernel_problem(laws_of(pred_normal(data$m, 1), data$y), NULL, kernel_gaussian(1), threads = 1L)
-  low <- withr::with_seed(2, law_redraws(problem, list(replicates = 2000, tolerance = NULL), 2L)$null)
+  low <- withr::with_seed(2, law_redraws(problem, list(times = 2000, tolerance = NULL), 2L)$null)
   kept <- withr::with_seed(3, redraws_of_kept(problem, 2000, 2L))
   expect_gt(suppressWarnings(ks.test(low, kept)$p.value), 1e-3)
   # in batches the same outcomes, the same numbers
@@ -59,7 +59,7 @@ test_that("counts are labels", {
   data$y <- withr::with_seed(2, rpois(50, data$rate))
   for (target in list(kernel_white(), 2 * kernel_gaussian(1))) {
     problem <- kernel_problem(laws_of(pred_poisson(data$rate), data$y), NULL, target, threads = 1L)
-    value <- withr::with_seed(3, class_redraws(problem, list(replicates = 2000, tolerance = 1e-13), FALSE, 2L))
+    value <- withr::with_seed(3, class_redraws(problem, list(times = 2000, tolerance = 1e-13), FALSE, 2L))
     expect_equal(value$statistic, skce_value(problem, "unbiased", threads = 1L)$estimate$value, tolerance = 1e-8)
     kept <- withr::with_seed(4, redraws_of_kept(problem, 2000, 2L))
     expect_gt(suppressWarnings(ks.test(value$null, kept)$p.value), 1e-3)
@@ -82,14 +82,14 @@ test_that("redraws of counts with thousands of values take no matrix between the
     if (has_few_labels(problem)) expect_identical(target_gram(problem, 1L), matrix(1))
     expect_false(has_few_labels(problem, TRUE))
     exact <- skce_value(problem, "unbiased", threads = 1L)$estimate$value
-    null <- function(resample, replicates = 500) {
-      withr::with_seed(1, redrawn(problem, list(replicates = replicates, tolerance = 1e-13), resample, 1L, exact))
+    null <- function(resample, times = 500) {
+      withr::with_seed(1, redrawn(problem, list(times = times, tolerance = 1e-13), resample, 1L, exact))
     }
     expect_equal(null(FALSE)$statistic, exact, tolerance = 1e-9)
     expect_equal(null(TRUE, 5)$null, withr::with_seed(1, redraw_statistics(problem, 5, TRUE, 1L)), tolerance = 1e-9)
     kept <- withr::with_seed(2, redraws_of_kept(problem, 500, 1L))
     expect_gt(suppressWarnings(ks.test(null(FALSE)$null, kept)$p.value), 1e-3)
-    again <- class_redraws(problem, list(replicates = 1, tolerance = 1e-13), TRUE, 1L)
+    again <- class_redraws(problem, list(times = 1, tolerance = 1e-13), TRUE, 1L)
     expect_equal(again$statistic, exact, tolerance = 1e-9)
   }
 })
@@ -97,7 +97,7 @@ test_that("redraws of counts with thousands of values take no matrix between the
 test_that("residuals of counts with thousands of values have as many numbers as there are rows", {
   laws <- heavy_counts(40)
   for (target in list(kernel_white(), 2 * kernel_laplace(2), kernel_linear() + kernel_gaussian(2))) {
-    choices <- list(target_kernel = target, kernel = kernel_wasserstein(1), default_kernel = FALSE, n_draws = 0,
+    choices <- list(target_kernel = target, kernel = kernel_wasserstein(1), default_kernel = FALSE, times = 0,
                     draws = 2, debias = "null_mean")
     bound <- bind_ckce(laws, choices, 1L, NULL)
     few <- law_problem(laws, bound, choices, TRUE, 1L, NULL)
@@ -116,9 +116,9 @@ test_that("the default is the conditional test at every n, and has its power", {
     p <- plogis(2 * rnorm(12000))
     y <- rbinom(12000, 1, plogis(.9 * qlogis(p)))
     list(
-      default = ce_test(p, y, kernel = kernel_tv(.3), test = test_conditional(replicates = 99)),
+      default = ce_test(p, y, kernel = kernel_tv(.3), test = test_conditional(times = 99)),
       block = ce_test(p, y, kernel = kernel_tv(.3), test = "block"),
-      law = ce_test(pred_normal(p, 1), rnorm(12000, .7 * p, 1), test = test_conditional(replicates = 19),
+      law = ce_test(pred_normal(p, 1), rnorm(12000, .7 * p, 1), test = test_conditional(times = 19),
                     kernel = kernel_wasserstein(.3))
     )
   })
@@ -134,7 +134,7 @@ test_that("the default is the conditional test at every n, and has its power", {
 test_that("laws above the rows of a kept matrix hold the level", {
   p <- withr::with_seed(3, replicate(50, {
     m <- rnorm(260)
-    ce_test(pred_normal(m, 1), rnorm(260, m), test = test_conditional(replicates = 19),
+    ce_test(pred_normal(m, 1), rnorm(260, m), test = test_conditional(times = 19),
             kernel = kernel_wasserstein(1))$p.value
   }))
   expect_lt(abs(mean(p <= .1) - .1), 4 * sqrt(.09 / 50))
@@ -150,7 +150,7 @@ test_that("default locations of the CME test are pivots of the kernel, few, and 
     withr::with_seed(3, mean(replicate(40, {
       p <- plogis(2 * rnorm(300))
       y <- rbinom(300, 1, plogis(.6 * qlogis(p)))
-      ce_test(p, y, test = test_cme(locations = locations, replicates = 39), kernel = kernel_tv(.3))$p.value <= .05
+      ce_test(p, y, test = test_cme(locations = locations, times = 39), kernel = kernel_tv(.3))$p.value <= .05
     })))
   }
   expect_gt(power(3), .6)

@@ -43,7 +43,7 @@ test_that("bars hold all finite draws", {
 test_that("every test with a null distribution draws", {
   tests <- list(
     run(test = test_conditional(39)), run(test = test_bootstrap(39)), run(test = test_consistency(39)),
-    run(test = "block"), run(test = test_cme(replicates = 39)), run(test = test_cme(reference = "chisq")),
+    run(test = "block"), run(test = test_cme(times = 39)), run(test = test_cme(reference = "chisq")),
     run(test = test_conditional(5))
   )
   file <- withr::local_tempfile(fileext = ".pdf")

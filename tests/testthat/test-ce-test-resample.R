@@ -51,7 +51,7 @@ test_that("conditional, bootstrap and consistency tests hold their level and hav
     mean(replicate(runs, {
       p <- dirichlet(n, 3)
       y <- if (calibrated) cpp_draw_classes(p) else rep(1L, n)
-      ce_test(p, y, kernel = kernel_laplace(.5), test = get(paste0("test_", test))(replicates = 99))$p.value <= .1
+      ce_test(p, y, kernel = kernel_laplace(.5), test = get(paste0("test_", test))(times = 99))$p.value <= .1
     }))
   }
   rates <- withr::with_seed(11, c(
@@ -81,9 +81,9 @@ test_that("normal predictions: redrawn outcomes", {
     mu <- runif(64)
     p <- pred_normal(mu, .1)
     list(
-      good = ce_test(p, rnorm(64, mu, .1), test = test_conditional(replicates = 99)),
-      bad = ce_test(p, rnorm(64, .1, .1), test = test_conditional(replicates = 99)),
-      consistency = ce_test(p, rnorm(64, .1, .1), test = test_consistency(replicates = 99))
+      good = ce_test(p, rnorm(64, mu, .1), test = test_conditional(times = 99)),
+      bad = ce_test(p, rnorm(64, .1, .1), test = test_conditional(times = 99)),
+      consistency = ce_test(p, rnorm(64, .1, .1), test = test_consistency(times = 99))
     )
   })
   expect_match(out$good$method, "simulated from the predictions")
@@ -94,7 +94,7 @@ test_that("normal predictions: redrawn outcomes", {
 
 test_that("no kernel depends on outcomes that are redrawn", {
   p <- pred_normal(c(0, 1, 3), c(1, 2, .5))
-  of <- function(y) ce_test(p, y, test = test_conditional(replicates = 2))$target_kernel$bandwidth
+  of <- function(y) ce_test(p, y, test = test_conditional(times = 2))$target_kernel$bandwidth
   expect_equal(of(c(0, 1, 2)), of(c(5, 9, -20)))
   within <- mean(c(1, 4, .25))
   between <- mean((c(0, 1, 3) - 4 / 3)^2)
@@ -138,9 +138,9 @@ test_that("with groups: a factor per group, the statistic and null law of the ge
   data <- withr::with_seed(1, list(p = dirichlet(60, 3), g = sample(c("a", "b", "c"), 60, TRUE)))
   data$g[7] <- "alone"
   data$y <- withr::with_seed(2, cpp_draw_classes(data$p))
-  run <- function(replicates) {
+  run <- function(times) {
     ce_test(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4),
-            test = test_conditional(replicates = replicates, tolerance = 1e-13))
+            test = test_conditional(times = times, tolerance = 1e-13))
   }
   out <- withr::with_seed(3, run(2000))
   expect_equal(out$test, "conditional")
@@ -246,7 +246,7 @@ test_that("redrawn outcomes change a weighted sum of h_Y as the matrix itself do
 test_that("certain predictions that come true are no evidence, in spite of rounding", {
   y <- withr::with_seed(1, sample(3, 30, TRUE))
   for (test in c("consistency", "conditional")) {
-    fit <- withr::with_seed(1, ce_test(diag(3)[y, ], y, test = get(paste0("test_", test))(replicates = 50)))
+    fit <- withr::with_seed(1, ce_test(diag(3)[y, ], y, test = get(paste0("test_", test))(times = 50)))
     expect_identical(fit$p.value, 1)
   }
 })
@@ -254,7 +254,7 @@ test_that("certain predictions that come true are no evidence, in spite of round
 test_that("consistency resampling takes a joint kernel, and kernels on distributions, whatever the labels", {
   data <- withr::with_seed(1, list(p = dirichlet(15, 3), y = sample(3, 15, TRUE), rate = rexp(15)))
   counts <- withr::with_seed(3, rpois(15, data$rate))
-  null <- function(problem) withr::with_seed(2, redrawn(problem, test_consistency(replicates = 9), TRUE, 1L, 0))$null
+  null <- function(problem) withr::with_seed(2, redrawn(problem, test_consistency(times = 9), TRUE, 1L, 0))$null
   loop <- function(problem) withr::with_seed(2, redraw_statistics(problem, 9, TRUE, 1L))
   classes <- read_laws(data$p, rlang::quo(data$y))
   joint <- kernel_problem(classes, function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z), threads = 1L)

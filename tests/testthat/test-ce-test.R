@@ -30,7 +30,7 @@ test_that("exact enumeration of the bootstrap at n = 6", {
                -.0697010744621, tolerance = 1e-10)
   expect_equal(mean(null), -.0371519544501, tolerance = 1e-10)
   expect_equal(mean((null - mean(null))^2), .00573721517526, tolerance = 1e-10)
-  statistic <- unname(ce_test(probs, truth, kernel = tv, test = test_bootstrap(replicates = 2))$statistic)
+  statistic <- unname(ce_test(probs, truth, kernel = tv, test = test_bootstrap(times = 2))$statistic)
   expect_equal(statistic, -.105453140042, tolerance = 1e-10)
   expect_equal(calibrisk:::resampled_p(statistic, null, FALSE), .81674382716, tolerance = 1e-10)
 })
@@ -117,7 +117,7 @@ test_that("bad input", {
 
 test_that("the hypothesis names the statistic that is estimated", {
   p <- withr::with_seed(1, runif(40))
-  for (test in list(test_cme(replicates = 19), "block")) {
+  for (test in list(test_cme(times = 19), "block")) {
     out <- withr::with_seed(2, ce_test(p, rep(0:1, 20), test = test))
     expect_identical(names(out$null.value), names(out$estimate))
   }
@@ -163,6 +163,6 @@ test_that("skce() and every test have the same kernels by default, and so the sa
   expect_equal(skce(normal[[1]], 10 * normal[[2]])$target_kernel, skce(normal[[1]], normal[[2]])$target_kernel)
   given <- kernel_laplace("median")
   expect_equal(unname(ce_test(normal[[1]], normal[[2]], target_kernel = given,
-                              test = test_conditional(replicates = 2))$estimate),
+                              test = test_conditional(times = 2))$estimate),
                skce(normal[[1]], normal[[2]], target_kernel = given)$.estimate, tolerance = 1e-8)
 })

@@ -44,7 +44,7 @@ test_that("an option given to the function is refused, and the line gives it to 
   # several options at once, and by the names of other packages
   expect_error(ce_test(p, y, test = "block", block = 2, reference = "pairs"),
                "test = test_block(block = 2, reference = \"pairs\")", fixed = TRUE)
-  expect_error(ce_test(p, y, n_boot = 99), "test = test_conditional(replicates = 99)", fixed = TRUE)
+  expect_error(ce_test(p, y, n_boot = 99), "test = test_conditional(times = 99)", fixed = TRUE)
 })
 
 test_that("a choice without options is its name, and prints as it", {
@@ -87,7 +87,7 @@ test_that("a choice prints as the call that makes it", {
     }
   }
   expect_identical(format(test_cme(locations = list(x = diag(2), truth = 1:2), reference = "f")),
-                   "test_cme(locations = <list>, reference = \"f\", replicates = 1000, add_one = TRUE)")
+                   "test_cme(locations = <list>, reference = \"f\", times = 1000, add_one = TRUE)")
 })
 
 test_that("errors of options name the function that has them", {

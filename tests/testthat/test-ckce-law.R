@@ -167,7 +167,7 @@ test_that("redrawn outcomes have the mean that null_mean says, and the values of
       fit <- function(...) {
         withr::with_seed(2, ckce(m$law, m$y, kernel = w2(), target_kernel = target_kernel, ridge = c(.5, .1), ...))
       }
-      drawn <- fit(n_draws = 300)$null_mean
+      drawn <- fit(times = 300)$null_mean
       expected <- fit()$.estimate - fit(debias = "null_mean")$.estimate
       expect_equal(drawn, expected, tolerance = .1)
     }
@@ -176,7 +176,7 @@ test_that("redrawn outcomes have the mean that null_mean says, and the values of
   m <- matrices40(d, "normal", kernel_gaussian(1))
   null <- function(...) {
     target <- kernel_gaussian(1)
-    withr::with_seed(2, ckce(m$law, m$y, kernel = w2(), target_kernel = target, ridge = .1, n_draws = 30, ...))
+    withr::with_seed(2, ckce(m$law, m$y, kernel = w2(), target_kernel = target, ridge = .1, times = 30, ...))
   }
   redrawn <- withr::with_seed(2, draw_outcomes(list(law = m$law, y = matrix(m$y), n = 40), 30))
   naive <- function(y, gram, debias) {
@@ -233,7 +233,7 @@ test_that("debiasing, ridges, groups and data frames follow the same matrices", 
 test_that("the default kernel separates calibrated from overconfident normal predictions", {
   mu <- withr::with_seed(1, rnorm(150))
   y <- withr::with_seed(2, rnorm(150, mu))
-  test <- function(sd) withr::with_seed(3, ckce(pred_normal(mu, sd), y, n_draws = 49))
+  test <- function(sd) withr::with_seed(3, ckce(pred_normal(mu, sd), y, times = 49))
   calibrated <- test(1)
   over <- test(.4)
   expect_lt(calibrated$.estimate, over$.estimate)
@@ -282,7 +282,7 @@ test_that("small ridges keep their digits where the kernel has few eigenvalues",
 
 test_that("with redrawn outcomes no kernel depends on the observed ones", {
   law <- pred_normal(c(0, 1, 3, 7, 2), c(1, 2, 1, .5, 1))
-  fit <- function(y) withr::with_seed(1, ckce(law, y, n_draws = 20))
+  fit <- function(y) withr::with_seed(1, ckce(law, y, times = 20))
   one <- fit(c(0, 2, 3, 6, 2))
   two <- fit(c(90, -50, 3, 6, 2))
   expect_equal(one$null_mean, two$null_mean, tolerance = 1e-10)

@@ -5,7 +5,7 @@ test_that("the null's mean is the closed form, with and without the diagonal", {
   kernel <- resolve_kernel(kernel_linear() + kernel_gaussian("median"), p)
   for (computation in c("eigen", "low_rank")) {
     numbers <- ckce_numbers(problem, kernel, c(.36, .05),
-                            ckce_options(computation, errors = TRUE, n_draws = 4000, seed = 11))
+                            ckce_options(computation, errors = TRUE, times = 4000, seed = 11))
     draws <- numbers$null_estimate
     error <- apply(draws, 2, sd) / sqrt(4000)
     expect_true(all(abs(colMeans(draws) - numbers$values$null_mean) < 4 * error))
@@ -17,7 +17,7 @@ test_that("the null's mean is the closed form, with and without the diagonal", {
 test_that("draws do not depend on threads, and p-values separate calibrated from not", {
   p <- withr::with_seed(3, draw_dirichlet(200, 5, .3))
   y <- withr::with_seed(4, draw_labels(p))
-  test <- function(q, ...) withr::with_seed(5, ckce(q, y, n_draws = 199, ...))
+  test <- function(q, ...) withr::with_seed(5, ckce(q, y, times = 199, ...))
   one <- test(p, threads = 1)
   expect_identical(one, test(p, threads = 2))
   expect_gt(one$p.value, .02)
@@ -33,7 +33,7 @@ test_that("the p-value holds its level", {
   skip_on_cran()
   p <- withr::with_seed(6, draw_dirichlet(30, 3, .5))
   rejected <- withr::with_seed(7, vapply(1:300, function(i) {
-    ckce(p, draw_labels(p), n_draws = 39)$p.value <= .1
+    ckce(p, draw_labels(p), times = 39)$p.value <= .1
   }, NA))
   expect_lt(abs(mean(rejected) - .1), 3.5 * sqrt(.09 / 300))
 })

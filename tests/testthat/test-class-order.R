@@ -44,10 +44,10 @@ moves_at_most <- function(name, d, now) {
 
 # Draws belong to rows.
 drawn_verbs <- list(
-  conditional = function(d) glance(ce_test(d$probs, class_truth(d), test = test_conditional(replicates = 50))),
-  consistency = function(d) glance(ce_test(d$probs, class_truth(d), test = test_consistency(replicates = 50))),
-  bootstrap = function(d) glance(ce_test(d$probs, class_truth(d), test = test_bootstrap(replicates = 50))),
-  ckce_null = function(d) ckce(d$probs, class_truth(d), n_draws = 50)
+  conditional = function(d) glance(ce_test(d$probs, class_truth(d), test = test_conditional(times = 50))),
+  consistency = function(d) glance(ce_test(d$probs, class_truth(d), test = test_consistency(times = 50))),
+  bootstrap = function(d) glance(ce_test(d$probs, class_truth(d), test = test_bootstrap(times = 50))),
+  ckce_null = function(d) ckce(d$probs, class_truth(d), times = 50)
 )
 
 expect_same_numbers <- function(verbs, d, now, info) {

@@ -156,14 +156,14 @@ test_that("wrong models are classed errors", {
 test_that("models are ranked by any metric", {
   data <- models_frame()
   models <- as.list(data[c("p", "flat", "sharp")])
-  found <- withr::with_seed(1, ce_rank(models, data$y, metric = list(ece, ce_metric(ece, p = 2), rbs), trials = 5))
+  found <- withr::with_seed(1, ce_rank(models, data$y, metric = list(ece, ce_metric(ece, p = 2), rbs), times = 5))
   expect_identical(unique(found$estimates$metric), c("ece", "ece_1", "rbs"))
   values <- tidy(found)
   expect_equal(values$estimate[values$metric == "rbs" & values$model == "flat"], rbs(data$flat, data$y)$.estimate)
-  clustered <- withr::with_seed(1, ce_rank(models, data$y, metric = ece, trials = 5, cluster = data$centre,
+  clustered <- withr::with_seed(1, ce_rank(models, data$y, metric = ece, times = 5, cluster = data$centre,
                                            weights = data$w))
   expect_equal(clustered$estimates$estimate[1], ece(data$p, data$y, weights = data$w)$.estimate)
-  clustered <- withr::with_seed(1, ce_rank(models, data$y, metric = "ckce", trials = 5, cluster = data$centre))
+  clustered <- withr::with_seed(1, ce_rank(models, data$y, metric = "ckce", times = 5, cluster = data$centre))
   expect_equal(clustered$estimates$estimate[clustered$estimates$model == "p"],
                ckce(data$p, data$y, cluster = data$centre)$.estimate)
 })
@@ -209,7 +209,7 @@ test_that("metrics of the package are metrics for ce_compare(), ce_rank() and ce
   data <- models_frame(100)
   models <- as.list(data[c("p", "flat")])
   ranked <- function(metric) {
-    found <- withr::with_seed(1, ce_rank(models, data$y, metric = metric, trials = 2))$estimates
+    found <- withr::with_seed(1, ce_rank(models, data$y, metric = metric, times = 2))$estimates
     found$estimate[match(names(models), found$model)]
   }
   metrics <- list(skce = skce, ckce = ckce, jkce = "jkce", ce_estimate = ce_estimate, mmce = mmce)
@@ -240,7 +240,7 @@ test_that("a score is a metric: its mean, with the influence of every row", {
     expect_identical(value$estimate_a, ce_score(data, y, p, score = score, weights = w, cluster = centre)$.estimate)
     expect_identical(value$.metric, score$name)
     expect_identical(ce_compare(data, y, p, flat, metric = score$name, weights = w, cluster = centre), value)
-    ranked <- withr::with_seed(1, ce_rank(models, data$y, metric = list(score, rbs), trials = 2))$estimates
+    ranked <- withr::with_seed(1, ce_rank(models, data$y, metric = list(score, rbs), times = 2))$estimates
     expect_equal(ranked$estimate[ranked$metric == score$name & ranked$model == "p"],
                  ce_score(data, y, p, score = score)$.estimate)
   }
@@ -265,7 +265,7 @@ test_that("one warning names the models whose predictions have the wrong directi
     grep("become rarer", gsub("\\s+", " ", vapply(warnings, identity, "")), value = TRUE)
   }
   calls <- list(
-    said(withr::with_seed(1, ce_rank(models, y, metric = ece, trials = 5))),
+    said(withr::with_seed(1, ce_rank(models, y, metric = ece, times = 5))),
     said(ce_compare(models, y, metric = ece)),
     said(ce_compare(data.frame(y, a = p, b = p^2, right = 1 - p), y, a, b, right, metric = ece)),
     said(withr::with_seed(1, ce_compare(models, y, times = 20, metric = function(x, truth) rbs(x, truth)$.estimate)))

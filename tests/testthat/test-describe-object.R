@@ -227,7 +227,7 @@ test_that("changed kernels, methods, bases and other choices are refused by thei
             "spec$landmarks")
     refused(ce_recalibrate(p, y, method = set_at(map_diag(), list("hidden"), c(1000, 1000))), "hidden")
     refused(ce_curve(p, y, type = set_at(curve_smooth(), list("bandwidth"), -1)), "bandwidth")
-    refused(ce_test(p, y, test = set_at(test_bootstrap(), list("replicates"), 1e9)), "replicates")
+    refused(ce_test(p, y, test = set_at(test_bootstrap(), list("times"), 1e9)), "times")
     refused(ce_score(p, y, score = set_at(as_score("brier"), list("value"), 1)), "value")
     # functions and numbers that are of none of the package's scores
     refused(ce_score(pred_normal(p, 1), w, score = set_at(as_score("brier"), list("real"), sum)), "real")
@@ -337,7 +337,7 @@ test_that("fields of results that figures and prints read are refused by their n
     binned <- ce_curve(p, y, type = "binned")
     decision <- ce_decision(data.frame(a = p, b = p^2, y = y), y, a, b, thresholds = c(0.2, 0.5))
     validation <- ce_validate(p, y, times = 0)
-    rank <- ce_rank(list(a = p, b = p^2), y, trials = 5)
+    rank <- ce_rank(list(a = p, b = p^2), y, times = 5)
     test <- ce_test(p, y, test = "conditional")
     tune <- ce_tune(p, y, methods = list(method_bins(2), method_kkr(1)), folds = 2, repeats = 1)
     cases <- list(

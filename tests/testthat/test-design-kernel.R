@@ -81,7 +81,7 @@ test_that("the conditional error of weighted rows is that of the weighted operat
   expect_equal(change, estimate$influence[5] - row_mean(estimate$influence, estimate$design), tolerance = 1e-4)
   random <- function() ckce(d$p, d$y, kernel = kernel_gaussian(.5), computation = "rff", weights = d$w)
   expect_error(random(), class = "calibrisk_error_computation")
-  expect_error(value("dual", weights = d$w, n_draws = 20), class = "calibrisk_error_weights")
+  expect_error(value("dual", weights = d$w, times = 20), class = "calibrisk_error_weights")
   expect_error(value("dual", cluster = d$centre, debias = TRUE), class = "calibrisk_error_cluster")
 })
 
@@ -89,7 +89,7 @@ test_that("tests keep the weights in every redraw and refuse what their null doe
   d <- kernel_rows()
   again <- rep(seq_along(d$y), d$copies)
   test <- function(...) withr::with_seed(1,
-                                         ce_test(..., kernel = kernel_tv(1), test = test_conditional(replicates = 200)))
+                                         ce_test(..., kernel = kernel_tv(1), test = test_conditional(times = 200)))
   expect_identical(test(d$p, d$y, weights = d$copies)$p.value, test(d$p[again, ], d$y[again])$p.value)
   weighted <- test(d$p, d$y, weights = d$w)
   expect_equal(unname(weighted$estimate), skce(d$p, d$y, kernel = kernel_tv(1), weights = d$w)$.estimate)
@@ -107,7 +107,7 @@ test_that("the weighted conditional test holds its level", {
   p <- withr::with_seed(4, vapply(1:300, function(i) {
     prob <- stats::runif(80)
     ce_test(prob, stats::rbinom(80, 1, prob), weights = stats::rexp(80),
-            test = test_conditional(replicates = 99))$p.value
+            test = test_conditional(times = 99))$p.value
   }, 0))
   expect_lt(mean(p <= .05), .085)
   expect_gt(mean(p <= .05), .02)
@@ -128,7 +128,7 @@ test_that("groups whose weights are equal count by them in a test", {
   inside <- rep(c("a", "b"), 30)
   d$w[inside == "a"] <- 3
   group <- ce_test(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w,
-                   test = test_conditional(replicates = 20))
+                   test = test_conditional(times = 20))
   expect_equal(unname(group$statistic), skce(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w)$.estimate,
                tolerance = 1e-5)
 })

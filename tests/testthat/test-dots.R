@@ -32,7 +32,7 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   near(ce_score(pred_normal(1:9, 1), 1:9, scores = "log", score = "crps"), "score")
   near(ce_gain(d, d, truth, scores = "log"), "score")
   near(ce_moments(pred_normal(1:9, 1), 1:9, levels = 0.5), "level")
-  near(ce_rank(list(p, p), d$truth, trial = 2), "trials")
+  near(ce_rank(list(p, p), d$truth, n_draws = 2), "times")
   fit <- ce_fit(d, truth, method = method_bins(5))
   near(predict(fit, d, types = "gap"), "type")
   near(ce_risk(fit, d, truth, levels = 0.5), "level")

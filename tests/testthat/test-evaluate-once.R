@@ -26,7 +26,7 @@ test_that("what stands beside vectors is evaluated once, however many models rea
       ce_compare(fits, p, count("truth", y), weights = count("weights", w), cluster = count("cluster", centre))
     },
     ce_rank = function(count) {
-      ce_rank(models, count("truth", y), metric = rbs, trials = 2, weights = count("weights", w),
+      ce_rank(models, count("truth", y), metric = rbs, times = 2, weights = count("weights", w),
               cluster = count("cluster", centre))
     },
     ce_gain = function(count) {
@@ -78,5 +78,5 @@ test_that("whole weights of type double are told once for all models", {
   messages <- function(code) length(testthat::capture_messages(code))
   expect_identical(messages(ce_compare(list(a = p, b = p^2), y, metric = rbs, weights = w)), 1L)
   expect_identical(messages(ce_compare(frame, y, p, q, metric = rbs, weights = w)), 1L)
-  expect_identical(messages(ce_rank(list(a = p, b = p^2), y, metric = rbs, trials = 1, weights = w)), 1L)
+  expect_identical(messages(ce_rank(list(a = p, b = p^2), y, metric = rbs, times = 1, weights = w)), 1L)
 })

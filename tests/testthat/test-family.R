@@ -123,9 +123,9 @@ for (name in names(family_cases)) {
       expect_true(glance(ce_curve(many, y + 2, type = type))$rejected)
     }
     some <- 1:60
-    expect_gt(ce_test(many[some], y[some], test = test_conditional(replicates = 150))$p.value, 0.001)
-    expect_lt(ce_test(many[some], y[some] + 5, test = test_conditional(replicates = 150))$p.value, 0.01)
-    expect_gt(ce_test(many[some], y[some], test = test_cme(replicates = 150))$p.value, 0.001)
+    expect_gt(ce_test(many[some], y[some], test = test_conditional(times = 150))$p.value, 0.001)
+    expect_lt(ce_test(many[some], y[some] + 5, test = test_conditional(times = 150))$p.value, 0.01)
+    expect_gt(ce_test(many[some], y[some], test = test_cme(times = 150))$p.value, 0.001)
     expect_true(is.finite(ckce(many[some], y[some])$.estimate))
     expect_true(is.finite(skce(many[some], y[some], kernel = "ckce")$.estimate))
     expect_true(is.finite(ucme(many[some], y[some])$.estimate))
@@ -278,7 +278,7 @@ test_that("heavy tails and extreme parameters have values or errors in words", {
   naive <- c(crps_naive(cauchy[1], 1), crps_naive(cauchy[2], 2))
   expect_equal(score_parts("crps", cauchy, 1:2)$value, naive, tolerance = 1e-4)
   y <- withr::with_seed(1, stats::rt(30, 1))
-  expect_gt(ce_test(pred_t(rep(1, 30), 0, 1), y, test = test_conditional(replicates = 50))$p.value, 0)
+  expect_gt(ce_test(pred_t(rep(1, 30), 0, 1), y, test = test_conditional(times = 50))$p.value, 0)
   expect_equal(score_parts("crps", pred_t(1e8, 0, 1), 0.3)$value, score_parts("crps", pred_normal(0, 1), 0.3)$value,
                tolerance = 1e-6)
   expect_equal(score_parts("crps", pred_negbin(c(2, 400), 1e9), c(3, 380))$value,

@@ -257,7 +257,7 @@ test_that("every result with a horizon says how many rows, events and censored o
     list(at(ce_validate, times = 0), at(ce_recalibrate, method = "platt"), at(ce_fit, method = method_bins(5)),
          at(ce_tune, methods = list(method_bins(5))), at(ce_decision),
          suppressMessages(ce_gain(p, p^2, s, horizon = .8, injective = TRUE)),
-         suppressMessages(ce_rank(list(a = p, b = p^2), s, metric = rbs, horizon = .8, trials = 5)),
+         suppressMessages(ce_rank(list(a = p, b = p^2), s, metric = rbs, horizon = .8, times = 5)),
          suppressMessages(ce_compare(list(a = p, b = p^2), s, metric = rbs, horizon = .8)))
   )
   for (result in results) {

@@ -34,9 +34,9 @@ few <- withr::with_seed(3, {
 
 long_verbs <- list(
   skce = function() skce(rows$p, rows$y),
-  test = function() ce_test(rows$p, rows$y, test = test_bootstrap(replicates = 200)),
+  test = function() ce_test(rows$p, rows$y, test = test_bootstrap(times = 200)),
   ckce = function() ckce(rows$p, rows$y, ridge = ridge_loo(c(0.1, 1))),
-  rank = function() ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, trials = 4, n_sub = 100),
+  rank = function() ce_rank(list(a = rows$p, b = (rows$p + 1 / 3) / 2), rows$y, times = 4, n_sub = 100),
   fit = function() ce_fit(rows$p, rows$y, notion = "canonical", method = method_kkr(0.01)),
   tune = function() {
     glance(ce_tune(rows$p, rows$y, notion = "canonical", methods = list(method_kde(c(0.1, 0.2)), method_ukkr(0.1))))
@@ -44,10 +44,10 @@ long_verbs <- list(
   read = function() update(ce_state(), ce_source(data.frame(p = rows$p[, 1], y = rows$y == 1), rows = 50), y, p),
   blocks = function() skce(rows$p, rows$y, type = "block"),
   pairs = function() skce(rows$p[1:99, ], rows$y[1:99], kernel = "ckce"),
-  laws = function() ckce(few$law, few$y, ridge = 0.1, n_draws = 0),
+  laws = function() ckce(few$law, few$y, ridge = 0.1, times = 0),
   draws = function() skce(few$draws, few$y, kernel = kernel_mmd(1)),
-  redrawn = function() ce_test(few$law, few$y, test = test_conditional(replicates = 99)),
-  redrawn_draws = function() ce_test(few$draws, few$y, test = test_conditional(replicates = 19)),
+  redrawn = function() ce_test(few$law, few$y, test = test_conditional(times = 99)),
+  redrawn_draws = function() ce_test(few$draws, few$y, test = test_conditional(times = 19)),
   functions = function() {
     h <- method_function(function(p, q) outer(p[, 1], q[, 1]))
     glance(ce_tune(rows$p[, 1], as.numeric(rows$y == 1), methods = list(h)))

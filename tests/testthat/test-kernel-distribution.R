@@ -147,7 +147,7 @@ test_that("kernels between distributions are refused where vectors are compared"
     refused(skce(p, y, target_kernel = kernel))
     refused(ce_test(p, y, target_kernel = kernel))
     refused(skce(pred_normal(1:3, 1), 1:3, target_kernel = kernel * kernel_gaussian(1)))
-    refused(ce_rank(list(a = p, b = p), y, metric = ce_metric(ckce, kernel = kernel), trials = 2))
+    refused(ce_rank(list(a = p, b = p), y, metric = ce_metric(ckce, kernel = kernel), times = 2))
     refused(kernel_mmd(1, target_kernel = kernel))
     refused(kernel_embedding(kernel))
   }

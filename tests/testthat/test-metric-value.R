@@ -30,7 +30,7 @@ test_that("metrics of the package take data that were read, and give what they g
     own(...)
   }))
   ce_compare(models, d$y, metric = ece)
-  ce_rank(models, d$y, metric = ece, trials = 5)
+  ce_rank(models, d$y, metric = ece, times = 5)
   expect_identical(times, 4)
 })
 

@@ -71,7 +71,7 @@ test_that("normal predictions: tests", {
                c(z = .00875649727362, -.909368984793, .818422306173), tolerance = 1e-9, ignore_attr = TRUE)
   expect_equal(of(test = test_block(block = 2, reference = "pairs"))$p.value, .825566319677, tolerance = 1e-9)
   expect_equal(of(test = test_block(block = 3))$p.value, .640350807237, tolerance = 1e-9)
-  expect_equal(unname(of(test = test_bootstrap(replicates = 5))$statistic), -.0528581399957, tolerance = 1e-9)
+  expect_equal(unname(of(test = test_bootstrap(times = 5))$statistic), -.0528581399957, tolerance = 1e-9)
   rows6 <- as.matrix(expand.grid(1:6, 1:6, 1:6, 1:6, 1:6, 1:6))
   p <- problem_of(normal, o$y, w1, gauss)
   null <- cpp_degenerate_bootstrap(p$prediction, p$target, apply(rows6, 1, tabulate, nbins = 6) * 1, 2L, NULL)
@@ -153,7 +153,7 @@ test_that("Laplace predictions, Laplace target kernel", {
   expect_equal(test(test = test_block(block = 2))$p.value, .911694957109, tolerance = 1e-9)
   expect_equal(test(test = test_block(block = 3, reference = "pairs"))$p.value, .820322278531, tolerance = 1e-9)
   expect_equal(test(test = "bound")$p.value, .999995035446, tolerance = 1e-9)
-  expect_equal(unname(test(test = test_bootstrap(replicates = 2))$statistic), -.0781299430434, tolerance = 1e-9)
+  expect_equal(unname(test(test = test_bootstrap(times = 2))$statistic), -.0781299430434, tolerance = 1e-9)
   power2 <- function(...) {
     skce(laplace, o$y, kernel = kernel_wasserstein(1, 2), target_kernel = kernel_laplace(1 / .7), ...)$.estimate
   }

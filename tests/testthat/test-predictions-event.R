@@ -22,7 +22,7 @@ test_that("a lone column is the probability of the level in its name, in every v
     ckce = function(x, ...) ckce(x, type, ...)$.estimate,
     ucme = function(x, ...) withr::with_seed(1, ucme(x, type, ...)$.estimate),
     test = function(x, ...) withr::with_seed(1,
-                                             ce_test(x, type, ..., test = test_conditional(replicates = 50))$statistic),
+                                             ce_test(x, type, ..., test = test_conditional(times = 50))$statistic),
     hierarchy = function(x, ...) ce_hierarchy(x, type, ...)$value,
     estimate = function(x, ...) withr::with_seed(1, ce_estimate(x, type, ..., method = method_bins(10))$estimate),
     fit = function(x, ...) ce_risk(ce_fit(x, type, ..., method = method_bins(10)), x, type, ...)$risk,
@@ -181,7 +181,7 @@ test_that("fits, maps, gains and ranks read columns of either level alike", {
   expect_equal(suppressWarnings(ce_gain(d, augment(map, d), type, .pred_Yes))$gain, gain)
   models <- list(yes = d[c("type", ".pred_Yes")], no = d[c("type", ".pred_No")])
   set.seed(1)
-  ranked <- ce_rank(models, type, metric = c("brier", "ckce"), trials = 5)
+  ranked <- ce_rank(models, type, metric = c("brier", "ckce"), times = 5)
   values <- matrix(tidy(ranked)$estimate, 2)
   expect_equal(values[1, ], values[2, ])
 })

@@ -160,7 +160,7 @@ test_that("names that match no level are taken in the order of the levels, which
     quote(skce(x, truth)), quote(ce_validate(x, truth, times = 0)), quote(ce_score(x, truth, score = "log")),
     quote(update(ce_state(), frame, truth, a, b, c)),
     quote(update(ce_state(), ce_source(frame, rows = 100), truth, a, b, c)),
-    quote(ce_rank(list(one = x, two = x), truth, metric = ece, trials = 3)),
+    quote(ce_rank(list(one = x, two = x), truth, metric = ece, times = 3)),
     quote(ce_compare(list(one = x, two = x^2 / rowSums(x^2)), truth, metric = ece))
   )
   for (call in calls) {

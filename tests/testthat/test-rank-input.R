@@ -1,7 +1,7 @@
 test_that("rows that are incomplete in one model are dropped for all", {
   p <- (1:20) / 21
   q <- replace(p, 3, NA)
-  expect_identical(ce_rank(list(a = p, b = q), rep(0:1, 10), trials = 2)$n, 19L)
+  expect_identical(ce_rank(list(a = p, b = q), rep(0:1, 10), times = 2)$n, 19L)
 })
 
 test_that("wrong arguments are classed errors", {
@@ -24,12 +24,12 @@ test_that("wrong arguments are classed errors", {
 
 test_that("data frames bring their truth column", {
   frames <- split(letters_predictions, ~model)
-  by_column <- withr::with_seed(1, ce_rank(frames, truth, metric = "brier", trials = 3))
+  by_column <- withr::with_seed(1, ce_rank(frames, truth, metric = "brier", times = 3))
   matrices <- lapply(frames, function(x) as.matrix(x[startsWith(names(x), ".pred_")]))
-  by_vector <- withr::with_seed(1, ce_rank(matrices, frames[[1]]$truth, metric = "brier", trials = 3))
+  by_vector <- withr::with_seed(1, ce_rank(matrices, frames[[1]]$truth, metric = "brier", times = 3))
   expect_equal(by_column, by_vector)
-  expect_equal(withr::with_seed(1, ce_rank(frames, frames[[1]]$truth, metric = "brier", trials = 3)), by_vector)
-  expect_equal(withr::with_seed(1, ce_rank(frames, "truth", metric = "brier", trials = 3)), by_vector)
+  expect_equal(withr::with_seed(1, ce_rank(frames, frames[[1]]$truth, metric = "brier", times = 3)), by_vector)
+  expect_equal(withr::with_seed(1, ce_rank(frames, "truth", metric = "brier", times = 3)), by_vector)
   frames[[2]]$truth <- rev(frames[[2]]$truth)
   expect_error(ce_rank(frames, truth), "same order", class = "calibrisk_error_truth")
   expect_error(ce_rank(matrices, outcome_that_is_not_there), class = "calibrisk_error_truth")
@@ -44,7 +44,7 @@ test_that("a metric owns its options, and several settings are one call each", {
   p <- (1:40) / 41
   models <- list(a = p, b = p^2)
   y <- rep(0:1, 20)
-  rank <- function(metric, ...) withr::with_seed(1, ce_rank(models, y, metric = metric, trials = 4, ...))
+  rank <- function(metric, ...) withr::with_seed(1, ce_rank(models, y, metric = metric, times = 4, ...))
   ridges <- list(wide = ce_metric(ckce, ridge = .1), narrow = ce_metric("ckce", ridge = .01, debias = TRUE), rbs,
                  ce_metric("ece_canonical", n_bins = 5))
   both <- rank(ridges)
@@ -73,7 +73,7 @@ test_that("what the core computes at once is what the metrics' functions compute
   models <- list(a = p, b = temper(p, 2))
   metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier", "log_loss",
                "error")
-  rank <- function(metric) withr::with_seed(3, ce_rank(models, y, metric = metric, trials = 3))$draws$estimate
+  rank <- function(metric) withr::with_seed(3, ce_rank(models, y, metric = metric, times = 3))$draws$estimate
   functions <- lapply(metrics, function(name) {
     metric <- as_metric(name)
     function(x, truth) metric_value(metric, new_predictions(x, truth, "first", TRUE))$value
@@ -87,11 +87,11 @@ test_that("weighted models are ranked by any metric that has weights", {
   y <- rep(0:1, 20)
   w <- rep(1:2, each = 20)
   r <- withr::with_seed(1, ce_rank(list(a = p, b = p^2), y, metric = c("ckce", "error", "ece_pointwise"), weights = w,
-                                   trials = 2))
+                                   times = 2))
   value <- function(metric) tidy(r)$estimate[tidy(r)$metric == metric & tidy(r)$model == "b"]
   expect_equal(value("ckce"), ckce(p^2, y, weights = w)$.estimate)
   expect_equal(value("error"), stats::weighted.mean((p^2 > .5) != y, w))
   repeated <- withr::with_seed(1, ce_rank(list(a = rep(p, w), b = rep(p^2, w)), rep(y, w), metric = "ece_pointwise",
-                                          trials = 2))
+                                          times = 2))
   expect_equal(value("ece_pointwise"), tidy(repeated)$estimate[tidy(repeated)$model == "b"])
 })

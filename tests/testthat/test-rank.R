@@ -14,7 +14,7 @@ test_that("Wilson intervals have the published values and stay in [0, 1]", {
 
 test_that("metrics on all observations are those of their own functions", {
   d <- test_models()
-  r <- withr::with_seed(1, ce_rank(d$models, d$truth, metric = metrics, trials = 3, n_sub = 50))
+  r <- withr::with_seed(1, ce_rank(d$models, d$truth, metric = metrics, times = 3, n_sub = 50))
   value <- function(metric, model) r$estimates$estimate[r$estimates$metric == metric & r$estimates$model == model]
   for (model in names(d$models)) {
     p <- d$models[[model]]
@@ -37,7 +37,7 @@ test_that("subsamples see the metrics of their rows, paired over models", {
   core <- lapply(values, core_metric, data)
   for (size in c(40, 300)) { # dual and low rank
     rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))
-    draws <- rank_trials(data, values, core, rows, 2L)
+    draws <- rank_samples(data, values, core, rows, 2L)
     for (t in 1:2) for (model in names(d$models)) {
       p <- d$models[[model]][rows[[t]], ]
       y <- d$truth[rows[[t]]]
@@ -64,12 +64,12 @@ test_that("shares, orders and pairs are counts over the subsamples", {
   expect_identical(glance(r)$order, "a < b < c")
   expect_identical(tidy(r)$n, rep(10, 3))
   expect_identical(nrow(r$draws), 12L)
-  expect_identical(r$draws$estimate[r$draws$trial == 2 & r$draws$model == "a"], 2)
+  expect_identical(r$draws$estimate[r$draws$sample == 2 & r$draws$model == "a"], 2)
 })
 
 test_that("ce_rank() is reproducible, for any number of threads, and finds a clear order", {
   d <- test_models(n = 400)
-  rank <- function(...) withr::with_seed(9, ce_rank(d$models, d$truth, trials = 10, n_sub = 150, ...))
+  rank <- function(...) withr::with_seed(9, ce_rank(d$models, d$truth, times = 10, n_sub = 150, ...))
   one <- rank(threads = 1)
   expect_equal(rank(threads = 2), one, tolerance = 1e-12)
   expect_identical(one$estimates$model[1], "true")
@@ -84,22 +84,22 @@ test_that("functions are metrics, and vectors and data frames are models", {
   p <- (1:40) / 41
   y <- rep(0:1, 20)
   distance <- function(probs, truth) mean(abs(probs - truth))
-  r <- withr::with_seed(2, ce_rank(list(a = p, b = p^2), y, metric = list("ckce", distance = distance), trials = 4))
+  r <- withr::with_seed(2, ce_rank(list(a = p, b = p^2), y, metric = list("ckce", distance = distance), times = 4))
   expect_identical(unique(r$estimates$metric), c("ckce", "distance"))
   expect_equal(r$estimates$estimate[r$estimates$metric == "distance" & r$estimates$model == "a"],
                mean(abs(p - y)))
   brier <- function(probs, truth) mean((probs - truth)^2)
-  twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), trials = 5))$draws
+  twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), times = 5))$draws
   expect_equal(twice$estimate[twice$metric == "mine"], twice$estimate[twice$metric == "brier"])
   frame <- data.frame(.pred_u = p, .pred_v = 1 - p)
-  f <- ce_rank(list(x = frame, y = as.matrix(frame^2 / rowSums(frame^2))), factor(rep(c("u", "v"), 20)), trials = 2)
+  f <- ce_rank(list(x = frame, y = as.matrix(frame^2 / rowSums(frame^2))), factor(rep(c("u", "v"), 20)), times = 2)
   expect_identical(nrow(f$estimates), 2L)
 })
 
 test_that("infinite scores and constant models are ranked, not errors", {
   p <- rbind(c(1, 0), c(.5, .5), c(.2, .8), c(.6, .4))
   r <- ce_rank(list(zero = p, flat = matrix(.5, 4, 2)), c(2, 1, 2, 1), metric = c("log_loss", "ckce"),
-               trials = 3, n_sub = 4)
+               times = 3, n_sub = 4)
   expect_identical(r$estimates$estimate[2], Inf)
   expect_identical(r$orders$share[1], 1)
 })
@@ -107,7 +107,7 @@ test_that("infinite scores and constant models are ranked, not errors", {
 test_that("every plot draws", {
   skip_if_not_installed("ggplot2")
   d <- test_models(n = 60)
-  r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece_canonical"), trials = 5))
+  r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece_canonical"), times = 5))
   for (type in c("differences", "estimates", "orders", "pairs")) {
     expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(r, type))$plot, "ggplot")
   }
@@ -121,14 +121,14 @@ test_that("every plot draws", {
   paired <- paired_draws(keep_metrics(r, "ece_canonical"))$draws
   best <- r$estimates$model[r$estimates$metric == "ece_canonical"][1]
   draws <- r$draws[r$draws$metric == "ece_canonical", ]
-  wide <- tapply(draws$estimate, list(draws$trial, draws$model), c)
-  expect_equal(tapply(paired$estimate, list(paired$trial, paired$model), c), wide - wide[, best])
+  wide <- tapply(draws$estimate, list(draws$sample, draws$model), c)
+  expect_equal(tapply(paired$estimate, list(paired$sample, paired$model), c), wide - wide[, best])
   expect_error(ggplot2::autoplot(r, metrics = "rmse"), class = "calibrisk_error_argument")
 })
 
 test_that("equal models share the first place and the order", {
   p <- (1:40) / 41
-  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), trials = 12,
+  r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), times = 12,
                                    metric = c("ckce", "ece_canonical", "brier")))
   for (metric in c("ckce", "ece_canonical", "brier")) {
     one <- r$estimates[r$estimates$metric == metric, ]
@@ -155,7 +155,7 @@ test_that("subsamples keep their digits at small ridges", {
   y <- withr::with_seed(2, rbinom(24, 1, p))
   models <- list(a = p, b = p^2)
   metric <- ce_metric(ckce, kernel = kernel_linear(), ridge = 1e-9)
-  fit <- withr::with_seed(3, ce_rank(models, y, metric = metric, n_sub = 20, trials = 2))
+  fit <- withr::with_seed(3, ce_rank(models, y, metric = metric, n_sub = 20, times = 2))
   rows <- withr::with_seed(3, replicate(2, sample.int(24, 20)))
   expected <- vapply(1:2, function(t) {
     features <- cbind(1 - p, p)[rows[, t], ]
@@ -170,8 +170,8 @@ test_that("the Brier score of a ranking is that of ce_score(), and the factor is
     p <- stats::runif(200)
     y <- stats::rbinom(200, 1, p)
     models <- list(one = p, other = p^2)
-    scalar <- ce_rank(models, y, metric = c("brier", "ece_canonical"), trials = 5)
-    columns <- ce_rank(lapply(models, function(p) cbind(1 - p, p)), y + 1, metric = "brier", trials = 5)
+    scalar <- ce_rank(models, y, metric = c("brier", "ece_canonical"), times = 5)
+    columns <- ce_rank(lapply(models, function(p) cbind(1 - p, p)), y + 1, metric = "brier", times = 5)
   })
   values <- function(rank, model) {
     rank$estimates$estimate[rank$estimates$metric == "brier" & rank$estimates$model == model]
@@ -192,7 +192,7 @@ test_that("models of numbers are ranked by the metrics that they have", {
   y <- withr::with_seed(1, stats::rnorm(80))
   models <- list(a = pred_normal(0 * y, 1), b = pred_normal(0 * y, 3), c = pred_laplace(0 * y + 1, 1))
   names <- c("ckce", "ckce_debiased", "jkce", "skce", "crps", "log")
-  rank <- function(...) withr::with_seed(2, ce_rank(models, y, ..., trials = 3, n_sub = 30))
+  rank <- function(...) withr::with_seed(2, ce_rank(models, y, ..., times = 3, n_sub = 30))
   found <- rank(metric = names)
   expect_identical(unique(found$estimates$metric), names)
   value <- function(metric, model) {
@@ -206,7 +206,7 @@ test_that("models of numbers are ranked by the metrics that they have", {
     expect_equal(value("crps", model), ce_score(law, y, score = "crps")$.estimate)
   }
   at <- withr::with_seed(2, sample.int(80, 30))
-  draw <- found$draws[found$draws$trial == 1 & found$draws$metric == "crps" & found$draws$model == "c", ]
+  draw <- found$draws[found$draws$sample == 1 & found$draws$metric == "crps" & found$draws$model == "c", ]
   expect_equal(draw$estimate, ce_score(models$c[at], y[at], score = "crps")$.estimate)
   ridged <- rank(metric = list("jkce", ce_metric(ckce, ridge = .1, kernel = kernel_gaussian(1))))$estimates
   expect_equal(ridged$estimate[ridged$metric == "ckce" & ridged$model == "b"],
@@ -226,16 +226,16 @@ test_that("a function is given what ce_compare() gives it, and a name is the sam
   }
   ce_compare(d$models, truth, metric = own, times = 20)
   compared <- lapply(seen, class)
-  ce_rank(d$models, truth, metric = own, trials = 1)
+  ce_rank(d$models, truth, metric = own, times = 1)
   expect_identical(lapply(seen, class), compared)
   expect_identical(levels(seen[[2]]), levels(truth))
   weighted <- function(x, truth, weights) sum(weights)
-  ranked <- ce_rank(d$models, truth, metric = weighted, trials = 1, weights = as.numeric(1:60))
+  ranked <- ce_rank(d$models, truth, metric = weighted, times = 1, weights = as.numeric(1:60))
   expect_identical(unique(ranked$estimates$estimate), sum(1:60) * 1)
-  expect_error(ce_rank(d$models, truth, metric = own, trials = 1, weights = as.numeric(1:60)),
+  expect_error(ce_rank(d$models, truth, metric = own, times = 1, weights = as.numeric(1:60)),
                class = "calibrisk_error_weights")
   for (name in c("ece", "brier", "ckce", "jkce")) {
-    ranked <- ce_rank(d$models, truth, metric = name, trials = 1)$estimates
+    ranked <- ce_rank(d$models, truth, metric = name, times = 1)$estimates
     compared <- ce_compare(d$models, truth, metric = name)
     expect_equal(ranked$estimate[match(c(compared$a[1], compared$b), ranked$model)],
                  c(compared$estimate_a[1], compared$estimate_b), tolerance = 1e-6, ignore_attr = TRUE)

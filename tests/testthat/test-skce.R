@@ -241,7 +241,7 @@ test_that("a kernel on predictions and classes together", {
   expect_equal(out$.estimate, -.0624953407479, tolerance = 1e-10)
   product <- function(p, y, q, z) oracle_tv(.45)(p, q) * (y == z)
   expect_equal(skce(probs, truth, kernel = product)$.estimate, -.0569176546599, tolerance = 1e-10)
-  test <- withr::with_seed(1, ce_test(probs, truth, kernel = product, test = test_conditional(replicates = 9)))
+  test <- withr::with_seed(1, ce_test(probs, truth, kernel = product, test = test_conditional(times = 9)))
   expect_gt(test$p.value, .1)
   expect_error(skce(probs, truth, kernel = joint, target_kernel = kernel_white()), class = "calibrisk_error_kernel")
   expect_error(ucme(probs, truth, kernel = joint), class = "calibrisk_error_kernel")

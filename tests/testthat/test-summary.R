@@ -14,10 +14,10 @@ test_that("summaries print the result and its tables", {
   expect_true(any(grepl("Farthest", text(curve))))
   map <- ce_recalibrate(v, truth, method = "vector")
   expect_identical(summary(map)$tables$Parameters, tidy(map))
-  test <- ce_test(v, truth, test = test_conditional(replicates = 19))
+  test <- ce_test(v, truth, test = test_conditional(times = 19))
   expect_identical(summary(test)$tables$Test, glance(test))
   models <- list(a = c(0.2, 0.4, 0.9, 0.7), b = c(0.1, 0.1, 0.2, 0.9))
-  ranked <- ce_rank(models, c(0, 1, 1, 1), metric = "brier", trials = 5)
+  ranked <- ce_rank(models, c(0, 1, 1, 1), metric = "brier", times = 5)
   expect_identical(summary(ranked)$tables$Estimates, tidy(ranked))
   expect_true(any(grepl("^Orders", text(ranked))))
   decided <- ce_decision(list(a = c(0.1, 0.4, 0.9, 0.7), b = c(0.2, 0.1, 0.2, 0.9)), c(0, 1, 1, 1),

@@ -18,7 +18,7 @@ every_result <- function() {
     skce = list(skce(probs, truth), skce(laws, p), skce(probs, truth, kernel = "ckce", computation = "low_rank")),
     ucme = list(ucme(probs, truth)), ckce = list(ckce(probs, truth)),
     ce_test = list(ce_test(p, y, test = "joint"), ce_test(frame, y, p, test = "joint", .by = g)),
-    ce_rank = list(ce_rank(models, truth, metric = ece, trials = 20)),
+    ce_rank = list(ce_rank(models, truth, metric = ece, times = 20)),
     ece = list(ece(p, y), ece(frame, y, p, .by = g), ece(p, y, notion = "class_wise")), rbs = list(rbs(p, y)),
     ks_error = list(ks_error(p, y)), mmce = list(mmce(p, y)), kde_error = list(kde_error(p, y)),
     smooth_ece = list(smooth_ece(p, y)), ici = list(ici(p, y)), spiegelhalter = list(spiegelhalter(p, y)),

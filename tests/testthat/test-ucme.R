@@ -12,7 +12,7 @@ test_that("classes", {
   expect_equal(q$p.value, .710060051533, tolerance = 1e-9)
   f <- ce_test(probs, truth, test = test_cme(locations = at, reference = "f"), kernel = tv)
   expect_equal(f$p.value, .773584708634, tolerance = 1e-9)
-  redrawn <- withr::with_seed(1, ce_test(probs, truth, test = test_cme(locations = at, replicates = 99), kernel = tv))
+  redrawn <- withr::with_seed(1, ce_test(probs, truth, test = test_cme(locations = at, times = 99), kernel = tv))
   expect_gt(redrawn$p.value, .2)
 })
 
@@ -55,7 +55,7 @@ test_that("the redrawn CME test holds its level where chi-squared does not", {
                 target_kernel = kernel_gaussian(1))$p.value
       )))
     }
-    c(run(test_cme(5, replicates = 39)), run(test_cme(5, "chisq")))
+    c(run(test_cme(5, times = 39)), run(test_cme(5, "chisq")))
   }))
   expect_lt(mean(p[1, ] <= .1, na.rm = TRUE), .1 + 4 * sqrt(.09 / 120))
   expect_gt(mean(p[2, ] <= .1, na.rm = TRUE), .3)

@@ -37,7 +37,7 @@ test_that("ce_rank() has the same digits where each model has a worker", {
   flat <- sqrt(p) / rowSums(sqrt(p))
   ranked <- function() {
     withr::with_seed(1, ce_rank(list(a = p, b = flat, c = (p + flat) / 2), vehicle_predictions$truth,
-                                metric = list("ckce", "ece_canonical", "brier", own = function(p, y) mean(p[, 1])), trials = 5,
+                                metric = list("ckce", "ece_canonical", "brier", own = function(p, y) mean(p[, 1])), times = 5,
                                 n_sub = 60, threads = 1))
   }
   alone <- ranked()

@@ -111,11 +111,11 @@ pin("ucme/kernels",
     ucme(three$p, three$y, locations = 3, kernel = kernel_gaussian(0.5), target_kernel = kernel_gaussian(1)))
 pin("ce_rank/kernel",
     tidy(ce_rank(list(a = three$p, b = three$p[, c(2, 1, 3)]), three$y,
-                 metric = ce_metric("jkce", kernel = kernel_laplace(0.4)), level = 0.8, n_sub = 40, trials = 5)))
+                 metric = ce_metric("jkce", kernel = kernel_laplace(0.4)), level = 0.8, n_sub = 40, times = 5)))
 pin("ce_rank/event",
     tidy(ce_rank(list(a = two$frame[1:2], b = two$frame[2:1]), two$truth, metric = "ece_canonical",
                  event_level = "second",
-                 n_sub = 40, trials = 5)))
+                 n_sub = 40, times = 5)))
 pin("method_function/na_rm", local({
   fit <- ce_fit(fine$p, fine$y, notion = "binary", method = method_function(function(p, q) {
     ifelse(outer(p[, 1], q[, 1], `+`) > 1.5, NA, 0.01)

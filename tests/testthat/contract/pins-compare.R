@@ -18,10 +18,10 @@ local({
         ce_compare(laws, outcomes, metric = name, weights = frame$w, cluster = frame$centre))
   }
   pin("ce_rank/laws", withr::with_seed(1, {
-    tidy(ce_rank(laws, outcomes, metric = c("ckce_debiased", "crps"), trials = 5, n_sub = 50))
+    tidy(ce_rank(laws, outcomes, metric = c("ckce_debiased", "crps"), times = 5, n_sub = 50))
   }))
   pin("ce_rank/metric", withr::with_seed(1, {
-    tidy(ce_rank(list(a = frame$p, b = frame$sharp), frame$y, metric = list(ece, rbs), trials = 5))
+    tidy(ce_rank(list(a = frame$p, b = frame$sharp), frame$y, metric = list(ece, rbs), times = 5))
   }))
   metrics <- list(ece = ece, rbs = rbs, ks_error = ks_error, mmce = mmce, smooth_ece = smooth_ece)
   for (name in names(metrics)) {
@@ -52,7 +52,7 @@ local({
   }
   pin("design/ucme", withr::with_seed(1, ucme(three$p, three$y, weights = w, cluster = centre)))
   pin("design/ce_test",
-      withr::with_seed(1, tidy(ce_test(three$p, three$y, weights = w, test = test_conditional(replicates = 50)))))
+      withr::with_seed(1, tidy(ce_test(three$p, three$y, weights = w, test = test_conditional(times = 50)))))
   pin("design/ckce_ridge", loo_errors(three$p, three$y, weights = w))
   pin("design/law", skce(laws$normal, real$y, weights = (seq_along(real$y) %% 5) + .5,
                          cluster = seq_along(real$y) %% 9))

@@ -53,7 +53,7 @@ pin("ckce/frequencies",
 pin("ckce/loo", within(ckce(three$p, three$y, ridge = "loo"), rm(path)))
 pin("ckce/coarse", ckce(coarse$p, coarse$y, ridge = 0.2))
 pin("ckce/many", ckce(many$p, many$y))
-pin("ckce/null", ckce(three$p, three$y, n_draws = 60))
+pin("ckce/null", ckce(three$p, three$y, times = 60))
 pin("ckce/group/delta", ckce(five$frame, truth, group = group, group_kernel = "delta"))
 pin("ckce/group/shared", ckce(five$frame, truth, group = group, group_kernel = "shared"))
 pin("ckce/group/kernel",
@@ -104,7 +104,7 @@ pin("skce/law/bernoulli", skce(pred_bernoulli(fine$p), fine$y))
 pin("skce/law/categorical", skce(pred_categorical(three$p), three$y))
 pin("kernel_hellinger/categorical", kernel_matrix(kernel_hellinger(0.5), pred_categorical(three$p[1:20, ])))
 pin("ckce/law/ridge", ckce(laws$normal, real$y, ridge = c(0.05, 0.5), kernel = kernel_wasserstein(1)))
-pin("ckce/law/null", ckce(laws$normal, real$y, n_draws = 40))
+pin("ckce/law/null", ckce(laws$normal, real$y, times = 40))
 local({
   mean <- cbind(real$mean, rev(real$mean))
   y <- cbind(real$y, rev(real$y))

@@ -62,7 +62,7 @@ local({
       pin(paste("skce/law", name, type, sep = "/"), skce(others[[name]], y, type = type))
     }
     pin(paste0("ckce/law/", name), ckce(others[[name]], y))
-    pin(paste0("ce_test/law/", name), ce_test(others[[name]], y, test = test_conditional(replicates = 50)))
+    pin(paste0("ce_test/law/", name), ce_test(others[[name]], y, test = test_conditional(times = 50)))
   }
   pin("ce_curve/law/own/pit", tidy(ce_curve(law, abs(real$y), type = "pit"))$observed)
 })

@@ -10,7 +10,7 @@ local({
     test <- function(...) ce_test(x, y, ..., draws = 20)
     at <- paste0("ce_test/", name, "/")
     pin(paste0(at, "bootstrap"), test(test = test_bootstrap(99)))
-    pin(paste0(at, "conditional"), test(test = test_conditional(replicates = 60)))
+    pin(paste0(at, "conditional"), test(test = test_conditional(times = 60)))
     pin(paste0(at, "consistency"), test(test = test_consistency(if (name == "draws") 20 else 60)))
     pin(paste0(at, "block"), test(test = "block"))
     pin(paste0(at, "bound"), test(test = "bound"))
@@ -18,19 +18,19 @@ local({
       pin(paste0(at, "block/5"), test(test = test_block(5)))
       pin(paste0(at, "block/pairs"), test(test = test_block(reference = "pairs")))
       for (type in c("biased", "block")) pin(paste0(at, "bound/", type), test(test = test_bound(type)))
-      pin(paste0(at, "add_one"), test(test = test_conditional(replicates = 50, add_one = FALSE)))
+      pin(paste0(at, "add_one"), test(test = test_conditional(times = 50, add_one = FALSE)))
     }
     for (reference in c("redraw", "chisq", "f")) {
-      pin(paste0(at, "cme/", reference), test(test = test_cme(3, reference, replicates = 49)))
+      pin(paste0(at, "cme/", reference), test(test = test_cme(3, reference, times = 49)))
     }
   }
-  pin("ce_test/auto", ce_test(five$p, five$y, test = test_conditional(replicates = 49)))
-  pin("ce_test/auto/law", ce_test(laws$normal, real$y, test = test_conditional(replicates = 49)))
+  pin("ce_test/auto", ce_test(five$p, five$y, test = test_conditional(times = 49)))
+  pin("ce_test/auto/law", ce_test(laws$normal, real$y, test = test_conditional(times = 49)))
   pin("ce_test/kernel",
-      ce_test(five$p, five$y, test = test_bootstrap(replicates = 49), kernel = kernel_laplace(0.3),
+      ce_test(five$p, five$y, test = test_bootstrap(times = 49), kernel = kernel_laplace(0.3),
               target_kernel = kernel_gaussian(1)))
   pin("ce_test/tolerance", ce_test(three$p, three$y, test = test_conditional(49, tolerance = 1e-3)))
-  pin("ce_test/group", ce_test(five$frame, truth, group = group, test = test_conditional(replicates = 49)))
+  pin("ce_test/group", ce_test(five$frame, truth, group = group, test = test_conditional(times = 49)))
   pin("ce_test/groups", tidy(ce_test(five$frame, truth, .by = group, test = "block")))
   pin("ce_test/given",
       ce_test(three$p, three$y,
@@ -39,7 +39,7 @@ local({
   for (statistic in c("bridge", "kuiper", "ks")) {
     pin(paste0("ce_test/cumulative/", statistic), ce_test(coarse$p, coarse$y, test = test_cumulative(statistic, 99)))
   }
-  pin("ce_test/null", ce_test(five$p, five$y, test = test_conditional(replicates = 60))$null)
+  pin("ce_test/null", ce_test(five$p, five$y, test = test_conditional(times = 60))$null)
 })
 
 local({
@@ -47,7 +47,7 @@ local({
   models <- list(plain = three$p, sharp = sharpen(three$p, 2), flat = sharpen(three$p, 0.5))
   metrics <- c("ckce", "ckce_debiased", "jkce", "ece", "ece_canonical", "ece_pointwise", "brier", "log_loss", "error")
   for (metric in metrics) {
-    ranked <- withr::with_seed(1, ce_rank(models, three$y, metric = metric, n_sub = 50, trials = 12))
+    ranked <- withr::with_seed(1, ce_rank(models, three$y, metric = metric, n_sub = 50, times = 12))
     pin(paste0("ce_rank/tidy/", metric), tidy(ranked))
     pin(paste0("ce_rank/glance/", metric), glance(ranked))
     pin(paste0("ce_rank/orders/", metric), as.data.frame(ranked$orders))
@@ -57,14 +57,14 @@ local({
   pooled <- kernel_linear() + kernel_gaussian(stats::median(stats::dist(do.call(rbind, models))))
   pin("ce_rank/pooled",
       tidy(ce_rank(models, three$y, metric = ce_metric("ckce_debiased", kernel = pooled, ridge = 0.1),
-                   n_sub = 50, trials = 5)))
+                   n_sub = 50, times = 5)))
   pin("ce_rank/function",
       tidy(ce_rank(models, three$y, metric = list(wrong = function(p, y) mean(max.col(p) != y)),
-                   n_sub = 50, trials = 5)))
+                   n_sub = 50, times = 5)))
   pin("ce_rank/scalar",
       tidy(ce_rank(list(a = coarse$p, b = coarse$p^2), coarse$y,
                    metric = list(ce_metric("ece_canonical", n_bins = 5), "log_loss", "error"),
-                   n_sub = 40, trials = 8)))
+                   n_sub = 40, times = 8)))
 })
 
 local({

@@ -25,7 +25,7 @@ struct NullDraws {
 inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& factor,
                                   const Spectrum& spectrum, const ConstMatrixRef& probs,
                                   const ConstMatrixRef& embedding, const ConstVectorRef& ridges,
-                                  Index n_draws, std::uint64_t seed) {
+                                  Index times, std::uint64_t seed) {
   constexpr Index chunk = 8, row_block = 256;
   const Index n = probs.rows(), rank = factor.cols(), n_ridges = ridges.size();
   const ClassDraws class_of(probs);
@@ -46,9 +46,9 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
   Vector start_diagonal = Vector::Zero(n_ridges);
   const Matrix& start = cross.start([&](Index i, Index y) { start_diagonal += share(i, y); });
 
-  NullDraws out{Matrix(n_draws, n_ridges), Matrix(n_draws, n_ridges)};
-  parallel_for(engine, (n_draws + chunk - 1) / chunk, [&](Index task) {
-    const Index first = task * chunk, size = std::min(chunk, n_draws - first);
+  NullDraws out{Matrix(times, n_ridges), Matrix(times, n_ridges)};
+  parallel_for(engine, (times + chunk - 1) / chunk, [&](Index task) {
+    const Index first = task * chunk, size = std::min(chunk, times - first);
     std::vector<Matrix> sums(static_cast<std::size_t>(size), start);
     Matrix diagonal = start_diagonal.replicate(1, size);
     // some rows of all draws at a time: the rows of the factor are read once

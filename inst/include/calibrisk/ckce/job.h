@@ -20,7 +20,7 @@ struct CkceJob {
   ConstMatrixRef targets;    // of the leave-one-out error, [n x d']; no columns: not wanted
   ConstMatrixRef probs;      // of the conditional null, [n x m]
   ConstMatrixRef embedding;  // [m x d]
-  Index n_draws = 0;
+  Index times = 0;
   std::uint64_t seed = 0;
   bool influence = false;  // what standard errors are made of
   bool keep = false;       // the factor, for whoever redraws outcomes (not in the dual form)
@@ -51,9 +51,9 @@ inline void finish(const Engine& engine, const CkceJob& job, const Spectrum& spe
       out.loo.push_back(leave_one_out(engine, factor, spectrum, job.targets, job.ridges(v)));
     }
   }
-  if (job.n_draws > 0) {
+  if (job.times > 0) {
     out.null = conditional_null(engine, factor, spectrum, job.probs, job.embedding, job.ridges,
-                                job.n_draws, job.seed);
+                                job.times, job.seed);
   }
   out.rank = spectrum.values.size();
   out.trace_remainder = spectrum.trace_remainder;
@@ -87,7 +87,7 @@ inline void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor
 
 // All rows of P at once.
 inline bool needs_factor(const CkceJob& job) {
-  return job.n_draws > 0 || job.keep || job.excess.size() > 0;
+  return job.times > 0 || job.keep || job.excess.size() > 0;
 }
 
 // Finishes the result, with a factor P in memory.

@@ -30,7 +30,7 @@ struct CellRows {
 // (numbers from 0; empty: none). Sample r depends on (seed, r) alone. Cost O(draws n), memory O(n)
 // per thread.
 inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
-                              const std::vector<int>& cluster, int n_clusters, Index n_draws,
+                              const std::vector<int>& cluster, int n_clusters, Index times,
                               std::uint64_t seed) {
   rows.check();
   const Index n = rows.x.size(), n_cells = static_cast<Index>(rows.end.size());
@@ -38,8 +38,8 @@ inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
   require(!clustered || static_cast<Index>(cluster.size()) == n,
           "cell_draws: one cluster per row.");
   const Index units = clustered ? n_clusters : n;
-  Matrix out = Matrix::Zero(3 * n_cells, n_draws);
-  parallel_for(engine, n_draws, [&](Index r) {
+  Matrix out = Matrix::Zero(3 * n_cells, times);
+  parallel_for(engine, times, [&](Index r) {
     std::vector<std::uint16_t> count(static_cast<std::size_t>(units));
     for (Index i = 0; i < units; ++i) {
       const double u =
@@ -66,12 +66,12 @@ inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
 }
 
 // Sums of w Y per cell, a column per draw, where Y ~ Bernoulli(y).
-inline Matrix redrawn_cells(const Engine& engine, const CellRows& rows, Index n_draws,
+inline Matrix redrawn_cells(const Engine& engine, const CellRows& rows, Index times,
                             std::uint64_t seed) {
   rows.check();
   const Index n_cells = static_cast<Index>(rows.end.size());
-  Matrix out(n_cells, n_draws);
-  parallel_for(engine, n_draws, [&](Index r) {
+  Matrix out(n_cells, times);
+  parallel_for(engine, times, [&](Index r) {
     Index i = 0;
     for (Index k = 0; k < n_cells; ++k) {
       double events = 0.0;

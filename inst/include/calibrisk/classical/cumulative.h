@@ -37,19 +37,19 @@ inline WalkExtremes walk_extremes(const std::vector<double>& walk,
   return out;
 }
 
-// Extremes of `n_draws` walks of weight (Y - p) / scale, Y ~ Bernoulli(p), [draws x 4]; p
+// Extremes of `times` walks of weight (Y - p) / scale, Y ~ Bernoulli(p), [draws x 4]; p
 // ascending, block_end[k] the number of rows up to the k-th tie, time[k] its share of the variance.
 // Draw r depends on (seed, r) alone. Cost O(draws n), memory O(ties) per thread.
 inline Matrix cumulative_draws(const Engine& engine, const ConstVectorRef& prob,
                                const ConstVectorRef& weight, const std::vector<int>& block_end,
-                               const std::vector<double>& time, double scale, Index n_draws,
+                               const std::vector<double>& time, double scale, Index times,
                                std::uint64_t seed) {
   require(!block_end.empty() && block_end.back() == prob.size(),
           "cumulative_draws: the last block ends at n.");
   require(weight.size() == prob.size(), "cumulative_draws: one weight per row.");
   require(time.size() == block_end.size(), "cumulative_draws: one time per block.");
-  Matrix out(n_draws, 4);
-  parallel_for(engine, n_draws, [&](Index r) {
+  Matrix out(times, 4);
+  parallel_for(engine, times, [&](Index r) {
     std::vector<double> walk(block_end.size());
     double sum = 0.0;
     Index i = 0;

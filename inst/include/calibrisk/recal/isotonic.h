@@ -42,11 +42,11 @@ inline std::vector<double> count_draw(const ConstVectorRef& prob, const std::vec
 
 // [blocks x draws]
 inline Matrix count_draws(const Engine& engine, const ConstVectorRef& prob,
-                          const std::vector<int>& block_end, Index n_draws, std::uint64_t seed) {
+                          const std::vector<int>& block_end, Index times, std::uint64_t seed) {
   require(!block_end.empty() && block_end.back() == prob.size(),
           "count_draws: the last block ends at n.");
-  Matrix out(static_cast<Index>(block_end.size()), n_draws);
-  parallel_for(engine, n_draws, [&](Index r) {
+  Matrix out(static_cast<Index>(block_end.size()), times);
+  parallel_for(engine, times, [&](Index r) {
     const std::vector<double> total =
         count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r));
     std::copy(total.begin(), total.end(), out.col(r).data());
@@ -58,15 +58,15 @@ inline Matrix count_draws(const Engine& engine, const ConstVectorRef& prob,
 // `at` (0-based). Cost O(draws n).
 inline Matrix isotonic_draws(const Engine& engine, const ConstVectorRef& prob,
                              const std::vector<int>& block_end, const std::vector<int>& at,
-                             Index n_draws, std::uint64_t seed) {
+                             Index times, std::uint64_t seed) {
   const std::size_t m = block_end.size();
   require(m > 0 && block_end.back() == prob.size(), "isotonic_draws: the last block ends at n.");
   std::vector<double> weight(m);
   for (std::size_t k = 0; k < m; ++k) {
     weight[k] = static_cast<double>(block_end[k] - (k == 0 ? 0 : block_end[k - 1]));
   }
-  Matrix out(static_cast<Index>(at.size()), n_draws);
-  parallel_for(engine, n_draws, [&](Index r) {
+  Matrix out(static_cast<Index>(at.size()), times);
+  parallel_for(engine, times, [&](Index r) {
     const Vector fit =
         isotonic(count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r)), weight);
     for (std::size_t g = 0; g < at.size(); ++g) out(static_cast<Index>(g), r) = fit[at[g]];

@@ -59,7 +59,7 @@ struct PitJumps {
 // Sums over the rows of F(level | Y) for outcomes drawn from the predictions, [levels x draws].
 // A draw of row i depends on (seed, draw, first_row + i) alone. Cost O(n draws log(jumps)).
 inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, const ConstVectorRef& levels,
-                        Index n_draws, std::uint64_t seed, std::uint64_t first_row) {
+                        Index times, std::uint64_t seed, std::uint64_t first_row) {
   const Index m = levels.size();
   require(!jumps.start.empty() && jumps.start.back() == jumps.low.size() &&
               jumps.low.size() == jumps.high.size(),
@@ -70,7 +70,7 @@ inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, const Const
     Matrix constant, slope;
   };
   const auto empty = [&] {
-    return Partial{Matrix::Zero(m + 1, n_draws), Matrix::Zero(m + 1, n_draws)};
+    return Partial{Matrix::Zero(m + 1, times), Matrix::Zero(m + 1, times)};
   };
   const auto map = [&](Index begin, Index size) {
     Partial part = empty();
@@ -78,7 +78,7 @@ inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, const Const
       const auto row = static_cast<std::size_t>(i);
       const double* const from = jumps.high.data() + jumps.start[row];
       const double* const to = jumps.high.data() + jumps.start[row + 1];
-      for (Index r = 0; r < n_draws; ++r) {
+      for (Index r = 0; r < times; ++r) {
         const double v = counter_uniform(seed, static_cast<std::uint64_t>(r),
                                          first_row + static_cast<std::uint64_t>(i));
         const double* const end = std::upper_bound(from, to, v);
@@ -101,8 +101,8 @@ inline Matrix pit_draws(const Engine& engine, const PitJumps& jumps, const Const
         sum.constant += part.constant;
         sum.slope += part.slope;
       });
-  Matrix out(m, n_draws);
-  for (Index r = 0; r < n_draws; ++r) {
+  Matrix out(m, times);
+  for (Index r = 0; r < times; ++r) {
     double constant = total.constant(0, r), slope = total.slope(0, r);
     for (Index k = 1; k <= m; ++k) {
       constant += total.constant(k, r);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The Arcones-Gine bootstrap of a degenerate U-statistic: with multinomial counts c,
 //   T* = [ n / (n - 1) (c'Hc - sum_i c_i H_ii) - 2 c'H1 ] / n^2.
-// H is made in panels of rows and multiplied with the counts at once: memory
-// O(n (panel + replicates)), flops n^2 replicates (the lower triangle alone).
+// H is made in panels of rows and multiplied with the counts of all resamples (`times`) at once.
+// Memory: n (panel + times) numbers; n^2 * times flops (the lower triangle alone).
 #ifndef CALIBRISK_SKCE_BOOTSTRAP_H
 #define CALIBRISK_SKCE_BOOTSTRAP_H
 
@@ -13,15 +13,15 @@
 
 namespace calibrisk {
 
-// counts: [n x replicates], each column summing to n. Returns T* per replicate.
+// counts: [n x times], each column summing to n. Returns T* per resample.
 inline Vector degenerate_bootstrap(const Engine& engine, const PairSource& source,
                                    const ConstMatrixRef& counts) {
-  const Index n = source.size(), replicates = counts.cols();
+  const Index n = source.size(), times = counts.cols();
   require(counts.rows() == n, "Bootstrap counts must have a row per observation.");
   const Index panel = std::min<Index>(n, 256);
-  Vector quadratic = Vector::Zero(replicates);
+  Vector quadratic = Vector::Zero(times);
   Vector row_sums = Vector::Zero(n), diagonal(n);
-  Matrix h(panel, n), product(panel, replicates);
+  Matrix h(panel, n), product(panel, times);
   const Index n_panels = (n + panel - 1) / panel;
   for (Index p = 0; p < n_panels; ++p) {
     const Index begin = p * panel, size = std::min(panel, n - begin), width = begin + size;
