@@ -47,7 +47,7 @@ run_test.test_bootstrap <- function(test, problem, level, threads, call) {
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping
     h <- cpp_pair_matrix(problem$prediction, problem$target, threads)
-    problem$prediction <- list(form = "matrix", values = h)
+    problem$prediction <- list(kind = "matrix", values = h)
     problem$target <- constant_target(n)
   }
   sums <- cpp_pair_sums(problem$prediction, problem$target, threads, NULL)

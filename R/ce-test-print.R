@@ -6,7 +6,7 @@ print.ce_test <- function(x, ...) {
   cat("n = ", x$n, ", predictions: ", x$prediction, "\n", counted_line(x), sep = "")
   if (!is.null(x$kernel)) {
     cat("kernel on predictions: ", format(x$kernel), "\n", sep = "")
-    cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_form, "\n", sep = "")
+    cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_computation, "\n", sep = "")
   }
   for (line in strwrap(paper_sentences(x))) cat(line, "\n", sep = "")
   cat(factor_text(x$details), "\n"[!is.null(x$details$rank)], cumulative_sentence(x), sep = "")

@@ -64,7 +64,7 @@ has_redraw_factor <- function(problem, resample) {
 }
 
 # Classes and counts: redrawn outcomes are labels.
-finite_outcomes <- function(problem) problem$target$form == "finite"
+finite_outcomes <- function(problem) problem$target$kind == "finite"
 
 # Are redraws of labels cheap? They need the probabilities of rows drawn with replacement and, unless it is a multiple
 # of the identity, the matrix of the target kernel between labels. That is cheap for classes, but not for counts with a
@@ -117,7 +117,7 @@ redraws_by_group <- function(problem, options, threads) {
 }
 
 # Outcomes that are labels, and predictions that one matrix of features describes.
-has_class_factor <- function(problem) finite_outcomes(problem) && problem$prediction$form == "features"
+has_class_factor <- function(problem) finite_outcomes(problem) && problem$prediction$kind == "features"
 
 redraw_rank <- c(32L, 512L)
 redraw_products <- c(labels = 1e7, laws = 1e8)  # per redraw: a thousand take seconds
@@ -130,7 +130,7 @@ redraw_factor <- function(problem, tolerance, products, threads) {
   rank <- if (is.null(tolerance)) min(n, max(redraw_rank[1], min(redraw_rank[2], products %/% n))) else n
   diagonal <- mean(source_diagonal(spec))
   tolerance <- tolerance %||% (redraw_tolerance * diagonal)
-  factor <- if (spec$form == "features") {
+  factor <- if (spec$kind == "features") {
     cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance, rank, threads)
   } else {
     with_bar("Factor of the kernel", function(progress) cpp_source_factor(spec, tolerance, rank, threads, progress))

@@ -134,7 +134,7 @@
 #'   locations, the M of the bound, or `delta`), `conf.low` and `conf.high` (one-sided for blocks and with `delta`,
 #'   two-sided for `"joint"`, else `NA`). Then follow `test` (the one that was run), `method` (in words), `alternative`
 #'   and `n`. `glance()` adds `std.error`; `prediction` (what the predictions are), `kernel`, `target_kernel` and
-#'   `target_form`, as in [skce()].
+#'   `target_computation`, as in [skce()].
 #'   `plot()` and `autoplot()` (see [autoplot.ce_test()]) draw the statistic in its distribution under calibration. With
 #'   `.by` or a grouped data frame, a [ce_grouped] of such objects.
 #'
@@ -255,7 +255,7 @@ new_ce_test <- function(result, choice, problem, name) {
       alternative = result$alternative %||% "greater", method = result$method, data.name = name,
       test = test, n = problem$n, prediction = family_text(problem$laws),
       kernel = problem$kernel, target_kernel = problem$target_kernel,
-      target_form = problem$target_form, std.error = result$std.error, null = result$null,
+      target_computation = problem$target_computation, std.error = result$std.error, null = result$null,
       details = result$details
     ),
     class = c("ce_test", "htest")
@@ -290,6 +290,6 @@ glance.ce_test <- function(x, ...) {
   tibble::add_column(
     tidy(x),
     std.error = x$std.error %||% NA_real_, prediction = x$prediction, kernel = text(x$kernel),
-    target_kernel = text(x$target_kernel), target_form = x$target_form %||% NA_character_
+    target_kernel = text(x$target_kernel), target_computation = x$target_computation %||% NA_character_
   )
 }

@@ -35,13 +35,13 @@ default_ckce_kernel <- function(laws, target_kernel) {
 # regression target of leave-one-out errors, if requested.
 law_problem <- function(laws, bound, choices, outcome, threads, call) {
   target <- bound$target
-  residuals <- if (is.null(laws$law) || target$spec$form == "finite" && is_label_matrix_small(target$spec, laws$n)) {
+  residuals <- if (is.null(laws$law) || target$spec$kind == "finite" && is_label_matrix_small(target$spec, laws$n)) {
     count_residuals(target, threads)
   } else {
     numeric_residuals(target, laws, choices, outcome, threads)
   }
   spec <- bound$prediction$spec
-  problem <- c(if (spec$form == "features") list(features = spec$features) else list(source = spec), residuals)
+  problem <- c(if (spec$kind == "features") list(features = spec$features) else list(source = spec), residuals)
   check_computable(c(sum(source_diagonal(spec)), problem$residuals), call)
   weighted_problem(problem, laws$design)
 }
@@ -80,7 +80,7 @@ numeric_residuals <- function(target, laws, choices, outcome, threads) {
 law_variances <- function(target, laws, draws, own, different, threads) {
   inner <- cpp_target_inner(target$spec, threads)
   same <- !is.null(record_of(laws$law)$points) || has_quantiles(laws$law)
-  square <- if (target$spec$form == "finite") {
+  square <- if (target$spec$kind == "finite") {
     drop(target$spec$probs %*% cpp_gram_diagonal(target$kernel, matrix(as.numeric(target$spec$support))))
   } else {
     expected_square(target$kernel, laws, draws)

@@ -110,8 +110,8 @@
 #' `computation`, `rank`, `error_bound`, `certified`. `times` adds `p.value` and `null_mean`, the mean of the draws.
 #' `ridge = "loo"` adds the selected ridge's leave-one-out error `loo` and the list column `path` of all of them. A
 #' `group` whose kernel is `"delta"` adds the list column `groups` with the terms that add up, which is printed below
-#' the rows and returned by `tidy()`. Predictive distributions add `target_kernel` and `target_form` (`"closed form"` or
-#' the number of draws). Units: squared norm in the kernel's space.
+#' the rows and returned by `tidy()`. Predictive distributions add `target_kernel` and `target_computation`
+#' (`"closed form"` or the number of draws). Units: squared norm in the kernel's space.
 #' @references `r ref_moskvichev()`
 #' @seealso [skce()] with `kernel = "ckce"` for the joint version, [ce_rank()].
 #' @export
@@ -184,7 +184,7 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
     kernel = format(inputs$shown), computation = numbers$computation, rank = as.integer(numbers$rank),
     error_bound = numbers$values$error_bound,
     certified = numbers$values$error_bound <= choices$tolerance * numbers$values$estimate,
-    target_kernel = if (!is.null(target)) format(target$kernel), target_form = target$form,
+    target_kernel = if (!is.null(target)) format(target$kernel), target_computation = target$computation,
     loo = path$loo[path$selected], path = if (!is.null(path)) list(path),
     p.value = null_p_value(numbers, estimate, choices),
     null_mean = if (choices$times > 0) colMeans(null_statistic(numbers, choices$debias)),

@@ -98,7 +98,7 @@ family_mvnormal_diagonal <- function() {
     ),
     closed_forms = list(
       gaussian = function(law) {
-        list(form = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))
+        list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))
       },
       wasserstein = function(law, threads) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
       affinity = function(law) mvnormal_affinity(law)
@@ -113,7 +113,7 @@ mvnormal_features <- function(law) {
 }
 
 full_normal_form <- function(law, weight) {
-  list(form = "full_normal", weight = weight, mean = par_of(law, "mean"), covariance = par_of(law, "cov"))
+  list(kind = "full_normal", weight = weight, mean = par_of(law, "mean"), covariance = par_of(law, "cov"))
 }
 
 # Features where the covariances commute, else distances.

@@ -22,7 +22,7 @@ family_normal <- function() {
     closed_forms = list(
       normal_components = one_component,
       gaussian = function(law) {
-        list(form = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "sd")^2)
+        list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "sd")^2)
       },
       crps_entropy = function(law) vctrs::field(law, "sd") / sqrt(pi),
       crps_divergence = function(p, q) {

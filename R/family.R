@@ -31,9 +31,9 @@
 #'   \item{`wasserstein`}{A matrix whose rows have the Wasserstein distance as Euclidean distance.}
 #'   \item{`affinity`}{The n x n matrix \eqn{\int \sqrt{p_i p_j}} of the Hellinger distance.}
 #' }
-#' Without them, expectations of kernels are means over evenly spaced quantiles (column `target_form` of a result says
-#' `"quantiles (100)"`), and the Wasserstein distance is the root mean squared difference of 64 of them. The Hellinger
-#' distance is then an error, except for counts.
+#' Without them, expectations of kernels are means over evenly spaced quantiles (the column `target_computation` of a
+#' result then is `"quantiles (100)"`), and the Wasserstein distance is the root mean squared difference of 64 of them.
+#' The Hellinger distance is then an error, except for counts.
 #'
 #' @section Errors:
 #' `calibrisk_error_family` if a part of the record is invalid, and `calibrisk_error_distribution` for parameters out of

@@ -47,6 +47,6 @@ missing_part <- function(worked, n) {
 
 # For a kernel's description the bandwidth may be the rows'.
 is_shared <- function(worked, name) {
-  !name %in% c("kernel", "target_kernel", "target_form") &&
+  !name %in% c("kernel", "target_kernel", "target_computation") &&
     all(vapply(worked, function(part) identical(part[[name]], worked[[1]][[name]]), NA))
 }

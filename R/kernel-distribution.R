@@ -77,7 +77,7 @@ bind_embedding <- function(kernel, laws, draws, threads, call) {
   inner <- check_computable(inner_matrix(target$spec, threads), call)
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
   diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
-  list(spec = list(form = "matrix", values = kernel$scale * inner), kernel = kernel)
+  list(spec = list(kind = "matrix", values = kernel$scale * inner), kernel = kernel)
 }
 
 # E l(Z_i, Z_j'), n x n
@@ -87,11 +87,11 @@ inner_matrix <- function(spec, threads) {
 
 # Excess of the diagonal of E l(Z_i, Z_i') over all pairs of draws over that of different draws; 0 for closed forms.
 draws_diagonal <- function(spec, n) {
-  if (spec$form == "sum") {
+  if (spec$kind == "sum") {
     parts <- lapply(spec$parts, draws_diagonal, n)
     return(spec$scale * Reduce(`+`, parts))
   }
-  if (spec$form != "draws") return(numeric(n))
+  if (spec$kind != "draws") return(numeric(n))
   if (!is.null(spec$embedding)) return(-spec$embedding$own)
   d <- ncol(spec$y)
   s <- ncol(spec$draws) / d
@@ -114,7 +114,7 @@ bind_prediction <- function(kernel, laws, draws, threads, call = caller_env()) {
       plain$parts <- lapply(specs, `[[`, "kernel")
       return(list(spec = feature_spec(plain, specs[[1]]$features), kernel = kernel))
     }
-    return(list(spec = list(form = kernel$type, scale = kernel$scale, parts = specs), kernel = kernel))
+    return(list(spec = list(kind = kernel$type, scale = kernel$scale, parts = specs), kernel = kernel))
   }
   bound <- switch(kernel$type,
     wasserstein = bind_wasserstein(kernel, laws, threads, call),
@@ -127,11 +127,11 @@ bind_prediction <- function(kernel, laws, draws, threads, call = caller_env()) {
 }
 
 same_features <- function(specs) {
-  all(vapply(specs, function(s) s$form == "features" && identical(s$features, specs[[1]]$features), NA))
+  all(vapply(specs, function(s) s$kind == "features" && identical(s$features, specs[[1]]$features), NA))
 }
 
 feature_spec <- function(kernel, features) {
-  list(form = "features", kernel = kernel, features = features)
+  list(kind = "features", kernel = kernel, features = features)
 }
 
 bind_features <- function(kernel, features, threads, call) {
@@ -163,7 +163,7 @@ bind_distances <- function(kernel, distance, valid, call) {
   b <- kernel$bandwidth
   values <- kernel$scale * exp(-(distance / b)^kernel$power / kernel$power)
   if (!valid) warn_not_psd(values, kernel)
-  list(spec = list(form = "matrix", values = values), kernel = kernel)
+  list(spec = list(kind = "matrix", values = values), kernel = kernel)
 }
 
 psd_rows <- 500L

@@ -165,7 +165,7 @@ describe_object("ce_test", fields(
   )),
   kernel = maybe(described("ce_kernel")),
   target_kernel = whether(function(o) !is.null(o$kernel), described("ce_kernel"), maybe(described("ce_kernel"))),
-  target_form = whether(function(o) !is.null(o$kernel), a_text, maybe(a_text)),
+  target_computation = whether(function(o) !is.null(o$kernel), a_text, maybe(a_text)),
   also = function(x) {
     level <- attr(x$conf.int, "conf.level")
     if (!is.null(level)) within_field(level_rule(level, x), "$conf.int")

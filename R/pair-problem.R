@@ -10,7 +10,7 @@ kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 10
   target <- bind_target(target_kernel, laws, draws, threads, call)
   list(
     n = laws$n, laws = laws, prediction = grouped_source(prediction$spec, laws$group), target = target$spec,
-    kernel = prediction$kernel, target_kernel = target$kernel, target_form = target$form,
+    kernel = prediction$kernel, target_kernel = target$kernel, target_computation = target$computation,
     asked = list(kernel = kernel, target_kernel = target_kernel, draws = draws)
   )
 }
@@ -93,8 +93,8 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
   text <- new_kernel("function")
   # h is positive semidefinite where the kernel is
   if (check) warn_not_psd(h, text)
-  list(n = n, laws = laws, prediction = list(form = "matrix", values = h), target = constant_target(n),
-       kernel = text, target_kernel = text, target_form = "closed form",
+  list(n = n, laws = laws, prediction = list(kind = "matrix", values = h), target = constant_target(n),
+       kernel = text, target_kernel = text, target_computation = "closed form",
        asked = list(kernel = kernel, target_kernel = NULL, draws = draws))
 }
 
@@ -109,7 +109,7 @@ kernel_value <- function(kernel, p, y, q, z, call) {
 # h_Y = 1: where the other factor is the whole of H.
 constant_target <- function(n) {
   ones <- matrix(1, n, 1)
-  list(form = "finite", residuals = ones, right = ones, probs = ones, probs_right = ones)
+  list(kind = "finite", residuals = ones, right = ones, probs = ones, probs_right = ones)
 }
 
 # The largest value of a kernel on the predictions (or of a target kernel): 1 for all
@@ -134,13 +134,13 @@ kernel_bound <- function(kernel, simplex, call = caller_env()) {
 
 # k(P_i, P_i)
 source_diagonal <- function(spec) {
-  switch(spec$form,
+  switch(spec$kind,
     features = cpp_gram_diagonal(spec$kernel, spec$features),
     matrix = diag(spec$values),
-    spec$scale * Reduce(if (spec$form == "sum") `+` else `*`, lapply(spec$parts, source_diagonal))
+    spec$scale * Reduce(if (spec$kind == "sum") `+` else `*`, lapply(spec$parts, source_diagonal))
   )
 }
 
 product_source <- function(factors) {
-  if (length(factors) == 1) factors[[1]] else list(form = "product", scale = 1, parts = factors)
+  if (length(factors) == 1) factors[[1]] else list(kind = "product", scale = 1, parts = factors)
 }

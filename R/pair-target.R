@@ -1,6 +1,6 @@
 # The marginalised target kernel h_Y of predictions and outcomes, as a source for the core
 # (src/as_source.h): a closed form where there is one, means over draws otherwise. Returns
-# list(spec, kernel = resolved, form = "closed form", "quantiles (S)" or "draws (S)").
+# list(spec, kernel = resolved, computation = "closed form", "quantiles (S)" or "draws (S)").
 
 bind_target <- function(kernel, laws, draws, threads, call = caller_env()) {
   check_feature_kernel(kernel, "target_kernel", call)
@@ -21,9 +21,9 @@ bind_law <- function(kernel, laws, draws, threads, call) {
   }
   if (kernel$type == "sum") {
     parts <- lapply(kernel$parts, bind_law, laws, draws, threads, call)
-    forms <- unique(vapply(parts, `[[`, "", "form"))
-    return(list(spec = list(form = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
-                kernel = kernel, form = setdiff(c(forms, "closed form"), "closed form")[1] %|% "closed form"))
+    computed <- unique(vapply(parts, `[[`, "", "computation"))
+    return(list(spec = list(kind = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
+                kernel = kernel, computation = setdiff(c(computed, "closed form"), "closed form")[1] %|% "closed form"))
   }
   stop_if(kernel$type == "white", "{.fn kernel_white} cannot compare continuous outcomes.",
           "x" = "The predictions are {.val {family}}.",
@@ -33,17 +33,17 @@ bind_law <- function(kernel, laws, draws, threads, call) {
           "{.code {format(kernel)}} is not a kernel for numeric outcomes.", class = "kernel", arg = "target_kernel",
           call = call)
   spec <- closed_form(kernel, laws)
-  if (!is.null(spec)) return(list(spec = scaled_target(spec, kernel), kernel = kernel, form = "closed form"))
+  if (!is.null(spec)) return(list(spec = scaled_target(spec, kernel), kernel = kernel, computation = "closed form"))
   quantiles <- has_quantiles(laws$law)
   values <- points_of(laws$law, draws)
-  spec <- list(form = "draws", kernel = kernel, draws = values, y = laws$y)
+  spec <- list(kind = "draws", kernel = kernel, draws = values, y = laws$y)
   spec$embedding <- draws_embedding(kernel, values, laws$y, threads)
   if (quantiles) {
     spec <- quantile_spec(spec)
   } else if (is.null(spec$embedding)) {
     spec$draws <- affordable_draws(kernel, values, ncol(laws$y))
   }
-  list(spec = spec, kernel = kernel, form = draws_text(spec, values, if (quantiles) "quantiles" else "draws"))
+  list(spec = spec, kernel = kernel, computation = draws_text(spec, values, if (quantiles) "quantiles" else "draws"))
 }
 
 # Quantiles are not random draws: the expectation over two outcomes is the mean over all pairs of them, also of a
@@ -53,7 +53,7 @@ quantile_spec <- function(spec) {
     spec$embedding$own[] <- 0
   } else if (spec$kernel$type == "gaussian" && spec$kernel$scale == 1) {
     size <- dim(spec$draws)
-    return(list(form = "normal_gaussian", weight = matrix(1 / size[2], size[1], size[2]), location = spec$draws,
+    return(list(kind = "normal_gaussian", weight = matrix(1 / size[2], size[1], size[2]), location = spec$draws,
                 scale = matrix(0, size[1], size[2]), gamma = 1 / (2 * spec$kernel$bandwidth^2), y = spec$y,
                 draws = spec$draws))
   } else {
@@ -104,20 +104,20 @@ direct_evaluations <- 2e9
 least_draws <- 8
 
 scaled_target <- function(spec, kernel) {
-  if (kernel$scale == 1) spec else list(form = "sum", scale = kernel$scale, parts = list(spec))
+  if (kernel$scale == 1) spec else list(kind = "sum", scale = kernel$scale, parts = list(spec))
 }
 
 # NULL where there is none.
 closed_form <- function(kernel, laws) {
   law <- laws$law
-  form <- switch(kernel$type,
-    linear = list(form = "linear", mean = law_moments(law)$mean),
+  spec <- switch(kernel$type,
+    linear = list(kind = "linear", mean = law_moments(law)$mean),
     gaussian = c(gaussian_form(law), list(gamma = 1 / (2 * kernel$bandwidth^2))),
     # the Laplace kernel is the Matern kernel with nu = 1/2
     laplace = c(matern_form(law, 0.5, kernel$bandwidth), list(gamma = 1 / kernel$bandwidth)),
     matern = c(matern_form(law, kernel$nu, kernel$bandwidth), list(gamma = 1 / kernel$bandwidth))
   )
-  if (!is.null(form$form)) c(form, list(y = laws$y))
+  if (!is.null(spec$kind)) c(spec, list(y = laws$y))
 }
 
 # A family's own form, or that of the mixture of normal or Laplace distributions that it is.
@@ -125,16 +125,16 @@ gaussian_form <- function(law) {
   own <- closed_form_of(law, "gaussian")
   if (!is.null(own)) return(own(law))
   parts <- components_of(law)
-  if (!is.null(parts)) c(form = paste0(parts$of, "_gaussian"), parts$components)
+  if (!is.null(parts)) c(kind = paste0(parts$of, "_gaussian"), parts$components)
 }
 
 matern_form <- function(law, nu, bandwidth) {
   parts <- components_of(law)
   if (is.null(parts)) return(NULL)
   if (parts$of == "normal") {
-    return(c(form = "normal_matern", parts$components, nu = nu, rate = sqrt(2 * nu) / bandwidth))
+    return(c(kind = "normal_matern", parts$components, nu = nu, rate = sqrt(2 * nu) / bandwidth))
   }
-  if (nu == 0.5) c(form = "laplace_laplace", parts$components)
+  if (nu == 0.5) c(kind = "laplace_laplace", parts$components)
 }
 
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
@@ -147,9 +147,9 @@ bind_finite <- function(kernel, probs, y, support, threads) {
     right <- times_gram(residuals, kernel, support, threads)
     probs_right <- times_gram(probs, kernel, support, threads)
   }
-  list(spec = list(form = "finite", residuals = residuals, right = right, probs = probs,
+  list(spec = list(kind = "finite", residuals = residuals, right = right, probs = probs,
                    probs_right = probs_right, support = support),
-       kernel = kernel, form = "closed form")
+       kernel = kernel, computation = "closed form")
 }
 
 # values %*% gram, where the Gram matrix of thousands of counts is larger than all else.

@@ -60,8 +60,9 @@
 #'
 #'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
 #' @section Cost:
-#' The number of subsamples times the number of models times the cost of the metric at `n_sub` observations. Under a [future::plan()] of
-#' several workers, what the core computes of each model is computed on the workers, with the same digits.
+#' The number of subsamples times the number of models times the cost of the metric at `n_sub` observations. Under a
+#' [future::plan()] of several workers, what the core computes of each model is computed on the workers, with the same
+#' digits.
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
 #' errors of the predictions.

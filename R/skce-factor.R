@@ -4,7 +4,7 @@
 exact_sums <- function(problem, type, design, threads) {
   group <- problem$laws$group
   own <- group_free(problem)$prediction
-  if (!identical(group$type, "delta") || own$form != "features" || problem$target$form != "finite") {
+  if (!identical(group$type, "delta") || own$kind != "features" || problem$target$kind != "finite") {
     return(design_sums(problem$prediction, problem$target, type, design, threads))
   }
   sums <- sums_in_groups(group$id, function(at) {
@@ -52,7 +52,7 @@ low_rank_sums <- function(problem, choices, type, design, threads, call) {
 # Weights are not in these.
 problem_pairs <- function(problem, kernel, group, threads) {
   residuals <- problem$residuals / (problem$scale %||% 1)
-  target <- list(form = "finite", residuals = residuals, right = residuals, probs = residuals, probs_right = residuals)
+  target <- list(kind = "finite", residuals = residuals, right = residuals, probs = residuals, probs_right = residuals)
   source <- problem$source %||% feature_spec(kernel, problem$features)
   source_pairs(grouped_source(source, group), target, nrow(residuals), threads)
 }

@@ -21,7 +21,7 @@
 #' univariate also Laplace and Matérn), Laplace (Laplace and Gaussian target kernel) and their mixtures. Other families
 #' with a quantile function use means over `draws` evenly spaced quantiles. Mixtures, several dimensions and given draws
 #' use means over draws; the diagonal is taken over pairs of different draws, so no entry is biased. Column
-#' `target_form` says which.
+#' `target_computation` says which.
 #'
 #' @section Intervals:
 #' Under calibration the mean over pairs varies by its second-order terms alone, with the variance
@@ -51,12 +51,12 @@
 #' unless `tolerance` or a block estimator is asked for; `n block / 2` for blocks. Kernels on mixtures,
 #' full covariances that do not commute, and [kernel_mmd()] keep an n x n matrix. Predictions given by S draws with a
 #' smooth target kernel (Gaussian, sums and products) go through the r features of a factor. It reproduces the kernel at
-#' every draw to \eqn{10^{-12}}, or as closely as four rounds allow, at least to \eqn{10^{-6}} (`target_form` then says
-#' so: `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws.
+#' every draw to \eqn{10^{-12}}, or as closely as four rounds allow, at least to \eqn{10^{-6}} (`target_computation`
+#' then is `"draws (500), features to 3e-10"`): \eqn{n S r^2 + n^2 r}, seconds for 3,000 predictions of 500 draws.
 #' Univariate outcomes with a Laplace or Matérn target kernel take \eqn{n^2 S} (the draws are sorted). Otherwise (rough
 #' kernels, or many features in several dimensions) the cost is \eqn{n^2 S^2/2} evaluations of the target kernel. If
 #' there are more draws than \eqn{2 \cdot 10^9} evaluations allow, evenly spaced ones are taken, at least 8, and
-#' `target_form` says so: `"draws (21 of 500)"`. With `tolerance` the kernel on the predictions is replaced by a
+#' `target_computation` then is `"draws (21 of 500)"`. With `tolerance` the kernel on the predictions is replaced by a
 #' low-rank factor whose mean neglected diagonal is below it: cost \eqn{n r^2}, at most \eqn{r = \max(1000, 10^8 / n)}.
 #' Where that is not enough, as for [kernel_tv()] of very many rows, `error_bound` is that of the rank that was reached,
 #' and the exact kernel costs less. The factors of `computation` are those of [ckce()] at its default ridge.
@@ -98,10 +98,10 @@
 #' @inheritParams ece
 #' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (the kind of predictions: `"binary"`,
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
-#' `type`, `block`, `bandwidth` (of the kernel's first part that has one), `kernel`, `target_kernel`, `target_form`. A
-#' factor adds `computation` and its `rank` (or number of features), `tolerance` adds `rank` and `error_bound` (on
-#' `.estimate`). A `group` whose kernel is `"delta"` adds the list column `groups` (per group its `n`, its own error
-#' `.estimate` and its `term` in the sum), which is printed below the row and returned by `tidy()`.
+#' `type`, `block`, `bandwidth` (of the kernel's first part that has one), `kernel`, `target_kernel`,
+#' `target_computation`. A factor adds `computation` and its `rank` (or number of features), `tolerance` adds `rank`
+#' and `error_bound` (on `.estimate`). A `group` whose kernel is `"delta"` adds the list column `groups` (per group its
+#' `n`, its own error `.estimate` and its `term` in the sum), which is printed below the row and returned by `tidy()`.
 #' @references `r ref_widmann()`
 #'
 #' `r ref_moskvichev()`
@@ -189,8 +189,9 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
   result_frame("skce", family_text(laws), c(columns, list(
     root = sqrt(pmax(columns$.estimate, 0)), n = laws$n, type = type, block = value$block %||% NA_integer_,
     bandwidth = if (is.null(problem)) NA_real_ else first_bandwidth(problem$kernel), kernel = text("kernel"),
-    target_kernel = text("target_kernel"), target_form = text("target_form"), computation = value$computation,
-    rank = value$rank, error_bound = value$error_bound, groups = if (!is.null(value$groups)) list(value$groups)
+    target_kernel = text("target_kernel"), target_computation = text("target_computation"),
+    computation = value$computation, rank = value$rank, error_bound = value$error_bound,
+    groups = if (!is.null(value$groups)) list(value$groups)
   )))
 }
 
@@ -294,7 +295,7 @@ pairs_across <- function(prediction, target, cluster, w, threads) {
     same$scale <- -1
     at <- matrix(as.numeric(cluster))
     one <- feature_spec(kernel_white(), 0 * at)
-    factors <- c(factors, list(list(form = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
+    factors <- c(factors, list(list(kind = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
   }
   prediction <- product_source(factors)
   sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, threads, progress))
@@ -307,7 +308,7 @@ pairs_across <- function(prediction, target, cluster, w, threads) {
 factored_sums <- function(problem, tolerance, type, design, threads, call, most = most_columns(problem$n)) {
   prediction <- problem$prediction
   target <- problem$target
-  stop_if(prediction$form != "features" || target$form != "finite",
+  stop_if(prediction$kind != "features" || target$kind != "finite",
           "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
           "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data.", arg = "tolerance",
           call = call)

@@ -2,7 +2,7 @@
 # value per row have the same name in all of them; other parts are kept.
 
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
-               "variances", "missed", "excess", "scale", "fold", "rows", "upper")
+               "given", "variances", "missed", "excess", "scale", "fold", "rows", "upper")
 
 take_rows <- function(data, rows, threads = 1L) {
   # what is NULL has no rows, and stays
@@ -13,8 +13,7 @@ take_rows <- function(data, rows, threads = 1L) {
 take_part <- function(part, name, rows, threads) {
   if (name %in% row_parts) return(rows_of_part(part, rows, threads))
   switch(name,
-    # a kernel between rows, or probabilities or logits as they were given
-    source = if (is.list(part)) source_rows(part, rows) else rows_of_part(part, rows, threads),
+    source = source_rows(part, rows),
     group = replace(part, c("id", "features"), list(part$id[rows], rows_of_part(part$features, rows))),
     design = design_rows(part, rows),
     n = if (is.logical(rows)) sum(rows) else length(rows),
@@ -32,16 +31,16 @@ rows_of_part <- function(part, rows, threads = 1L) {
 
 # A kernel between the rows.
 source_rows <- function(spec, rows) {
-  if (spec$form == "features") spec$features <- spec$features[rows, , drop = FALSE]
-  if (spec$form == "matrix") spec$values <- spec$values[rows, rows, drop = FALSE]
+  if (spec$kind == "features") spec$features <- spec$features[rows, , drop = FALSE]
+  if (spec$kind == "matrix") spec$values <- spec$values[rows, rows, drop = FALSE]
   if (!is.null(spec$parts)) spec$parts <- lapply(spec$parts, source_rows, rows)
   spec
 }
 
 # Selects rows of a target of `n` rows. Its parts have no fixed names: a part with `n` rows has a value per row. No
-# other part can have that size, and `support`, `form` and `kernel` are left out.
+# other part can have that size, and `support`, `kind` and `kernel` are left out.
 target_rows <- function(spec, rows, n) {
-  for (part in setdiff(names(spec), c("form", "support", "kernel"))) {
+  for (part in setdiff(names(spec), c("kind", "support", "kernel"))) {
     value <- spec[[part]]
     spec[[part]] <- if (part == "parts") {
       lapply(value, target_rows, rows, n)

@@ -11,7 +11,7 @@
 #' @inheritParams ce_tests
 #' @return A tibble: `.metric`, `.estimator`, `.estimate` (squared), `std.error` (delta method), `conf.low`,
 #'   `conf.high`, `root`, `n`, `locations` (their number), `witness` (list column, mean witness at each, outcome
-#'   minus prediction), `kernel`, `target_kernel`, `target_form`.
+#'   minus prediction), `kernel`, `target_kernel`, `target_computation`.
 #' @export
 #' @examples
 #' set.seed(1)
@@ -39,7 +39,8 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
     columns <- squared_columns(list(new_estimate(mean(mean^2), influence, laws$design)), level)
     result_frame("ucme", family_text(laws), c(columns, list(
       root = sqrt(columns$.estimate), n = laws$n, locations = ncol(z), witness = list(mean),
-      kernel = format(problem$kernel), target_kernel = format(problem$target_kernel), target_form = problem$target_form
+      kernel = format(problem$kernel), target_kernel = format(problem$target_kernel),
+      target_computation = problem$target_computation
     )))
   }, call)
 }
@@ -96,12 +97,12 @@ stop_locations <- function(call) {
 
 # k(P_i, P_j) for all i and the given j.
 prediction_columns <- function(spec, rows) {
-  switch(spec$form,
+  switch(spec$kind,
     features = cpp_gram(spec$kernel, spec$features, spec$features[rows, , drop = FALSE], 1L),
     matrix = spec$values[, rows, drop = FALSE],
     {
       parts <- lapply(spec$parts, prediction_columns, rows)
-      spec$scale * Reduce(if (spec$form == "sum") `+` else `*`, parts)
+      spec$scale * Reduce(if (spec$kind == "sum") `+` else `*`, parts)
     }
   )
 }

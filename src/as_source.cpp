@@ -29,46 +29,46 @@ calibrisk::TargetPtr location_scale(Pairing pairing, const Rcpp::List& spec) {
 
 calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec) {
   using namespace calibrisk;
-  const std::string form = text_field(spec, "form");
-  if (form == "features") {
+  const std::string kind = text_field(spec, "kind");
+  if (kind == "features") {
     return std::make_unique<KernelSource>(as_kernel(field(spec, "kernel")), view(spec, "features"));
   }
-  if (form == "matrix") return std::make_unique<StoredSource>(view(spec, "values"));
-  if (form == "sum" || form == "product") {
+  if (kind == "matrix") return std::make_unique<StoredSource>(view(spec, "values"));
+  if (kind == "sum" || kind == "product") {
     const Rcpp::List parts(field(spec, "parts"));
     std::vector<PairSourcePtr> sources;
     for (R_xlen_t p = 0; p < parts.size(); ++p) sources.push_back(as_prediction_source(parts[p]));
-    return std::make_unique<ComposedSource>(form == "product", number_field(spec, "scale"),
+    return std::make_unique<ComposedSource>(kind == "product", number_field(spec, "scale"),
                                             std::move(sources));
   }
-  throw std::invalid_argument("Unknown prediction source '" + form + "'.");
+  throw std::invalid_argument("Unknown prediction source '" + kind + "'.");
 }
 
 calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   using namespace calibrisk;
-  const std::string form = text_field(spec, "form");
+  const std::string kind = text_field(spec, "kind");
   const auto number = [&](const char* name) { return number_field(spec, name); };
-  if (form == "finite") {
+  if (kind == "finite") {
     return std::make_unique<FiniteTarget>(view(spec, "residuals"), view(spec, "right"),
                                           view(spec, "probs"), view(spec, "probs_right"));
   }
-  if (form == "diagonal_normal") {
+  if (kind == "diagonal_normal") {
     return std::make_unique<DiagonalNormalTarget>(number("gamma"), view(spec, "mean"),
                                                   view(spec, "variance"), view(spec, "y"));
   }
-  if (form == "full_normal") {
+  if (kind == "full_normal") {
     return std::make_unique<FullNormalTarget>(number("gamma"), view(spec, "weight"),
                                               view(spec, "mean"), view(spec, "covariance"),
                                               view(spec, "y"));
   }
-  if (form == "normal_gaussian") return location_scale(NormalGaussian{number("gamma")}, spec);
-  if (form == "normal_matern") {
+  if (kind == "normal_gaussian") return location_scale(NormalGaussian{number("gamma")}, spec);
+  if (kind == "normal_matern") {
     return location_scale(NormalMatern{number("nu"), number("rate")}, spec);
   }
-  if (form == "laplace_laplace") return location_scale(LaplaceLaplace{number("gamma")}, spec);
-  if (form == "laplace_gaussian") return location_scale(LaplaceGaussian{number("gamma")}, spec);
-  if (form == "linear") return std::make_unique<LinearTarget>(view(spec, "mean"), view(spec, "y"));
-  if (form == "draws" && has_field(spec, "embedding")) {
+  if (kind == "laplace_laplace") return location_scale(LaplaceLaplace{number("gamma")}, spec);
+  if (kind == "laplace_gaussian") return location_scale(LaplaceGaussian{number("gamma")}, spec);
+  if (kind == "linear") return std::make_unique<LinearTarget>(view(spec, "mean"), view(spec, "y"));
+  if (kind == "draws" && has_field(spec, "embedding")) {
     const Rcpp::List embedding(field(spec, "embedding"));
     const Rcpp::NumericVector own(field(embedding, "own"));
     return std::make_unique<EmbeddedDrawsTarget>(
@@ -77,7 +77,7 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
         view(embedding, "pivot_rows"), view(embedding, "triangle"),
         number_field(embedding, "missed"));
   }
-  if (form == "draws") {
+  if (kind == "draws") {
     const Kernel kernel = as_kernel(field(spec, "kernel"));
     const std::optional<LineKernel> line = LineKernel::of(kernel);
     if (line && view(spec, "y").cols() == 1) {
@@ -85,13 +85,13 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
     }
     return std::make_unique<DrawsTarget>(kernel, view(spec, "draws"), view(spec, "y"));
   }
-  if (form == "sum") {
+  if (kind == "sum") {
     const Rcpp::List parts(field(spec, "parts"));
     std::vector<TargetPtr> targets;
     for (R_xlen_t p = 0; p < parts.size(); ++p) targets.push_back(as_target(parts[p]));
     return std::make_unique<SumTarget>(number("scale"), std::move(targets));
   }
-  throw std::invalid_argument("Unknown target '" + form + "'.");
+  throw std::invalid_argument("Unknown target '" + kind + "'.");
 }
 
 calibrisk::PairSourcePtr as_pair_source(const Rcpp::List& prediction, const Rcpp::List& target) {

@@ -127,7 +127,7 @@ test_that("quantiles that stand for a prediction are the same for all outcomes",
   data <- withr::with_seed(1, list(m = rnorm(20), y = rnorm(20)))
   laws <- read_laws(pred_laplace(data$m, 1), rlang::quo(data$y))
   problem <- withr::with_seed(2, kernel_problem(laws, NULL, kernel_matern(1, nu = 1.5), 5, 1L))
-  expect_match(problem$target_form, "quantiles")
+  expect_match(problem$target_computation, "quantiles")
   again <- problem
   again$target$y <- withr::with_seed(3, redraw_outcomes(laws)$y)
   expect_equal(withr::with_seed(3, redraws_of_kept(problem, 1, 1L)),

@@ -364,7 +364,7 @@ test_that("fields of results that figures and prints read are refused by their n
       list(rank, shown, list("core", "ckce", "kernel"), 1), list(rank, shown, list("core", "ckce", "row"), NULL),
       list(rank, shown, list("pairs", "ties"), list(1)),
       list(test, shown, list("null.value"), list(1)), list(test, shown, list("details", "rank"), "1"),
-      list(test, tidy, list("statistic"), c(a = 1, b = 2)), list(test, glance, list("target_form"), NULL),
+      list(test, tidy, list("statistic"), c(a = 1, b = 2)), list(test, glance, list("target_computation"), NULL),
       list(tune, shown, list("diagnostics", "kkr", 1), 3), list(tune, shown, list("level"), 1),
       list(tune, shown, list("glance", "method"), factor(tune$glance$method))
     )

@@ -35,9 +35,9 @@ test_that("quantiles stand for predictions without a closed form", {
                    draws = draws)
       expect_equal(ours$.estimate, skce(law, y, kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1),
                                         type = type)$.estimate, tolerance = 30 / draws)
-      expect_match(ours$target_form, paste0("quantiles (", draws, ")"), fixed = TRUE)
+      expect_match(ours$target_computation, paste0("quantiles (", draws, ")"), fixed = TRUE)
     }
-    expect_match(exact(type)$target_form, "closed form")
+    expect_match(exact(type)$target_computation, "closed form")
   }
   # no random numbers
   one <- skce(own, y, target_kernel = kernel_matern(1.5, 1))$.estimate

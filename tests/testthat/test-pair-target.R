@@ -267,10 +267,10 @@ test_that("draws: an unbiased diagonal and the closed form in the limit", {
   many <- withr::with_seed(2, matrix(rnorm(6 * 3000, o$mean, o$sd), 6))
   out <- skce(pred_draws(many), o$y, kernel = w1, target_kernel = gauss)
   expect_equal(out$.estimate, -.00966827702095, tolerance = .2)
-  expect_match(out$target_form, "^draws \\(3000\\), features to [0-9]e-1")
+  expect_match(out$target_computation, "^draws \\(3000\\), features to [0-9]e-1")
   # a target kernel without closed form says so
   simulated <- withr::with_seed(3, skce(laplace, o$y, kernel = w1, target_kernel = kernel_matern(1.5, 1), draws = 50))
-  expect_equal(simulated$target_form, "quantiles (50)")
+  expect_equal(simulated$target_computation, "quantiles (50)")
   two <- array(withr::with_seed(1, rnorm(5 * 4 * 2)), c(5, 4, 2))
   both <- skce(pred_draws(two), cbind(y, y), kernel = kernel_mmd(1, gauss), target_kernel = gauss)
   expect_true(is.finite(both$.estimate))
@@ -283,7 +283,7 @@ test_that("linear and composed target kernels", {
   expect_equal(linear, oracle_unbiased(k * outer(residuals, residuals)), tolerance = 1e-12)
   sum <- skce(normal, o$y, kernel = w1, target_kernel = 2 * (kernel_linear() + 3 * gauss))
   expect_equal(sum$.estimate, 2 * (linear + 3 * -.00966827702095), tolerance = 1e-9)
-  expect_equal(sum$target_form, "closed form")
+  expect_equal(sum$target_computation, "closed form")
   expect_error(skce(normal, o$y, target_kernel = kernel_white()), class = "calibrisk_error_kernel")
 })
 
@@ -324,7 +324,7 @@ test_that("expensive pairs: the same sums, and a stop that is heard", {
   p <- problem_of(law, y, w1, kernel_laplace(1))
   h <- matrix(0, 70, 70)
   for (j in 2:70) for (i in seq_len(j - 1)) {
-    two <- list(form = "draws", kernel = p$target$kernel, draws = p$target$draws[c(i, j), ],
+    two <- list(kind = "draws", kernel = p$target$kernel, draws = p$target$draws[c(i, j), ],
                 y = p$target$y[c(i, j), , drop = FALSE])
     h[i, j] <- cpp_target_matrix(two, FALSE, 1L)[1, 2]
   }
@@ -413,12 +413,12 @@ test_that("draws cost the same whatever was drawn; what is approximated is said"
   missed <- problem$target$embedding$missed
   expect_gt(missed, 1e-12)
   expect_lt(missed, 1e-6)
-  expect_match(problem$target_form, "^draws \\(300\\), features to [0-9]e-")
-  direct <- list(form = "draws", kernel = problem$target$kernel, draws = problem$target$draws[1:8, ], y = y[1:8, ])
+  expect_match(problem$target_computation, "^draws \\(300\\), features to [0-9]e-")
+  direct <- list(kind = "draws", kernel = problem$target$kernel, draws = problem$target$draws[1:8, ], y = y[1:8, ])
   near <- cpp_target_matrix(problem$target, FALSE, 1L)[1:8, 1:8]
   expect_lt(max(abs(near - cpp_target_matrix(direct, FALSE, 1L))), 4 * missed)
   expect_match(skce(pred_draws(draws), y, kernel = kernel_gaussian(2),
-                    target_kernel = kernel_gaussian(4))$target_form, "features to")
+                    target_kernel = kernel_gaussian(4))$target_computation, "features to")
   # without a small factor: fewer draws, evenly spaced
   wide <- matrix(seq_len(2 * 30), 2, 30)
   rough <- kernel_laplace(1) * kernel_laplace(1)

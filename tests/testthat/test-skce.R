@@ -251,7 +251,7 @@ test_that("a kernel on predictions and classes together", {
 test_that("composed kernels have one factor where the features are the same", {
   laws <- read_laws(probs, rlang::quo(truth))
   problem <- kernel_problem(laws, tv + kernel_gaussian("median"), threads = 1L)
-  expect_equal(problem$prediction$form, "features")
+  expect_equal(problem$prediction$kind, "features")
   expect_true(is.numeric(problem$kernel$parts[[2]]$bandwidth))
 })
 
