@@ -105,10 +105,10 @@ bins_estimate <- function(one, p, debias, design) {
     bins$concentration <- rowSums(by_fold("w2")) / bins$size^2
   }
   sums_estimate(list(size = size, d = d, d2 = d2, bins = bins), p, debias, design, function(slope, offset, mean) {
-    if (!is.null(design$draws)) {
-      if (design$draws < 2) return(NA_real_)
+    if (!is.null(design$n_clusters)) {
+      if (design$n_clusters < 2) return(NA_real_)
       squares <- one$squares(at, slope, offset - mean) / (design$unit %||% 1)^2
-      return(design$draws / (design$draws - 1) * squares / sum(size)^2)
+      return(design$n_clusters / (design$n_clusters - 1) * squares / sum(size)^2)
     }
     if (weighted) weighted_variance(slope, offset, lapply(c("w2", "w2d", "w2d2"), by_fold), mean, design)
   })

@@ -203,7 +203,7 @@ rows_of_group <- function(rows, g) {
 database_design <- function(rows, g = 1) {
   counts <- rows$counts[g, ]
   design <- new_design(if (rows$kind == "frequency") counts$weight else counts$used)
-  design$draws <- if (is_clustered(rows)) counts$clusters
+  design$n_clusters <- if (is_clustered(rows)) counts$clusters
   if (rows$kind != "importance") return(design)
   if (isTRUE(counts$low_weight == counts$high_weight)) {
     design$unit <- counts$low_weight
@@ -228,4 +228,4 @@ database_by_groups <- function(rows, fn, bind, call) {
   }, call))
 }
 
-warn_if_one_cluster <- function(design) if (isTRUE(design$draws == 1 && design$n > 1)) warn_one_cluster(design$n)
+warn_if_one_cluster <- function(design) if (isTRUE(design$n_clusters == 1 && design$n > 1)) warn_one_cluster(design$n)

@@ -4,7 +4,7 @@
 #   copies   numeric n, how many draws each row stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
-#   draws    number of clusters, where their rows are elsewhere; else NULL
+#   n_clusters  number of clusters, where their rows are elsewhere; else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n; else NULL
 #
 # Frequency weights are copies where a function takes them (design_input(copies = TRUE)). For all others the rows are
@@ -182,7 +182,7 @@ resampled_copies <- function(design) {
 }
 
 # NULL where rows are independent.
-cluster_count <- function(design) design$draws %||% if (!is.null(design$cluster)) max(design$cluster, 0)
+cluster_count <- function(design) design$n_clusters %||% if (!is.null(design$cluster)) max(design$cluster, 0)
 
 check_clusters <- function(design, needed = 2, call = caller_env()) {
   clusters <- cluster_count(design)
@@ -225,7 +225,7 @@ design_sentence <- function(designs, rows = TRUE) {
     paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
            span(draw_count))
   }
-  clustered <- if (any(given("cluster") | given("draws"))) {
+  clustered <- if (any(given("cluster") | given("n_clusters"))) {
     clusters <- function(design) cluster_count(design) %||% draw_count(design)
     paste("standard errors treat the", span(clusters), "clusters as independent units")
   }

@@ -69,7 +69,7 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
     fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
   }, fitter_alone(method, grid_point(grid, 1)), call)
   new_fit(forms, notion, predictions, tune_histogram(problems, notion, context$threads),
-          fit_source(predictions, problems, context$threads), method = method$name,
+          fit_fingerprint(predictions, problems, context$threads), method = method$name,
           parameter = method$parameter %||% NA_character_, value = grid$value, label = format(method))
 }
 
@@ -97,11 +97,12 @@ fit_method_remedy <- function(call) {
          line_text(as.call(c(typed$expr[[1]], typed$args[-made[1]], list(method = typed$args[[made[1]]])))))
 }
 
-# `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted, `source` on what.
-new_fit <- function(forms, notion, predictions, histogram, source, method, parameter, value, label) {
+# `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted; `fingerprint` identifies
+# its data.
+new_fit <- function(forms, notion, predictions, histogram, fingerprint, method, parameter, value, label) {
   structure(
     list(forms = forms, notion = notion, method = method, parameter = parameter, value = value,
-         label = label, histogram = histogram, source = source, n = n_obs(predictions),
+         label = label, histogram = histogram, fingerprint = fingerprint, n = n_obs(predictions),
          counted = design_sentence(list(predictions$design)), levels = predictions$levels,
          event = predictions$event, scalar = is.null(predictions$probs)),
     class = "ce_fit"

@@ -162,7 +162,7 @@ histograms_rule <- function(x, o) {
   )
 }
 
-source_rule <- maybe(fields(
+fingerprint_rule <- maybe(fields(
   truth = a_text, features = a_matrix(), keys = numbers(), n_keys = a_count()
 ))
 
@@ -175,7 +175,7 @@ describe_object("ce_fit", once(fields(
   notion = result_notion, levels = levels_rule, event = event_rule, scalar = scalar_rule,
   forms = each(described("ce_form"), least = 1),
   method = a_text, parameter = texts(1, na = TRUE), value = numbers(1, na = TRUE, infinite = TRUE), label = a_text,
-  histogram = histograms_rule, source = source_rule, n = a_count(), counted = maybe(texts()),
+  histogram = histograms_rule, fingerprint = fingerprint_rule, n = a_count(), counted = maybe(texts()),
   also = function(x) forms_fault(x$forms, x$notion, x$levels, "$forms")
 )))
 
@@ -200,7 +200,7 @@ describe_object("ce_tune", once(fields(
   zero_root_risk = numbers(na = TRUE), labels = texts(),
   forms = each(each(each(described("ce_form"), least = 1), least = 1), least = 1),
   diagnostics = each(each(maybe(path_diagnostics))),
-  histogram = histograms_rule, source = source_rule,
+  histogram = histograms_rule, fingerprint = fingerprint_rule,
   split = fields(k = a_count(1, 1e6), fold = maybe(numbers(lower = 0, whole = TRUE)),
                  sizes = maybe(numbers(function(o) o$k + 1, lower = 0)),
                  also = function(x) {

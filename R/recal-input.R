@@ -36,7 +36,7 @@ expand_probs <- function(x, layout, threads) {
   }
   # pmax() keeps the shape of its first argument only where that is the longest
   dim(logp) <- dim(probs)
-  list(kind = if (scalar) "scalar" else "matrix", probs = probs, logp = logp, source = x)
+  list(kind = if (scalar) "scalar" else "matrix", probs = probs, logp = logp, given = x)
 }
 
 split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])

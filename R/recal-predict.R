@@ -28,7 +28,7 @@ predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   if (object$kind == "distribution") return(predict_variance(object, new))
   threads <- resolve_threads(threads)
   read <- read_new_probs(new, object$layout, threads)
-  same <- fitted_rows(fingerprint(read$data$source), object$fingerprint)
+  same <- fitted_rows(fingerprint(read$data$given), object$fingerprint)
   if (same > 0) warn_same_rows(same, length(read$keep))
   probs <- map_probs(object$map, read$data, threads)
   write_like(probs, object$layout, read$keep, read$n)

@@ -154,7 +154,7 @@ recalibrate.ce_choice <- function(method, part, input, threads, call) {
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
   fit_recalibration(method, of, data$probs, data, read$layout, input$folds, call, n_classes = ncol(data$probs),
-                    kind = data$kind, fingerprint = fingerprint(data$source))
+                    kind = data$kind, fingerprint = fingerprint(data$given))
 }
 
 # The map of some rows of recal data, and the probabilities that it makes of others.

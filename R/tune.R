@@ -29,9 +29,10 @@ tune_predictions <- function(predictions, notion, methods, splits, level, thread
                              n_obs(predictions))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
-    histogram = tune_histogram(problems, notion, threads), source = fit_source(predictions, problems, threads),
-    notion = notion, level = level, split = split, n_splits = length(splits),
-    n = n_obs(predictions), counted = design_sentence(list(predictions$design)), dropped = predictions$dropped,
+    histogram = tune_histogram(problems, notion, threads),
+    fingerprint = fit_fingerprint(predictions, problems, threads), notion = notion, level = level, split = split,
+    n_splits = length(splits), n = n_obs(predictions), counted = design_sentence(list(predictions$design)),
+    dropped = predictions$dropped,
     levels = predictions$levels, event = predictions$event, scalar = is.null(predictions$probs)
   ))
   warn_impossible(out$glance, problems)
@@ -202,7 +203,7 @@ tune_fit <- function(x, method = NULL, call = caller_env()) {
     list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,
          parameter = row$parameter, value = row$value,
          label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)),
-         n = sum(split_sizes(x$split)[-1]), histogram = x$histogram, source = x$source, levels = x$levels,
+         n = sum(split_sizes(x$split)[-1]), histogram = x$histogram, fingerprint = x$fingerprint, levels = x$levels,
          event = x$event, scalar = x$scalar),
     class = "ce_fit"
   )

@@ -25,7 +25,7 @@ rooms <- c(
   map    = "^map-|^(recal-.*|recalibrate|gain.*)$",
   test   = "^test-|^ce-test(-.*)?$",
   curve  = "^curve(-.*)?$|^decision(-.*)?$",
-  tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-source|risk)$",
+  tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-fingerprint|risk)$",
   many   = "^many-|^(state.*|source.*|database.*|monitor.*)$",
   verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-predictions)$",
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"

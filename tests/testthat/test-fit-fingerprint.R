@@ -46,13 +46,13 @@ test_that("rows in common are found where few of many are kept", {
     p <- stats::runif(20000)
     y <- stats::rbinom(20000, 1, p)
   })
-  source <- function(rows, p) {
+  of_rows <- function(rows, p) {
     predictions <- list(outcome = y[rows])
-    fit_source(predictions, list(scalar_problem(p[rows], y[rows])), 1L)
+    fit_fingerprint(predictions, list(scalar_problem(p[rows], y[rows])), 1L)
   }
-  all <- source(seq_along(p), p)
+  all <- of_rows(seq_along(p), p)
   expect_length(all$keys, 4096)
-  expect_null(different_models(all, source(1001:2000, p)))
-  expect_null(different_models(source(15001:20000, p), all))
-  expect_match(different_models(all, source(1001:2000, p^2)), "no row in common")
+  expect_null(different_models(all, of_rows(1001:2000, p)))
+  expect_null(different_models(of_rows(15001:20000, p), all))
+  expect_match(different_models(all, of_rows(1001:2000, p^2)), "no row in common")
 })

@@ -4,7 +4,7 @@
 #   keys      the smallest keys of the distinct rows, n_keys their number. They reveal rows that two fits have in
 #             common, if enough of these are expected to be among the smallest
 
-fit_source <- function(predictions, problems, threads, n_features = 64, n_keys = 4096) {
+fit_fingerprint <- function(predictions, problems, threads, n_features = 64, n_keys = 4096) {
   truth <- as.integer(predictions$truth %||% predictions$outcome)
   rows <- unique(round(seq(1, length(truth), length.out = n_features)))
   features <- lapply(problems, function(problem) problem$features[rows, , drop = FALSE])
@@ -14,7 +14,7 @@ fit_source <- function(predictions, problems, threads, n_features = 64, n_keys =
 
 check_one_model <- function(fits, call) {
   for (j in seq_along(fits)[-1]) {
-    reason <- different_models(fits[[1]]$source, fits[[j]]$source)
+    reason <- different_models(fits[[1]]$fingerprint, fits[[j]]$fingerprint)
     if (is.null(reason)) next
     stop_input(
       "Fits are compared for the predictions of one model.",
@@ -25,7 +25,7 @@ check_one_model <- function(fits, call) {
   }
 }
 
-# The evidence that two sources are predictions of different models; NULL if there is none.
+# The evidence that two fingerprints are of predictions of different models; NULL if there is none.
 different_models <- function(a, b) {
   if (is.null(a) || is.null(b)) return(NULL)
   if (a$truth == b$truth && identical(dim(a$features), dim(b$features))) {
