@@ -129,13 +129,19 @@ row_covariance <- function(rows, design) {
   n / (n - 1) * crossprod(centred) / sum(w)^2
 }
 
-# Quantiles of weighted values, interpolated. With m_k the sum of the weights before the k-th sorted value plus half its
-# own, that value is the quantile at (m_k - m_1) / (m_n - m_1). With equal weights this is quantile()'s default.
-weighted_quantile <- function(values, probs, design) {
-  if (is.null(design$w)) return(quantile(values, probs, names = FALSE))
+# Quantiles of weighted values, of the types of quantile(). 1: the first value up to which the share has been reached
+# (up to rounding). 7: interpolated. With m_k the sum of the weights before the k-th sorted value plus half its own,
+# that value is the quantile at (m_k - m_1) / (m_n - m_1).
+weighted_quantile <- function(values, probs, w = NULL, type = 7) {
+  if (is.null(w) && type == 7) return(quantile(values, probs, names = FALSE))
   if (length(values) == 1) return(rep(values, length(probs)))
-  order <- order(values, design$w)
-  w <- design$w[order]
+  order <- if (is.null(w)) order(values) else order(values, w)
+  w <- w[order]
+  if (type == 1) {
+    cumulated <- if (is.null(w)) seq_along(values) else cumsum(w)
+    at <- findInterval(probs * cumulated[length(values)] * (1 - 1e-12), cumulated, left.open = TRUE) + 1L
+    return(values[order[pmin(at, length(values))]])
+  }
   place <- cumsum(w) - w / 2
   place <- (place - place[1]) / (place[length(w)] - place[1])
   stats::approx(place, values[order], probs, ties = "ordered", rule = 2)$y

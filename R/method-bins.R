@@ -120,12 +120,3 @@ stop_vector_notion <- function(call = NULL) {
 pair_features.ce_form_bins <- function(form, features, threads) {
   cpp_interval_values(features, form$edges, form$values, threads)
 }
-
-# Distinct values up to which the share p of the weight lies.
-weighted_quantiles <- function(x, w, p) {
-  order <- order(x)
-  cumulated <- cumsum(w[order])
-  total <- cumulated[length(cumulated)]
-  at <- findInterval(p * total * (1 - 1e-12), cumulated, left.open = TRUE) + 1L
-  unique(x[order][pmin(at, length(x))])
-}

@@ -80,7 +80,7 @@ check_one_problem <- function(notion, call = caller_env()) {
 # Mean, median, 90% quantile and maximum of the gaps' sizes.
 gap_distances <- function(gap, problem) {
   gap <- abs(gap)
-  c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design))
+  c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design$w))
 }
 
 problem_frequency <- function(problem, smoother, span) {

@@ -220,9 +220,8 @@ fit_scalar.map_histogram <- function(method, p, log_p, log_q, outcome, design) {
 bin_edges <- function(p, n_bins, type, w = NULL) {
   k <- seq_len(n_bins - 1)
   if (type == "width") return(k / n_bins)
-  if (!is.null(w)) return(weighted_quantiles(p, w, k / n_bins))
   check_interrupt()
-  unique(sort(p)[ceiling(length(p) * k / n_bins)])
+  unique(weighted_quantile(p, k / n_bins, w, type = 1))
 }
 
 #' @export

@@ -41,7 +41,7 @@ stop_few_values <- function(model, z) {
 # Harrell's places of the knots: equally spaced quantiles, the outer ones by their number.
 spline_knots <- function(z, df, design) {
   outer <- if (df == 2) 0.1 else if (df < 6) 0.05 else 0.025
-  weighted_quantiles(z, design_weights(design), seq(outer, 1 - outer, length.out = df + 1))
+  unique(weighted_quantile(z, seq(outer, 1 - outer, length.out = df + 1), design$w, type = 1))
 }
 
 # Restricted cubic splines: z, and a column for each knot but two, cubic between the knots and linear beyond.
