@@ -244,5 +244,5 @@ noise_rows <- function(residuals, rows) {
   n <- nrow(residuals)
   sets <- n %/% rows
   if (sets < 2) return(seq_len(n))
-  which(cpp_row_folds(residuals, integer(n), sets) == 1)
+  which(value_folds(residuals, integer(n), folds = sets) == 1)
 }

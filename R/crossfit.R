@@ -123,15 +123,24 @@ crossfit_cell_gaps <- function(residuals, cell, fold, design) {
   gaps
 }
 
-# fit(rows) of the rows of the other folds, and apply(fit, rows) of those of each fold: list(fits, values).
-# `values` is a matrix with a row for each; those of a fold that has all rows stay.
-cross_fit <- function(fold, values, fit, apply) {
-  fits <- lapply(seq_len(max(fold)), function(f) {
-    held <- which(fold == f)
-    if (length(held) == 0 || length(held) == length(fold)) return(NULL)
-    fitted <- fit(which(fold != f))
-    values[held, ] <<- apply(fitted, held)
-    fitted
-  })
-  list(fits = fits, values = values)
+# list(fits, values): `of` is list(fit(rows), apply(fit, rows)); fits are those of the other folds' rows. `values` is a
+# matrix with a row for each; those of a fold that has all rows stay. `alone` is `of` for workers, NULL for none.
+cross_fit <- function(fold, values, of, alone = NULL, call = NULL) {
+  folds <- lapply(seq_len(max(fold)), function(f) which(fold == f))
+  parts <- if (is.null(alone)) {
+    lapply(folds, fold_fitter(length(fold), of))
+  } else {
+    over_some_workers(folds, fold_fitter(length(fold), of), fold_fitter(length(fold), alone), call)
+  }
+  for (f in which(lengths(parts) > 0)) values[folds[[f]], ] <- parts[[f]]$values
+  list(fits = lapply(parts, `[[`, "fit"), values = values)
+}
+
+fold_fitter <- function(n, of) {
+  force(list(n, of))
+  function(held) {
+    if (length(held) == 0 || length(held) == n) return(NULL)
+    fit <- of$fit(seq_len(n)[-held])
+    list(fit = fit, values = of$apply(fit, held))
+  }
 }

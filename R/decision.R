@@ -135,7 +135,10 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
                                 hint = event_hint(predictions, horizon = input$design$horizon))
       dropped <<- dropped + predictions$dropped
       problem <- notion_problems(predictions, "binary", call)[[1]]
-      fold <- decision_folds(problem, folds, predictions$rows, predictions$n_input, call)
+      cluster <- predictions$design$cluster
+      # a number of folds: by the rows' values, so that nothing is random
+      fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, call, cluster) %||%
+        value_folds(problem$features, problem$labels, cluster, folds)
       better <- recalibrated_probs(problem, recalibration, fold, threads, call)
       list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
            problem = problem, rows = predictions$rows)

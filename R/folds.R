@@ -93,6 +93,20 @@ read_folds <- function(folds, call) {
   as.integer(folds)
 }
 
+# The given fold 1..k of each of n complete rows, from those of these rows or of all n_rows; NULL for a number of folds.
+given_folds <- function(folds, n, rows, n_rows, call, cluster = NULL) {
+  fold <- read_folds(folds, call)
+  if (is.null(fold)) return(NULL)
+  if (length(fold) == n_rows) fold <- fold[rows]
+  stop_if(length(fold) != n, "{.arg folds} must give the fold of each row.",
+          "x" = "It has length {length(fold)}; there are {n} rows.", class = "folds", arg = "folds", call = call)
+  fold <- match(fold, sort(unique(fold)))
+  if (!is.null(cluster)) check_whole_clusters(fold, cluster, call)
+  stop_if(max(fold) < 2, "There must be at least two folds.", "x" = "{.arg folds} puts all rows in one.",
+          class = "folds", arg = "folds", call = call)
+  fold
+}
+
 rset_folds <- function(folds, call) {
   rlang::check_installed("rsample", reason = "to read an rset.")
   fold <- integer(nrow(folds$splits[[1]]$data))
@@ -156,19 +170,30 @@ place_folds <- function(given, n, test_rows, call) {
 
 crossfit_folds <- 5
 
-# For clusters by their codes, so that each is in one fold.
-value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds) {
+# The fold of every row by a hash of its values, so that the same rows have the same folds in any order. Clusters have
+# the fold of their codes. `even`: folds of sizes that differ by one at most. Rows are then dealt out in the order of
+# their hashes, clusters in that of their rows' sum.
+value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE) {
+  if (even) {
+    place <- as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
+    if (!is.null(cluster)) place <- sum_by_cluster(place, cluster)
+    fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
+    return(if (is.null(cluster)) fold else fold[cluster])
+  }
   if (is.null(cluster)) return(cpp_row_folds(features, as.integer(labels), folds))
   codes <- seq_len(max(cluster))
   cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster]
 }
+
+# The number of copies of every row (rows) in every fold (columns).
+copies_by_fold <- function(features, labels, copies) cpp_draw_folds(features, labels, copies, crossfit_folds)
 
 # A problem whose rows stand for draws of one fold each, that of `fold`. Equal draws are in several folds, those of a
 # cluster in one.
 fold_draws <- function(problem) {
   copies <- problem$design$copies
   if (is.null(copies) || !is.null(problem$design$cluster) || !is.null(problem$fold)) return(problem)
-  counts <- problem$draw_folds %||% cpp_draw_folds(problem$features, problem$labels, copies, crossfit_folds)
+  counts <- problem$copies_by_fold %||% copies_by_fold(problem$features, problem$labels, copies)
   at <- which(counts > 0)
   out <- take_rows(problem, (at - 1L) %% nrow(counts) + 1L)
   out$design <- recounted(out$design, counts[at])

@@ -78,7 +78,7 @@ gain_scores <- function(probs, data, score) {
 # of two rows, of which the rows' variance knows one.
 fold_probs <- function(map, data, fold, threads, score) {
   of <- map_of_rows(map, data, threads)
-  found <- cross_fit(fold, data$probs, of$fit, of$apply)
+  found <- cross_fit(fold, data$probs, of)
   all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data, threads), data, score),
                 numeric(length(fold)))
   each <- apply(all - rowMeans(all), 2, row_std_error, data$design)
@@ -97,13 +97,13 @@ warn_folds <- function(name, message) {
 gain_folds <- function(folds, repeats, data, call) {
   n <- length(data$truth)
   cluster <- data$design$cluster
-  if (length(folds) != 1 || inherits(folds, "rset")) {
+  given <- given_folds(folds, n, data$rows, data$n_rows, call, cluster)
+  if (!is.null(given)) {
     stop_if(repeats > 1, "Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
             "i" = "With a number of {.arg folds} every repeat has a split of its own.", class = "folds",
             arg = "repeats", call = call)
-    return(list(recal_folds(folds, n, data$rows, data$n_rows, call, cluster)))
+    return(list(given))
   }
-  check_count(folds, lower = 2, call = call)
   units <- if (is.null(cluster)) n else max(cluster)
   if (units < folds) {
     what <- if (is.null(cluster)) "row" else "cluster"
@@ -113,16 +113,7 @@ gain_folds <- function(folds, repeats, data, call) {
       class = c("rows", "folds"), arg = "folds", value = folds, n = units, call = call
     )
   }
-  lapply(seq_len(repeats), function(r) even_folds(cbind(data$probs, r), data$truth, folds, cluster))
-}
-
-# Folds of sizes that differ by one at most: rows in the order of a hash of their values are dealt out, clusters in that
-# of their rows' sum.
-even_folds <- function(features, labels, folds, cluster = NULL) {
-  place <- as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
-  if (!is.null(cluster)) place <- sum_by_cluster(place, cluster)
-  fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
-  if (is.null(cluster)) fold else fold[cluster]
+  lapply(seq_len(repeats), function(r) value_folds(cbind(data$probs, r), data$truth, cluster, folds, even = TRUE))
 }
 
 gain_table_of_maps <- function(out, input) {

@@ -122,12 +122,12 @@ left_out_ratios <- function(problem, bandwidth, threads, with_fold, call) {
   }
   own <- with_bar("Kernel densities", function(progress) left_out_ratio(problem, bandwidth, threads, progress, call))
   if (!with_fold) return(list(own = own))
-  found <- cross_fit(problem_folds(problem), 0 * x, identity, function(others, held) {
+  of <- list(fit = identity, apply = function(others, held) {
     x[held, , drop = FALSE] -
       kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[held, , drop = FALSE],
                 bandwidth, threads = threads, weights = w[others])
   })
-  list(own = own, fold_gap = found$values)
+  list(own = own, fold_gap = cross_fit(problem_folds(problem), 0 * x, of)$values)
 }
 
 # The ratio at every row from the rows of other clusters, or from all other rows.

@@ -118,10 +118,10 @@ class_wise_problems <- function(predictions) {
   truth <- simplex_truth(predictions)
   copies <- predictions$design$copies
   fold <- if (is.null(copies)) value_folds(probs, truth, predictions$design$cluster)
-  counts <- if (!is.null(copies)) cpp_draw_folds(probs, truth, copies, crossfit_folds)
+  counts <- if (!is.null(copies)) copies_by_fold(probs, truth, copies)
   lapply(seq_len(ncol(probs)), function(k) {
     problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
-    problem[c("fold", "draw_folds")] <- list(fold, counts)
+    problem[c("fold", "copies_by_fold")] <- list(fold, counts)
     problem
   })
 }

@@ -107,7 +107,8 @@ assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_le
   if (n_classes(predictions) != 2) check_decision_input(predictions, call)
   problem <- notion_problems(predictions, "binary", call)[[1]]
   rows <- seq_along(problem$labels)
-  eta <- recalibrated_rows(recalibration, problem, rows, rows, resolve_threads(threads), call)
+  of <- recalibrator(recalibration, problem, resolve_threads(threads), call)
+  eta <- drop(of$apply(of$fit(rows), rows))
   order <- order(problem$features[, 1])
   p <- problem$features[order, 1]
   structure(

@@ -62,20 +62,3 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
   if (is.data.frame(new)) return(vctrs::vec_cbind(tibble::as_tibble(new), values))
   tibble::as_tibble(values)
 }
-
-# A fold 1..k for every complete row.
-recal_folds <- function(folds, n, rows, n_rows, call, cluster = NULL) {
-  if (length(folds) == 1 && is.numeric(folds)) {
-    fold <- make_split(n, folds, test = integer(), call = call, cluster = cluster)$fold
-  } else {
-    fold <- read_folds(folds, call)
-    if (length(fold) == n_rows) fold <- fold[rows]
-    stop_if(length(fold) != n, "{.arg folds} must give the fold of each row.",
-            "x" = "It has length {length(fold)}; there are {n} rows.", class = "folds", arg = "folds", call = call)
-    fold <- match(fold, sort(unique(fold)))
-    if (!is.null(cluster)) check_whole_clusters(fold, cluster, call)
-  }
-  stop_if(max(fold) < 2, "There must be at least two folds.", "x" = "{.arg folds} puts all rows in one.",
-          class = "folds", arg = "folds", call = call)
-  as.integer(fold)
-}

@@ -159,6 +159,7 @@ recalibrate.ce_choice <- function(method, part, input, threads, call) {
 
 # The map of some rows of recal data, and the probabilities that it makes of others.
 map_of_rows <- function(method, data, threads) {
+  force(list(method, threads))
   some <- function(rows) if (length(rows) == nrow(data$probs)) data else take_rows(data, rows)
   list(fit = function(rows) fit_map(method, some(rows), threads),
        apply = function(fit, rows) map_probs(fit$map, some(rows), threads))
@@ -182,8 +183,10 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
     class = "ce_recalibration"
   )
   if (!is.null(folds)) {
-    out$fold <- recal_folds(folds, n, data$rows, data$n_rows, call, data$design$cluster)
-    found <- cross_fit(out$fold, before, of$fit, of$apply)
+    cluster <- data$design$cluster
+    out$fold <- given_folds(folds, n, data$rows, data$n_rows, call, cluster) %||%
+      make_split(n, folds, test = integer(), call = call, cluster = cluster)$fold
+    found <- cross_fit(out$fold, before, of)
     after <- found$values
     out$fold_terms <- lapply(found$fits, `[[`, "terms")
     for (f in which(!vapply(found$fits, `[[`, NA, "converged"))) {

@@ -53,18 +53,19 @@ test_that("folds are even, those of the rows' values in any order, and hold whol
   order <- withr::with_seed(2, sample.int(103))
   out <- ce_gain(d$p, c("platt", "histogram"), d$y, folds = 4, repeats = 3)
   expect_equal(ce_gain(d$p[order], c("platt", "histogram"), d$y[order], folds = 4, repeats = 3), out)
-  split <- even_folds(cbind(d$p), d$y, 4)
+  split <- value_folds(cbind(d$p), d$y, folds = 4, even = TRUE)
   expect_identical(sort(tabulate(split, 4)), c(25L, 26L, 26L, 26L))
   expect_gt(length(unique(split[1:20])), 1)
   cluster <- c(rep(1:20, 5), 1:3)
-  whole <- even_folds(cbind(d$p), d$y, 4, cluster)
+  whole <- value_folds(cbind(d$p), d$y, cluster, 4, even = TRUE)
   expect_true(all(tapply(whole, cluster, function(f) length(unique(f))) == 1))
   expect_identical(tabulate(whole[1:20]), rep(5L, 4))
-  expect_identical(even_folds(cbind(d$p), d$y, 4, 103:1), split)
+  expect_identical(value_folds(cbind(d$p), d$y, 103:1, 4, even = TRUE), split)
   # repeats have splits of their own
-  expect_false(identical(even_folds(cbind(d$p, 1), d$y, 4), even_folds(cbind(d$p, 2), d$y, 4)))
+  repeated <- lapply(1:2, function(r) value_folds(cbind(d$p, r), d$y, folds = 4, even = TRUE))
+  expect_false(identical(repeated[[1]], repeated[[2]]))
   one <- vapply(1:3, function(r) {
-    ce_gain(d$p, "platt", d$y, folds = even_folds(cbind(1 - d$p, d$p, r), d$y + 1, 4))$gain[2]
+    ce_gain(d$p, "platt", d$y, folds = value_folds(cbind(1 - d$p, d$p, r), d$y + 1, folds = 4, even = TRUE))$gain[2]
   }, 0)
   expect_equal(out$gain[2], mean(one))
 })
