@@ -28,7 +28,7 @@ rank_estimates <- function(metric, full, draws, level) {
   overall <- as.numeric(full[metric, ])
   out <- columns_frame(
     metric = metric, model = colnames(full), estimate = overall,
-    rank = as.integer(rank(tied_values(overall), ties.method = "min", na.last = "keep")),
+    rank = as.integer(rank(tied_values(cbind(overall)), ties.method = "min", na.last = "keep")),
     mean = rowMeans(values), std.deviation = apply(values, 1, sd),
     low = range[1, ], high = range[2, ],
     best_share = best$share, best_low = best$low, best_high = best$high
@@ -36,39 +36,45 @@ rank_estimates <- function(metric, full, draws, level) {
   out[order(out$estimate), ]
 }
 
-# Values that differ by rounding only become equal: the smallest of them.
+# Models x subsamples: in every subsample, values that differ by rounding only become equal, the smallest of them.
 tied_values <- function(values, tolerance = 1e-12) {
-  at <- order(values)
-  sorted <- values[at]
-  for (i in seq_along(sorted)[-1]) {
-    gap <- sorted[i] - sorted[i - 1]
-    if (isTRUE(gap <= tolerance * abs(sorted[i]))) sorted[i] <- sorted[i - 1]
+  at <- order(col(values), values)
+  sorted <- matrix(values[at], nrow(values))
+  for (i in seq_len(nrow(sorted))[-1]) {
+    near <- which(sorted[i, ] - sorted[i - 1, ] <= tolerance * abs(sorted[i, ]))
+    sorted[i, near] <- sorted[i - 1, near]
   }
   values[at] <- sorted
   values
 }
 
-# models x subsamples: 1 for the best one, shared between equal ones, 0 where none is defined.
+# 1 for the best model of a subsample, shared between equal ones, 0 where none is defined.
 first_places <- function(values) {
-  matrix(apply(values, 2, function(v) {
-    if (all(is.na(v))) return(rep(0, length(v)))
-    v <- tied_values(v)
-    first <- v %in% min(v, na.rm = TRUE)
-    first / sum(first)
-  }), nrow(values))
+  values <- tied_values(values)
+  least <- do.call(pmin, c(lapply(seq_len(nrow(values)), function(i) values[i, ]), na.rm = TRUE))
+  first <- values == rep(least, each = nrow(values))
+  first[is.na(first)] <- FALSE
+  first / rep(pmax(colSums(first), 1), each = nrow(values))
 }
 
-order_label <- function(values, models) {
+# "a < b = c" for every subsample.
+order_labels <- function(values, models) {
   values <- tied_values(values)
-  at <- order(values)
-  signs <- ifelse(duplicated(values[at])[-1] & !is.na(values[at])[-1], " = ", " < ")
-  paste0(models[at], c(signs, ""), collapse = "")
+  at <- order(col(values), values)
+  sorted <- matrix(values[at], nrow(values))
+  names <- matrix(models[row(values)[at]], nrow(values))
+  labels <- names[1, ]
+  for (i in seq_along(models)[-1]) {
+    equal <- (sorted[i, ] == sorted[i - 1, ]) %in% TRUE
+    labels <- paste0(labels, ifelse(equal, " = ", " < "), names[i, ])
+  }
+  labels
 }
 
 rank_orders <- function(metric, full, draws, level) {
   values <- matrix(draws[metric, , ], ncol(full))
-  seen <- apply(values, 2, order_label, colnames(full))
-  reference <- order_label(full[metric, ], colnames(full))
+  seen <- order_labels(values, colnames(full))
+  reference <- order_labels(cbind(full[metric, ]), colnames(full))
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
   wilson <- wilson_interval(as.integer(counts), ncol(values), level)
   out <- columns_frame(
@@ -88,7 +94,7 @@ rank_pairs <- function(metric, full, draws, level) {
     b <- models[at[2, p]]
     gap <- values[a, ] - values[b, ]
     difference <- unname(full[metric, a] - full[metric, b])
-    both <- apply(values[c(a, b), , drop = FALSE], 2, tied_values)
+    both <- tied_values(values[c(a, b), , drop = FALSE])
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
     wilson <- wilson_interval(sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2, length(gap), level)
     columns_frame(
