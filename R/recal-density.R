@@ -3,21 +3,6 @@
 # `temper` the order k, the exponents a, the volume scale^k, the constant, the map, and the power of T that the variance
 # is multiplied by.
 
-# Predictive distributions as a vector or a column; NULL where the predictions are of classes.
-numeric_laws <- function(part, input, call) {
-  if (!is.null(law_given(part, input$dots, call))) laws_of(part, input, call)
-}
-
-# Predictive densities, where the predictions are such.
-#' @export
-recalibrate.map_temperature <- function(method, part, input, threads, call) {
-  laws <- if (!input$logits) numeric_laws(part, input, call)
-  if (is.null(laws$law)) return(NextMethod())
-  stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
-          "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss, call = call)
-  recalibrate_density(method, laws, density_layout(part), input$folds, call)
-}
-
 # The values of the rows are temperatures.
 recalibrate_density <- function(method, laws, layout, folds, call) {
   if (laws$na) stop_incomplete_map(call)

@@ -22,6 +22,16 @@ check_range <- function(range, call = caller_env()) {
           "x" = "It is {range[1]}, {range[2]}.", arg = "range", value = range, call = call)
 }
 
+# Densities if the predictions are such (R/recal-density.R), else probabilities of classes, as for every map.
+#' @export
+recalibrate.map_temperature <- function(method, part, input, threads, call) {
+  laws <- if (!input$logits && !is.null(law_given(part, input$dots, call))) laws_of(part, input, call)
+  if (is.null(laws$law)) return(NextMethod())
+  stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
+          "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss, call = call)
+  recalibrate_density(method, laws, density_layout(part), input$folds, call)
+}
+
 #' @export
 fit_map.map_temperature <- function(method, data, threads) {
   best <- best_temperature(data, method, threads)
