@@ -118,7 +118,7 @@ recycle_parameters <- function(..., call = caller_env()) {
 #' @export
 format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
 
-# The check of its fields is written in when the package is built (R/zzz-objects.R).
+# The check of its fields is written in when the package is built (R/zzz-check-objects.R).
 #' @export
 print.ce_distribution <- function(x, ...) NextMethod()
 

@@ -1,5 +1,5 @@
 # Functions that make values: test_block(), map_platt(), pred_normal(), ce_monitor(). They take no further arguments and
-# miss none, which R/zzz-makers.R writes into them.
+# miss none, which R/zzz-check-calls.R writes into them.
 
 # Refuses what is in the dots.
 check_no_more <- function(..., .call = caller_env()) {

@@ -1,5 +1,5 @@
 # A choice typed without its quotes: `type = mass`, `test = bootstrap`. R's own error, "object 'mass' not found", names
-# no argument. R/zzz-makers.R writes this check into the functions that take such arguments.
+# no argument. R/zzz-check-calls.R writes this check into the functions that take such arguments.
 
 # Only names without an object in the calling frame, alone or in a list, are evaluated here; other arguments stay
 # promises.
@@ -69,5 +69,5 @@ known_words <- function(arg, call) {
   word_texts[[paste0(as.character(verb), "$", arg)]] %||% word_texts[[arg]]
 }
 
-# By argument, or by function and argument. The tables are those of many files: R/zzz-makers.R reads them.
+# By argument, or by function and argument. The tables are those of many files: R/zzz-check-calls.R reads them.
 word_texts <- list()
