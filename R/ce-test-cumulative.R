@@ -91,7 +91,7 @@ log_kolmogorov_tail <- function(x) {
   }, 0)
 }
 
-# Where the statistic is reached: one prediction, or the two of Kuiper's range (0: the start of the walk).
+# The predictions at which the statistic is reached: one, or the two of Kuiper's range (0: the start of the walk).
 cumulative_place <- function(statistic, observed, extremes) {
   at <- c(0, observed$place)
   walk <- c(0, observed$walk)

@@ -69,7 +69,7 @@ told_before <- function(value) {
 # Only the first of several pieces says it.
 first_said <- function(value, first) if (first) value else told_before(value)
 
-# Where something is not done in a database. `what`, `fact` and `instead` are text with marks; `class`: one more.
+# Raises the error of what a database cannot do. `what`, `fact` and `instead` are text with marks; `class`: one more.
 unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL, instead = NULL) {
   stop_if(bad, paste0("In a database ", what, "."), "x" = fact,
           "i" = paste0(instead, if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",

@@ -107,8 +107,8 @@ binned_points_weighted <- function(p, y, control, counts) {
   frame_times_odds(out, counts$k)
 }
 
-# Where a share of `n` independent rows, any fraction, lies except for this tail: those whose limits of Clopper and
-# Pearson hold `prob`.
+# The smallest and largest share of `n` independent rows (any fraction of a row) whose Clopper and Pearson limits of
+# this tail hold `prob`.
 share_limits <- function(prob, n, tail) {
   lowest <- function(prob) {
     low <- 0 * prob

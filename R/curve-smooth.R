@@ -46,10 +46,10 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   out
 }
 
-# Where the curves of calibrated models lie that have this bandwidth. The distance from the diagonal counts in standard
-# errors at the diagonal or at the curve, where it is beyond its limit in either. The former are the smaller ones of
-# curves nearer to the middle, the latter of curves nearer to 0 and 1. Three tenths of the error probability are for the
-# former, which simulated curves leave less often by chance.
+# The range of calibrated models' curves of this bandwidth. The distance from the diagonal counts in standard errors at
+# the diagonal or at the curve, whichever limit it exceeds. The former are smaller for curves nearer to the middle, the
+# latter for curves nearer to 0 and 1. Three tenths of the error probability are for the former, which simulated curves
+# leave less often by chance.
 smooth_null <- function(smoother, draws, chosen, level) {
   times <- ncol(draws$estimate)
   score <- wald <- draws$estimate

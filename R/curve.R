@@ -288,7 +288,7 @@ print.ce_curve <- function(x, ...) {
   invisible(x)
 }
 
-# Where the curve's own band has the diagonal, which agrees with the test: see agreeing_band().
+# Says whether the curve's own band holds the diagonal. That agrees with the test: see agreeing_band().
 place_of_diagonal <- function(outside, what) {
   if (isTRUE(outside == 0)) return(paste("its simultaneous band contains", what))
   paste0("its simultaneous band excludes ", what, " at ", percent_text(signif(outside, 2)), " of the points")

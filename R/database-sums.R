@@ -34,7 +34,7 @@ database_predictions <- function(rows, g, edges, call) {
 # Edges of cells in which functions of logit(p) are smooth. Predictions of 0 and of 1 have cells of their own.
 far_edges <- function() c(0, 2^-(60:21), cell_edges()[-c(1, length(cell_edges()))], 1 - 2^-(21:53))
 
-# Where the cumulated residual is largest and smallest: the first such predictions.
+# The first predictions at which the cumulated residual is largest and smallest.
 extreme_places <- function(rows, call) {
   sums <- paste0("SELECT p, SUM(", if (rows$kind == "none") "1" else "ce_w", " * (p - y)) AS d FROM (", rows$pairs,
                  ") ce_pairs GROUP BY p")

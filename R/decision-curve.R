@@ -53,8 +53,9 @@ threshold_moments <- function(cells, thresholds, quantity, design) {
   list(value = value, covariance = draws / (draws - 1) * covariance / total^2)
 }
 
-# Where few decisions change, all their outcomes may be the more likely one, and look as if they did not vary. The
-# variance is at least that of outcomes which happen as often as the threshold says, c / (1 - c) a row.
+# The least variance of the outcomes of decisions that change: that of outcomes which happen as often as the threshold
+# says, c / (1 - c) a row. If few decisions change, all of their outcomes may be the more likely one and look as if they
+# did not vary.
 changed_noise <- function(cells, thresholds, weight = cells$w2 / sum(cells$w)^2) {
   of <- function(reached) acting_weight(reached, weight, length(thresholds))
   # reached by the larger, not by the smaller of the two

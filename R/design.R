@@ -215,8 +215,8 @@ outcome_weighting <- function(squares, events, size, event_squares) {
   exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
 }
 
-# How the rows count, in a sentence; of several groups, from the least to the most. NULL of plain rows.
-# `rows`: whether it counts them; else another line has.
+# A sentence on the weights and clusters of rows, from the least to the most of several groups; NULL for plain rows.
+# `rows`: whether it counts them; if not, another line has done so.
 design_sentence <- function(designs, rows = TRUE) {
   span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
   given <- function(name) !vapply(lapply(designs, `[[`, name), is.null, NA)

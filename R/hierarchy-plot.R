@@ -35,7 +35,7 @@ hierarchy_subtitle <- function(rows) {
          if (all(rows$state == "holds")) ". All inequalities hold.")
 }
 
-# How deep each error lies below the ceiling.
+# The depth of each error below the ceiling.
 hierarchy_depth <- function(quantity, below) {
   depth <- integer(length(quantity))
   for (i in seq_along(quantity)[-1]) depth[i] <- depth[match(below[i], quantity)] + 1L

@@ -51,7 +51,7 @@ joint_upper <- function(facts) {
   function(tail) cpp_joint_upper(facts, tail)
 }
 
-# Where nothing was uncertain nothing was tested.
+# Whether all predictions are certain and right: nothing is then tested.
 certainly_right <- function(p, y) all(p == y)
 
 # Test and lower limits of rows that are not redrawn, by flips of their clusters' signs; all else is that of the nested

@@ -155,7 +155,7 @@ verb_words <- list(
 
 plain_word <- function(x) gsub("[^a-z0-9]", "", tolower(x))
 
-# Of `choices`, the one that `value` means; NULL if none is near.
+# The choice that `value` means; NULL if none is near.
 meant_word <- function(value, choices, words = choice_words) {
   if (!rlang::is_string(value) || is.na(value) || length(choices) == 0) return(NULL)
   key <- plain_word(value)

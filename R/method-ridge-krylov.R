@@ -44,8 +44,8 @@ equation_errors <- function(equation, zero_risk, risk) {
   list(risk = pmax(10 * equation^1.5, 0.2 * left * equation), squared_error = 40 * equation)
 }
 
-# Where a ridge has been evaluated on two spaces, the change between them says more: what is left of it falls at
-# least as the error of the equation does. Three times that, but never below a hundredth of the worst case.
+# Errors of ridges that were evaluated on two spaces: three times the change between them, but at least a hundredth of
+# the worst case. The change says more, since what is left of it falls at least as the error of the equation does.
 settled_errors <- function(worst, found) {
   Map(function(worst, found) pmin(worst, pmax(3 * found, worst / 100)), worst, found[names(worst)])
 }

@@ -32,7 +32,7 @@ read_probs <- function(x, dots, outcomes, except, call) {
          dimnames = list(NULL, names(columns)))
 }
 
-# Where none are selected: `.pred_*`, else a column for every outcome, named exactly as it.
+# The columns if none are selected: `.pred_*`, else a column for every outcome that has its exact name.
 default_columns <- function(x, outcomes, except) {
   numeric <- vapply(x, is.numeric, NA)
   columns <- which(startsWith(names(x), ".pred_") & numeric)

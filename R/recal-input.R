@@ -152,7 +152,7 @@ fingerprint <- function(x) {
   out
 }
 
-# How many rows of `new` the map was fitted to. Predictions that repeat match by chance: 0 where matches
+# Number of the rows of `new` that the map was fitted to. Predictions that repeat match by chance: 0 if matches
 # are not clearly more frequent than repeats within either set (then only the same rows in the same order count).
 fitted_rows <- function(new, fitted) {
   if (length(new) < 2 || length(fitted) < 2) return(0L)

@@ -66,8 +66,8 @@ predictions_for <- function(fit, x, input, call) {
   predictions
 }
 
-# Where the levels have the names of the fit's, classes are put in its order and the event is
-# its event (unless the user gave event_level); otherwise positions count.
+# Predictions with the classes in the fit's order and the fit's event (unless the user gave event_level), if their
+# levels have the same names; otherwise positions count.
 align_levels <- function(predictions, fit, event_given) {
   if (!setequal(predictions$levels, fit$levels)) return(predictions)
   if (is.null(predictions$probs)) {

@@ -170,7 +170,7 @@ decompose_parts <- function(data, score, method, rows) {
   structure(value, distinct = distinct, std.error = errors)
 }
 
-# Where most predictions are distinct the frequencies are the outcomes themselves.
+# Warns if most predictions are distinct, since the frequencies are then the outcomes themselves.
 warn_distinct <- function(distinct, n) {
   warn_if(isTRUE(distinct > n / 2) && n >= 2,
           "The decomposition is not informative: {distinct} of {n} prediction{?s} {?is/are} distinct.",

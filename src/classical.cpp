@@ -51,7 +51,7 @@ Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVe
   return wrap_matrix(calibrisk::draw_folds(keys_of(features, labels), as_vector(copies), k));
 }
 
-// Of each class, the sums of its column over its own rows and over all, [classes x 2].
+// The sums of every class's column over its own rows and over all rows, [classes x 2].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
   if (labels.size() != probs.nrow()) Rcpp::stop("class_sums: one label per row.");
@@ -302,7 +302,7 @@ Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
   return Rcpp::NumericVector::create(of.mean, of.squares);
 }
 
-// Of each vector: the number of its values that are not missing, and their moments.
+// The number of every vector's values that are not missing, and their moments.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
   Rcpp::NumericMatrix out(3, static_cast<int>(folds.size()));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Limits of squared errors that are quadratic in the residuals: of means over pairs, and of nested
 // bases (rungs) with their stack and test, for notions and designs whose outcomes are not redrawn.
-// Where predictions are calibrated the value psi has variance `noise` and the shape of a Pearson
-// III law; at a squared error x its variance is noise + slope x. Where variances are estimated from
-// few independent draws (clusters, weights) Student's quantiles, of `df` degrees of freedom, stand
+// If predictions are calibrated, the value psi has variance `noise` and the shape of a Pearson III
+// law; at a squared error x its variance is noise + slope x. If variances are estimated from few
+// independent units (clusters, weights), Student's quantiles of `df` degrees of freedom stand
 // for the normal ones: far out, where R's gamma law is taken by logarithms.
 #include "r_values.h"
 #include <Rmath.h>

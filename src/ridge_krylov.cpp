@@ -53,7 +53,7 @@ Rcpp::List cpp_ridge_krylov_path(SEXP ridge, std::string type, int blocks,
       pointer->path(engine, ridge_type(type), blocks, as_matrix(residuals), as_vector(ridges)));
 }
 
-// How far the ridges' equations are from being solved, [ridges x folds].
+// The relative error of the ridges' equations, [ridges x folds].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_ridge_krylov_errors(SEXP ridge, std::string type, int blocks,
                                             Rcpp::NumericVector ridges, int threads) {

@@ -69,7 +69,7 @@ class TriweightProblem {
 
   double node(Index g) const { return grid_.at(static_cast<std::size_t>(g)); }
 
-  // Of these rows, each with integral 1 (0 without rows).
+  // Densities of these rows, each with integral 1 (0 without rows).
   Densities densities(const std::vector<Index>& rows, double budget) const {
     Densities out;
     const auto of = [&](bool events, double& total) {

@@ -152,8 +152,8 @@ inline std::vector<double> even_shares(Index m) {
 
 }  // namespace detail
 
-// Of the two rungs of hats: quantiles where none are given, else those of the event that the rows
-// have.
+// The knots of the two rungs of hats: quantiles if none are given, otherwise those of the event
+// that the rows have.
 inline std::vector<std::vector<double>> rung_knots(const JointRows& rows,
                                                    std::vector<std::vector<double>> given) {
   require(given.empty() || given.size() == 2, "There are two rungs of hats.");

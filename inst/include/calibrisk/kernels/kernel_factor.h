@@ -9,7 +9,7 @@
 
 namespace calibrisk {
 
-// Where a factor may be cut: its first `rank` columns are the factor of that rank.
+// A rank at which a factor may be cut: its first `rank` columns are the factor of that rank.
 struct FactorStep {
   Index rank;
   double residual_trace;

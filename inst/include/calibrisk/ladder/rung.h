@@ -6,7 +6,7 @@
 //   noise = its variance where predictions are calibrated, skew its skewness there
 //   drift = the further variance per unit of psi, from row-wise influences `half`
 // A zero diagonal removes the outcomes' noise for any variances (Kline, Saggio and Soelvsten 2020).
-// Where rows belong to clusters the row's whole cluster is left out (cluster_rung.h).
+// If rows belong to clusters, the row's whole cluster is left out (cluster_rung.h).
 #ifndef CALIBRISK_LADDER_RUNG_H
 #define CALIBRISK_LADDER_RUNG_H
 

@@ -7,7 +7,7 @@
 //   mass      edges the order statistics number ceiling(n k / B) of the fit rows, distinct
 //   b         mean residual of the fit rows in the cell, of all fit rows where it is empty
 //   v         acc (1 - acc) / (n - 1), 0 below two rows
-// Of rows with weights everything is weighted: edges are the values up to which k / B of the weight
+// With weights everything is weighted: edges are the values up to which k / B of the weight
 // lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2 over n draws. With C clusters, whose sums
 // are squared, v = C / (C - 1) sum_c (sum_{i in c} w_i (y_i - acc))^2 / (sum w)^2.
 #ifndef CALIBRISK_METHODS_BINS_H

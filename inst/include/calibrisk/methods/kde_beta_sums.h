@@ -91,7 +91,7 @@ inline void BetaSums::query_ratios(const Active& active, const double* logit, In
   }
 }
 
-// Where one query has too many values for it, the others are left to others() at once.
+// Queries one by one; those with too many values for that go to others() at once.
 inline void BetaSums::one_by_one(std::size_t end, BetaRatios& set) const {
   for (; set.done < end; ++set.done) {
     const double logit = set.set.logit[set.done];

@@ -256,7 +256,7 @@ class SoftmaxRegression {
       return out;
     }
 
-    // Where the weights of a class, and last its intercept, stand among all parameters.
+    // Places of a class's weights, and last of its intercept, among all parameters.
     Index position(Index c, Index j) const { return c + of_.k_ * j; }
 
     const SoftmaxRegression& of_;
