@@ -145,7 +145,8 @@ test_that("weighted quantiles are those of quantile() for one weight, and do not
   w <- c(2, 1, 3, 1, 1, 2, 4)
   repeated <- quantile(rep(x, w), c(probs, 3 / 14), names = FALSE, type = 1)
   expect_identical(weighted_quantile(x, c(probs, 3 / 14), w, type = 1), repeated)
-  expect_identical(weighted_quantile(x, c(probs, 2 / 7), type = 1), quantile(x, c(probs, 2 / 7), names = FALSE, type = 1))
+  expect_identical(weighted_quantile(x, c(probs, 2 / 7), type = 1),
+                   quantile(x, c(probs, 2 / 7), names = FALSE, type = 1))
 })
 
 test_that("weights and clusters of predictive distributions", {
