@@ -229,8 +229,9 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     )))
     if (is_method(method)) split <- split_predictions(predictions, 5, 0.2, call)
     ladders <- list()
-    for (one in notion[order(notion == "canonical")]) {
-      # the canonical ladder takes the coarser ones on the default bases
+    # the canonical ladder takes the coarser ones on the default bases
+    last <- notion == "canonical"
+    for (one in c(notion[!last], notion[last])) {
       known <- if (is.null(bases)) ladders else list()
       ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
     }

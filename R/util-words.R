@@ -16,6 +16,7 @@ check_words <- function(names, frame = parent.frame(), caller = parent.frame(2))
 bare_words <- function(name, frame, caller) {
   # in a list: a missing argument has no value
   typed <- list(eval(call("substitute", as.name(name)), frame))
+  if (!is.language(typed[[1]])) return(NULL)
   parts <- if (rlang::is_call(typed[[1]], c("c", "list"))) as.list(typed[[1]])[-1] else typed
   words <- unlist(lapply(parts, bare_word))
   words <- words[!vapply(words, exists, NA, caller)]
