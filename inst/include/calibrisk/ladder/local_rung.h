@@ -61,9 +61,10 @@ struct LocalCoordinate {
   Matrix whitener;  // [kept x columns]
   Vector scale;     // [n] a
   Vector weights;   // of its columns, for gaps of new rows
-  Vector own;       // [n] e^2 |b|^2, of the orthonormal basis
+  Vector own;       // [n] e^2 |b|^2, of the orthonormal basis, where it is asked for
 };
 
+// `half` is empty where moments are not asked for.
 inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis& basis,
                                          const ConstVectorRef& e, const RowWeights& weights,
                                          VectorRef gap, VectorRef half) {
@@ -75,7 +76,8 @@ inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis&
   const Matrix inverse = out.whitener.transpose() * out.whitener;
 
   out.scale.resize(n);
-  out.own.resize(n);
+  const bool moments = half.size() > 0;
+  if (moments) out.own.resize(n);
   Vector leverage(n);
   // of e, and of a e
   const Matrix sums = parallel_reduce(
@@ -88,7 +90,7 @@ inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis&
           const double norm = quadratic(row, inverse);
           leverage(i) = weights.draw(i) * norm;
           out.scale(i) = left_out_scale(leverage(i));
-          out.own(i) = e(i) * e(i) * norm;
+          if (moments) out.own(i) = e(i) * e(i) * norm;
           const double term = weights(i) * e(i);
           for (int a = 0; a < row.size; ++a) {
             part(row.column[a], 0) += term * row.value[a];
@@ -105,6 +107,7 @@ inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis&
     for (Index i = task * rung_block; i < std::min(n, (task + 1) * rung_block); ++i) {
       basis.row(i, row);
       gap(i) = out.scale(i) * (linear(row, out.weights) - leverage(i) * e(i));
+      if (!moments) continue;
       const double scaled = linear(row, scaled_weights) - leverage(i) * out.scale(i) * e(i);
       half(i) = e(i) * (gap(i) + scaled) / 2.0;
     }
@@ -284,24 +287,23 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   require(static_cast<Index>(bases.size()) == d, "There must be a basis for every coordinate.");
   Rung out;
   out.gap.resize(n, d);
-  Matrix half(n, d);
+  Matrix half(moments ? n : 0, d);
   std::vector<detail::LocalCoordinate> parts(bases.size());
   for_columns(engine, d, [&](const Engine& within, Index j) {
     const auto at = static_cast<std::size_t>(j);
     parts[at] = detail::smooth_coordinate(within, bases[at], residuals.col(j), weights,
                                           out.gap.col(j), half.col(j));
   });
-  out.half = half.rowwise().sum();
   for (const detail::LocalCoordinate& part : parts) {
     out.weights.push_back(part.weights);
     out.columns += part.whitener.rows();
   }
-  RungSums sums;
   if (!moments) {
-    finish_rung(engine, residuals, weights, RowClusters(), sums, out);
+    out.psi = gap_square(engine, residuals, weights, out.gap);
     return out;
   }
-
+  out.half = half.rowwise().sum();
+  RungSums sums;
   sums.exact = rung_is_exact(static_cast<Index>(weights.draws(n)), out.columns);
   // fewer rows than columns, whose pairs cost less than those of coordinates
   if (n < out.columns && n <= 10 * d && n <= bound_columns) {

@@ -99,16 +99,22 @@ inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRe
   return out;
 }
 
+// psi of these gaps.
+inline double gap_square(const Engine& engine, const ConstMatrixRef& residuals,
+                         const RowWeights& weights, const Matrix& gap) {
+  const Index n = residuals.rows();
+  return sum_of_rows(engine, n,
+                     [&](Index i) { return weights(i) * residuals.row(i).dot(gap.row(i)); }) /
+         weights.total(n);
+}
+
 // From gaps, half influences and sums to the numbers that limits need.
 inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
                         const RowWeights& weights, const RowClusters& clusters,
                         const RungSums& sums, Rung& rung) {
   const Index n = residuals.rows(), draws = clusters.draws(n);
   const double total = weights.total(n), square = total * total;
-  rung.psi =
-      sum_of_rows(engine, n,
-                  [&](Index i) { return weights(i) * residuals.row(i).dot(rung.gap.row(i)); }) /
-      total;
+  rung.psi = gap_square(engine, residuals, weights, rung.gap);
   rung.noise = sums.exact ? (sums.t20 + sums.t11 - 2.0 * sums.own) / square
                           : 2.0 * (sums.s2 - sums.own) / square;
   const double cube = std::pow(2.0 * sums.s2, 1.5);
