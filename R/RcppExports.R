@@ -29,88 +29,12 @@ cpp_laplace_row_sums <- function(x, d, bandwidth) {
     .Call(`_calibrisk_cpp_laplace_row_sums`, x, d, bandwidth)
 }
 
-cpp_row_folds <- function(features, labels, k) {
-    .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
-}
-
-cpp_draw_folds <- function(features, labels, copies, k) {
-    .Call(`_calibrisk_cpp_draw_folds`, features, labels, copies, k)
-}
-
 cpp_class_sums <- function(probs, labels) {
     .Call(`_calibrisk_cpp_class_sums`, probs, labels)
 }
 
-cpp_row_keys <- function(features, labels) {
-    .Call(`_calibrisk_cpp_row_keys`, features, labels)
-}
-
-cpp_smallest_keys <- function(x, labels, n_keys, threads) {
-    .Call(`_calibrisk_cpp_smallest_keys`, x, labels, n_keys, threads)
-}
-
-cpp_width_cells <- function(x, y, fold, n_bins, n_folds) {
-    .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds)
-}
-
-cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
-    .Call(`_calibrisk_cpp_crossfit_bound`, d, w, fold, order, ends, p)
-}
-
-cpp_mostly_tied <- function(x) {
-    .Call(`_calibrisk_cpp_mostly_tied`, x)
-}
-
-cpp_intervals <- function(x, edges, threads) {
-    .Call(`_calibrisk_cpp_intervals`, x, edges, threads)
-}
-
-cpp_interval_values <- function(x, edges, values, threads) {
-    .Call(`_calibrisk_cpp_interval_values`, x, edges, values, threads)
-}
-
-cpp_fold_rows <- function(fold, f, held_out, threads) {
-    .Call(`_calibrisk_cpp_fold_rows`, fold, f, held_out, threads)
-}
-
-cpp_matrix_rows <- function(x, rows, threads) {
-    .Call(`_calibrisk_cpp_matrix_rows`, x, rows, threads)
-}
-
-cpp_all_whole <- function(x, from, to) {
-    .Call(`_calibrisk_cpp_all_whole`, x, from, to)
-}
-
-cpp_all_within <- function(x, from, to) {
-    .Call(`_calibrisk_cpp_all_within`, x, from, to)
-}
-
 cpp_folded_normal <- function(m, s) {
     .Call(`_calibrisk_cpp_folded_normal`, m, s)
-}
-
-cpp_row_moments <- function(x) {
-    .Call(`_calibrisk_cpp_row_moments`, x)
-}
-
-cpp_fold_moments <- function(folds) {
-    .Call(`_calibrisk_cpp_fold_moments`, folds)
-}
-
-cpp_cluster_sums <- function(x, cluster, clusters) {
-    .Call(`_calibrisk_cpp_cluster_sums`, x, cluster, clusters)
-}
-
-cpp_label_ranks <- function(label) {
-    .Call(`_calibrisk_cpp_label_ranks`, label)
-}
-
-cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y, draws) {
-    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y, draws)
-}
-
-cpp_isotonic_pools <- function(total, weight, end) {
-    .Call(`_calibrisk_cpp_isotonic_pools`, total, weight, end)
 }
 
 cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
@@ -127,6 +51,30 @@ cpp_factor_sums <- function(computation, source, residuals, right, weights, clus
 
 cpp_map_features <- function(terms, x, threads) {
     .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
+}
+
+cpp_width_cells <- function(x, y, fold, n_bins, n_folds) {
+    .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds)
+}
+
+cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
+    .Call(`_calibrisk_cpp_crossfit_bound`, d, w, fold, order, ends, p)
+}
+
+cpp_intervals <- function(x, edges, threads) {
+    .Call(`_calibrisk_cpp_intervals`, x, edges, threads)
+}
+
+cpp_interval_values <- function(x, edges, values, threads) {
+    .Call(`_calibrisk_cpp_interval_values`, x, edges, values, threads)
+}
+
+cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y, draws) {
+    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y, draws)
+}
+
+cpp_isotonic_pools <- function(total, weight, end) {
+    .Call(`_calibrisk_cpp_isotonic_pools`, total, weight, end)
 }
 
 cpp_joint_upper <- function(facts, tail) {
@@ -463,6 +411,58 @@ cpp_ridge_krylov_unseen <- function(ridge, fold, type, value, blocks, rank, thre
 
 cpp_gram_features <- function(kernel, rows, basis, x, threads) {
     .Call(`_calibrisk_cpp_gram_features`, kernel, rows, basis, x, threads)
+}
+
+cpp_row_folds <- function(features, labels, k) {
+    .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
+}
+
+cpp_draw_folds <- function(features, labels, copies, k) {
+    .Call(`_calibrisk_cpp_draw_folds`, features, labels, copies, k)
+}
+
+cpp_row_keys <- function(features, labels) {
+    .Call(`_calibrisk_cpp_row_keys`, features, labels)
+}
+
+cpp_smallest_keys <- function(x, labels, n_keys, threads) {
+    .Call(`_calibrisk_cpp_smallest_keys`, x, labels, n_keys, threads)
+}
+
+cpp_mostly_tied <- function(x) {
+    .Call(`_calibrisk_cpp_mostly_tied`, x)
+}
+
+cpp_fold_rows <- function(fold, f, held_out, threads) {
+    .Call(`_calibrisk_cpp_fold_rows`, fold, f, held_out, threads)
+}
+
+cpp_matrix_rows <- function(x, rows, threads) {
+    .Call(`_calibrisk_cpp_matrix_rows`, x, rows, threads)
+}
+
+cpp_all_whole <- function(x, from, to) {
+    .Call(`_calibrisk_cpp_all_whole`, x, from, to)
+}
+
+cpp_all_within <- function(x, from, to) {
+    .Call(`_calibrisk_cpp_all_within`, x, from, to)
+}
+
+cpp_row_moments <- function(x) {
+    .Call(`_calibrisk_cpp_row_moments`, x)
+}
+
+cpp_fold_moments <- function(folds) {
+    .Call(`_calibrisk_cpp_fold_moments`, folds)
+}
+
+cpp_cluster_sums <- function(x, cluster, clusters) {
+    .Call(`_calibrisk_cpp_cluster_sums`, x, cluster, clusters)
+}
+
+cpp_label_ranks <- function(label) {
+    .Call(`_calibrisk_cpp_label_ranks`, label)
 }
 
 cpp_pair_sums <- function(prediction, target, threads, progress) {

@@ -112,31 +112,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_row_folds
-Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k);
-RcppExport SEXP _calibrisk_cpp_row_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP kSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< int >::type k(kSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_row_folds(features, labels, k));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_draw_folds
-Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k);
-RcppExport SEXP _calibrisk_cpp_draw_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< int >::type k(kSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_draw_folds(features, labels, copies, k));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_class_sums
 Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels);
 RcppExport SEXP _calibrisk_cpp_class_sums(SEXP probsSEXP, SEXP labelsSEXP) {
@@ -148,143 +123,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_row_keys
-std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels);
-RcppExport SEXP _calibrisk_cpp_row_keys(SEXP featuresSEXP, SEXP labelsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_row_keys(features, labels));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_smallest_keys
-Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys, int threads);
-RcppExport SEXP _calibrisk_cpp_smallest_keys(SEXP xSEXP, SEXP labelsSEXP, SEXP n_keysSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< int >::type n_keys(n_keysSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_smallest_keys(x, labels, n_keys, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_width_cells
-Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, int n_bins, int n_folds);
-RcppExport SEXP _calibrisk_cpp_width_cells(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
-    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_width_cells(x, y, fold, n_bins, n_folds));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_crossfit_bound
-Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w, Rcpp::IntegerVector fold, Rcpp::IntegerVector order, Rcpp::NumericVector ends, double p);
-RcppExport SEXP _calibrisk_cpp_crossfit_bound(SEXP dSEXP, SEXP wSEXP, SEXP foldSEXP, SEXP orderSEXP, SEXP endsSEXP, SEXP pSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
-    Rcpp::traits::input_parameter< double >::type p(pSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_crossfit_bound(d, w, fold, order, ends, p));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_mostly_tied
-bool cpp_mostly_tied(Rcpp::NumericVector x);
-RcppExport SEXP _calibrisk_cpp_mostly_tied(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_mostly_tied(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_intervals
-Rcpp::IntegerVector cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads);
-RcppExport SEXP _calibrisk_cpp_intervals(SEXP xSEXP, SEXP edgesSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_intervals(x, edges, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_interval_values
-Rcpp::NumericMatrix cpp_interval_values(Rcpp::NumericVector x, std::vector<double> edges, std::vector<double> values, int threads);
-RcppExport SEXP _calibrisk_cpp_interval_values(SEXP xSEXP, SEXP edgesSEXP, SEXP valuesSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_interval_values(x, edges, values, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_fold_rows
-Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out, int threads);
-RcppExport SEXP _calibrisk_cpp_fold_rows(SEXP foldSEXP, SEXP fSEXP, SEXP held_outSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type f(fSEXP);
-    Rcpp::traits::input_parameter< bool >::type held_out(held_outSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_fold_rows(fold, f, held_out, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_matrix_rows
-Rcpp::NumericMatrix cpp_matrix_rows(Rcpp::NumericMatrix x, Rcpp::IntegerVector rows, int threads);
-RcppExport SEXP _calibrisk_cpp_matrix_rows(SEXP xSEXP, SEXP rowsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_matrix_rows(x, rows, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_all_whole
-bool cpp_all_whole(SEXP x, double from, double to);
-RcppExport SEXP _calibrisk_cpp_all_whole(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< double >::type to(toSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_all_whole(x, from, to));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_all_within
-bool cpp_all_within(Rcpp::NumericVector x, double from, double to);
-RcppExport SEXP _calibrisk_cpp_all_within(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
-    Rcpp::traits::input_parameter< double >::type to(toSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_all_within(x, from, to));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_folded_normal
 Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector s);
 RcppExport SEXP _calibrisk_cpp_folded_normal(SEXP mSEXP, SEXP sSEXP) {
@@ -293,74 +131,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type m(mSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type s(sSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_folded_normal(m, s));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_row_moments
-Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x);
-RcppExport SEXP _calibrisk_cpp_row_moments(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_row_moments(x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_fold_moments
-Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds);
-RcppExport SEXP _calibrisk_cpp_fold_moments(SEXP foldsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type folds(foldsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_fold_moments(folds));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_cluster_sums
-Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster, int clusters);
-RcppExport SEXP _calibrisk_cpp_cluster_sums(SEXP xSEXP, SEXP clusterSEXP, SEXP clustersSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
-    Rcpp::traits::input_parameter< int >::type clusters(clustersSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cluster_sums(x, cluster, clusters));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_label_ranks
-SEXP cpp_label_ranks(Rcpp::IntegerVector label);
-RcppExport SEXP _calibrisk_cpp_label_ranks(SEXP labelSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type label(labelSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_label_ranks(label));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_sweep_bins
-double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws);
-RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP, SEXP drawsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type tie_ends(tie_endsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_w(sum_wSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_y(sum_ySEXP);
-    Rcpp::traits::input_parameter< double >::type draws(drawsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y, draws));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_isotonic_pools
-Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight, Rcpp::IntegerVector end);
-RcppExport SEXP _calibrisk_cpp_isotonic_pools(SEXP totalSEXP, SEXP weightSEXP, SEXP endSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type total(totalSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type end(endSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_pools(total, weight, end));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -425,6 +195,86 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_map_features(terms, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_width_cells
+Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, int n_bins, int n_folds);
+RcppExport SEXP _calibrisk_cpp_width_cells(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_width_cells(x, y, fold, n_bins, n_folds));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_crossfit_bound
+Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w, Rcpp::IntegerVector fold, Rcpp::IntegerVector order, Rcpp::NumericVector ends, double p);
+RcppExport SEXP _calibrisk_cpp_crossfit_bound(SEXP dSEXP, SEXP wSEXP, SEXP foldSEXP, SEXP orderSEXP, SEXP endsSEXP, SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_crossfit_bound(d, w, fold, order, ends, p));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_intervals
+Rcpp::IntegerVector cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads);
+RcppExport SEXP _calibrisk_cpp_intervals(SEXP xSEXP, SEXP edgesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_intervals(x, edges, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_interval_values
+Rcpp::NumericMatrix cpp_interval_values(Rcpp::NumericVector x, std::vector<double> edges, std::vector<double> values, int threads);
+RcppExport SEXP _calibrisk_cpp_interval_values(SEXP xSEXP, SEXP edgesSEXP, SEXP valuesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_interval_values(x, edges, values, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_sweep_bins
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws);
+RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP, SEXP drawsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type tie_ends(tie_endsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_w(sum_wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_y(sum_ySEXP);
+    Rcpp::traits::input_parameter< double >::type draws(drawsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y, draws));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_isotonic_pools
+Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight, Rcpp::IntegerVector end);
+RcppExport SEXP _calibrisk_cpp_isotonic_pools(SEXP totalSEXP, SEXP weightSEXP, SEXP endSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type total(totalSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type end(endSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_pools(total, weight, end));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1615,6 +1465,156 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_row_folds
+Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k);
+RcppExport SEXP _calibrisk_cpp_row_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP kSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< int >::type k(kSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_folds(features, labels, k));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_draw_folds
+Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k);
+RcppExport SEXP _calibrisk_cpp_draw_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< int >::type k(kSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draw_folds(features, labels, copies, k));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_row_keys
+std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels);
+RcppExport SEXP _calibrisk_cpp_row_keys(SEXP featuresSEXP, SEXP labelsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_keys(features, labels));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_smallest_keys
+Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys, int threads);
+RcppExport SEXP _calibrisk_cpp_smallest_keys(SEXP xSEXP, SEXP labelsSEXP, SEXP n_keysSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< int >::type n_keys(n_keysSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smallest_keys(x, labels, n_keys, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mostly_tied
+bool cpp_mostly_tied(Rcpp::NumericVector x);
+RcppExport SEXP _calibrisk_cpp_mostly_tied(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mostly_tied(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_fold_rows
+Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out, int threads);
+RcppExport SEXP _calibrisk_cpp_fold_rows(SEXP foldSEXP, SEXP fSEXP, SEXP held_outSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type f(fSEXP);
+    Rcpp::traits::input_parameter< bool >::type held_out(held_outSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_fold_rows(fold, f, held_out, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_matrix_rows
+Rcpp::NumericMatrix cpp_matrix_rows(Rcpp::NumericMatrix x, Rcpp::IntegerVector rows, int threads);
+RcppExport SEXP _calibrisk_cpp_matrix_rows(SEXP xSEXP, SEXP rowsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_matrix_rows(x, rows, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_all_whole
+bool cpp_all_whole(SEXP x, double from, double to);
+RcppExport SEXP _calibrisk_cpp_all_whole(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_all_whole(x, from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_all_within
+bool cpp_all_within(Rcpp::NumericVector x, double from, double to);
+RcppExport SEXP _calibrisk_cpp_all_within(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< double >::type to(toSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_all_within(x, from, to));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_row_moments
+Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x);
+RcppExport SEXP _calibrisk_cpp_row_moments(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_moments(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_fold_moments
+Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds);
+RcppExport SEXP _calibrisk_cpp_fold_moments(SEXP foldsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type folds(foldsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_fold_moments(folds));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cluster_sums
+Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster, int clusters);
+RcppExport SEXP _calibrisk_cpp_cluster_sums(SEXP xSEXP, SEXP clusterSEXP, SEXP clustersSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< int >::type clusters(clustersSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cluster_sums(x, cluster, clusters));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_label_ranks
+SEXP cpp_label_ranks(Rcpp::IntegerVector label);
+RcppExport SEXP _calibrisk_cpp_label_ranks(SEXP labelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type label(labelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_label_ranks(label));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_sums
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1920,31 +1920,18 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
-    {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
-    {"_calibrisk_cpp_draw_folds", (DL_FUNC) &_calibrisk_cpp_draw_folds, 4},
     {"_calibrisk_cpp_class_sums", (DL_FUNC) &_calibrisk_cpp_class_sums, 2},
-    {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
-    {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
-    {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 5},
-    {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
-    {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
-    {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
-    {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
-    {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 4},
-    {"_calibrisk_cpp_matrix_rows", (DL_FUNC) &_calibrisk_cpp_matrix_rows, 3},
-    {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
-    {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
     {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
-    {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
-    {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
-    {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
-    {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
-    {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},
-    {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 10},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
+    {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 5},
+    {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
+    {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
+    {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
+    {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},
+    {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
     {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 9},
@@ -2029,6 +2016,19 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_krylov_form", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_form, 7},
     {"_calibrisk_cpp_ridge_krylov_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_unseen, 7},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
+    {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
+    {"_calibrisk_cpp_draw_folds", (DL_FUNC) &_calibrisk_cpp_draw_folds, 4},
+    {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
+    {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
+    {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
+    {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 4},
+    {"_calibrisk_cpp_matrix_rows", (DL_FUNC) &_calibrisk_cpp_matrix_rows, 3},
+    {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
+    {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
+    {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
+    {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
+    {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
+    {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},

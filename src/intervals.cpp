@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
+#include "r_engine.h"
+#include <calibrisk/classical/crossfit_bound.h>
+#include <calibrisk/classical/monotone_bins.h>
+#include <calibrisk/classical/row_folds.h>
+#include <calibrisk/classical/width_cells.h>
+
+#include <algorithm>
+
+namespace {
+std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
+}  // namespace
+
+// Numbers of rows and events and the sums of d and d^2, d = x - y, of the bins of equal width that
+// have rows, a column for each fold; one column where `fold` is empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold,
+                           int n_bins, int n_folds) {
+  const bool folded = fold.size() > 0;
+  if (y.size() != x.size() || (folded && fold.size() != x.size())) {
+    Rcpp::stop("width_cells: one outcome and fold per row.");
+  }
+  if (!folded) n_folds = 1;
+  const auto cells = calibrisk::width_cells(x.begin(), y.begin(), folded ? fold.begin() : nullptr,
+                                            size_of(x.size()), n_bins, n_folds);
+  const auto cell = [&](int bin, int f) -> const calibrisk::WidthCell& {
+    return cells[size_of(bin) + size_of(n_bins) * size_of(f)];
+  };
+  std::vector<int> used;
+  for (int bin = 0; bin < n_bins; ++bin) {
+    for (int f = 0; f < n_folds; ++f) {
+      if (cell(bin, f).rows == 0) continue;
+      used.push_back(bin);
+      break;
+    }
+  }
+  const auto table = [&](const auto& value) {
+    Rcpp::NumericMatrix out(static_cast<int>(used.size()), n_folds);
+    for (int b = 0; b < out.nrow(); ++b) {
+      for (int f = 0; f < n_folds; ++f) out(b, f) = value(cell(used[size_of(b)], f));
+    }
+    return out;
+  };
+  using Cell = calibrisk::WidthCell;
+  return named_list({{"size", table([](const Cell& c) { return static_cast<double>(c.rows); })},
+                     {"events", table([](const Cell& c) { return static_cast<double>(c.events); })},
+                     {"d", table([](const Cell& c) { return c.residual.value(); })},
+                     {"d2", table([](const Cell& c) { return c.square.value(); })}});
+}
+
+// `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and
+// weights (none: 1) are in the order of the bins; `order`: which rows of the data, those of `fold`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w,
+                              Rcpp::IntegerVector fold, Rcpp::IntegerVector order,
+                              Rcpp::NumericVector ends, double p) {
+  const auto n = size_of(d.size());
+  if (size_of(order.size()) != n || size_of(fold.size()) != n ||
+      (w.size() > 0 && size_of(w.size()) != n)) {
+    Rcpp::stop("crossfit_bound: one weight, fold and place per row.");
+  }
+  int n_folds = 1;
+  std::vector<int> own(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int row = order[static_cast<R_xlen_t>(i)];
+    if (row < 1 || size_of(row) > n || fold[row - 1] < 1) Rcpp::stop("crossfit_bound: bad rows.");
+    own[i] = fold[row - 1];
+    n_folds = std::max(n_folds, own[i]);
+  }
+  std::vector<std::size_t> last(size_of(ends.size()));
+  for (std::size_t b = 0; b < last.size(); ++b) {
+    last[b] = static_cast<std::size_t>(ends[static_cast<R_xlen_t>(b)]);
+    if (last[b] > n) Rcpp::stop("crossfit_bound: a bin ends beyond the rows.");
+  }
+  const auto found = calibrisk::crossfit_bound(d.begin(), w.size() > 0 ? w.begin() : nullptr,
+                                               own.data(), last, n_folds, p);
+  return named_list({{"mean", found.mean}, {"squares", found.squares}});
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_intervals(Rcpp::NumericVector x, std::vector<double> edges, int threads) {
+  REngine engine(threads);
+  Rcpp::IntegerVector out(Rcpp::no_init(x.size()));
+  int* to = out.begin();
+  calibrisk::for_intervals(engine, x.begin(), x.size(), edges,
+                           [to](calibrisk::Index i, int interval) { to[i] = interval; });
+  return out;
+}
+
+// The values of their intervals, one column.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_interval_values(Rcpp::NumericVector x, std::vector<double> edges,
+                                        std::vector<double> values, int threads) {
+  if (values.size() != edges.size() + 1) Rcpp::stop("interval_values: one value per interval.");
+  REngine engine(threads);
+  Rcpp::NumericMatrix out(Rcpp::no_init(x.size(), 1));
+  double* to = out.begin();
+  calibrisk::for_intervals(engine, x.begin(), x.size(), edges,
+                           [&](calibrisk::Index i, int interval) {
+                             to[i] = values[static_cast<std::size_t>(interval) - 1];
+                           });
+  return out;
+}
+
+// Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of
+// the rows and of the successes, NULL where all rows count the same; `draws` of all of these.
+// [[Rcpp::export(rng = false)]]
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
+                      Rcpp::Nullable<Rcpp::NumericVector> sum_w,
+                      Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws) {
+  using namespace calibrisk;
+  const std::size_t blocks = size_of(tie_ends.size());
+  if (sum_w.isNull()) {
+    const CountedRows rows(y.begin(), y.size(), tie_ends.begin(), blocks);
+    return static_cast<double>(MonotoneSweep<CountedRows>(rows, y.begin()).run());
+  }
+  const Rcpp::NumericVector w(sum_w), ones(sum_y);
+  if (w.size() != y.size() || ones.size() != y.size()) Rcpp::stop("sweep: one sum per row.");
+  const WeightedRows rows(w.begin(), ones.begin(), y.size(), static_cast<std::int64_t>(draws),
+                          tie_ends.begin(), blocks);
+  return static_cast<double>(MonotoneSweep<WeightedRows>(rows, y.begin()).run());
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight,
+                              Rcpp::IntegerVector end) {
+  const calibrisk::Pools pools =
+      calibrisk::isotonic_pools(total.begin(), weight.begin(), end.begin(), size_of(total.size()));
+  return named_list({{"ends", pools.ends}, {"values", pools.values}});
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Rows as values: keys and the folds drawn by them, those of a fold, checks, moments and sums.
+#include "r_engine.h"
+#include <calibrisk/classical/row_folds.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+namespace {
+
+constexpr R_xlen_t row_block = 32768;  // of a task
+
+std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
+                                   const Rcpp::IntegerVector& labels) {
+  if (labels.size() != features.nrow()) Rcpp::stop("row_keys: one label per row.");
+  return calibrisk::row_keys(features.begin(), static_cast<std::size_t>(features.nrow()),
+                             static_cast<std::size_t>(features.ncol()), labels.begin());
+}
+
+}  // namespace
+
+// Folds 1..k from the values of the rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k) {
+  Rcpp::IntegerVector out(Rcpp::no_init(features.nrow()));
+  calibrisk::row_folds(keys_of(features, labels), k, out.begin());
+  return out;
+}
+
+// Numbers of draws in the folds 1..k, of rows that stand for several.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+                                   Rcpp::NumericVector copies, int k) {
+  return wrap_matrix(calibrisk::draw_folds(keys_of(features, labels), as_vector(copies), k));
+}
+
+// Keys of the rows as numbers in [0, 1).
+// [[Rcpp::export(rng = false)]]
+std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels) {
+  const auto keys = keys_of(features, labels);
+  std::vector<double> out(keys.size());
+  std::transform(keys.begin(), keys.end(), out.begin(), calibrisk::unit_of);
+  return out;
+}
+
+// The smallest keys of the distinct rows, at most n_keys, and how many there are; features to ten
+// decimal places.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys,
+                             int threads) {
+  if (labels.size() != x.size()) Rcpp::stop("smallest_keys: one label per row.");
+  REngine engine(threads);
+  std::vector<double> rounded(static_cast<std::size_t>(x.size()));
+  std::transform(x.begin(), x.end(), rounded.begin(),
+                 [](double value) { return std::nearbyint(value * 1e10); });
+  const auto found = calibrisk::smallest_keys(
+      engine, calibrisk::row_keys(rounded.data(), rounded.size(), 1, labels.begin()),
+      static_cast<std::size_t>(n_keys));
+  std::vector<double> keys(found.keys.size());
+  std::transform(found.keys.begin(), found.keys.end(), keys.begin(), calibrisk::unit_of);
+  return named_list({{"keys", keys}, {"n_keys", static_cast<int>(found.distinct)}});
+}
+
+// [[Rcpp::export(rng = false)]]
+bool cpp_mostly_tied(Rcpp::NumericVector x) {
+  return calibrisk::mostly_tied(x.begin(), static_cast<std::size_t>(x.size()));
+}
+
+// Rows of fold f (held_out), or those of the other folds; the test rows are fold 0.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto is_in = [&](int own) { return held_out ? own == f : own != f && own != 0; };
+  const R_xlen_t n = fold.size(), n_blocks = (n + row_block - 1) / row_block;
+  const int* own = fold.begin();
+  std::vector<R_xlen_t> first(static_cast<std::size_t>(n_blocks) + 1, 0);
+  calibrisk::parallel_for(engine, n_blocks, [&](calibrisk::Index t) {
+    first[static_cast<std::size_t>(t) + 1] =
+        std::count_if(own + t * row_block, own + std::min(n, (t + 1) * row_block), is_in);
+  });
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  Rcpp::IntegerVector rows(Rcpp::no_init(first.back()));
+  int* row = rows.begin();
+  calibrisk::parallel_for(engine, n_blocks, [&](calibrisk::Index t) {
+    // folds are as good as random: no branch that the processor would have to guess
+    R_xlen_t at = first[static_cast<std::size_t>(t)];
+    for (R_xlen_t i = t * row_block; at < first[static_cast<std::size_t>(t) + 1]; ++i) {
+      row[at] = static_cast<int>(i) + 1;
+      at += is_in(own[i]);
+    }
+  });
+  return rows;
+}
+
+// Rows of a matrix, which has them; counted from 1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_matrix_rows(Rcpp::NumericMatrix x, Rcpp::IntegerVector rows, int threads) {
+  REngine engine(threads);
+  const R_xlen_t n = rows.size(), n_blocks = (n + row_block - 1) / row_block;
+  Rcpp::NumericMatrix out(Rcpp::no_init(n, x.ncol()));
+  const int* row = rows.begin();
+  const double* from = x.begin() - 1;
+  double* to = out.begin();
+  const R_xlen_t step = x.nrow();
+  calibrisk::parallel_for(engine, n_blocks * x.ncol(), [&](calibrisk::Index t) {
+    const R_xlen_t j = t / n_blocks, begin = t % n_blocks * row_block;
+    for (R_xlen_t i = begin; i < std::min(n, begin + row_block); ++i) {
+      to[j * n + i] = from[j * step + row[i]];
+    }
+  });
+  return out;
+}
+
+// Whether all are whole numbers from `from` to `to`.
+// [[Rcpp::export(rng = false)]]
+bool cpp_all_whole(SEXP x, double from, double to) {
+  if (TYPEOF(x) == INTSXP) {
+    const Rcpp::IntegerVector values(x);
+    return std::all_of(values.begin(), values.end(),
+                       [&](int value) { return value >= from && value <= to; });
+  }
+  const Rcpp::NumericVector values(x);
+  return std::all_of(values.begin(), values.end(), [&](double value) {
+    return value >= from && value <= to && value == std::trunc(value);
+  });
+}
+
+// Whether all are finite and from `from` to `to`.
+// [[Rcpp::export(rng = false)]]
+bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
+  constexpr double largest = std::numeric_limits<double>::max();
+  const double low = std::max(from, -largest), high = std::min(to, largest);
+  // counted, so that the loop has no branch
+  R_xlen_t within = 0;
+  for (const double value : x) within += (value >= low) & (value <= high);
+  return within == x.size();
+}
+
+namespace {
+
+// Mean of the n values, and the sum of squares about it.
+struct Moments {
+  double mean;
+  double squares;
+};
+
+Moments moments_of(const double* value, R_xlen_t n) {
+  // stretches, whose sums lose nothing to rounding
+  constexpr R_xlen_t stretch = 4096;
+  const auto sum = [&](const auto& term) {
+    double total = 0.0;
+    for (R_xlen_t begin = 0; begin < n; begin += stretch) {
+      double sums[4] = {0.0, 0.0, 0.0, 0.0};
+      const R_xlen_t end = std::min(n, begin + stretch);
+      for (R_xlen_t i = begin; i < end; ++i) sums[i % 4] += term(value[i]);
+      total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    return total;
+  };
+  const double rows = static_cast<double>(n);
+  double mean = sum([](double v) { return v; }) / rows;
+  mean += sum([&](double v) { return v - mean; }) / rows;
+  return {mean, sum([&](double v) { return (v - mean) * (v - mean); })};
+}
+
+}  // namespace
+
+// Mean of the values, and the sum of squares about it.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
+  const Moments of = moments_of(x.begin(), x.size());
+  return Rcpp::NumericVector::create(of.mean, of.squares);
+}
+
+// The number of every vector's values that are not missing, and their moments.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
+  Rcpp::NumericMatrix out(3, static_cast<int>(folds.size()));
+  std::vector<double> known;
+  for (R_xlen_t f = 0; f < folds.size(); ++f) {
+    const Rcpp::NumericVector rows = folds[f];
+    known.clear();
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(known),
+                 [](double v) { return !std::isnan(v); });
+    const auto n = static_cast<R_xlen_t>(known.size());
+    const Moments of = moments_of(known.data(), n);
+    const int column = static_cast<int>(f);
+    out(0, column) = static_cast<double>(n);
+    out(1, column) = of.mean;
+    out(2, column) = of.squares;
+  }
+  return out;
+}
+
+// Sums of each column over the rows of a cluster (1..C).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster,
+                                     int clusters) {
+  calibrisk::require(cluster.size() == x.nrow(), "cluster_sums: one label per row.");
+  calibrisk::require(
+      std::all_of(cluster.begin(), cluster.end(), [&](int c) { return c >= 1 && c <= clusters; }),
+      "cluster_sums: labels are 1, ..., C.");
+  Rcpp::NumericMatrix out(clusters, x.ncol());
+  for (int j = 0; j < x.ncol(); ++j) {
+    const double* value = &x(0, j);
+    double* sum = &out(0, j);
+    for (R_xlen_t i = 0; i < cluster.size(); ++i) sum[cluster[i] - 1] += value[i];
+  }
+  return out;
+}
+
+// The rank of each label among those that there are; NULL where labels are further apart than four
+// times their number.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
+  if (label.size() == 0) return R_NilValue;
+  const auto [least, largest] = std::minmax_element(label.begin(), label.end());
+  const double range = static_cast<double>(*largest) - static_cast<double>(*least) + 1.0;
+  if (*least == NA_INTEGER || range > 4.0 * static_cast<double>(label.size())) return R_NilValue;
+  std::vector<int> rank(static_cast<std::size_t>(range), 0);
+  const auto at = [&, first = *least](int value) -> int& {
+    return rank[static_cast<std::size_t>(static_cast<std::int64_t>(value) - first)];
+  };
+  for (int value : label) at(value) = 1;
+  std::partial_sum(rank.begin(), rank.end(), rank.begin());
+  Rcpp::IntegerVector out(label.size());
+  std::transform(label.begin(), label.end(), out.begin(), at);
+  return out;
+}
