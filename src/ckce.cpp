@@ -5,8 +5,8 @@
 #include "certified_factor.h"
 #include "ckce_factor.h"
 #include "ckce_gram.h"
+#include "kernel_gram.h"
 #include "r_engine.h"
-#include <calibrisk/kernels/gram.h>
 
 namespace {
 
@@ -80,7 +80,7 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
     return wrap_result(ckce_of_features(engine, as_feature_map(field(source, "terms")), x, task));
   }
   const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
-  if (computation != "low_rank") return from_gram(calibrisk::gram(engine, kernel, x));
+  if (computation != "low_rank") return from_gram(kernel_gram(engine, kernel, x));
   const auto factor = certified_factor(engine, kernel, x, task.residuals, ridge, options);
   return wrap_result(ckce_of_low_rank(engine, factor, task));
 }

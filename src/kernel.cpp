@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_kernel.h"
+#include "kernel_gram.h"
 #include "r_engine.h"
 #include <calibrisk/kernels/gram.h>
+
+calibrisk::Matrix kernel_gram(const calibrisk::Engine& engine, const calibrisk::Kernel& kernel,
+                              const calibrisk::ConstMatrixRef& x) {
+  return calibrisk::gram(engine, kernel, x);
+}
 
 // k(x_i, y_j), [n_x x n_y]
 // [[Rcpp::export(rng = false)]]
