@@ -47,43 +47,27 @@ inline void append_nodes(double centre, double half, const std::vector<double>& 
   }
 }
 
-// Appends what stands for the items from[begin, end): the items themselves, or nodes. True for
-// nodes.
-inline bool condense(const BetaItems& from, Index begin, Index end, BetaItems& to) {
+// The moments of the items from[begin, end), whose offsets are at (offset - centre) / half.
+inline void item_moments(const BetaItems& from, Index begin, Index end, double centre, double half,
+                         std::vector<double>& moments) {
   constexpr int m = beta_nodes;
-  if (end - begin <= m) {
-    for (Index i = begin; i < end; ++i) to.append(from, i);
-    return false;
-  }
-  const std::size_t first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
-  const double half = 0.5 * (from.offset[last - 1] - from.offset[first]);
-  const double centre = from.offset[first] + half;
   const Index width = from.width();
-  std::vector<double> column(last - first);
-  std::vector<double> moments(static_cast<std::size_t>(width) * m);
+  std::vector<double> column(static_cast<std::size_t>(end - begin));
   for (Index c = 0; c < width; ++c) {
     const double* weight = from.weights(begin) + c;
     for (double& w : column) {
       w = *weight;
       weight += width;
     }
-    exp_loops().chebyshev_moments(&from.offset[first], column.data(), centre, 1.0 / half,
-                                  end - begin, m, &moments[static_cast<std::size_t>(c) * m]);
+    exp_loops().chebyshev_moments(&from.offset[static_cast<std::size_t>(begin)], column.data(),
+                                  centre, 1.0 / half, end - begin, m,
+                                  &moments[static_cast<std::size_t>(c) * m]);
   }
-  append_nodes(centre, half, moments, to);
-  return true;
 }
 
-// The same of training values, each in the moments of the blocks that have it.
-inline bool condense(const BetaTraining& from, Index begin, Index end, BetaItems& to) {
-  constexpr int m = beta_nodes;
-  if (end - begin <= m) {
-    for (Index i = begin; i < end; ++i) to.append(from, i);
-    return false;
-  }
-  const std::size_t first = static_cast<std::size_t>(begin), last = static_cast<std::size_t>(end);
-  const double half = 0.5 * (from.offset[last - 1] - from.offset[first]);
-  const double centre = from.offset[first] + half;
+// Training values are each in the moments of the blocks that have them.
+inline void item_moments(const BetaTraining& from, Index begin, Index end, double centre,
+                         double half, std::vector<double>& moments) {
   struct Block {
     std::vector<double> x, count, positive;
   };
@@ -96,15 +80,29 @@ inline bool condense(const BetaTraining& from, Index begin, Index end, BetaItems
       block.positive.push_back(part->positive);
     }
   }
-  std::vector<double> moments(static_cast<std::size_t>(to.width()) * m);
   double* of_column = moments.data();
   for (const Block& block : blocks) {
     for (const std::vector<double>* column : {&block.count, &block.positive}) {
       exp_loops().chebyshev_moments(block.x.data(), column->data(), centre, 1.0 / half,
-                                    static_cast<Index>(block.x.size()), m, of_column);
-      of_column += m;
+                                    static_cast<Index>(block.x.size()), beta_nodes, of_column);
+      of_column += beta_nodes;
     }
   }
+}
+
+// Appends what stands for the items from[begin, end): the items themselves, or nodes. True for
+// nodes.
+template <class Items>
+bool condense(const Items& from, Index begin, Index end, BetaItems& to) {
+  if (end - begin <= beta_nodes) {
+    for (Index i = begin; i < end; ++i) to.append(from, i);
+    return false;
+  }
+  const double lowest = from.offset[static_cast<std::size_t>(begin)];
+  const double half = 0.5 * (from.offset[static_cast<std::size_t>(end - 1)] - lowest);
+  const double centre = lowest + half;
+  std::vector<double> moments(static_cast<std::size_t>(to.width()) * beta_nodes);
+  item_moments(from, begin, end, centre, half, moments);
   append_nodes(centre, half, moments, to);
   return true;
 }
