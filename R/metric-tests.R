@@ -72,7 +72,7 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
 # Predictions of a cell that ends there are raised together.
 floor_edges <- function(floor) c(floor = as.numeric(floor), floor = if (!is.null(floor)) 1 - floor)
 
-# Of a state with the regression's error where rows stand for those of cells.
+# Cox's regression in columns; of a state with its error, since rows stand for those of cells.
 cox_columns <- function(problem, floor, level, call) {
   if (is.function(problem$whole)) return(whole_cox(problem, floor, level, call))
   p <- problem$features[, 1]

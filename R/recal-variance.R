@@ -47,8 +47,8 @@ dss <- function(variance, r, design = new_design(length(r))) row_mean(dss_terms(
 scale_variance <- function(map, variance) map$w * variance + map$b
 
 # In units of mean(r) and mean(s2) the best w and b of a ratio e^z = w / b are mean(r / (e^z s2 + 1)) times e^z and 1.
-# What is left is a score of one number, which may have several minima: all roots of its slope between the points of a
-# grid, and the two edges w = 0 and b = 0.
+# The score of z alone may have several minima. The candidates are all roots of its slope between the points of a grid,
+# and the two edges w = 0 and b = 0.
 fit_variance <- function(variance, r, design, call) {
   mean <- function(rows) row_mean(rows, design)
   unit <- mean(r)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the core computes with: an executor for parallel loops, dense linear
+// The tools that the core computes with: an executor for parallel loops, dense linear
 // algebra, and a progress sink that may interrupt. A host injects its own (src/r_engine.h for
 // R); serial_engine.h has one that needs nothing but Eigen.
 #ifndef CALIBRISK_ENGINE_H

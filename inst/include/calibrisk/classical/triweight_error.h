@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The kernel density estimate of a scalar calibration error (Zhang et al. 2020): the mean of
-// |t - accuracy(t)|^p, accuracy(t) the rate of events times the density of their predictions over
-// that of all, on the reference implementation's grid.
+// |t - accuracy(t)|^p on the reference implementation's grid. accuracy(t) is the rate of events
+// times the density of their predictions over the density of all predictions.
 #ifndef CALIBRISK_CLASSICAL_TRIWEIGHT_ERROR_H
 #define CALIBRISK_CLASSICAL_TRIWEIGHT_ERROR_H
 

@@ -74,7 +74,7 @@ inline void solve_from_left(const ConstMatrixRef& l, bool transpose, MatrixRef b
 }
 
 // The lower Cholesky factor in the lower triangle of A; false where A is not numerically positive
-// definite. What is above the diagonal stays, or is overwritten.
+// definite. The rest of A stays, or is overwritten.
 inline bool pack_cholesky(MatrixRef a) {
   const Index n = a.rows();
   if (n > detail::small_triangle) {

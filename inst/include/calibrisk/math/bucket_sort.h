@@ -9,8 +9,8 @@
 namespace calibrisk {
 
 // Sorts as std::sort() does; entries with different finite values of number(entry) are in the order
-// of these. They go into as many buckets of equal width as there are entries, which takes linear
-// time, and each bucket is sorted: values that crowd in few of them take as long as in std::sort().
+// of these. They go into as many buckets of equal width as there are entries, in linear time, and
+// each bucket is sorted. Values that crowd in few buckets take as long as in std::sort().
 template <class Entry, class Number>
 void bucket_sort(std::vector<Entry>& entries, const Number& number) {
   const std::size_t n = entries.size();

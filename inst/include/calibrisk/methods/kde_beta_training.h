@@ -67,7 +67,7 @@ struct BetaTraining {
   }
 };
 
-// What stands for training values: values or nodes, with both weights of every block.
+// Values or nodes that stand for training values, with both weights of every block.
 struct BetaItems {
   Index n_blocks;
   std::vector<double> offset;
