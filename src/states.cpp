@@ -100,14 +100,14 @@ Rcpp::NumericVector cpp_id_units(SEXP ids) {
     Rcpp::NumericVector out(Rf_xlength(ids));
     for (R_xlen_t i = 0; i < out.size(); ++i) {
       out[i] = calibrisk::unit_of(
-          calibrisk::mix_bits(calibrisk::hash_step + calibrisk::bits_of(REAL(ids)[i])));
+          calibrisk::mix_bits(calibrisk::counter_step + calibrisk::bits_of(REAL(ids)[i])));
     }
     return out;
   }
   const Rcpp::CharacterVector words(ids);
   Rcpp::NumericVector out(words.size());
   for (R_xlen_t i = 0; i < out.size(); ++i) {
-    std::uint64_t key = calibrisk::hash_step;
+    std::uint64_t key = calibrisk::counter_step;
     for (const char* c = CHAR(STRING_ELT(words, i)); *c != 0; ++c) {
       key = calibrisk::mix_bits(key * 3 + static_cast<unsigned char>(*c));
     }

@@ -156,7 +156,8 @@ TEST(products_by_packs_have_the_digits_of_a_loop) {
         for (int t = 0; t < 4; ++t) {
           Matrix plain = start, chosen = start;
           const ConstMatrixRef left = t % 2 == 0 ? a : at, right = t / 2 == 0 ? bt : b;
-          detail::product_baseline(pack_product(t % 2 != 0, t / 2 != 0, -1.0, left, right, plain));
+          detail::matrix_product_baseline(
+              pack_product(t % 2 != 0, t / 2 != 0, -1.0, left, right, plain));
           add_pack_product(pack_product(t % 2 != 0, t / 2 != 0, -1.0, left, right, chosen));
           CHECK(plain == expected && chosen == expected);
         }

@@ -150,7 +150,8 @@ TEST(stretches_are_copied_in_order_and_count_what_is_below) {
           if (values(i) < from) ++below;
           if (values(i) >= from && values(i) <= to) expected.push_back(values(i));
         }
-        for (const auto loop : {detail::copy_stretch_baseline, detail::choose_stretch_loop()}) {
+        for (const auto loop :
+             {detail::copy_stretch_baseline, CALIBRISK_WIDEST(detail::copy_stretch)}) {
           std::vector<double> inside(static_cast<std::size_t>(n) + 8);
           detail::StretchCopy at{values.data(), n, from, to, inside.data(), 0, 0};
           loop(at);

@@ -4,6 +4,7 @@
 #define CALIBRISK_CLASSICAL_ROW_FOLDS_H
 
 #include <calibrisk/engine.h>
+#include <calibrisk/math/counter_uniform.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,15 +14,6 @@
 #include <vector>
 
 namespace calibrisk {
-
-constexpr std::uint64_t hash_step = 0x9e3779b97f4a7c15ULL;
-
-// A finaliser of 64 bits: every bit of the input moves every bit of the output.
-inline std::uint64_t mix_bits(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  return z ^ (z >> 31);
-}
 
 inline std::uint64_t bits_of(double value) {
   value += 0.0;  // -0 is 0
@@ -82,7 +74,7 @@ void for_repeated(const std::vector<std::uint64_t>& keys, const Task& task) {
 inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n, std::size_t q,
                                            const int* labels) {
   std::vector<std::uint64_t> keys(n);
-  for (std::size_t i = 0; i < n; ++i) keys[i] = mix_bits(hash_step + bits_of(labels[i]));
+  for (std::size_t i = 0; i < n; ++i) keys[i] = mix_bits(counter_step + bits_of(labels[i]));
   for (std::size_t j = 0; j < q; ++j) {
     for (std::size_t i = 0; i < n; ++i) {
       keys[i] = mix_bits(keys[i] * 3 + bits_of_text(features[j * n + i]));
@@ -95,7 +87,7 @@ inline double unit_of(std::uint64_t h) { return static_cast<double>(h >> 11) * 0
 
 // Fold 0..k - 1 of a draw whose key occurred before so many times.
 inline int fold_of(std::uint64_t key, std::uint64_t before, int k) {
-  return static_cast<int>(unit_of(mix_bits(mix_bits(key + hash_step * (before + 1)))) * k);
+  return static_cast<int>(counter_number(key, before) * k);
 }
 
 // Folds 1..k of rows with these keys, into `fold`. Equal rows are scattered as well, by how many
@@ -141,7 +133,7 @@ inline bool mostly_tied(const double* x, std::size_t n) {
   std::vector<std::uint64_t> slots(capacity, 0);
   std::size_t distinct = 0;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t key = mix_bits(hash_step + bits_of(x[i])) | 1;  // 0 is an empty slot
+    const std::uint64_t key = mix_bits(counter_step + bits_of(x[i])) | 1;  // 0 is an empty slot
     std::size_t at = (key >> 1) & (capacity - 1);
     while (slots[at] != 0 && slots[at] != key) at = (at + 1) & (capacity - 1);
     if (slots[at] == key) continue;

@@ -104,9 +104,7 @@ class RowDraws {
     for (int r = 0; r < counter_draws; ++r) {
       if (some.of[r] == 0) continue;
       std::uint64_t counter = 2 * block.begin;
-      const auto uniform = [&] {
-        return static_cast<double>(counter_bits(keys[r], counter++)) * 0x1.0p-53;
-      };
+      const auto uniform = [&] { return counter_number(keys[r], counter++); };
       std::size_t d = block.begin;
       while (true) {
         const double u = uniform();
@@ -126,7 +124,7 @@ class RowDraws {
   std::vector<DrawBlock> blocks_;
 };
 
-// What the other outcome of a draw changes in sums, for each row.
+// The changes of sums by the other outcome of a draw, for each row.
 struct RowChanges {
   std::vector<int> column;
   std::vector<double> value;

@@ -134,32 +134,19 @@ CALIBRISK_INLINE void product_loop(const PackProduct& at) {
   }
 }
 
-using ProductLoop = void (*)(const PackProduct& at);
-
-inline void product_baseline(const PackProduct& at) { product_loop<2>(at); }
+inline void matrix_product_baseline(const PackProduct& at) { product_loop<2>(at); }
 #ifdef CALIBRISK_DISPATCH
-__attribute__((target("avx2"))) inline void product_avx2(const PackProduct& at) {
+__attribute__((target("avx2"))) inline void matrix_product_avx2(const PackProduct& at) {
   product_loop<4>(at);
 }
-__attribute__((target("avx512f"))) inline void product_avx512(const PackProduct& at) {
+__attribute__((target("avx512f"))) inline void matrix_product_avx512(const PackProduct& at) {
   product_loop<8>(at);
 }
 #endif
 
-inline ProductLoop choose_product_loop() {
-#ifdef CALIBRISK_DISPATCH
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return product_avx512;
-  if (__builtin_cpu_supports("avx2")) return product_avx2;
-#endif
-  return product_baseline;
-}
-
 #else  // no vector extension: plain loops
 
-using ProductLoop = void (*)(const PackProduct& at);
-
-inline void product_baseline(const PackProduct& at) {
+inline void matrix_product_baseline(const PackProduct& at) {
   for (Index j = 0; j < at.n; ++j) {
     for (Index k = 0; k < at.depth; ++k) {
       const double y = at.b[j * at.b_row + k * at.b_col];
@@ -170,14 +157,12 @@ inline void product_baseline(const PackProduct& at) {
   }
 }
 
-inline ProductLoop choose_product_loop() { return product_baseline; }
-
 #endif
 
 }  // namespace detail
 
 inline void add_pack_product(const PackProduct& at) {
-  static const detail::ProductLoop loop = detail::choose_product_loop();
+  static void (*const loop)(const PackProduct&) = CALIBRISK_WIDEST(detail::matrix_product);
   loop(at);
 }
 

@@ -37,23 +37,14 @@ struct BitPacks {
 };
 
 template <int pack_size>
-CALIBRISK_INLINE void mix_pack(typename BitPacks<pack_size>::Pack& z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-  z = z ^ (z >> 31);
-}
-
-template <int pack_size>
 CALIBRISK_INLINE void below_loop(const std::uint64_t* keys, std::uint64_t i, std::int64_t limit,
                                  DrawMask& out) {
   using IntPack = typename Packs<pack_size>::IntPack;
   for (int r = 0; r < counter_draws; r += pack_size) {
     typename BitPacks<pack_size>::Pack z;
     __builtin_memcpy(&z, keys + r, sizeof z);
-    z += counter_step * (i + 1);
-    mix_pack<pack_size>(z);
-    mix_pack<pack_size>(z);
-    const IntPack mask = (IntPack)(z >> 11) < limit;
+    count_bits(z, i);
+    const IntPack mask = (IntPack)z < limit;
     __builtin_memcpy(out.of + r, &mask, sizeof mask);
   }
 }
@@ -84,7 +75,8 @@ CALIBRISK_INLINE void add_loop(const DrawMask& mask, const int* columns, const d
   TARGET inline void add_##SUFFIX(const DrawMask& mask, const int* columns, const double* values, \
                                   Index n, double* sums) {                                        \
     add_loop<SIZE>(mask, columns, values, n, sums);                                               \
-  }
+  }                                                                                               \
+  inline CounterLoops counter_loops_##SUFFIX() { return {below_##SUFFIX, add_##SUFFIX}; }
 
 CALIBRISK_COUNTER_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
@@ -93,20 +85,9 @@ CALIBRISK_COUNTER_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
 #endif
 #undef CALIBRISK_COUNTER_LOOPS
 
-inline CounterLoops choose_counter_loops() {
-#ifdef CALIBRISK_DISPATCH
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-    return {below_avx512, add_avx512};
-  }
-  if (__builtin_cpu_supports("avx2")) return {below_avx2, add_avx2};
-#endif
-  return {below_baseline, add_baseline};
-}
-
 #else  // no vector extension: plain loops
 
-inline CounterLoops choose_counter_loops() {
+inline CounterLoops counter_loops_baseline() {
   CounterLoops loops;
   loops.below = [](const std::uint64_t* keys, std::uint64_t i, std::int64_t limit, DrawMask& out) {
     for (int r = 0; r < counter_draws; ++r) {
@@ -130,7 +111,7 @@ inline CounterLoops choose_counter_loops() {
 }  // namespace detail
 
 inline const CounterLoops& counter_loops() {
-  static const CounterLoops loops = detail::choose_counter_loops();
+  static const CounterLoops loops = CALIBRISK_WIDEST(detail::counter_loops)();
   return loops;
 }
 

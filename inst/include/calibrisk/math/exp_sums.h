@@ -6,21 +6,11 @@
 #ifndef CALIBRISK_MATH_EXP_SUMS_H
 #define CALIBRISK_MATH_EXP_SUMS_H
 
+#include <calibrisk/math/instructions.h>
 #include <calibrisk/types.h>
 
 #include <cmath>
 #include <limits>
-
-#if defined(__GNUC__) || defined(__clang__)
-#define CALIBRISK_PACKS 1
-#define CALIBRISK_INLINE inline __attribute__((always_inline))
-// Windows is left out: its ABI does not keep the stack aligned for wide registers.
-#if defined(__x86_64__) && !defined(_WIN32)
-#define CALIBRISK_DISPATCH 1
-#endif
-#else
-#define CALIBRISK_INLINE inline
-#endif
 
 namespace calibrisk {
 
@@ -283,22 +273,11 @@ CALIBRISK_EXP_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq,fma"))))
 #endif
 #undef CALIBRISK_EXP_LOOPS
 
-inline ExpLoops choose_exp_loops() {
-#ifdef CALIBRISK_DISPATCH
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-    return exp_loops_avx512();
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return exp_loops_avx2();
-#endif
-  return exp_loops_baseline();
-}
-
 #else  // no vector extension: plain loops
 
 inline double plain_exp(double x) { return x <= exp_lowest ? 0.0 : std::exp(x); }
 
-inline ExpLoops choose_exp_loops() {
+inline ExpLoops exp_loops_baseline() {
   ExpLoops loops;
   loops.affine = [](const double* s, const double* c, double scale, Index n, double* w) {
     double best = minus_infinity;
@@ -360,7 +339,7 @@ inline ExpLoops choose_exp_loops() {
 }  // namespace detail
 
 inline const ExpLoops& exp_loops() {
-  static const ExpLoops loops = detail::choose_exp_loops();
+  static const ExpLoops loops = CALIBRISK_WIDEST(detail::exp_loops)();
   return loops;
 }
 

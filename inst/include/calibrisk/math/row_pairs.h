@@ -165,17 +165,6 @@ CALIBRISK_ROW_PAIR_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
 #endif
 #undef CALIBRISK_ROW_PAIR_LOOPS
 
-inline RowPairLoops choose_row_pair_loops() {
-#ifdef CALIBRISK_DISPATCH
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-    return row_pair_loops_avx512();
-  }
-  if (__builtin_cpu_supports("avx2")) return row_pair_loops_avx2();
-#endif
-  return row_pair_loops_baseline();
-}
-
 #else  // no vector extension: plain loops
 
 template <class Term>
@@ -195,12 +184,11 @@ inline RowPairLoops row_pair_loops_baseline() {
   return {plain_row_pairs<AbsoluteTerm>, plain_row_pairs<SquaredTerm>,
           plain_row_pairs<ProductTerm>};
 }
-inline RowPairLoops choose_row_pair_loops() { return row_pair_loops_baseline(); }
 
 #endif
 
 inline const RowPairLoops& row_pair_loops() {
-  static const RowPairLoops loops = choose_row_pair_loops();
+  static const RowPairLoops loops = CALIBRISK_WIDEST(row_pair_loops)();
   return loops;
 }
 

@@ -98,26 +98,13 @@ __attribute__((target("avx512f,popcnt"))) inline void copy_stretch_avx512(Stretc
 
 #endif
 
-using StretchLoop = void (*)(StretchCopy& at);
-
-inline StretchLoop choose_stretch_loop() {
-#ifdef CALIBRISK_DISPATCH
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("popcnt")) {
-    if (__builtin_cpu_supports("avx512f")) return copy_stretch_avx512;
-    if (__builtin_cpu_supports("avx2")) return copy_stretch_avx2;
-  }
-#endif
-  return copy_stretch_baseline;
-}
-
 }  // namespace detail
 
 // Copies the values in [from, to] to `inside`, which has room for eight more than there are;
 // returns how many. Counts those below `from`.
 inline Index copy_stretch(const double* v, Index n, double from, double to, double* inside,
                           std::int64_t& below) {
-  static const detail::StretchLoop loop = detail::choose_stretch_loop();
+  static void (*const loop)(detail::StretchCopy&) = CALIBRISK_WIDEST(detail::copy_stretch);
   detail::StretchCopy at{v, n, from, to, inside, 0, 0};
   loop(at);
   below += at.below;
