@@ -1,53 +1,12 @@
 # The headline of a database's rows, from the problem of R/database-problem.R. Knots are those in memory.
 
-database_estimate <- function(x, input, notion, level, threads, call) {
-  several <- notion %||% list(NULL)
-  dropped <- NULL
-  parts <- told_once(warned_once(lapply(several, function(one) {
-    rows <- read_database(x, input, one, call)
-    dropped <<- c(sum(rows$counts$n_all - rows$counts$n), sum(rows$counts$n_all))
-    list(rows = rows, row = function(g) database_headline(rows, g, level, threads, call))
-  }), "calibrisk_warning_direction"))
-  rows <- parts[[1]]$rows
-  out <- database_by_groups(rows, function(g) {
-    vctrs::vec_rbind(!!!lapply(parts, function(part) part$row(g)))
-  }, bind_parts, call)
-  attr(out, "dropped") <- if (input$na_rm) dropped
-  attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
-  is_binary <- vapply(parts, function(part) part$rows$notion == "binary", NA)
-  new_estimate_table(out, level, if (any(is_binary)) database_events(parts[[which(is_binary)[1]]]$rows))
-}
-
-# list(label, hint) of add_events(); they are not counted.
-database_events <- function(rows) {
-  list(label = event_label(rows), hint = event_hint(rows))
-}
-
-check_database_estimate <- function(method, bases, call) {
-  unsupported_if(is_method(method), "the calibration error is the adaptive estimate", "{.arg method} is given.", call,
-                 "method")
-  unsupported_if(!is.null(bases), "bases are the default ones", "{.arg bases} is given.", call, "bases")
-}
-
-database_headline <- function(rows, g, level, threads, call) {
-  design <- database_design(rows, g)
-  counts <- rows$counts[g, ]
-  if (lacks_rows(rows, g)) {
-    return(missing_estimate(rows$notion, "adaptive", design$n + counts$n_all - counts$n))
-  }
-  headline_row(database_ladder(rows, g, level, threads, call), rows$notion, design$n)
-}
-
-database_ladder <- function(rows, g, level, threads, call) {
-  rows <- rows_of_group(rows, g)
+# `few`: the problem of few different rows, if it is known.
+database_ladder <- function(rows, level, threads, call, few = few_problem(rows, NULL, call)) {
+  if (!is.null(few)) return(binary_ladder(repeated_problem(few), level, threads))
   design <- database_design(rows)
-  knots <- NULL
-  problem <- database_problem(rows, rows$pairs, NULL, function() {
-    check_few_weights(rows, design, call)
-    knots <<- database_knots(rows, rows$pairs, row_copies(rows), design$n, call)
-    sort(unique(unlist(knots)))
-  }, call)
-  if (is.null(knots)) return(binary_ladder(repeated_problem(problem), level, threads))
+  check_few_weights(rows, design, call)
+  knots <- database_knots(rows, rows$pairs, row_copies(rows), design$n, call)
+  problem <- many_problem(rows, NULL, sort(unique(unlist(knots))), call)
   if (is_clustered(rows)) return(clustered_ladder(problem, knots, design, level, threads))
   joint_ladder(problem$features[, 1], problem$labels, problem$count, level, threads, knots[-1])
 }

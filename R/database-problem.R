@@ -12,26 +12,36 @@ few_rows <- 20000
 # As many sums of a cluster and a cell as are sent.
 most_cluster_sums <- 1e6
 
-# `fold`: the column of folds, or NULL; `edges`: a function that returns those where the cells of many rows must end.
-# `scattered`: whether the sums of many rows are by fold, by their hash.
-database_problem <- function(rows, pairs, fold, edges, call, scattered = FALSE) {
-  weighted <- is_weighted(rows)
-  keys <- c(fold, if (is_clustered(rows)) "ce_cluster")
-  columns <- c("p", "y", if (weighted) "ce_w", if (is_clustered(rows)) "ce_cluster")
-  found <- if (is_few(rows, pairs, columns, call)) {
-    counted_rows(rows, pairs, c(columns, fold), call)
-  } else {
-    if (scattered) {
-      keys <- c("ce_fold", keys)
-      pairs <- sql_select(c("p", "y", "ce_w", rows$extra, paste("1 +", scatter_fold(), "AS ce_fold")),
-                          sql_scatter(pairs, character(), rows$extra), "ce_scattered")
-    }
-    rows_of_sums(rows, pairs, keys, edges(), call)
+# Columns that tell different rows apart.
+row_columns <- function(rows) {
+  c("p", "y", if (is_weighted(rows)) "ce_w", if (is_clustered(rows)) "ce_cluster")
+}
+
+# The problem of few different rows; NULL if they are many. `fold`: the column of folds, or NULL.
+few_problem <- function(rows, fold, call) {
+  columns <- row_columns(rows)
+  different <- sql_select(paste("DISTINCT", sql_list(columns)), rows$pairs, "ce_pairs", " LIMIT ", few_rows + 1)
+  if (count_query(rows$db, "*", different, call) > few_rows) return(NULL)
+  sent_problem(rows, counted_rows(rows, c(columns, fold), call))
+}
+
+# The problem of many; `edges`: where cells must end. `scattered`: whether sums are by fold, by the hash of the rows.
+many_problem <- function(rows, fold, edges, call, scattered = FALSE) {
+  pairs <- rows$pairs
+  if (scattered) {
+    fold <- "ce_fold"
+    pairs <- sql_select(c("p", "y", "ce_w", rows$extra, paste("1 +", scatter_fold(), "AS ce_fold")),
+                        sql_scatter(pairs, character(), rows$extra), "ce_scattered")
   }
+  sent_problem(rows, rows_of_sums(rows, pairs, c(fold, if (is_clustered(rows)) "ce_cluster"), edges, call))
+}
+
+# The problem of rows that were sent.
+sent_problem <- function(rows, found) {
   out <- scalar_problem(found$p, found$y)
   out$fold <- if (!is.null(found$ce_fold)) as.integer(found$ce_fold)
   count <- if (any(found$n != 1)) found$n
-  w <- if (weighted) found$w else count
+  w <- if (is_weighted(rows)) found$w else count
   out$design <- if (is_clustered(rows)) {
     new_design(length(found$p), w, cluster_codes(found$ce_cluster))
   } else {
@@ -41,20 +51,15 @@ database_problem <- function(rows, pairs, fold, edges, call, scattered = FALSE) 
   out
 }
 
-is_few <- function(rows, pairs, columns, call) {
-  different <- sql_select(paste("DISTINCT", sql_list(columns)), pairs, "ce_pairs", " LIMIT ", few_rows + 1)
-  count_query(rows$db, "*", different, call) <= few_rows
-}
-
 count_query <- function(db, what, from, call) {
   count <- paste0(sql_double(paste0("COUNT(", what, ")")), " AS n")
   database_query(db, sql_select(count, from, "ce_counted"), call)$n
 }
 
 # Different rows with their number `n` and weight `w` in all.
-counted_rows <- function(rows, pairs, columns, call) {
+counted_rows <- function(rows, columns, call) {
   keys <- sql_list(columns)
-  found <- database_query(rows$db, sql_select(c(keys, sql_sums(c(n = row_copies(rows)))), pairs, "ce_pairs",
+  found <- database_query(rows$db, sql_select(c(keys, sql_sums(c(n = row_copies(rows)))), rows$pairs, "ce_pairs",
                                               " GROUP BY ", keys, " ORDER BY ", keys), call)
   found <- numbers_of(found)
   if (is_weighted(rows)) found$w <- found$ce_w * found$n

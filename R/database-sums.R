@@ -2,31 +2,38 @@
 # those of cells (R/database-problem.R).
 
 #' @export
-by_sums.ce_database <- function(x, fn, input, call) {
+by_predictions.ce_database <- function(x, fn, input, call) {
   unsupported_if(identical(input$interval, "bootstrap"), "rows are not resampled", "{.arg times} is given.", call,
                  "times")
-  rows <- read_database(x, input, input$notion, call)
-  out <- database_by_groups(rows, function(g) fn(database_predictions(rows, g, input$edges, call)), bind_parts, call)
+  reads <- told_once(warned_once(lapply(input$notion %||% list(NULL), function(one) read_database(x, input, one, call)),
+                                 "calibrisk_warning_direction"))
+  rows <- reads[[1]]
+  out <- database_by_groups(rows, function(g) fn(database_predictions(reads, g, input$edges, call)), bind_parts, call)
   attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
-  as_result(out)
+  metric_table(as_result(out))
 }
 
 #' @export
-by_sums.tbl_lazy <- by_sums.ce_database
+by_predictions.tbl_lazy <- by_predictions.ce_database
 
-database_predictions <- function(rows, g, edges, call) {
-  na <- lacks_rows(rows, g)
-  rows <- rows_of_group(rows, g)
+# Those of group g. `reads`: the table as it was read for each notion that is asked for.
+database_predictions <- function(reads, g, edges, call) {
+  na <- lacks_rows(reads[[1]], g)
+  reads <- lapply(reads, rows_of_group, g)
+  rows <- reads[[1]]
   n_all <- rows$counts$n_all
-  cells <- NULL
-  problem <- database_problem(rows, rows$pairs, NULL, function() {
-    cells <<- sort(unique(c(edges, far_edges(), extreme_places(rows, call))))
-  }, call, scattered = TRUE)
-  problem <- if (is.null(cells)) repeated_problem(problem) else sorted_cells(problem, c(cells, 1))
+  few <- few_problem(rows, NULL, call)
+  problem <- if (!is.null(few)) repeated_problem(few) else if (!is.null(edges)) {
+    cells <- sort(unique(c(edges, far_edges(), extreme_places(rows, call))))
+    sorted_cells(many_problem(rows, NULL, cells, call, scattered = TRUE), c(cells, 1))
+  }
   out <- sums_predictions(problem, rows, dropped = n_all - rows$counts$n, na = na, n_input = n_all)
   out$n <- database_design(rows)$n
-  out$ladder <- function(level, threads) database_ladder(rows, 1, level, threads, call)
-  out$events <- round(sum((problem$count %||% problem$design$copies %||% 1) * problem$labels))
+  out$ladder <- function(level, threads, notion = rows$notion) {
+    if (notion == rows$notion) return(database_ladder(rows, level, threads, call, few))
+    database_ladder(reads[[match(notion, lapply(reads, `[[`, "notion"))]], level, threads, call)
+  }
+  if (!is.null(problem)) out$events <- round(sum((problem$count %||% problem$design$copies %||% 1) * problem$labels))
   out[c("truth_name", "event_level")] <- rows[c("truth_name", "event_level")]
   out
 }
@@ -45,20 +52,13 @@ extreme_places <- function(rows, call) {
   }, 0)
 }
 
-# The result of ce_panel(table): the rows of the panel of a state.
-database_panel <- function(x, n_bins, level, input, call) {
+#' @export
+panel_of_sums.ce_database <- function(x, given, n_bins, level, input, call) {
+  check_sums_options(x, setdiff(given, "n_bins"), call)
   spec <- list(n_bins = n_bins, bins = (0:n_bins) / n_bins)
   input$edges <- spec$bins[-c(1, n_bins + 1)]
-  metric_table(by_sums(x, function(predictions) {
-    problem <- predictions$problem
-    class_frame(NULL, predictions, function() {
-      score <- score_rows(predictions, list(score_log()))[[1]]
-      rows <- sums_panel(problem, spec, list(
-        ks = ks_columns(list(problem), list(type = "analytic", level = level)), between = "ties together",
-        log = new_estimate(row_mean(score, problem$design), if (all_finite(score)) score, problem$design),
-        cox = reasoned_cox(problem, level, call)
-      ), level, "")
-      c(rows[names(rows) != ".estimator"], n = predictions$n)
-    }, list(notion = predictions$notion, level = level))
-  }, input, call))
+  by_predictions(x, function(predictions) sums_panel(predictions, spec, level, call), input, call)
 }
+
+#' @export
+panel_of_sums.tbl_lazy <- panel_of_sums.ce_database

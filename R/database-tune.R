@@ -1,23 +1,32 @@
 # Algorithm 1 on a database's rows: folds by SQL, the rest by the code of rows on the problem of R/database-problem.R.
 
-database_tune <- function(x, input, notion, methods, folds, test, repeats, level, threads, call) {
+#' @export
+tune_sums.ce_database <- function(x, input, notion, methods, split, level, threads, call) {
+  methods <- methods %||% check_methods(database_methods(notion))
   check_database_methods(methods, call)
-  unsupported_if(isTRUE(repeats > 1), "there is one split", "{.arg repeats} is given.", call, "repeats")
-  unsupported_if(!is_share(test), "{.arg test} is a share", "It is a vector of rows.", call, "test")
-  split <- database_folds(x, folds, call)
+  unsupported_if(isTRUE(split$repeats > 1), "there is one split", "{.arg repeats} is given.", call, "repeats")
+  unsupported_if(!is_share(split$test), "{.arg test} is a share", "It is a vector of rows.", call, "test")
+  test <- split$test
+  split <- database_folds(x, split$folds, call)
   rows <- read_database(split$db, input, notion, call, split$column)
   database_by_groups(rows, function(g) {
     check_complete(list(na = lacks_rows(rows, g), dropped = rows$counts$n_all[g] - rows$counts$n[g]), call)
-    part <- tuned_rows(rows, g, split, test, call)
-    tune_database(part, methods, headline_of_tune(rows, g, level, threads, call), level, threads, call)
+    rows <- rows_of_group(rows, g)
+    headline <- headline_of_tune(rows, level, threads, call)
+    tune_database(tuned_rows(rows, split, test, call), methods, headline, level, threads, call)
   }, new_grouped, call)
 }
 
+#' @export
+tune_sums.tbl_lazy <- tune_sums.ce_database
+
 # Risks are made of sums of any number of rows; the headline of weights is not, nor that of many clusters.
-headline_of_tune <- function(rows, g, level, threads, call) {
-  rlang::try_fetch(database_headline(rows, g, level, threads, call), calibrisk_error_headline = function(cnd) {
+headline_of_tune <- function(rows, level, threads, call) {
+  n <- database_design(rows)$n
+  rlang::try_fetch(headline_row(database_ladder(rows, level, threads, call), rows$notion, n),
+                   calibrisk_error_headline = function(cnd) {
     tell("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = cnd$fact, class = "headline")
-    missing_estimate(rows$notion, "adaptive", database_design(rows, g)$n)
+    missing_estimate(rows$notion, "adaptive", n)
   })
 }
 
@@ -61,9 +70,8 @@ database_folds <- function(x, folds, call) {
   list(db = db, k = value)
 }
 
-# The rows of a group with their fold 0, 1, ..., k, as one group.
-tuned_rows <- function(rows, g, split, test, call) {
-  rows <- rows_of_group(rows, g)
+# The rows with their fold 0, 1, ..., k.
+tuned_rows <- function(rows, split, test, call) {
   pairs <- rows$pairs
   labels <- if (!is.null(split$column)) fold_labels(rows, pairs, call)
   clusters <- if (is_clustered(rows)) rows$counts$clusters
@@ -124,7 +132,8 @@ fold_labels <- function(rows, pairs, call, most = 1000) {
 
 tune_database <- function(rows, methods, headline, level, threads, call) {
   k <- rows$k
-  problem <- database_problem(rows, rows$pairs, "ce_fold", function() tuned_edges(rows, methods, call), call)
+  problem <- few_problem(rows, "ce_fold", call) %||%
+    many_problem(rows, "ce_fold", tuned_edges(rows, methods, call), call)
   sizes <- group_sizes(problem, problem$fold + 1L, k + 1L)
   check_fold_count(k, sum(sizes[-1]), sum(sizes), call)
   grids <- lapply(methods, method_grid, notion = rows$notion, n = sum(sizes[-1]) * (k - 1) / k)

@@ -198,28 +198,19 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
                         threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
-  if (is_state(x)) {
-    check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
-    check_level(level)
-    return(state_estimate(x, level, resolve_threads(threads), call))
-  }
   notion <- unique(check_notion(notion, several = TRUE))
   check_estimate_method(method, notion, call)
   bases <- check_bases(bases, notion, call)
   check_level(level)
   threads <- resolve_threads(threads)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
-  if (is_database(x)) {
-    check_database_estimate(method, bases, call)
-    return(database_estimate(x, input, notion, level, threads, call))
-  }
+  if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))], call)
   dropped <- c(0, 0)
   designs <- list()
   least <- numeric()
   notes <- character()
   events <- NULL
-  out <- by_groups(x, input$by, function(part) {
-    predictions <- predictions_of(part, input, call)
+  out <- by_predictions(x, function(predictions) {
     notion <- notion %||% default_notion(predictions)
     dropped <<- dropped + c(predictions$dropped, predictions$n_input)
     events <<- add_events(events, predictions, notion, input$design$horizon)
@@ -246,9 +237,10 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
       holdout_row(row, tuned)
     })
     bind_rows(rows)
-  })
+  }, c(input, list(notion = notion)), call)
   attr(out, "dropped") <- if (na_rm) dropped
-  attr(out, "design") <- c(design_sentence(designs), few_clusters_sentence(least, level), notes)
+  attr(out, "design") <- c(attr(out, "design") %||% design_sentence(designs), few_clusters_sentence(least, level),
+                           notes)
   new_estimate_table(out, level, events)
 }
 
@@ -256,6 +248,8 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
 add_events <- function(so_far, predictions, notion, horizon) {
   label <- if ("binary" %in% notion) event_label(predictions, "binary", horizon)
   if (is.null(label)) return(NULL)
+  # sums do not count them
+  if (!is.null(predictions$ladder)) return(list(label = label, hint = event_hint(predictions)))
   is_event <- if (is.null(predictions$probs)) predictions$outcome == 1 else predictions$truth == predictions$event
   list(n = sum(so_far$n, is_event * (predictions$design$copies %||% 1)), label = label, hint = event_hint(predictions))
 }

@@ -3,7 +3,7 @@
 # `.estimate` and the extra columns; `choices` are columns that repeat what the user chose (a notion of
 # NULL: the default one).
 # `edges`: where the cells of a state or a table must end, named by the argument that says so; NULL where rows are
-# needed (see by_sums()). `notion`: of the sums.
+# needed (see by_predictions()). `notion`: of the sums.
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
 metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_env(), edges = NULL,
@@ -18,11 +18,9 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
   }
   input <- without_yardstick(replace(input, "dots", list(dots)), call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
-  if (!missing(x) && has_sums(x) && !is.null(edges)) {
-    asked <- list(notion = notion, interval = choices$interval, edges = edges)
-    return(metric_table(by_sums(x, frame, c(input, asked), call)))
-  }
-  by_groups(x, input$by, function(part) frame(predictions_of(part, input, call)), call)
+  if (missing(x)) stop_no_predictions(call)
+  deliver <- if (is.null(edges)) by_predictions.default else by_predictions
+  deliver(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)), call)
 }
 
 # The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers are NA except

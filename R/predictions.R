@@ -158,16 +158,13 @@ new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome 
 
 # Number of draws.
 n_obs <- function(predictions) {
-  if (!is.null(predictions$problem)) return(predictions[["n"]])
+  # of sums, and of predictive distributions
+  if (!is.null(predictions[["n"]])) return(predictions[["n"]])
   if (!is.null(predictions$design$copies)) return(draw_count(predictions$design))
-  if (is_real(predictions)) return(predictions$n)
   if (is.null(predictions$probs)) length(predictions$prob) else nrow(predictions$probs)
 }
 
-n_classes <- function(predictions) {
-  if (!is.null(predictions$problem)) return(length(predictions$levels))
-  if (is.null(predictions$probs)) 2L else ncol(predictions$probs)
-}
+n_classes <- function(predictions) length(predictions$levels)
 
 # An error if `x` is a source of rows instead of the rows.
 check_rows_here <- function(x, arg, call, to = "state") {

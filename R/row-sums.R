@@ -47,23 +47,41 @@ check_has_rows <- function(x, call, arg = "x") {
 
 has_sums <- function(x) is_state(x) || is_database(x)
 
-# fn(predictions) of every group. The predictions are scalar, and have
-#   problem   the rows that stand for those of the state or table, of its `notion`; as they are sorted
+# An error if options that need rows were given: their names.
+check_sums_options <- function(x, given, call) {
+  if (length(given) == 0) return(invisible())
+  arg <- given[1]
+  fact <- paste0("{.arg ", arg, "} is given.")
+  unsupported_if(is_database(x), "only sums are computed, which have no such choice", fact, call, arg)
+  stop_input("A state has fixed what its sums can give.", "x" = fact,
+             "i" = "{.fn ce_state} takes the options that a state has.", class = c("state", "argument"), arg = arg,
+             call = call)
+}
+
+# fn(predictions) of every group of `x`: of rows, a state or a table. Those of sums are scalar, and have
+#   problem   the rows that stand for those of the state or table, of its `notion`, as they are sorted; NULL where
+#             `edges` is
 #   n         how many rows these are
 #   log       the estimate of the mean log score, where the sums have their own; else NULL
-#   ladder    function(level, threads): that of the main estimate
-#   events    how many rows have the outcome 1
+#   ladder    function(level, threads, notion): that of the main estimate
+#   events    how many rows have the outcome 1; NULL without `problem`
 #   bins      the edges of a state's bins
 #   between   function(value): by how much the cumulated residual of a state may be larger between its cells' edges
-# `input`: what says how rows are read (truth, dots, by, notion, event_level, na_rm, design), the `interval`, and the
-# `edges` where cells must end, named by the argument that says so.
-by_sums <- function(x, fn, input, call) UseMethod("by_sums")
+# `input`: what says how rows are read (see rows_input()), and of sums the `notion`, the `interval`, and the `edges`
+# where cells must end, named by the argument that says so.
+by_predictions <- function(x, fn, input, call) UseMethod("by_predictions")
+
+#' @export
+by_predictions.default <- function(x, fn, input, call) {
+  by_groups(x, input$by, function(part) fn(predictions_of(part, input, call)), call)
+}
 
 sums_predictions <- function(problem, about, ...) {
   out <- new_ce_predictions(
     prob = problem$features[, 1], outcome = as.numeric(problem$labels), levels = about$levels, event = about$event,
-    rows = seq_along(problem$labels), design = problem$design, ...
+    rows = seq_along(problem$labels), ...
   )
   out[c("problem", "notion")] <- list(problem, about$notion)
+  if (!is.null(problem)) out$design <- problem$design
   out
 }

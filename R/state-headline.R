@@ -1,19 +1,5 @@
 # The headline of a state.
 
-# The result of ce_estimate(state).
-state_estimate <- function(state, level, threads, call) {
-  check_state(state, call)
-  check_state_rows(state, call)
-  check_state_scalar(state, call)
-  out <- state_headline(state, level, threads)
-  attr(out, "dropped") <- c(state$dropped, state$n + state$dropped)
-  least <- attr(out, "least")
-  attr(out, "design") <- c(followed_sentence(state), block_sentence(state), state_test_sentence(state),
-                           few_clusters_sentence(least, level))
-  attr(out, "least") <- NULL
-  new_estimate_table(out, level)
-}
-
 check_state_scalar <- function(state, call) {
   stop_if(
     state$about$notion == "canonical", "A canonical state has the sums of Algorithm 1 only.",
@@ -64,16 +50,16 @@ effective_rows <- function(state) {
 }
 
 state_ladder <- function(state, level, threads) {
-  if (in_blocks(state)) return(block_ladder(state, level, threads))
-  rows <- cell_rows(state$spec$edges, over_parts(state_moments(state)))
-  joint_ladder(rows$x, rows$y, rows$count, level, threads, state_knots(state, 1)[-1])
+  out <- if (in_blocks(state)) block_ladder(state, level, threads) else {
+    rows <- cell_rows(state$spec$edges, over_parts(state_moments(state)))
+    joint_ladder(rows$x, rows$y, rows$count, level, threads, state_knots(state, 1)[-1])
+  }
+  if (!is.null(out$least)) out$least <- c(block = unname(out$least))
+  c(out, note = state_test_sentence(state))
 }
 
 state_headline <- function(state, level, threads) {
-  ladder <- state_ladder(state, level, threads)
-  out <- headline_row(ladder, state$about$notion, state$n)
-  if (!is.null(ladder$least)) attr(out, "least") <- c(block = unname(ladder$least))
-  out
+  headline_row(state_ladder(state, level, threads), state$about$notion, state$n)
 }
 
 # Rescales weights to sum to n: the number of knots depends on the number of rows, not on the scale of the weights.

@@ -1,21 +1,33 @@
-# The panel of a state: the metrics of the rows that stand for its draws, and scores of their own sums.
+# The panels of states and tables: the metrics of the rows that stand for their draws, and scores of their own sums.
+
+# `given`: names of the options that were given; `n_bins`: of a table; `input`: see by_predictions().
+panel_of_sums <- function(x, given, n_bins, level, input, call) UseMethod("panel_of_sums")
+
+#' @export
+panel_of_sums.ce_state <- function(x, given, n_bins, level, input, call) {
+  check_sums_options(x, given, call)
+  check_state_input(input, x$about$notion, call)
+  state_panel(x, level, call)
+}
+
 state_panel <- function(x, level, call) {
   check_state(x, call)
   check_state_rows(x, call)
   check_state_scalar(x, call)
   check_level(level, call)
-  classes <- if (x$about$notion == "class_wise") x$about$levels
-  parts <- lapply(seq_along(x$sums), function(j) problem_panel(x, j, level, call))
-  if (!is.null(classes)) {
-    parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1),
-                 c(parts, list(class_sum(x, level))), c(classes, NA))
+  parts <- lapply(seq_along(x$sums), function(j) {
+    part <- sums_panel(state_predictions(x, j), x$spec, level, call)
+    if (x$about$blocked) part$detail <- block_detail(x, part$detail)
+    part
+  })
+  if (x$about$notion == "class_wise") {
+    whole <- vctrs::vec_cbind(class_sum(x, level), parts[[1]][1, c(".estimator", "n", "notion", "level")])
+    parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1), c(parts, list(whole)),
+                 c(x$about$levels, NA))
   }
-  out <- vctrs::vec_rbind(!!!parts)
-  out$n <- x$n
-  out$notion <- x$about$notion
-  out$level <- level
+  out <- metric_table(as_result(vctrs::vec_rbind(!!!parts)))
   attr(out, "design") <- followed_sentence(x)
-  metric_table(as_result(out))
+  out
 }
 
 #' @rdname ce_state
@@ -70,45 +82,39 @@ mean_details <- function(spec) {
   c("scalar", paste0(bin_words(spec), ", p = ", c("1", "2", "2, debiased")), "squared error of the probability")
 }
 
-# The rows of one problem, sorted, with bins between edges of its cells. `known`: list(ks, between, log, cox), what
-# states and tables compute in their own ways.
-sums_panel <- function(problem, spec, known, level, estimator) {
-  frame <- function(...) panel_frame(..., estimator = estimator)
-  means <- frame(mean_metrics, summarise_estimates(mean_errors(problem, spec), level), mean_details(spec))
-  z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
-  vctrs::vec_rbind(
-    means[1:4, ], frame("ks_error", known$ks, known$between), means[5, ],
-    frame("log_loss", summarise_estimates(list(known$log), level), "logarithmic score"),
-    frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
-    frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), known$cox,
-          paste0("logistic regression on the logit", known$cox$reason)),
-    frame("spiegelhalter", z, "z statistic")
-  )
+# The rows of one problem, sorted, with bins between edges of its cells.
+sums_panel <- function(predictions, spec, level, call) {
+  problem <- predictions$problem
+  class_frame(NULL, predictions, function() {
+    ks <- ks_columns(list(problem), list(type = "analytic", level = level))
+    between <- if (is.null(predictions$between)) "ties together" else predictions$between(ks$.estimate)
+    means <- panel_frame(mean_metrics, summarise_estimates(mean_errors(problem, spec), level), mean_details(spec))
+    score <- score_rows(predictions, list(score_log()))[[1]]
+    log <- predictions$log %||%
+      new_estimate(row_mean(score, problem$design), if (all_finite(score)) score, problem$design)
+    cox <- reasoned_cox(problem, level, call)
+    z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
+    rows <- vctrs::vec_rbind(
+      means[1:4, ], panel_frame("ks_error", ks, between), means[5, ],
+      panel_frame("log_loss", summarise_estimates(list(log), level), "logarithmic score"),
+      panel_frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
+      panel_frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
+                  paste0("logistic regression on the logit", cox$reason)),
+      panel_frame("spiegelhalter", z, "z statistic")
+    )
+    c(rows, n = predictions$n)
+  }, list(notion = predictions$notion, level = level))
 }
 
-# The classes of a row alone need no blocks.
-problem_panel <- function(state, j, level, call) {
-  problem <- panel_cells(state, j)
-  ks <- ks_columns(list(problem), list(type = "analytic", level = level))
-  out <- sums_panel(problem, state$spec, list(
-    ks = ks, log = log_estimate(state, j), cox = reasoned_cox(problem, level, call),
-    between = between_text(problem, state$spec$edges, ks$.estimate)
-  ), level, state_estimator(state))
-  if (state$about$blocked) out$detail <- block_detail(state, out$detail)
-  out
-}
-
-panel_frame <- function(metric, columns, detail, estimator) {
+panel_frame <- function(metric, columns, detail) {
   missing <- rep(NA_real_, length(metric))
   # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
   out <- lapply(setNames(nm = panel_numbers), function(name) {
     nan_to_na(unname(columns[[name]] %||% missing))
   })
-  tibble::new_tibble(c(list(.metric = metric, .estimator = rep(estimator, length(metric))), out,
-                       list(detail = rep_len(detail, length(metric)))), nrow = length(metric))
+  tibble::new_tibble(c(list(.metric = metric), out, list(detail = rep_len(detail, length(metric)))),
+                     nrow = length(metric))
 }
-
-state_estimator <- function(state) if (length(state$about$levels) == 2) "binary" else "multiclass"
 
 bin_words <- function(spec) {
   equal <- all(abs(spec$bins - (0:spec$n_bins) / spec$n_bins) < 1e-12)
@@ -122,7 +128,7 @@ class_sum <- function(state, level) {
   })
   sums <- lapply(seq_along(mean_metrics), function(m) combine_estimates(lapply(errors, `[[`, m)))
   panel_frame(mean_metrics, summarise_estimates(sums, level),
-              block_detail(state, paste0(mean_details(state$spec), "; sum over the classes")), state_estimator(state))
+              block_detail(state, paste0(mean_details(state$spec), "; sum over the classes")))
 }
 
 # An estimate with an influence for every block instead of its rows.

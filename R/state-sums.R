@@ -18,33 +18,40 @@ block_moments <- function(state, problem = 1) {
 over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)
 
 #' @export
-by_sums.ce_state <- function(x, fn, input, call) {
+by_predictions.ce_state <- function(x, fn, input, call) {
   check_state(x, call)
   check_state_rows(x, call)
   check_state_input(input, x$about$notion, call)
   check_state_scalar(x, call)
   check_state_edges(x, input$edges, call)
-  stop_if(x$about$notion == "class_wise", "A class-wise state has the sums of every class, not of all together.",
+  stop_if(x$about$notion == "class_wise" && !is.null(input$edges),
+          "A class-wise state has the sums of every class, not of all together.",
           "x" = "One probability per row is read here.",
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
           class = c("unsupported", "state", "notion"), arg = "x", call = call)
-  problem <- panel_cells(x, 1)
+  found <- collect_kept(fn(state_predictions(x, if (!is.null(input$edges)) 1)), "notes")
+  out <- metric_table(as_result(found$value))
+  attr(out, "design") <- c(followed_sentence(x), block_sentence(x), unlist(found$kept))
+  out
+}
+
+# Those of the j-th problem; of NULL without one.
+state_predictions <- function(x, j) {
+  problem <- if (!is.null(j)) panel_cells(x, j)
   predictions <- sums_predictions(problem, x$about, dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped)
   predictions[c("n", "event_level")] <- list(x$n, x$spec$event_level)
-  predictions$log <- log_estimate(x, 1)
-  predictions$ladder <- function(level, threads) state_ladder(x, level, threads)
+  predictions$ladder <- function(level, threads, notion) state_ladder(x, level, threads)
+  if (is.null(j)) return(predictions)
+  predictions$log <- log_estimate(x, j)
   of_outcome <- function(sums, dim) sum(sum_array(sums, dim)[1, 2, , ])
   predictions$events <- if (x$about$blocked) {
-    of_outcome(x$sums[[1]]$counts, bins_dim(x$spec))
+    of_outcome(x$sums[[j]]$counts, bins_dim(x$spec))
   } else {
-    round(of_outcome(x$sums[[1]]$moments, moments_dim(x$spec, FALSE)))
+    round(of_outcome(x$sums[[j]]$moments, moments_dim(x$spec, FALSE)))
   }
   predictions$bins <- x$spec$bins
   predictions$between <- function(value) between_text(problem, x$spec$edges, value)
-  found <- collect_kept(fn(predictions), "notes")
-  out <- as_result(found$value)
-  attr(out, "design") <- c(followed_sentence(x), block_sentence(x), unlist(found$kept))
-  out
+  predictions
 }
 
 # Its rows were read, and are not resampled.
@@ -63,6 +70,7 @@ check_state_input <- function(input, notion, call) {
 }
 
 check_state_edges <- function(state, edges, call) {
+  if (length(edges) == 0) return(invisible())
   away <- vapply(edges, function(edge) min(abs(edge - state$spec$edges)) > 1e-12, NA)
   arg <- names(edges)[away][1]
   other <- unique(signif(unname(edges[away]), 12))

@@ -1,10 +1,16 @@
 # Algorithm 1 on the sums of a state: that of the rows that stand for its draws. A part is fold + 1, as test rows are
 # fold 0.
 
-# The result of ce_tune(state).
-state_tune <- function(state, level, threads, call) {
-  check_state(state, call)
+# The result of ce_tune() of a state or a table. `split`: names of the options that were `given`, `folds` as a quosure,
+# `test` and `repeats`.
+tune_sums <- function(x, input, notion, methods, split, level, threads, call) UseMethod("tune_sums")
+
+#' @export
+tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads, call) {
+  state <- check_state(x, call)
+  check_sums_options(x, split$given, call)
   check_state_rows(state, call)
+  check_state_input(c(input, list(notion = notion)), x$about$notion, call)
   spec <- state$spec
   notion <- state$about$notion
   canonical <- notion == "canonical"

@@ -141,7 +141,7 @@ no_ladder <- function(cnd) {
 # The validation of a state or a table.
 validate_sums <- function(x, input, options, call) {
   problems <- list()
-  table <- by_sums(x, function(predictions) {
+  table <- by_predictions(x, function(predictions) {
     check_validated(predictions, call)
     about <- validation_about(predictions, predictions$notion, NULL)
     problem <- predictions$problem

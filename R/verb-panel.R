@@ -38,21 +38,15 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
                      metrics = NULL) {
   call <- current_env()
-  if (!missing(x) && is_state(x)) {
-    check_state_call(missing(truth), match.call(), c("x", "level"), call)
-    return(state_panel(x, level, call))
-  }
   notion <- check_one_problem(notion)
   check_bins(n_bins)
   given <- c("n_bins", "smoother", "floor")[!c(missing(n_bins), missing(smoother), is.null(floor))]
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
-  if (!missing(x) && is_database(x)) {
-    given <- c(setdiff(given, "n_bins"), if (!is.null(metrics)) "metrics")
-    unsupported_if(length(given) > 0, "the panel is that of a state", paste0("{.arg ", given[1], "} is given."), call,
-                   given[1])
-    return(database_panel(x, n_bins, level, c(rows_input(), list(notion = notion)), call))
+  if (!missing(x) && has_sums(x)) {
+    given <- c(given, if (!is.null(metrics)) "metrics")
+    return(panel_of_sums(x, given, n_bins, level, c(rows_input(), list(notion = notion)), call))
   }
   rows <- if (is.null(metrics)) {
     classical_rows(n_bins, smoother, floor, level, call)

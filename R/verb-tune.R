@@ -63,32 +63,22 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
                     threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
-  if (is_state(x)) {
-    check_state_call(missing(truth), match.call(), c("x", "level", "threads"), call)
-    check_level(level)
-    return(state_tune(x, level, resolve_threads(threads), call))
-  }
   notion <- check_notion(notion)
-  methods <- check_methods(if (missing(methods) && is_database(x)) database_methods(notion) else methods)
-  check_bins_notion(methods, notion, call)
   check_count(repeats, null = TRUE)
   check_level(level)
   threads <- resolve_threads(threads)
   input <- rows_input()
-  if (is_database(x)) {
-    return(database_tune(x, input, notion, methods, enquo(folds), test, repeats, level, threads, call))
+  sums <- has_sums(x)
+  methods <- if (!missing(methods) || !sums) check_methods(methods)
+  check_bins_notion(methods, notion, call)
+  if (sums) {
+    given <- c("methods", "folds", "test")[c(!is.null(methods), !missing(folds), !missing(test))]
+    split <- list(given = c(given, if (!is.null(repeats)) "repeats"), folds = enquo(folds), test = test,
+                  repeats = repeats)
+    return(tune_sums(x, input, notion, methods, split, level, threads, call))
   }
   fit_groups(x, input, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
     told_once(tune_predictions(predictions, notion, methods, splits, level, threads, call))
   }, call)
-}
-
-# An error if other choices are given with a state: its sums are already fixed.
-check_state_call <- function(no_truth, called, known, call) {
-  other <- setdiff(names(called)[-1], c(known, ""))
-  stop_if(!no_truth || length(other) > 0, "With a state only {.arg {setdiff(known, 'x')}} can be chosen.",
-          "x" = if (length(other) > 0) "{.arg {other}} {?was/were} given." else "{.arg truth} was given.",
-          "i" = "{.fn ce_state} takes the other options: they fix what a state keeps of the rows.",
-          class = c("state", "argument"), call = call)
 }
