@@ -19,7 +19,9 @@ Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix feat
   if (path == 1) return wrap_risk(calibrisk::pair_risk_linear(engine, e, phi, M));
   if (path == 2) return wrap_risk(calibrisk::pair_risk_tiled(engine, e, phi, M));
   const RowDesign of(design);
-  return wrap_risk(calibrisk::pair_risk(engine, e, phi, M, of.weights, of.clusters));
+  return written_risk(residuals.nrow(), [&](const calibrisk::RiskRows& rows) {
+    return calibrisk::pair_risk(engine, e, phi, M, of.weights, of.clusters, rows);
+  });
 }
 
 // Risk from each row's terms in S, C and G, its |e_i|^2 and its h(p_i, p_i).

@@ -60,8 +60,10 @@ Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x,
                            Rcpp::Nullable<Rcpp::NumericMatrix> basis,
                            Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads) {
   REngine engine(threads);
-  return wrap_risk(calibrisk::taylor_risk(engine, as_matrix(residuals), as_vector(x),
-                                          as_taylor_form(map, basis, core)));
+  const calibrisk::TaylorForm form = as_taylor_form(map, basis, core);
+  return written_risk(x.size(), [&](const calibrisk::RiskRows& rows) {
+    return calibrisk::taylor_risk(engine, as_matrix(residuals), as_vector(x), form, rows);
+  });
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -26,7 +26,66 @@ Matrix naive_losses(const Matrix& e, const Matrix& h) {
   return out;
 }
 
+// The loops without wide instructions, and those that this processor has.
+std::vector<detail::RowFormLoops> loop_sets() {
+  return {detail::row_form_loops_baseline(), detail::row_form_loops()};
+}
+
 }  // namespace
+
+TEST(forms_of_rows_are_those_of_the_products_with_the_same_digits_for_all_instructions) {
+  for (const Index n : {0, 1, 7, 8, 21}) {
+    for (const Index p : {1, 3, 6}) {
+      for (const Index q : {1, 4, 6}) {
+        // rows of larger matrices
+        const Matrix a = normal_matrix(n + 3, p, 1), b = normal_matrix(n + 2, q, 2),
+                     core = normal_matrix(p, q, 3);
+        std::vector<Vector> values;
+        for (const detail::RowFormLoops& loops : loop_sets()) {
+          values.emplace_back(n);
+          loops.rows({a.data() + 2, n + 3, p, b.data() + 1, n + 2, q, core.data(), p, n,
+                      values.back().data()});
+        }
+        CHECK(values[0] == values[1]);
+        for (Index i = 0; i < n; ++i) {
+          CHECK(is_near(values[0](i), (a.row(i + 2) * core).dot(b.row(i + 1))));
+        }
+        if (p != q) continue;
+        Vector plain(n);
+        row_forms(a.middleRows(2, n), Matrix(0, 0), b.middleRows(1, n), plain);
+        for (Index i = 0; i < n; ++i) CHECK(is_near(plain(i), a.row(i + 2).dot(b.row(i + 1))));
+      }
+    }
+  }
+  Vector none = Vector::Ones(2);
+  row_forms(Matrix(2, 0), Matrix(0, 0), Matrix(2, 0), none);
+  CHECK(none.isZero(0.0));
+}
+
+TEST(products_of_columns_are_those_of_matrices_with_the_same_digits_for_all_instructions) {
+  for (const Index n : {0, 5, 8, 27}) {
+    for (const Index q : {1, 2, 5, 8, 11}) {
+      const Matrix x = normal_matrix(n, q, 4);
+      std::vector<const double*> columns;
+      for (Index k = 0; k < q; ++k) columns.push_back(x.data() + k * n);
+      std::vector<Matrix> values;
+      for (const detail::RowFormLoops& loops : loop_sets()) {
+        values.emplace_back(Matrix::Constant(q, q, -1.0));
+        loops.columns({columns.data(), q, n, values.back().data()});
+      }
+      CHECK(values[0] == values[1]);
+      const Matrix squares = x.transpose() * x;
+      for (Index k = 0; k < q; ++k) {
+        for (Index l = 0; l < q; ++l) {
+          CHECK(l > k ? values[0](k, l) == -1.0 : is_near(values[0](k, l), squares(k, l)));
+        }
+      }
+      const PairStatistics stats = pair_statistics(serial_engine(), x.leftCols(1), x);
+      CHECK((stats.cross - squares.topRows(1)).norm() <= 1e-12 * (1.0 + squares.norm()));
+      CHECK((stats.feature - squares).norm() <= 1e-12 * (1.0 + squares.norm()));
+    }
+  }
+}
 
 TEST(risk_and_projections_are_those_of_the_double_loop) {
   const Engine engine = serial_engine();
@@ -107,8 +166,11 @@ TEST(explicit_features_are_made_where_they_are_used) {
           const Matrix phi = r == 0 ? features : Matrix(features * basis);
           const PairRisk whole = pair_risk_linear(serial_engine(), e, phi, core);
           const TaylorForm form(map, basis, core);
-          const PairRisk risk = taylor_risk(serial_engine(), e, x, form),
-                         again = taylor_risk(three.engine(), e, x, form);
+          const auto risk_of = [&](const Engine& engine) {
+            return owned_risk(n,
+                              [&](RiskRows rows) { return taylor_risk(engine, e, x, form, rows); });
+          };
+          const PairRisk risk = risk_of(serial_engine()), again = risk_of(three.engine());
           const Vector squared = taylor_squared(three.engine(), x, form);
           CHECK((squared - whole.squared).norm() <= 1e-10 * (1.0 + whole.squared.norm()));
           CHECK((risk.squared - whole.squared).norm() <= 1e-10 * (1.0 + whole.squared.norm()));
@@ -141,8 +203,10 @@ TEST(risks_of_weights_copies_and_clusters_are_those_of_the_double_loop) {
   }
   const RowClusters groups(cluster);
   for (const bool clustered : {false, true}) {
-    const PairRisk risk =
-        pair_risk(engine, e, phi, core, RowWeights(w, copies), clustered ? groups : RowClusters());
+    const PairRisk risk = owned_risk(m, [&](RiskRows rows) {
+      return pair_risk(engine, e, phi, core, RowWeights(w, copies),
+                       clustered ? groups : RowClusters(), rows);
+    });
     double total = 0.0, pairs = 0.0;
     for (Index i = 0; i < m; ++i) {
       double sum = 0.0, partners = 0.0;

@@ -97,21 +97,22 @@ inline Matrix rooted_rows(const ConstMatrixRef& x, const std::vector<Index>& row
   return out;
 }
 
-inline PairRisk pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
-                          const ConstMatrixRef& features, const ConstMatrixRef& core,
-                          const RowWeights& weights, const RowClusters& clusters) {
+inline RiskNumbers pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                             const ConstMatrixRef& features, const ConstMatrixRef& core,
+                             const RowWeights& weights, const RowClusters& clusters, RiskRows out) {
   if (weights.all_equal() && !clusters.given()) {
-    return pair_risk(engine, residuals, features, core);
+    return pair_risk(engine, residuals, features, core, out);
   }
   // one thread for the few rows of a cluster
   const Executor one_thread;
   Progress quiet;
   const Engine alone{one_thread, engine.dense, quiet};
-  return design_risk(residuals, weights, clusters, [&](const std::vector<Index>& rows) {
+  const auto plain = [&](const std::vector<Index>& rows) {
     const bool whole = static_cast<Index>(rows.size()) == residuals.rows();
     return pair_risk(whole ? engine : alone, rooted_rows(residuals, rows, weights),
                      rooted_rows(features, rows, weights), core);
-  });
+  };
+  return write_rows(design_risk(residuals, weights, clusters, plain), out);
 }
 
 }  // namespace calibrisk

@@ -72,41 +72,36 @@ namespace detail {
 // All of it in one pass, where no product has many columns: the rows' terms stay in a worker's
 // cache. features(begin, size): rows of the features.
 template <class Features>
-PairRisk narrow_pair_risk(const Engine& engine, const PairStatistics& stats,
-                          const CoreProducts& products, const ConstMatrixRef& residuals,
-                          const Features& features, const ConstMatrixRef& core) {
+RiskNumbers narrow_pair_risk(const Engine& engine, const PairStatistics& stats,
+                             const CoreProducts& products, const ConstMatrixRef& residuals,
+                             const Features& features, const ConstMatrixRef& core, RiskRows rows) {
   struct Sums {
     double losses = 0.0, delta_squares = 0.0, residual = 0.0, fourth = 0.0;
   };
-  const Matrix residual_core = stats.residual.transpose(), cross_core = products.cross.transpose(),
-               feature_core = products.feature.transpose(), own_core = core.transpose();
   const Index n = residuals.rows();
   const double others = static_cast<double>(n) - 1.0;
-  PairRisk out;
+  RiskNumbers out;
   out.n_obs = n;
-  out.projections.resize(n);
-  out.zero_projections.resize(n);
-  out.squared.resize(n);
   const Sums sums = parallel_reduce(
       engine, n, narrow_block, Sums(),
       [&](Index begin, Index size) {
         const auto e = residuals.middleRows(begin, size);
         const auto phi = features(begin, size);
-        const auto terms = [size](const ConstMatrixRef& a, const ConstMatrixRef& q_transposed,
+        const auto terms = [size](const ConstMatrixRef& a, const ConstMatrixRef& q,
                                   const ConstMatrixRef& b) {
-          Vector sum = Vector::Zero(size);
-          add_row_products(a, q_transposed, b, sum);
-          return sum;
+          Vector out(size);
+          row_forms(a, q, b, out);
+          return out;
         };
-        const Vector residual = terms(e, residual_core, e), length = terms(e, Matrix(0, 0), e),
-                     squared = terms(phi, own_core, phi);
+        const Vector residual = terms(e, stats.residual, e), length = terms(e, Matrix(0, 0), e),
+                     squared = terms(phi, core, phi);
         const Vector losses =
-            pair_losses(residual, terms(e, cross_core, phi), terms(phi, feature_core, phi));
+            pair_losses(residual, terms(e, products.cross, phi), terms(phi, products.feature, phi));
         const Vector delta_squares = (length - squared).array().square();
         const Vector fourth = length.array().square();
-        out.squared.segment(begin, size) = squared;
-        out.projections.segment(begin, size) = (losses - delta_squares) / others;
-        out.zero_projections.segment(begin, size) = (residual - fourth) / others;
+        rows.squared.segment(begin, size) = squared;
+        rows.projections.segment(begin, size) = (losses - delta_squares) / others;
+        rows.zero_projections.segment(begin, size) = (residual - fourth) / others;
         return Sums{losses.sum(), delta_squares.sum(), residual.sum(), fourth.sum()};
       },
       [](Sums& total, const Sums& part) {
@@ -117,19 +112,20 @@ PairRisk narrow_pair_risk(const Engine& engine, const PairStatistics& stats,
       });
   out.risk = pair_risk_value(sums.losses, sums.delta_squares, static_cast<double>(n));
   out.zero_risk = pair_risk_value(sums.residual, sums.fourth, static_cast<double>(n));
-  finish(out);
+  finish(out, rows.projections, rows.zero_projections);
   return out;
 }
 
 }  // namespace detail
 
-inline PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
-                                 const ConstMatrixRef& features, const ConstMatrixRef& core) {
+inline RiskNumbers pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
+                                    const ConstMatrixRef& features, const ConstMatrixRef& core,
+                                    RiskRows out) {
   const PairStatistics stats = pair_statistics(engine, residuals, features);
   const detail::CoreProducts products = detail::core_products(engine, stats, core);
   if (detail::is_narrow(stats.residual) && detail::is_narrow(products.feature)) {
     const auto rows = [&](Index begin, Index size) { return features.middleRows(begin, size); };
-    return detail::narrow_pair_risk(engine, stats, products, residuals, rows, core);
+    return detail::narrow_pair_risk(engine, stats, products, residuals, rows, core, out);
   }
   PairRows rows;
   rows.residual = row_products(engine, residuals, stats.residual, residuals);
@@ -137,7 +133,14 @@ inline PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& res
   rows.feature = row_products(engine, features, products.feature, features);
   rows.length = row_products(engine, residuals, Matrix(0, 0), residuals);
   rows.squared = pair_squared(engine, features, core);
-  return pair_risk_of_rows(rows);
+  return write_rows(pair_risk_of_rows(rows), out);
+}
+
+inline PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
+                                 const ConstMatrixRef& features, const ConstMatrixRef& core) {
+  return owned_risk(residuals.rows(), [&](RiskRows rows) {
+    return pair_risk_linear(engine, residuals, features, core, rows);
+  });
 }
 
 // Multiplications of the two forms; the elementwise part of a tile counts as eight.
@@ -147,13 +150,21 @@ inline bool linear_is_cheaper(double m, double d, double r) {
   return linear <= tiled;
 }
 
-inline PairRisk pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
-                          const ConstMatrixRef& features, const ConstMatrixRef& core) {
+inline RiskNumbers pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                             const ConstMatrixRef& features, const ConstMatrixRef& core,
+                             RiskRows rows) {
   const bool linear = linear_is_cheaper(static_cast<double>(residuals.rows()),
                                         static_cast<double>(residuals.cols()),
                                         static_cast<double>(features.cols()));
-  return linear ? pair_risk_linear(engine, residuals, features, core)
-                : pair_risk_tiled(engine, residuals, features, core);
+  return linear ? pair_risk_linear(engine, residuals, features, core, rows)
+                : write_rows(pair_risk_tiled(engine, residuals, features, core), rows);
+}
+
+inline PairRisk pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                          const ConstMatrixRef& features, const ConstMatrixRef& core) {
+  return owned_risk(residuals.rows(), [&](RiskRows rows) {
+    return pair_risk(engine, residuals, features, core, rows);
+  });
 }
 
 }  // namespace calibrisk

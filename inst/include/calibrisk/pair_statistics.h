@@ -13,6 +13,7 @@
 #define CALIBRISK_PAIR_STATISTICS_H
 
 #include <calibrisk/engine.h>
+#include <calibrisk/math/row_forms.h>
 #include <calibrisk/math/row_pairs.h>
 
 #include <limits>
@@ -73,7 +74,7 @@ struct PairStatistics {
 
 namespace detail {
 
-constexpr Index row_block = 1024;
+constexpr Index row_block = 256;
 // Products with fewer columns than this run in the workers, by Eigen; wider ones on
 // the main thread, by the host's BLAS.
 constexpr Index wide = 48;
@@ -83,9 +84,10 @@ inline PairStatistics statistics_of_block(const ConstMatrixRef& residuals,
   const Index d = residuals.cols(), r = features.cols();
   PairStatistics out(d, r);
   out.n_obs = residuals.rows();
-  out.residual.noalias() = residuals.transpose() * residuals;
-  out.cross.noalias() = residuals.transpose() * features;
-  out.feature.noalias() = features.transpose() * features;
+  const Matrix products = column_products(residuals, features);
+  out.residual = products.topLeftCorner(d, d).selfadjointView<Eigen::Lower>();
+  out.cross = products.bottomLeftCorner(r, d).transpose();
+  out.feature = products.bottomRightCorner(r, r).selfadjointView<Eigen::Lower>();
   return out;
 }
 
@@ -129,33 +131,13 @@ inline bool is_narrow(const ConstMatrixRef& q) {
 
 constexpr Index narrow_block = 256;
 
-// out += a_i' Q b_i for the rows of a block, in a worker; an empty Q is the identity. Column by
-// column: rows are contiguous down a column.
-inline void add_row_products(const ConstMatrixRef& a, const ConstMatrixRef& q_transposed,
-                             const ConstMatrixRef& b, VectorRef out) {
-  const auto add = [&](const ConstMatrixRef& left) {
-    for (Index k = 0; k < left.cols(); ++k) {
-      out.array() += left.col(k).array() * b.col(k).array();
-    }
-  };
-  if (a.cols() == 0 || b.cols() == 0) return;  // no features: every product is 0
-  const bool plain = q_transposed.size() == 0;
-  require(a.cols() == (plain ? b : q_transposed).cols() &&
-              b.cols() == (plain ? a.cols() : q_transposed.rows()),
-          "A core must have the size of the features.");
-  if (plain) return add(a);
-  Matrix product(a.rows(), q_transposed.rows());
-  row_products(a, q_transposed, product);
-  add(product);
-}
-
 }  // namespace detail
 
 // a_i' Q b_i for every row i; an empty Q is the identity.
 inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const ConstMatrixRef& q,
                            const ConstMatrixRef& b) {
   require(a.rows() == b.rows(), "Both sides must have equal rows.");
-  Vector out = Vector::Zero(a.rows());
+  Vector out(a.rows());
   const bool by_host = !detail::is_narrow(q);
   const Index block = by_host ? detail::row_block : detail::narrow_block;
   const Index n_blocks = (a.rows() + block - 1) / block;
@@ -165,16 +147,13 @@ inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const 
       const Index begin = t * block, size = std::min(block, a.rows() - begin);
       product.resize(size, q.cols());
       engine.dense.gemm(false, false, 1.0, a.middleRows(begin, size), q, 0.0, product);
-      detail::add_row_products(product, Matrix(0, 0), b.middleRows(begin, size),
-                               out.segment(begin, size));
+      row_forms(product, Matrix(0, 0), b.middleRows(begin, size), out.segment(begin, size));
     }
     return out;
   }
-  const Matrix q_transposed = q.transpose();
   parallel_for(engine, n_blocks, [&](Index t) {
     const Index begin = t * block, size = std::min(block, a.rows() - begin);
-    detail::add_row_products(a.middleRows(begin, size), q_transposed, b.middleRows(begin, size),
-                             out.segment(begin, size));
+    row_forms(a.middleRows(begin, size), q, b.middleRows(begin, size), out.segment(begin, size));
   });
   return out;
 }

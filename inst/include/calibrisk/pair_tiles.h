@@ -12,23 +12,49 @@
 
 namespace calibrisk {
 
-struct PairRisk {
+struct RiskNumbers {
   Index n_obs = 0;
   double risk = not_a_number;
   double zero_risk = not_a_number;  // of h = 0 on the same rows
-  Vector projections;               // r_i, mean R; NaN for rows that were left out
-  Vector zero_projections;
-  Vector squared;        // h(p_i, p_i)
-  double n_missing = 0;  // ordered pairs, diagonal included, where h is NaN
-  bool clipped = false;  // R was negative by rounding and is set to 0
+  double n_missing = 0;             // ordered pairs, diagonal included, where h is NaN
+  bool clipped = false;             // R was negative by rounding and is set to 0
 };
+
+struct PairRisk : RiskNumbers {
+  Vector projections;  // r_i, mean R; NaN for rows that were left out
+  Vector zero_projections;
+  Vector squared;  // h(p_i, p_i)
+};
+
+// Where the rows of a risk are written: memory of a host, which then needs no copy.
+struct RiskRows {
+  VectorRef projections, zero_projections, squared;
+};
+
+// The risk of n rows, from write(rows), which returns its numbers.
+template <class Write>
+PairRisk owned_risk(Index n, const Write& write) {
+  PairRisk out;
+  for (Vector* rows : {&out.projections, &out.zero_projections, &out.squared}) rows->resize(n);
+  static_cast<RiskNumbers&>(out) =
+      write(RiskRows{out.projections, out.zero_projections, out.squared});
+  return out;
+}
+
+// Writes the rows of a risk and returns its numbers.
+inline RiskNumbers write_rows(const PairRisk& risk, RiskRows rows) {
+  rows.projections = risk.projections;
+  rows.zero_projections = risk.zero_projections;
+  rows.squared = risk.squared;
+  return risk;
+}
 
 namespace detail {
 
-inline void finish(PairRisk& out) {
+inline void finish(RiskNumbers& out, VectorRef projections, VectorRef zero_projections) {
   if (out.n_obs < 2) {
-    out.projections.setConstant(not_a_number);
-    out.zero_projections.setConstant(not_a_number);
+    projections.setConstant(not_a_number);
+    zero_projections.setConstant(not_a_number);
   }
   if (out.risk < 0) {
     out.risk = 0;
@@ -36,6 +62,8 @@ inline void finish(PairRisk& out) {
   }
   if (out.zero_risk < 0) out.zero_risk = 0;
 }
+
+inline void finish(PairRisk& out) { finish(out, out.projections, out.zero_projections); }
 
 constexpr Index tile_size = 1024;
 constexpr Index strip_size = 64;  // columns of a tile per task

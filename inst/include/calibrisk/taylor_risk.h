@@ -32,29 +32,28 @@ class TaylorForm {
 inline Vector taylor_squared(const Engine& engine, const ConstVectorRef& x,
                              const TaylorForm& form) {
   constexpr Index block = detail::narrow_block;
-  const Matrix core = form.core().transpose();
-  Vector out = Vector::Zero(x.size());
+  Vector out(x.size());
   parallel_for(engine, (x.size() + block - 1) / block, [&](Index t) {
     const Index begin = t * block, size = std::min(block, x.size() - begin);
     const Matrix phi = form.features(x.segment(begin, size));
-    detail::add_row_products(phi, core, phi, out.segment(begin, size));
+    row_forms(phi, form.core(), phi, out.segment(begin, size));
   });
   return out;
 }
 
-inline PairRisk taylor_risk(const Engine& engine, const ConstMatrixRef& residuals,
-                            const ConstVectorRef& x, const TaylorForm& form) {
+inline RiskNumbers taylor_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                               const ConstVectorRef& x, const TaylorForm& form, RiskRows out) {
   require(residuals.rows() == x.size(), "Residuals and features must have equal rows.");
   const Index d = residuals.cols(), r = form.rank();
   const bool linear = linear_is_cheaper(static_cast<double>(x.size()), static_cast<double>(d),
                                         static_cast<double>(r));
   if (!linear || d + r >= detail::wide) {
-    return pair_risk(engine, residuals, form.features(x), form.core());
+    return pair_risk(engine, residuals, form.features(x), form.core(), out);
   }
   const auto rows = [&](Index begin, Index size) { return form.features(x.segment(begin, size)); };
   const PairStatistics stats = detail::narrow_statistics(engine, residuals, r, rows);
   const detail::CoreProducts products = detail::core_products(engine, stats, form.core());
-  return detail::narrow_pair_risk(engine, stats, products, residuals, rows, form.core());
+  return detail::narrow_pair_risk(engine, stats, products, residuals, rows, form.core(), out);
 }
 
 }  // namespace calibrisk
