@@ -5,11 +5,11 @@
 # where e is prediction minus outcome; with p = 1, E[ sign(c) e ]. The gaps of a row are those of
 # the other folds.
 
-# Fold of every row, from its values (predictions and outcome): scattered, and the same for any order of the rows. Equal
-# rows are told apart by how many came before. In a class-wise problem the values are those of all classes, so that a
-# row has one fold. The rows of a cluster are in one fold.
+# Fold of every row, from its values (predictions and outcome): scattered, and the same for any order of the rows. In a
+# class-wise problem the values are those of all classes, so that a row has one fold. The rows of a cluster are in one
+# fold.
 problem_folds <- function(problem) {
-  problem$fold %||% value_folds(problem$features, problem$labels, problem$design$cluster)
+  problem$fold %||% design_folds(problem$features, problem$labels, problem$design)
 }
 
 # Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p

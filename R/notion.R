@@ -117,8 +117,8 @@ class_wise_problems <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
   copies <- predictions$design$copies
-  fold <- if (is.null(copies)) value_folds(probs, truth, predictions$design$cluster)
-  counts <- if (!is.null(copies)) copies_by_fold(probs, truth, copies)
+  fold <- if (is.null(copies)) design_folds(probs, truth, predictions$design)
+  counts <- if (!is.null(copies)) copies_by_fold(probs, truth, predictions$design)
   lapply(seq_len(ncol(probs)), function(k) {
     problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
     problem[c("fold", "copies_by_fold")] <- list(fold, counts)

@@ -62,6 +62,21 @@ oracle_tangent <- function(gap, d, p) {
   at(best)
 }
 
+test_that("no order of equal rows of different weights changes the lower limits", {
+  data <- withr::with_seed(2, data.frame(p = round(stats::rbeta(600, .6, 2), 1), w = sample(4L, 600, TRUE),
+                                         v = stats::runif(600), time = stats::rexp(600, .3)))
+  data$y <- withr::with_seed(3, stats::rbinom(600, 1, data$p^2))
+  order <- withr::with_seed(4, sample(600))
+  for (verb in list(ece, smooth_ece, ks_error, mmce)) {
+    expect_equal(verb(data[order, ], y, p, weights = v)$conf.low, verb(data, y, p, weights = v)$conf.low,
+                 tolerance = 1e-10)
+  }
+  skip_if_not_installed("survival")
+  # copies whose draws have the weights of their censoring
+  survival <- function(data) ece(data, survival::Surv(time, y), p, weights = w, horizon = 3)$conf.low
+  expect_equal(survival(data[order, ]), survival(data), tolerance = 1e-10)
+})
+
 test_that("binned bounds are the tangent at the other folds' gaps", {
   withr::with_seed(1, {
     x <- round(stats::runif(120), 2)
