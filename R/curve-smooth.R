@@ -18,14 +18,14 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   rate <- interpolate(x, truth, p)
   # between few values the curve of draws does not know it
   if (smoother$few) truth <- interpolate(smoother$p, interpolate(x, truth, smoother$p), x)
-  redraw <- function(prob) {
+  redraw <- function(prob, ...) {
     smooth_all(smoother, if (is.null(counts)) {
       cpp_count_draws(prob[smoother$order], smoother$end, control$times, draw_seed(), control$threads)
     } else {
       weighted_draws(prob, counts, smoother$cell, control$times)
-    })
+    }, ...)
   }
-  null <- smooth_null(smoother, redraw(p), observed$chosen, control$level)
+  null <- smooth_null(smoother, redraw(p, limits = FALSE), observed$chosen, control$level)
   boot <- redraw(rate)
   t <- simulated_band((boot$centre - truth) / boot$std.error, control$level)
   centre <- observed$centre[, 1]
@@ -58,7 +58,7 @@ smooth_null <- function(smoother, draws, chosen, level) {
     error <- null_error(smoother, h)
     curves <- pmin(pmax(draws$estimate[, at, drop = FALSE], 0), 1)
     distance <- abs(curves - smoother$x)
-    rate <- shrunken_rate(curves, error$n_eff)
+    rate <- pull_rate(curves, error$n_eff)
     score[, at] <- distance / error$at_diagonal
     wald[, at] <- distance / sqrt(rate * (1 - rate) / error$n_eff)
   }
@@ -101,7 +101,10 @@ interpolate <- function(x, y, at) {
 }
 
 # Event rates pulled a little to 1/2, as if 2 successes and 2 failures had been seen there as well.
-shrunken_rate <- function(estimate, n_eff) (n_eff * pmin(pmax(estimate, 0), 1) + 2) / (n_eff + 4)
+shrunken_rate <- function(estimate, n_eff) pull_rate(pmin(pmax(estimate, 0), 1), n_eff)
+
+# The same of rates that are between 0 and 1.
+pull_rate <- function(rate, n_eff) (n_eff * rate + 2) / (n_eff + 4)
 
 # The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c.
 max_quantile <- function(weights, variance, control) {
@@ -169,7 +172,9 @@ place_weights <- function(smoother, at, h, both = local_polynomials(at, smoother
   delayedAssign("quadratic", both$quadratic, assign.env = out)
   delayedAssign("n_eff", 1 / rowSums(both$quadratic^2 * rep(smoother$n * smoother$noise, each = length(at))),
                 assign.env = out)
-  if (length(smoother$grid) > 1) out$loo <- local_polynomials(smoother$loo$t, smoother$loo, h, FALSE)$linear
+  if (length(smoother$grid) > 1) {
+    out$loo <- loo_form(local_polynomials(smoother$loo$t, smoother$loo, h, FALSE)$linear, smoother$loo$n)
+  }
   out
 }
 
@@ -183,16 +188,19 @@ smooth_places <- function(range, n_places) {
 
 smooth_sums <- function(smoother, y) smoother$total(as.numeric(y))
 
-# Counts of events per cell [cells x draws] -> curves at the places [places x draws].
-smooth_all <- function(smoother, counts) {
+# Counts of events per cell [cells x draws] -> curves at the places [places x draws]; with the centres and standard
+# errors of their limits where these are asked for.
+smooth_all <- function(smoother, counts, limits = TRUE) {
   residual <- counts - smoother$n * smoother$p
   chosen <- choose_bandwidths(smoother, counts, residual)
   empty <- matrix(0, length(smoother$x), ncol(counts))
-  out <- list(estimate = empty, centre = empty, std.error = empty, chosen = chosen)
+  out <- list(estimate = empty, chosen = chosen)
+  if (limits) out$centre <- out$std.error <- empty
   for (h in unique(chosen)) {
     w <- smoother$weights[[h]]
     at <- which(chosen == h)
     out$estimate[, at] <- smoother$x + w$linear %*% residual[, at, drop = FALSE]
+    if (!limits) next
     out$centre[, at] <- smoother$x + w$quadratic %*% residual[, at, drop = FALSE]
     # never 0: a share of successes of 0 or 1 keeps an error
     rate <- shrunken_rate(out$estimate[, at], w$n_eff)
@@ -201,18 +209,23 @@ smooth_all <- function(smoother, counts) {
   out
 }
 
-# Leave-one-out squared error: sum over the rows of a cell of (residual - fit)^2 / (1 - own weight)^2.
+# Leave-one-out squared error: sum over the rows of a cell of (residual - fit)^2 / (1 - own weight)^2, which is a
+# quadratic form in the residuals of the cells.
 choose_bandwidths <- function(smoother, counts, residual) {
   if (length(smoother$grid) == 1) return(rep(1L, ncol(counts)))
   # sum of (y - p)^2 = y (1 - 2 p) + p^2 over the rows of a cell
   square <- rowsum(counts * (1 - 2 * smoother$p) + smoother$n * smoother$p2, smoother$coarse)
   residual <- rowsum(residual, smoother$coarse)
   score <- vapply(smoother$weights, function(w) {
-    fit <- w$loo %*% residual
-    own <- pmin(diag(w$loo), 1 - 1e-6)
-    colSums((square - 2 * fit * residual + smoother$loo$n * fit^2) / (1 - own)^2)
+    drop(w$loo$squares %*% square) + colSums(residual * (w$loo$pairs %*% residual))
   }, numeric(ncol(counts)))
   max.col(-matrix(score, ncol(counts)), ties.method = "last")
+}
+
+# What squares and pairs of residuals count in that error, where `l` are the weights of the fits at the cells.
+loo_form <- function(l, n) {
+  each <- 1 / (1 - pmin(diag(l), 1 - 1e-6))^2
+  list(squares = each, pairs = crossprod(l, each * n * l) - 2 * each * l)
 }
 
 # Weights l_gc of one observation of cell c in the local polynomial fits at t_g
