@@ -205,7 +205,7 @@ simulated_ladder <- function(n, nodes, facts, times, threads) {
     problem$design <- new_design(n, cluster = rows$cluster)
     ladder <- binary_ladder(problem, facts$level, threads)
     c(calibration_error = ladder$high - ladder$low, test = rejects_at(ladder$p.value, facts$level),
-      equivalence = isTRUE(ladder$upper(1 - facts$level)[1] < (facts$delta %||% 0)))
+      equivalence = !is.null(facts$delta) && isTRUE(ladder$upper(1 - facts$level)[1] < facts$delta))
   }, c(calibration_error = 0, test = 0, equivalence = 0))
   rowMeans(drawn)
 }

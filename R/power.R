@@ -253,13 +253,15 @@ expected_of <- function(n, nodes, facts) {
                 target = unname(c(widths, powers)), n = n)
 }
 
+# One set of drawn data sets for all criteria of the same number of rows.
 simulated_column <- function(rows, nodes, facts, times, threads) {
-  vapply(seq_len(nrow(rows)), function(i) {
-    if (!rows$criterion[i] %in% c("calibration_error", "test", "equivalence") || !is.finite(rows$n[i])) {
-      return(NA_real_)
-    }
-    simulated_ladder(rows$n[i], nodes, facts, times, threads)[[rows$criterion[i]]]
-  }, 0)
+  found <- rep(NA_real_, nrow(rows))
+  wanted <- rows$criterion %in% c("calibration_error", "test", "equivalence") & is.finite(rows$n)
+  for (n in unique(rows$n[wanted])) {
+    here <- which(wanted & rows$n == n)
+    found[here] <- simulated_ladder(n, nodes, facts, times, threads)[rows$criterion[here]]
+  }
+  found
 }
 
 power_header <- function(nodes, facts) {
