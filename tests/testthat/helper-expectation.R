@@ -59,12 +59,15 @@ quo_text <- function(quo, label) {
   label %||% if (is.name(expr)) paste0("`", expr, "`") else paste(deparse(expr, 500L), collapse = " ")
 }
 
-# Without the backtraces of rlang and of testthat, which take longer than the checks that raise the error: those of errors
-# that are expected are never shown.
+# The value of `code`, whose errors have no backtrace: those that are expected are never shown, and rlang takes longer for
+# their backtrace than the checks that raise them.
+without_backtraces <- function(code) rlang::with_options("rlang:::disable_trace_capture" = TRUE, code)
+
+# Without the backtraces of rlang and of testthat.
 expect_error <- function(object, regexp = NULL, class = NULL, ..., fixed = FALSE, label = NULL) {
   quo <- rlang::enquo(object)
   value <- NULL
-  caught <- rlang::with_options("rlang:::disable_trace_capture" = TRUE, tryCatch({
+  caught <- without_backtraces(tryCatch({
     value <- rlang::eval_bare(rlang::quo_get_expr(quo), rlang::quo_get_env(quo))
     NULL
   }, error = identity))

@@ -34,19 +34,25 @@ oracle_joint_scores <- function(p, w) {
 }
 
 # cox, up, down, then the rungs but `one` and `tangent`.
-oracle_joint_statistics <- function(p, e, w = rep(1, length(p))) {
+oracle_joint_statistics <- function(p, e, w = rep(1, length(p))) oracle_joint_statistics_of(p, w)(e)
+
+# The same as a function of the residuals, for many outcomes of the same rows.
+oracle_joint_statistics_of <- function(p, w = rep(1, length(p))) {
   s <- oracle_joint_scores(p, w)
-  raw <- drop(crossprod(s$U, w * e)) / sqrt(s$info)
-  z <- raw - s$skew / 6 * (raw^2 - 1) + s$skew^2 / 108 * raw^3
+  tensors <- oracle_joint_tensors(p, w, s)
   rungs <- oracle_joint_rungs(p, w)
   rungs <- rungs[!names(rungs) %in% c("one", "tangent")]
-  psi <- vapply(rungs, function(r) oracle_joint_psi(r, e, w) / sqrt(r$null$k2), 0)
-  c(cox = (sum(z^2) + oracle_joint_ratio(p, w, s, raw)) / 2, up = z[1], down = -z[1], psi)
+  function(e) {
+    raw <- drop(crossprod(s$U, w * e)) / sqrt(s$info)
+    z <- raw - s$skew / 6 * (raw^2 - 1) + s$skew^2 / 108 * raw^3
+    psi <- vapply(rungs, function(r) oracle_joint_psi(r, e, w) / sqrt(r$null$k2), 0)
+    c(cox = (sum(z^2) + oracle_joint_ratio(tensors, raw)) / 2, up = z[1], down = -z[1], psi)
+  }
 }
 
-# The likelihood ratio of intercept and slope as a function of their scores, with whole tensors of cumulants.
-oracle_joint_ratio <- function(p, w, s, z) {
-  q <- length(z)
+# Whole tensors of the cumulants of the scores.
+oracle_joint_tensors <- function(p, w, s) {
+  q <- ncol(s$U)
   v <- p * (1 - p)
   third <- array(0, rep(q, 3))
   fourth <- array(0, rep(q, 4))
@@ -55,10 +61,15 @@ oracle_joint_ratio <- function(p, w, s, z) {
     third <- third - v[i] * (1 - 2 * p[i]) * (phi %o% phi %o% phi)
     fourth <- fourth + v[i] * (1 - 6 * v[i]) * (phi %o% phi %o% phi %o% phi)
   }
-  own <- apply(third, 1, function(t) sum(t * (z %o% z)))
+  list(third = third, fourth = fourth)
+}
+
+# The likelihood ratio of intercept and slope as a function of their scores.
+oracle_joint_ratio <- function(tensors, z) {
+  own <- apply(tensors$third, 1, function(t) sum(t * (z %o% z)))
   size <- sum(z^2)
   a <- -sum(own * z) / 3 / size
-  b <- (sum(own^2) / 4 - sum(fourth * (z %o% z %o% z %o% z)) / 12) / size
+  b <- (sum(own^2) / 4 - sum(tensors$fourth * (z %o% z %o% z %o% z)) / 12) / size
   size / max(1 - a + a^2 - b, 0.2)
 }
 
@@ -175,35 +186,48 @@ oracle_joint_high_rung <- function(o, tail, normal) {
 oracle_joint_shares <- c(10, 1.5, 1.5, 1, 1) / 15
 
 # The statistics of the seven parts, by plain loops; rows without ties of the most probable class.
-oracle_class_statistics <- function(p, y) {
+oracle_class_statistics <- function(p, y) oracle_class_statistics_of(p)(y)
+
+# The same as a function of the labels, for many outcomes of the same rows.
+oracle_class_statistics_of <- function(p) {
   n <- nrow(p)
   K <- ncol(p)
-  hit <- outer(y, seq_len(K), "==") + 0
-  total <- variance <- cube <- 0
+  logs <- log(pmax(p, exp(-12)))
+  variance <- cube <- 0
+  means <- numeric(n)
   covariance <- diag(K)
   for (i in seq_len(n)) {
-    l <- log(pmax(p[i, ], exp(-12)))
-    mean <- sum(p[i, ] * l)
-    total <- total + mean - l[y[i]]
-    variance <- variance + sum(p[i, ] * (l - mean)^2)
-    cube <- cube - sum(p[i, ] * (l - mean)^3)
+    means[i] <- sum(p[i, ] * logs[i, ])
+    variance <- variance + sum(p[i, ] * (logs[i, ] - means[i])^2)
+    cube <- cube - sum(p[i, ] * (logs[i, ] - means[i])^3)
     covariance <- covariance + diag(p[i, ]) - tcrossprod(p[i, ])
   }
-  z <- total / sqrt(variance)
-  s <- cube / variance^1.5
-  z <- z - s / 6 * (z^2 - 1) + s^2 / 108 * z^3
-  bias <- colSums(p - hit)
-  event <- function(q, y) {
+  event_of <- function(q) {
     at <- order(q)
-    found <- oracle_joint_statistics(q[at], (q - y)[at])
+    statistics <- oracle_joint_statistics_of(q[at])
     info <- oracle_joint_scores(q[at], rep(1, n))$info[1]
-    c(found[["cox"]], found[["eight"]], info / (1 + info))
+    function(y) {
+      found <- statistics((q - y)[at])
+      c(found[["cox"]], found[["eight"]], info / (1 + info))
+    }
   }
-  classes <- vapply(seq_len(K), function(k) event(p[, k], hit[, k]), numeric(3))
-  top <- event(apply(p, 1, max), hit[cbind(seq_len(n), max.col(p))])
-  c(temperature = z^2, biases = sum(bias * solve(covariance, bias)), bias = max(bias^2 / diag(covariance)),
-    slope = max(classes[1, ] * classes[3, ]), gap = max(classes[2, ] * classes[3, ]), confidence = top[1],
-    steps = top[2])
+  events <- lapply(seq_len(K), function(k) event_of(p[, k]))
+  top <- event_of(apply(p, 1, max))
+  favourite <- max.col(p)
+  function(y) {
+    hit <- outer(y, seq_len(K), "==") + 0
+    total <- 0
+    for (i in seq_len(n)) total <- total + means[i] - logs[i, y[i]]
+    z <- total / sqrt(variance)
+    s <- cube / variance^1.5
+    z <- z - s / 6 * (z^2 - 1) + s^2 / 108 * z^3
+    bias <- colSums(p - hit)
+    classes <- vapply(seq_len(K), function(k) events[[k]](hit[, k]), numeric(3))
+    confident <- top(hit[cbind(seq_len(n), favourite)])
+    c(temperature = z^2, biases = sum(bias * solve(covariance, bias)), bias = max(bias^2 / diag(covariance)),
+      slope = max(classes[1, ] * classes[3, ]), gap = max(classes[2, ] * classes[3, ]), confidence = confident[1],
+      steps = confident[2])
+  }
 }
 
 oracle_class_shares <- c(3, 6, 2, 2, 1, 1, 1) / 16

@@ -26,7 +26,7 @@ test_that("the ratio in the part of intercept and slope is that of a logistic re
     z <- drop(crossprod(scores$U, p - y)) / sqrt(scores$info)
     fit <- glm(y ~ qlogis(p), family = binomial())
     c(ratio = -2 * sum(dbinom(y, 1, p, log = TRUE)) - fit$deviance,
-      ours = oracle_joint_ratio(p, rep(1, 400), scores, z), score = sum(z^2))
+      ours = oracle_joint_ratio(oracle_joint_tensors(p, rep(1, 400), scores), z), score = sum(z^2))
   }))
   off <- apply(abs(found / found[, "ratio"] - 1), 2, max)
   expect_lt(off[["ours"]], .05)
@@ -67,12 +67,11 @@ test_that("each part of the test of classes is its formula", {
 test_that("one p-value comes from the smallest of the parts' over their shares", {
   # against labels that R draws
   d <- ladder_data(60, 3, 2, power = .8)
-  redrawn <- withr::with_seed(1, t(replicate(400, oracle_class_statistics(
-    d$p, max.col(t(apply(d$p, 1, cumsum)) >= runif(60), "first")
-  ))))
+  statistics <- oracle_class_statistics_of(d$p)
+  redrawn <- withr::with_seed(1, t(replicate(400, statistics(max.col(t(apply(d$p, 1, cumsum)) >= runif(60), "first")))))
   for (seed in 2:5) {
     y <- ladder_data(60, 3, seed)$y
-    expected <- oracle_joint_p(redrawn, oracle_class_shares, oracle_class_statistics(d$p, y))
+    expected <- oracle_joint_p(redrawn, oracle_class_shares, statistics(y))
     found <- ce_test(d$p, y)$p.value
     expect_lt(abs(found - expected), 5 * sqrt(found * (1 - found) / 400) + .01)
   }

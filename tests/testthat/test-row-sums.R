@@ -15,13 +15,13 @@ call_on <- function(name, x, ..., fit) {
 # What a call gave: "result", "needs rows" where it said why its function does, or the error.
 outcome_of <- function(call, name) {
   reason <- cli::ansi_strip(cli::format_inline(c(row_reasons[[name]], "none")[1]))
-  tryCatch({
+  without_backtraces(tryCatch({
     suppressMessages(suppressWarnings(call()))
     "result"
   }, calibrisk_error = function(cnd) {
     text <- gsub("\\s+", " ", conditionMessage(cnd))
     if (inherits(cnd, "calibrisk_error_unsupported") && grepl(reason, text, fixed = TRUE)) "needs rows" else text
-  }, error = function(cnd) paste("no error of calibrisk:", conditionMessage(cnd)))
+  }, error = function(cnd) paste("no error of calibrisk:", conditionMessage(cnd))))
 }
 
 # All others read states and tables.

@@ -11,7 +11,7 @@ test_that("every exported function that makes a value refuses other arguments", 
   expect_setequal(setdiff(exported, makers), others)
   expect_error(map_histogram(10, "mass", 3), class = "calibrisk_error_argument")
   for (name in makers) {
-    error <- tryCatch(do.call(name, list(nonsense = 1), envir = namespace), error = identity)
+    error <- without_backtraces(tryCatch(do.call(name, list(nonsense = 1), envir = namespace), error = identity))
     expect_s3_class(error, "calibrisk_error_argument")
     expect_match(conditionMessage(error), "nonsense")
   }
