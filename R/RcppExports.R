@@ -73,10 +73,6 @@ cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y, draws) {
     .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y, draws)
 }
 
-cpp_isotonic_pools <- function(total, weight, end) {
-    .Call(`_calibrisk_cpp_isotonic_pools`, total, weight, end)
-}
-
 cpp_joint_upper <- function(facts, tail) {
     .Call(`_calibrisk_cpp_joint_upper`, facts, tail)
 }
@@ -449,6 +445,14 @@ cpp_all_within <- function(x, from, to) {
     .Call(`_calibrisk_cpp_all_within`, x, from, to)
 }
 
+cpp_event_outcomes <- function(x, event, other) {
+    .Call(`_calibrisk_cpp_event_outcomes`, x, event, other)
+}
+
+cpp_event_sums <- function(prob, outcome) {
+    .Call(`_calibrisk_cpp_event_sums`, prob, outcome)
+}
+
 cpp_row_moments <- function(x) {
     .Call(`_calibrisk_cpp_row_moments`, x)
 }
@@ -511,6 +515,14 @@ cpp_resampled_cells <- function(x, y, w, end, cluster, times, seed, threads) {
 
 cpp_redrawn_cells <- function(y, w, end, times, seed, threads) {
     .Call(`_calibrisk_cpp_redrawn_cells`, y, w, end, times, seed, threads)
+}
+
+cpp_sorted_rows <- function(x, y, w, sorted) {
+    .Call(`_calibrisk_cpp_sorted_rows`, x, y, w, sorted)
+}
+
+cpp_isotonic_rows <- function(x, y, w) {
+    .Call(`_calibrisk_cpp_isotonic_rows`, x, y, w)
 }
 
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {

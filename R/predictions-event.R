@@ -43,11 +43,11 @@ falling_trend <- function(prob, outcome, design) {
   copies <- design$copies
   total <- function(v) if (is.null(copies)) sum(v) else sum(copies * v)
   n <- draw_count(design)
-  events <- total(outcome)
-  among <- total(prob * outcome)
-  gap <- among / events - (total(prob) - among) / (n - events)
+  sums <- if (is.null(copies)) cpp_event_sums(prob, outcome) else c(total(outcome), total(prob), total(prob * outcome))
+  events <- sums[1]
+  gap <- sums[3] / events - (sums[2] - sums[3]) / (n - events)
   if (!isTRUE(gap < 0)) return(NULL)
-  square <- total((prob - total(prob) / n)^2) / n
+  square <- total((prob - sums[2] / n)^2) / n
   if (gap^2 < 4 * square * n / (events * (n - events))) return(NULL)
   rank_trend(prob, outcome, copies)
 }

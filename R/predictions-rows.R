@@ -87,7 +87,7 @@ check_logits <- function(x, rows, call) {
 }
 
 check_unit <- function(x, rows, call, column = NULL) {
-  if (length(x) > 0 && isTRUE(min(x) >= 0 && max(x) <= 1)) return(invisible())
+  if (all_within(x, 0, 1)) return(invisible())
   bad <- which(!is.finite(x) | x < 0 | x > 1)
   stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",
           "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",

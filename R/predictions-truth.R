@@ -168,13 +168,14 @@ code_outcome <- function(truth, event_level, call, column = NULL) {
   two <- two_outcomes(truth, call, column)
   named <- named_level(column, two$levels)
   event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
-  list(outcome = as.numeric(two$code == event), levels = two$levels[c(3L - event, event)], event = 2L,
-       named = !is.null(named))
+  outcome <- cpp_event_outcomes(two$values, two$codes[event], two$codes[3L - event])
+  list(outcome = outcome %||% as.numeric(as.integer(two$values) == two$codes[event]),
+       levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
 }
 
-# Scalar truth as 1 and 2 with the names of these.
+# Scalar truth: values, of which the codes are those of the two levels.
 two_outcomes <- function(truth, call, column = NULL) {
-  if (is.logical(truth)) return(list(code = truth + 1L, levels = c("FALSE", "TRUE")))
+  if (is.logical(truth)) return(list(values = truth, codes = 0:1, levels = c("FALSE", "TRUE")))
   if (is.factor(truth)) {
     stop_if(
       nlevels(truth) != 2, "With a single probability, a factor {.arg truth} must have two levels.",
@@ -186,7 +187,7 @@ two_outcomes <- function(truth, call, column = NULL) {
          {.code truth == \"{levels(truth)[1]}\"}."
       }, class = "truth", arg = "truth", call = call
     )
-    return(list(code = as.integer(truth), levels = levels(truth)))
+    return(list(values = truth, codes = 1:2, levels = levels(truth)))
   }
   stop_if(!is.numeric(truth),
           "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
@@ -197,5 +198,5 @@ two_outcomes <- function(truth, call, column = NULL) {
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
           single_truth_remedy(truth, call), class = "truth", arg = "truth", row = bad[1], value = truth[bad[1]],
           call = call)
-  list(code = as.integer(truth) + 1L, levels = c("0", "1"))
+  list(values = truth, codes = 0:1, levels = c("0", "1"))
 }

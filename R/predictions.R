@@ -70,7 +70,8 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
   x <- coded$x
   outcome <- coded$outcome
   check_interrupt()
-  complete <- complete_rows(x, !is.na(outcome), na_rm, call, if (logits) "Logits" else "Probabilities", raw)
+  known <- if (anyNA(outcome)) !is.na(outcome) else TRUE
+  complete <- complete_rows(x, known, na_rm, call, if (logits) "Logits" else "Probabilities", raw)
   keep <- complete$rows
   if (!complete$whole) {
     x <- rows_of_part(x, keep)

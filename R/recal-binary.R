@@ -165,21 +165,23 @@ logit_failure <- function(x, outcome) {
 # Increasing least squares fit; equal predictions share their mean outcome.
 #' @export
 fit_scalar.map_isotonic <- function(method, p, log_p, log_q, outcome, design) {
-  knots <- pooled_outcomes(p, outcome, design$w)
-  value <- cpp_isotonic(knots$sum, knots$n)
-  # the two ends of every step suffice
-  n <- length(value)
-  ends <- c(TRUE, value[-1] != value[-n]) | c(value[-n] != value[-1], TRUE)
+  fit <- cpp_isotonic_rows(p, outcome, design$w)
+  # the two ends of every step suffice, one if they are the same
+  two <- fit$low < fit$high
+  times <- 1L + two
+  x <- rep(fit$low, times)
+  x[cumsum(times)] <- fit$high
+  value <- rep(fit$values, times)
   new_map_fit(
-    new_map("isotonic", x = knots$x[ends], value = value[ends]),
-    map_terms("value", value[ends], class = format(knots$x[ends], digits = 7, trim = TRUE)),
+    new_map("isotonic", x = x, value = value),
+    map_terms("value", value, class = format(x, digits = 7, trim = TRUE)),
     iterations = 1L, injective = injectivity(FALSE, "constant on its steps")
   )
 }
 
-# Distinct predictions in increasing order with the number (weight) and the sum of their outcomes;
-# `order` sorts the rows, `end` is the last sorted row of each value.
-pooled_outcomes <- function(p, outcome, w = NULL) {
+# Distinct predictions in increasing order with their number and the sum of their outcomes; `order` sorts the rows,
+# `end` is the last sorted row of each value.
+pooled_outcomes <- function(p, outcome) {
   at <- order(p)
   check_interrupt()
   sorted <- p[at]
@@ -187,9 +189,7 @@ pooled_outcomes <- function(p, outcome, w = NULL) {
   n <- tabulate(cumsum(first))
   end <- cumsum(n)
   check_interrupt()
-  total <- function(v) diff(c(0, cumsum(v[at])[end]))
-  sums <- total(if (is.null(w)) outcome else w * outcome)
-  list(x = sorted[first], n = if (is.null(w)) as.numeric(n) else total(w), sum = sums, order = at, end = end)
+  list(x = sorted[first], n = as.numeric(n), sum = diff(c(0, cumsum(outcome[at])[end])), order = at, end = end)
 }
 
 #' @export

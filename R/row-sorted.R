@@ -3,32 +3,35 @@
 # of bins.
 
 # x ascending with its outcome y, residual d = x - y, weights w (NULL: none), the ends of the tie blocks, and prefix
-# sums; n is the total weight, sum_draws counts the draws where rows stand for several. (cumsum() adds in long double,
-# so a prefix is off by one rounding.) A problem may carry its sorted form, so that several errors share one sort.
+# sums; n is the total weight, sum_draws counts the draws where rows stand for several. (Sums are in long double, so a
+# prefix is off by one rounding.) A problem may carry its sorted form, so that several errors share one sort.
 sort_problem <- function(problem) {
   problem$sorted %||% sort_values(problem$features[, 1], problem$labels, problem$design$w, problem$design$copies)
 }
 
+# Equal values are sorted by outcome, then by weight: the same digits for every order of the rows.
 sort_values <- function(x, y, w = NULL, copies = NULL) {
-  # ties by outcome: the same digits for every order of the rows
-  order <- if (is.null(w)) order(x, y, method = "radix") else order(x, y, w, method = "radix")
-  sorted_values(x[order], y[order], order, w[order], copies[order])
+  sorted <- cpp_sorted_rows(x, y, w, FALSE)
+  with_totals(sorted, copies[sorted$order])
 }
 
+# The same of values in ascending order.
 sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
-  rows <- length(x)
-  d <- x - y
+  with_totals(replace(cpp_sorted_rows(x, y, w, TRUE), "order", list(order)), copies)
+}
+
+with_totals <- function(sorted, copies) {
+  rows <- length(sorted$x)
+  w <- sorted$w
   # sums of squared weights of each row's draws
   w2 <- if (is.null(copies)) w^2 else w * (w / copies)
-  weighted <- function(v) cumsum(if (is.null(w)) as.numeric(v) else w * v)
-  list(
-    x = x, y = y, d = d, w = w, w2 = if (!is.null(w)) w2, order = order, ties = c(which(x[-1L] != x[-rows]), rows),
+  c(sorted, list(
+    w2 = if (!is.null(w)) w2,
     # n times a number of bins can exceed 2^31
     n = if (is.null(w)) as.numeric(rows) else sum(w),
     sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w2),
-    draws = if (is.null(copies)) rows else sum(copies), sum_draws = if (!is.null(copies)) cumsum(copies),
-    sum_d = weighted(d), sum_d2 = weighted(d^2), sum_y = weighted(y)
-  )
+    draws = if (is.null(copies)) rows else sum(copies), sum_draws = if (!is.null(copies)) cumsum(copies)
+  ))
 }
 
 # Totals of a prefix sum over the bins that have rows; the first begins after row `from`.

@@ -182,11 +182,6 @@ warn_distinct <- function(distinct, n) {
 
 # Isotonic regression of y (0/1) on x with weights w, ties pooled first: fitted value per row.
 isotonic_fit <- function(x, y, w = NULL) {
-  sorted <- sort_values(x, y, w)
-  size <- diff(c(0, sorted$ties))
-  weight <- if (is.null(w)) as.numeric(size) else bin_totals(sorted$sum_w, sorted$ties)
-  pools <- cpp_isotonic_pools(bin_totals(sorted$sum_y, sorted$ties), weight, sorted$ties)
-  value <- numeric(length(x))
-  value[sorted$order] <- rep(pools$values, diff(c(0, pools$ends)))
-  list(value = value, pools = length(pools$values))
+  fit <- cpp_isotonic_rows(x, y, w)
+  list(value = fit$rows, pools = length(fit$values))
 }

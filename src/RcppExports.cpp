@@ -266,18 +266,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_isotonic_pools
-Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight, Rcpp::IntegerVector end);
-RcppExport SEXP _calibrisk_cpp_isotonic_pools(SEXP totalSEXP, SEXP weightSEXP, SEXP endSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type total(totalSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type end(endSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_pools(total, weight, end));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_joint_upper
 Rcpp::NumericVector cpp_joint_upper(const Rcpp::List& facts, double tail);
 RcppExport SEXP _calibrisk_cpp_joint_upper(SEXP factsSEXP, SEXP tailSEXP) {
@@ -1573,6 +1561,29 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_event_outcomes
+SEXP cpp_event_outcomes(SEXP x, double event, double other);
+RcppExport SEXP _calibrisk_cpp_event_outcomes(SEXP xSEXP, SEXP eventSEXP, SEXP otherSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type event(eventSEXP);
+    Rcpp::traits::input_parameter< double >::type other(otherSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_event_outcomes(x, event, other));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_event_sums
+Rcpp::NumericVector cpp_event_sums(Rcpp::NumericVector prob, Rcpp::NumericVector outcome);
+RcppExport SEXP _calibrisk_cpp_event_sums(SEXP probSEXP, SEXP outcomeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcome(outcomeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_event_sums(prob, outcome));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_row_moments
 Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x);
 RcppExport SEXP _calibrisk_cpp_row_moments(SEXP xSEXP) {
@@ -1781,6 +1792,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_sorted_rows
+Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, bool sorted);
+RcppExport SEXP _calibrisk_cpp_sorted_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sortedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
+    Rcpp::traits::input_parameter< bool >::type sorted(sortedSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sorted_rows(x, y, w, sorted));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_isotonic_rows
+Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w);
+RcppExport SEXP _calibrisk_cpp_isotonic_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_rows(x, y, w));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_source_factor
 Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_source_factor(SEXP predictionSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1931,7 +1967,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},
-    {"_calibrisk_cpp_isotonic_pools", (DL_FUNC) &_calibrisk_cpp_isotonic_pools, 3},
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
     {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 9},
@@ -2025,6 +2060,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_matrix_rows", (DL_FUNC) &_calibrisk_cpp_matrix_rows, 3},
     {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
     {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
+    {"_calibrisk_cpp_event_outcomes", (DL_FUNC) &_calibrisk_cpp_event_outcomes, 3},
+    {"_calibrisk_cpp_event_sums", (DL_FUNC) &_calibrisk_cpp_event_sums, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
@@ -2041,6 +2078,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_local_polynomials", (DL_FUNC) &_calibrisk_cpp_local_polynomials, 5},
     {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 8},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 6},
+    {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
+    {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},

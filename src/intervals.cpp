@@ -121,11 +121,3 @@ double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
                           tie_ends.begin(), blocks);
   return static_cast<double>(MonotoneSweep<WeightedRows>(rows, y.begin()).run());
 }
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_isotonic_pools(Rcpp::NumericVector total, Rcpp::NumericVector weight,
-                              Rcpp::IntegerVector end) {
-  const calibrisk::Pools pools =
-      calibrisk::isotonic_pools(total.begin(), weight.begin(), end.begin(), size_of(total.size()));
-  return named_list({{"ends", pools.ends}, {"values", pools.values}});
-}

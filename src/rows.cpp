@@ -142,6 +142,67 @@ bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
 
 namespace {
 
+template <class Value, class Missing>
+SEXP events_of(const Value* value, R_xlen_t n, double event, double other,
+               const Missing& is_missing) {
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  R_xlen_t known = 0;
+  for (R_xlen_t i = 0; i < n; ++i) {
+    const double own = static_cast<double>(value[i]);
+    known += (own == event) | (own == other);
+    out[i] = own == event ? 1.0 : 0.0;
+  }
+  if (known == n) return out;
+  for (R_xlen_t i = 0; i < n; ++i) {
+    if (is_missing(value[i])) {
+      out[i] = NA_REAL;
+    } else if (value[i] != event && value[i] != other) {
+      return R_NilValue;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+// 1 where the outcome is `event`, 0 where it is `other`, NA where it is missing; NULL if it is
+// something else anywhere.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_event_outcomes(SEXP x, double event, double other) {
+  const R_xlen_t n = Rf_xlength(x);
+  const auto is_na = [](int value) { return value == NA_INTEGER; };
+  switch (TYPEOF(x)) {
+    case LGLSXP:
+      return events_of(LOGICAL(x), n, event, other, is_na);
+    case INTSXP:
+      return events_of(INTEGER(x), n, event, other, is_na);
+    case REALSXP:
+      return events_of(REAL(x), n, event, other, [](double value) { return std::isnan(value); });
+    default:
+      return R_NilValue;
+  }
+}
+
+namespace {
+
+// Sum of term(i) over n rows, in stretches, whose sums lose nothing to rounding.
+template <class Term>
+double sum_rows(R_xlen_t n, const Term& term) {
+  constexpr R_xlen_t stretch = 4096;
+  double total = 0.0;
+  for (R_xlen_t begin = 0; begin < n; begin += stretch) {
+    double sums[4] = {0.0, 0.0, 0.0, 0.0};
+    const R_xlen_t end = std::min(n, begin + stretch);
+    R_xlen_t i = begin;
+    for (; i + 4 <= end; i += 4) {
+      for (R_xlen_t k = 0; k < 4; ++k) sums[k] += term(i + k);
+    }
+    for (; i < end; ++i) sums[i % 4] += term(i);
+    total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+  return total;
+}
+
 // Mean of the n values, and the sum of squares about it.
 struct Moments {
   double mean;
@@ -149,17 +210,8 @@ struct Moments {
 };
 
 Moments moments_of(const double* value, R_xlen_t n) {
-  // stretches, whose sums lose nothing to rounding
-  constexpr R_xlen_t stretch = 4096;
   const auto sum = [&](const auto& term) {
-    double total = 0.0;
-    for (R_xlen_t begin = 0; begin < n; begin += stretch) {
-      double sums[4] = {0.0, 0.0, 0.0, 0.0};
-      const R_xlen_t end = std::min(n, begin + stretch);
-      for (R_xlen_t i = begin; i < end; ++i) sums[i % 4] += term(value[i]);
-      total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    }
-    return total;
+    return sum_rows(n, [&](R_xlen_t i) { return term(value[i]); });
   };
   const double rows = static_cast<double>(n);
   double mean = sum([](double v) { return v; }) / rows;
@@ -168,6 +220,17 @@ Moments moments_of(const double* value, R_xlen_t n) {
 }
 
 }  // namespace
+
+// Sums of the outcomes, of the probabilities, and of the probabilities where the outcome is 1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_event_sums(Rcpp::NumericVector prob, Rcpp::NumericVector outcome) {
+  calibrisk::require(prob.size() == outcome.size(), "event_sums: one outcome per row.");
+  const R_xlen_t n = prob.size();
+  const double *p = prob.begin(), *y = outcome.begin();
+  return Rcpp::NumericVector::create(sum_rows(n, [&](R_xlen_t i) { return y[i]; }),
+                                     sum_rows(n, [&](R_xlen_t i) { return p[i]; }),
+                                     sum_rows(n, [&](R_xlen_t i) { return p[i] * y[i]; }));
+}
 
 // Mean of the values, and the sum of squares about it.
 // [[Rcpp::export(rng = false)]]

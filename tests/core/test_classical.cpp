@@ -4,9 +4,12 @@
 
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/smooth_ece.h>
+#include <calibrisk/classical/sorted_rows.h>
 #include <calibrisk/classical/triweight_error.h>
 
 #include <Eigen/Dense>
+#include <algorithm>
+#include <numeric>
 
 using namespace calibrisk;
 
@@ -163,5 +166,27 @@ TEST(local_weights_are_those_of_weighted_least_squares) {
       const Vector own = (degree == 1 ? found.linear : found.quadratic).row(g);
       CHECK((own - naive).cwiseAbs().maxCoeff() < 1e-6);
     }
+  }
+}
+
+TEST(rows_are_sorted_by_their_values_and_equal_ones_by_outcome) {
+  for (const Index n : {1, 2, 70, 5000}) {
+    Vector x = Vector::Random(n);
+    // far apart, so that the leading bits of most rows agree
+    if (n > 2) x.tail(n / 2) = (1.0 + 1e-12 * (1e4 * x.tail(n / 2).array()).round()).matrix();
+    if (n > 100) x.head(20) = (10.0 * x.head(20).array()).round() / 10.0;
+    std::vector<int> y(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int>(i * i % 3 == 1);
+    RowOrder order(y.size());
+    sort_rows(order, x.data(), y.data(), static_cast<const double*>(nullptr));
+    std::vector<std::size_t> expected(y.size());
+    std::iota(expected.begin(), expected.end(), 0);
+    std::stable_sort(expected.begin(), expected.end(), [&](std::size_t a, std::size_t b) {
+      const double left = x(static_cast<Index>(a)), right = x(static_cast<Index>(b));
+      return left < right || (left == right && y[a] < y[b]);
+    });
+    bool same = order.size() == expected.size();
+    for (std::size_t i = 0; i < expected.size(); ++i) same = same && order[i] == expected[i];
+    CHECK(same);
   }
 }

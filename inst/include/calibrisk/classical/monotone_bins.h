@@ -19,27 +19,40 @@ struct Pools {
   std::vector<double> values;  // its mean, strictly increasing
 };
 
-// Pool adjacent violators: total [m] and weight [m] of each tie block, end [m]. O(m).
+// Pools adjacent violators of blocks that are added in increasing order.
+class PoolStack {
+ public:
+  // total and weight of the next block; `end`: its last row.
+  void add(double total, double weight, int end) {
+    // mean of the last pool >= mean of the new one, without dividing
+    while (!sums_.empty() && sums_.back() * weight >= total * weights_.back()) {
+      total += sums_.back();
+      weight += weights_.back();
+      sums_.pop_back();
+      weights_.pop_back();
+      ends_.pop_back();
+    }
+    sums_.push_back(total);
+    weights_.push_back(weight);
+    ends_.push_back(end);
+  }
+  Pools pools() const {
+    Pools out{ends_, sums_};
+    for (std::size_t i = 0; i < sums_.size(); ++i) out.values[i] /= weights_[i];
+    return out;
+  }
+
+ private:
+  std::vector<double> sums_, weights_;
+  std::vector<int> ends_;
+};
+
+// total [m] and weight [m] of each tie block, end [m]. O(m).
 inline Pools isotonic_pools(const double* total, const double* weight, const int* end,
                             std::size_t m) {
-  Pools pools;
-  std::vector<double> sums, weights;
-  for (std::size_t i = 0; i < m; ++i) {
-    double s = total[i], w = weight[i];
-    // mean of the last pool >= mean of the new one, without dividing
-    while (!sums.empty() && sums.back() * w >= s * weights.back()) {
-      s += sums.back();
-      w += weights.back();
-      sums.pop_back();
-      weights.pop_back();
-      pools.ends.pop_back();
-    }
-    sums.push_back(s);
-    weights.push_back(w);
-    pools.ends.push_back(end[i]);
-  }
-  for (std::size_t i = 0; i < sums.size(); ++i) pools.values.push_back(sums[i] / weights[i]);
-  return pools;
+  PoolStack stack;
+  for (std::size_t i = 0; i < m; ++i) stack.add(total[i], weight[i], end[i]);
+  return stack.pools();
 }
 
 // Rows that count 1: where equal-mass bins end, and how many successes there are up to a row. All

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Prefix sums of sorted rows, and isotonic regression of rows in any order.
+#ifndef CALIBRISK_CLASSICAL_SORTED_ROWS_H
+#define CALIBRISK_CLASSICAL_SORTED_ROWS_H
+
+#include <calibrisk/classical/monotone_bins.h>
+#include <calibrisk/math/row_order.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace calibrisk {
+
+// Sums of w d, w d^2 and w y up to each row, in long double as cumsum() of R; w null: 1.
+template <class Outcome>
+void prefix_sums(std::size_t n, const double* d, const Outcome* y, const double* w, double* sum_d,
+                 double* sum_d2, double* sum_y) {
+  long double total_d = 0.0L, total_d2 = 0.0L, total_y = 0.0L;
+  for (std::size_t i = 0; i < n; ++i) {
+    const double weight = w == nullptr ? 1.0 : w[i];
+    total_d += weight * d[i];
+    total_d2 += weight * (d[i] * d[i]);
+    total_y += weight * static_cast<double>(y[i]);
+    sum_d[i] = static_cast<double>(total_d);
+    sum_d2[i] = static_cast<double>(total_d2);
+    sum_y[i] = static_cast<double>(total_y);
+  }
+}
+
+// Last rows (1-based) of the stretches of equal x, which ascends.
+inline std::vector<int> tie_ends(std::size_t n, const double* x) {
+  std::vector<int> ends;
+  for (std::size_t i = 1; i < n; ++i) {
+    if (x[i] != x[i - 1]) ends.push_back(static_cast<int>(i));
+  }
+  ends.push_back(static_cast<int>(n));
+  return ends;
+}
+
+// Isotonic regression of y on x, which ascends, with weights w (null: 1). Equal x are one block.
+inline Pools isotonic_rows(std::size_t n, const double* x, const double* y, const double* w) {
+  PoolStack stack;
+  for (std::size_t i = 0; i < n;) {
+    const double here = x[i];
+    double total = 0.0, weight = 0.0;
+    for (; i < n && x[i] == here; ++i) {
+      const double own = w == nullptr ? 1.0 : w[i];
+      total += own * y[i];
+      weight += own;
+    }
+    stack.add(total, weight, static_cast<int>(i));
+  }
+  return stack.pools();
+}
+
+}  // namespace calibrisk
+
+#endif

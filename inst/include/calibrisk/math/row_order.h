@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The order of rows by one number or by several, in time that is linear for most data.
+#ifndef CALIBRISK_MATH_ROW_ORDER_H
+#define CALIBRISK_MATH_ROW_ORDER_H
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace calibrisk {
+
+// Positions 0, ..., n - 1 of rows, which sort() puts in ascending order of a number per row. Equal
+// rows stay as they were, so that several numbers are sorted by the least important one first.
+class RowOrder {
+ public:
+  explicit RowOrder(std::size_t n) : own_(2 * n), n_(n), rows_(own_.data()), other_(rows_ + n) {
+    number_rows();
+  }
+  // In the memory of n doubles each that the caller fills later: fresh memory costs the system as
+  // much time as the sort.
+  RowOrder(std::size_t n, double* rows, double* other)
+      : n_(n), rows_(new (rows) Entry[n]), other_(new (other) Entry[n]) {
+    number_rows();
+  }
+  RowOrder(const RowOrder&) = delete;
+  RowOrder& operator=(const RowOrder&) = delete;
+
+  // number(i) of row i is not NaN. Radix sort of the leading 32 bits that differ, which takes
+  // half the memory of one of all bits; rows that agree in these are then compared.
+  template <class Number>
+  void sort(const Number& number) {
+    if (n_ == 0) return;
+    std::uint64_t low = ~std::uint64_t{0}, high = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const std::uint64_t bits = ascending_bits(number(rows_[i].row));
+      low = std::min(low, bits);
+      high = std::max(high, bits);
+    }
+    int shift = 0;
+    while (((high - low) >> shift) > UINT32_MAX) ++shift;
+    std::uint32_t differ = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const std::uint64_t bits = ascending_bits(number(rows_[i].row)) - low;
+      rows_[i].key = static_cast<std::uint32_t>(bits >> shift);
+      differ |= rows_[i].key;
+    }
+    for (int digit = 0; digit < 32; digit += digit_bits) {
+      if (((differ >> digit) & (digits - 1)) != 0) sort_digit(digit);
+    }
+    if (shift > 0) sort_equal_keys(number);
+  }
+
+  std::size_t operator[](std::size_t place) const { return rows_[place].row; }
+  std::size_t size() const { return n_; }
+
+ private:
+  static constexpr int digit_bits = 11;
+  static constexpr std::size_t digits = std::size_t{1} << digit_bits;
+  struct Entry {
+    std::uint32_t key, row;
+  };
+  static_assert(sizeof(Entry) == sizeof(double));
+
+  void number_rows() {
+    for (std::size_t i = 0; i < n_; ++i) rows_[i].row = static_cast<std::uint32_t>(i);
+  }
+
+  // Bits whose order as a whole number is that of the values; -0 is 0.
+  static std::uint64_t ascending_bits(double value) {
+    value += 0.0;
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    return (bits & sign) != 0 ? ~bits : bits | sign;
+  }
+
+  void sort_digit(int shift) {
+    const auto digit = [shift](const Entry& entry) {
+      return (entry.key >> shift) & static_cast<std::uint32_t>(digits - 1);
+    };
+    std::array<std::uint32_t, digits> place{};
+    for (std::size_t i = 0; i < n_; ++i) ++place[digit(rows_[i])];
+    std::uint32_t sum = 0;
+    for (std::uint32_t& count : place) {
+      const std::uint32_t before = sum;
+      sum += count;
+      count = before;
+    }
+    for (std::size_t i = 0; i < n_; ++i) other_[place[digit(rows_[i])]++] = rows_[i];
+    std::swap(rows_, other_);
+  }
+
+  template <class Number>
+  void sort_equal_keys(const Number& number) {
+    const auto before = [&](const Entry& a, const Entry& b) {
+      return number(a.row) < number(b.row);
+    };
+    const Entry* const end = rows_ + n_;
+    for (Entry* from = rows_; from != end;) {
+      Entry* to = from + 1;
+      bool sorted = true;
+      for (; to != end && to->key == from->key; ++to) sorted &= !before(*to, *(to - 1));
+      if (!sorted) std::stable_sort(from, to, before);
+      from = to;
+    }
+  }
+
+  std::vector<Entry> own_;
+  std::size_t n_;
+  Entry *rows_, *other_;
+};
+
+// Sorts rows by x, equal ones by y, then by w where it is not null.
+template <class Outcome>
+void sort_rows(RowOrder& order, const double* x, const Outcome* y, const double* w) {
+  if (w != nullptr) order.sort([&](std::size_t i) { return w[i]; });
+  order.sort([&](std::size_t i) { return static_cast<double>(y[i]); });
+  order.sort([&](std::size_t i) { return x[i]; });
+}
+
+}  // namespace calibrisk
+
+#endif
