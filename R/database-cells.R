@@ -1,17 +1,14 @@
 # Sums over cells of a database's rows, by fold; folds and quantiles without random numbers. `pairs` is the SQL of rows
 # (groups, p, y, ce_w) of R/database-rows.R.
 
-# A row per group, fold and cell with these sums (SQL of p, y, d = p - y and w), as doubles. `group`: which of
-# rows$keys a row belongs to.
+# A row per fold and cell with these sums (SQL of p, y, d = p - y and w), as doubles.
 database_cells <- function(rows, pairs, cell, fold, sums, call) {
-  columns <- c(rows$by, "p", "y", "p - y AS d", "ce_w AS w", paste(cell, "AS cell"), paste(fold, "AS fold"))
-  split <- sql_select(columns, pairs, "ce_pairs")
-  keys <- c(rows$by, "fold", "cell")
-  found <- database_query(rows$db, sql_select(c(keys, sql_sums(sums)), split, "ce_cells", sql_group(keys)), call)
-  out <- found[c("fold", "cell", names(sums))]
+  columns <- c("p", "y", "p - y AS d", "ce_w AS w", paste(cell, "AS cell"), paste(fold, "AS fold"))
+  keys <- c("fold", "cell")
+  out <- database_query(rows$db, sql_select(c(keys, sql_sums(sums)), sql_select(columns, pairs, "ce_pairs"), "ce_cells",
+                                            sql_group(keys)), call)
   out[] <- lapply(out, as.numeric)
-  out$group <- if (length(rows$by) == 0) rep(1L, nrow(out)) else match_keys(found[rows$by], rows$keys)
-  out[order(out$group, out$cell, out$fold), ]
+  out[order(out$cell, out$fold), ]
 }
 
 match_keys <- function(found, keys) {

@@ -1,74 +1,45 @@
-# Binned errors of a database's rows: the sums of every bin and fold are what R/row-sorted.R and R/crossfit.R need.
+# Binned errors of many different rows of a table: the sums of every bin and fold are what R/row-sorted.R and
+# R/crossfit.R need.
 
-database_ece <- function(x, input, scheme, interval, choices, call) {
-  check_database_scheme(scheme, interval, call)
-  rows <- read_database(x, input, scheme$notion, call)
-  cells <- database_bins(rows, scheme, call)
-  choices$notion <- rows$notion
-  out <- database_by_groups(rows, function(g) {
-    own <- lapply(cells, function(one) {
-      squares <- function(...) cluster_squares(rows, g, one$sql[min(g, length(one$sql))], ..., call)
-      list(found = one$found[one$found$group == g, ], squares = squares)
-    })
-    values <- group_ece(own, scheme, interval, database_design(rows, g))
-    if (lacks_rows(rows, g)) {
-      values <- mask_numbers(values)
-      values$n <- values$n + rows$counts$n_all[g] - rows$counts$n[g]
-    }
-    result_frame("ece", if (length(rows$levels) == 2) "binary" else "multiclass", values, choices)
-  }, bind_parts, call)
-  new_table(out, c("Lower end" = "folds by the database's hash of the rows"),
-            if (length(rows$by) > 0) c("ce_metrics", "ce_table"))
-}
-
-check_database_scheme <- function(scheme, interval, call) {
-  unsupported_if(!is.null(scheme$preset), "there are no presets", "{.arg preset} is given.", call, "preset")
-  unsupported_if(!is.null(scheme$distance), "there are no canonical errors", "{.arg distance} is given.", call,
-                 "distance")
-  unsupported_if(interval$type != "analytic", "rows are not resampled", "{.arg times} is given.", call, "times")
+# The columns of ece() for the rows of one group.
+database_ece <- function(rows, scheme, interval, call) {
   unsupported_if(!scheme$type %in% c("width", "mass", "discrete"),
-                 "bins are {.val width}, {.val mass} or {.val discrete}",
-                 paste0("{.arg type} is {.val ", scheme$type, "}."), call, "type")
+                 paste0("bins of more than ", count_text(few_rows), " different rows are {.val width}, {.val mass} or \\
+                        {.val discrete}"), paste0("{.arg type} is {.val ", scheme$type, "}."), call, "type")
+  keep_note("Lower end: ", "folds by the database's hash of the rows")
+  design <- database_design(rows)
+  bins <- lapply(scheme$n_bins, database_bins, rows, scheme$type, call)
+  estimates <- lapply(bins, bins_estimate, rows, scheme$p, scheme$debias, design, call)
+  n_bins <- scheme$n_bins
+  if (scheme$type == "discrete") n_bins <- vapply(bins, function(one) length(unique(one$cells$cell)), 0L)
+  c(summarise_estimates(estimates, interval$level), list(.estimates = estimates, n_bins = n_bins, n = design$n))
 }
 
 scatter_fold <- function() paste("scatter %", crossfit_folds)
 
-# Per number of bins the sums of all groups' bins and folds, `found`, and the SQL of the bins (of every group).
-database_bins <- function(rows, scheme, call) {
+# The sums of bins and folds, `cells`, and the SQL of the bins.
+database_bins <- function(n_bins, rows, type, call) {
   sums <- c(rows = "1", w = "w", wy = "w * y", wd = "w * d", wd2 = "w * d * d",
             if (rows$kind == "importance") c(w2 = "w * w", w2d = "w * w * d", w2d2 = "w * w * d * d"))
-  lapply(scheme$n_bins, function(n_bins) {
-    if (scheme$type == "mass") return(mass_cells(rows, n_bins, sums, call))
-    if (scheme$type == "discrete") check_few_values(rows, call)
-    cell <- if (scheme$type == "width") sql_width_cell("p", n_bins) else "p"
-    list(found = database_cells(rows, sql_scatter(rows$pairs, rows$by, rows$extra), cell, scatter_fold(), sums, call),
-         sql = cell)
-  })
+  if (type == "discrete") check_few_values(rows, call)
+  cell <- switch(type, width = sql_width_cell("p", n_bins), discrete = "p", mass = mass_cell(rows, n_bins, call))
+  scattered <- sql_scatter(rows$pairs, character(), rows$extra)
+  list(cells = database_cells(rows, scattered, cell, scatter_fold(), sums, call), sql = cell)
 }
 
-# The edges of equal mass are those of a group.
-mass_cells <- function(rows, n_bins, sums, call, most = 5000) {
+mass_cell <- function(rows, n_bins, call, most = 5000) {
   unsupported_if(n_bins > most, paste0("there are at most ", most, " bins of equal mass"),
                  paste0("{.arg n_bins} is ", n_bins, "."), call, "n_bins")
   weighted <- rows$kind != "none"
-  parts <- lapply(seq_len(nrow(rows$counts)), function(g) {
-    pairs <- group_pairs(rows, g)
-    if (rows$counts$used[g] == 0) return(NULL)
-    total <- if (weighted) rows$counts$weight[g] else rows$counts$used[g]
-    shares <- seq_len(n_bins) / n_bins
-    targets <- if (rows$kind == "importance") {
-      total * shares * (1 - 1e-12)
-    } else {
-      # whole numbers, which half of one keeps from rounding
-      (total * seq_len(n_bins) + n_bins - 1) %/% n_bins - 0.5
-    }
-    edges <- database_quantiles(rows, pairs, if (weighted) "ce_w" else "1", targets, call)
-    cell <- sql_cell("p", unique(edges)[-length(unique(edges))])
-    list(found = database_cells(rows, sql_scatter(pairs, rows$by, rows$extra), cell, scatter_fold(), sums, call),
-         sql = cell)
-  })
-  list(found = vctrs::vec_rbind(!!!lapply(parts, `[[`, "found")),
-       sql = vapply(parts, function(part) part$sql %||% "", ""))
+  total <- if (weighted) rows$counts$weight else rows$counts$used
+  targets <- if (rows$kind == "importance") {
+    total * seq_len(n_bins) / n_bins * (1 - 1e-12)
+  } else {
+    # whole numbers, which half of one keeps from rounding
+    (total * seq_len(n_bins) + n_bins - 1) %/% n_bins - 0.5
+  }
+  edges <- unique(database_quantiles(rows, rows$pairs, if (weighted) "ce_w" else "1", targets, call))
+  sql_cell("p", edges[-length(edges)])
 }
 
 check_few_values <- function(rows, call, most = 100000) {
@@ -77,17 +48,8 @@ check_few_values <- function(rows, call, most = 100000) {
                  paste0("There are ", count_text(counted), " distinct predictions."), call, "type")
 }
 
-# The columns of one group from the sums of its bins and folds, one data frame per number of bins.
-group_ece <- function(cells, scheme, interval, design) {
-  if (design$n == 0) return(list(.estimate = NA_real_, n = 0))
-  estimates <- lapply(cells, bins_estimate, scheme$p, scheme$debias, design)
-  n_bins <- scheme$n_bins
-  if (scheme$type == "discrete") n_bins <- vapply(cells, function(one) length(unique(one$found$cell)), 0L)
-  c(summarise_estimates(estimates, interval$level), list(.estimates = estimates, n_bins = n_bins, n = design$n))
-}
-
-bins_estimate <- function(one, p, debias, design) {
-  cells <- one$found
+bins_estimate <- function(one, rows, p, debias, design, call) {
+  cells <- one$cells
   at <- unique(cells$cell)
   bin <- match(cells$cell, at)
   weighted <- !is.null(design$sums)
@@ -107,7 +69,7 @@ bins_estimate <- function(one, p, debias, design) {
   sums_estimate(list(size = size, d = d, d2 = d2, bins = bins), p, debias, design, function(slope, offset, mean) {
     if (!is.null(design$n_clusters)) {
       if (design$n_clusters < 2) return(NA_real_)
-      squares <- one$squares(at, slope, offset - mean) / (design$unit %||% 1)^2
+      squares <- cluster_squares(rows, one$sql, at, slope, offset - mean, call) / (design$unit %||% 1)^2
       return(design$n_clusters / (design$n_clusters - 1) * squares / sum(size)^2)
     }
     if (weighted) weighted_variance(slope, offset, lapply(c("w2", "w2d", "w2d2"), by_fold), mean, design)
@@ -124,12 +86,12 @@ weighted_variance <- function(slope, offset, sums, mean, design) {
 
 # The squares of the clusters' sums of w (slope d + centre), summed: coefficients by bin (`at`: its value of `cell`), or
 # by bin and fold.
-cluster_squares <- function(rows, g, cell, at, slope, centre, call, most = 5000) {
+cluster_squares <- function(rows, cell, at, slope, centre, call, most = 5000) {
   unsupported_if(length(at) > most, paste0("rows of clusters are in at most ", count_text(most), " bins"),
                  paste0("They are in ", count_text(length(at)), "."), call, "cluster")
   by_fold <- is.matrix(slope)
-  pairs <- group_pairs(rows, g)
-  if (by_fold) pairs <- sql_scatter(pairs, rows$by, rows$extra)
+  pairs <- rows$pairs
+  if (by_fold) pairs <- sql_scatter(pairs, character(), rows$extra)
   chosen <- function(values) {
     if (!by_fold) return(sql_choice("cell", at[-length(at)], values))
     of <- apply(values, 2, function(v) sql_choice("cell", at[-length(at)], v))

@@ -19,10 +19,10 @@ check_few_weights <- function(rows, design, call) {
                  class = "headline")
 }
 
-# Rows with weights or clusters are repeated as in memory, where there is room.
-repeated_problem <- function(problem) {
+# Rows with weights or clusters are repeated as in memory, where there is room; without `copies` all rows.
+repeated_problem <- function(problem, copies = TRUE) {
   design <- problem$design
-  if (equal_draws(design) && is.null(design$cluster) || is.null(problem$count)) return(problem)
+  if (copies && equal_draws(design) && is.null(design$cluster) || is.null(problem$count)) return(problem)
   if (sum(problem$count) > most_repeated_rows) return(problem)
   out <- take_rows(problem, rep(seq_len(design$n), problem$count))
   w <- rep(design$w / problem$count, problem$count)

@@ -6,15 +6,12 @@
 #   count   how many rows each stands for; NULL: one
 #   upper   upper edge of the cell that each is from, of which bins of equal mass take quantiles; NULL: its feature
 
-# As many different rows as are sent with their counts.
-few_rows <- 20000
-
 # As many sums of a cluster and a cell as are sent.
 most_cluster_sums <- 1e6
 
 # Columns that tell different rows apart.
-row_columns <- function(rows) {
-  c("p", "y", if (is_weighted(rows)) "ce_w", if (is_clustered(rows)) "ce_cluster")
+row_columns <- function(rows, weighted = is_weighted(rows)) {
+  c("p", "y", if (weighted) "ce_w", if (is_clustered(rows)) "ce_cluster")
 }
 
 # The problem of few different rows; NULL if they are many. `fold`: the column of folds, or NULL.
@@ -23,6 +20,23 @@ few_problem <- function(rows, fold, call) {
   different <- sql_select(paste("DISTINCT", sql_list(columns)), rows$pairs, "ce_pairs", " LIMIT ", few_rows + 1)
   if (count_query(rows$db, "*", different, call) > few_rows) return(NULL)
   sent_problem(rows, counted_rows(rows, c(columns, fold), call))
+}
+
+# Those of every group, with one query; NULL of groups with many.
+few_problems <- function(rows, call) {
+  if (length(rows$by) == 0) return(list(few_problem(rows, NULL, call)))
+  # weights that are one in a group may differ in others
+  columns <- c(rows$by, row_columns(rows, rows$kind == "importance"))
+  counted <- sql_select(c(columns, sql_sums(c(n = row_copies(rows)))), rows$pairs, "ce_pairs", sql_group(columns))
+  different <- sql_select(c("*", paste0("COUNT(*) OVER (PARTITION BY ", sql_list(rows$by), ") AS ce_different")),
+                          counted, "ce_counted")
+  found <- database_query(rows$db, sql_select(c(columns, "n"), different, "ce_sizes", " WHERE ce_different <= ",
+                                              few_rows, " ORDER BY ", sql_list(columns)), call)
+  group <- match_keys(found[rows$by], rows$keys)
+  lapply(seq_len(nrow(rows$keys)), function(g) {
+    own <- rows_of_group(rows, g)
+    if (g %in% group) sent_problem(own, counted_weights(own, found[group == g, -seq_along(rows$by)]))
+  })
 }
 
 # The problem of many; `edges`: where cells must end. `scattered`: whether sums are by fold, by the hash of the rows.
@@ -61,6 +75,10 @@ counted_rows <- function(rows, columns, call) {
   keys <- sql_list(columns)
   found <- database_query(rows$db, sql_select(c(keys, sql_sums(c(n = row_copies(rows)))), rows$pairs, "ce_pairs",
                                               " GROUP BY ", keys, " ORDER BY ", keys), call)
+  counted_weights(rows, found)
+}
+
+counted_weights <- function(rows, found) {
   found <- numbers_of(found)
   if (is_weighted(rows)) found$w <- found$ce_w * found$n
   found

@@ -8,23 +8,31 @@ by_predictions.ce_database <- function(x, fn, input, call) {
   reads <- told_once(warned_once(lapply(input$notion %||% list(NULL), function(one) read_database(x, input, one, call)),
                                  "calibrisk_warning_direction"))
   rows <- reads[[1]]
-  out <- database_by_groups(rows, function(g) fn(database_predictions(reads, g, input$edges, call)), bind_parts, call)
-  attr(out, "design") <- design_sentence(lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g)))
-  metric_table(as_result(out))
+  few <- few_problems(rows, call)
+  found <- collect_kept(database_by_groups(rows, function(g) {
+    own <- few[[g]]
+    room <- !is.null(own) && (input$design$copies || sum(own$count) <= most_repeated_rows)
+    if (!room && is.null(input$edges) && is.null(input$sums)) check_has_rows(x, call, few = TRUE)
+    fn(database_predictions(reads, g, own, input, call))
+  }, bind_parts, call), "notes")
+  out <- metric_table(as_result(found$value))
+  designs <- lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g))
+  attr(out, "design") <- c(design_sentence(designs), unique(unlist(found$kept)))
+  out
 }
 
 #' @export
 by_predictions.tbl_lazy <- by_predictions.ce_database
 
-# Those of group g. `reads`: the table as it was read for each notion that is asked for.
-database_predictions <- function(reads, g, edges, call) {
+# Those of group g. `reads`: the table as it was read for each notion that is asked for; `few`: the problem of few
+# different rows, NULL of many.
+database_predictions <- function(reads, g, few, input, call) {
   na <- lacks_rows(reads[[1]], g)
   reads <- lapply(reads, rows_of_group, g)
   rows <- reads[[1]]
   n_all <- rows$counts$n_all
-  few <- few_problem(rows, NULL, call)
-  problem <- if (!is.null(few)) repeated_problem(few) else if (!is.null(edges)) {
-    cells <- sort(unique(c(edges, far_edges(), extreme_places(rows, call))))
+  problem <- if (!is.null(few)) repeated_problem(few, input$design$copies) else if (is.null(input$sums)) {
+    cells <- sort(unique(c(input$edges, far_edges(), extreme_places(rows, call))))
     sorted_cells(many_problem(rows, NULL, cells, call, scattered = TRUE), c(cells, 1))
   }
   out <- sums_predictions(problem, rows, dropped = n_all - rows$counts$n, na = na, n_input = n_all)
@@ -33,6 +41,7 @@ database_predictions <- function(reads, g, edges, call) {
     if (notion == rows$notion) return(database_ladder(rows, level, threads, call, few))
     database_ladder(reads[[match(notion, lapply(reads, `[[`, "notion"))]], level, threads, call)
   }
+  if (is.null(few)) out$binned <- function(scheme, interval) database_ece(rows, scheme, interval, call)
   if (!is.null(problem)) out$events <- round(sum((problem$count %||% problem$design$copies %||% 1) * problem$labels))
   out[c("truth_name", "event_level")] <- rows[c("truth_name", "event_level")]
   out

@@ -10,18 +10,23 @@
 #' [ece()], [rbs()], [ks_error()], [cox_calibration()], [spiegelhalter()], [ce_score()], [ce_panel()], [ce_estimate()],
 #' [ce_tune()] and [ce_validate()] take a table of a database as `x`: a `tbl` of dbplyr, also after `filter()`,
 #' `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr. These functions need only sums, which the
-#' database computes; nothing is written to it. All other functions need rows, and their error says why.
+#' database computes; nothing is written to it. [mmce()], [smooth_ece()], [kde_error()], [ici()], [hosmer_lemeshow()]
+#' and [ce_decompose()] take a table whose rows have few different values. All other functions need rows, and their
+#' error says why.
 #'
 #' @section Definition:
-#' A query groups the rows by group, fold and bin and returns their number and sums of powers of \eqn{d}, prediction
-#' minus outcome. They give the binned error with its standard error and interval. With clusters, the database squares
-#' their sums for the standard errors of [ece()] (for up to 5,000 bins).
+#' Two rows differ if their predictions, outcomes, weights or clusters do. Up to 20,000 different rows (of a group) are
+#' sent with their counts, and functions have the digits of memory; rows are repeated where a function takes no counts.
+#' There is no bootstrap. For more different rows sums are sent.
 #'
-#' The other functions have the counts of up to 20,000 different rows sent. For more, sums over narrow cells
-#' are sent: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is the part between two edges of bins (or
-#' two knots) of a stretch of length 1/256, and \eqn{u} is the place of a prediction in this stretch. Edges of equal
-#' mass are order statistics, found by a window function. A few rows with the same sums then stand for those of a cell.
-#' With clusters up to a million sums are sent.
+#' [ece()] has the sums of powers of \eqn{d}, prediction minus outcome, by fold and bin. They give the binned error with
+#' its standard error and interval. With clusters, the database squares their sums for the standard errors (for up to
+#' 5,000 bins).
+#'
+#' The other functions have sums over narrow cells: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is
+#' the part between two edges of bins (or two knots) of a stretch of length 1/256, and \eqn{u} is the place of a
+#' prediction in this stretch. Edges of equal mass are order statistics, found by a window function. A few rows with the
+#' same sums then stand for those of a cell. With clusters up to a million sums are sent.
 #'
 #' The main estimate has the knots and the digits of memory. Its lower limit and p-value come from simulated labels, so
 #' they differ a little from those in memory if there are more than 20,000 different rows. With importance weights it
@@ -42,11 +47,11 @@
 #' @section Folds:
 #' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
 #' 0 for test rows; the digits are those of the same folds in memory. With an `id`, such a column is
-#' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and the lower limit of [ece()], scatter the rows by a hash of their
-#' values that is computed in SQL. It is the same in every database and for any order of the rows, but it differs from
-#' the hash in memory. Results that depend on it have other digits than in memory; all others have the same. The copies
-#' of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters are whole in a fold,
-#' by a hash of the values of all their rows; a column that cuts one is an error, as in memory.
+#' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and lower limits of more than 20,000 different rows, scatter the rows
+#' by a hash of their values that is computed in SQL. It is the same in every database and for any order of the rows,
+#' but it differs from the hash in memory. Results that depend on it have other digits than in memory; all others have
+#' the same. The copies of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters
+#' are whole in a fold, by a hash of the values of all their rows; a column that cuts one is an error, as in memory.
 #'
 #' @section Outcomes:
 #' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers

@@ -237,7 +237,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
       holdout_row(row, tuned)
     })
     bind_rows(rows)
-  }, c(input, list(notion = notion)), call)
+  }, c(input, list(notion = notion, sums = "ladder")), call)
   attr(out, "dropped") <- if (na_rm) dropped
   attr(out, "design") <- c(attr(out, "design") %||% design_sentence(designs), few_clusters_sentence(least, level),
                            notes)

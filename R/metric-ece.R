@@ -57,6 +57,8 @@ scheme_edges <- function(scheme) {
 }
 
 ece_columns <- function(predictions, scheme, interval) {
+  # of many different rows of a table
+  if (!is.null(predictions$binned)) return(predictions$binned(scheme, interval))
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
   problems <- scheme$problems(predictions, scheme$notion)

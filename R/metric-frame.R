@@ -19,8 +19,7 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
   input <- without_yardstick(replace(input, "dots", list(dots)), call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   if (missing(x)) stop_no_predictions(call)
-  deliver <- if (is.null(edges)) by_predictions.default else by_predictions
-  deliver(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)), call)
+  by_predictions(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)), call)
 }
 
 # The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers are NA except

@@ -31,14 +31,19 @@ is_state <- function(x) inherits(x, "ce_state")
 
 is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
 
-# An error for states and tables where a function needs rows; `arg`: the argument.
-check_has_rows <- function(x, call, arg = "x") {
+# As many different rows of a table as are sent with their counts.
+few_rows <- 20000
+
+# An error for states and tables where a function needs rows; `arg`: the argument; `few`: whether it takes tables with
+# few different rows.
+check_has_rows <- function(x, call, arg = "x", few = FALSE) {
   if (!has_sums(x)) return(invisible())
   verb <- verb_name(call)
   why <- row_reasons[verb][[1]] %||% "needs rows"
   named <- if (nzchar(verb)) paste0("{.fn ", verb, "}") else "The function"
   fact <- paste0(named, " ", why[1], ".")
-  elsewhere <- if (length(why) > 1) paste0(why[2], "; ")
+  elsewhere <- paste0(if (few) paste("up to", count_text(few_rows), "different rows of a table are taken; "),
+                      if (length(why) > 1) paste0(why[2], "; "))
   unsupported_if(is_database(x), "only sums are computed", fact, call, arg, instead = elsewhere)
   stop_input("A state keeps sums in place of rows.", "x" = fact,
              "i" = paste0(elsewhere, named, " takes a sample of the rows."),
@@ -59,16 +64,21 @@ check_sums_options <- function(x, given, call) {
 }
 
 # fn(predictions) of every group of `x`: of rows, a state or a table. Those of sums are scalar, and have
-#   problem   the rows that stand for those of the state or table, of its `notion`, as they are sorted; NULL where
-#             `edges` is
+#   problem   the rows that stand for those of the state or table, of its `notion`, as they are sorted; NULL where only
+#             other sums are asked for
 #   n         how many rows these are
 #   log       the estimate of the mean log score, where the sums have their own; else NULL
 #   ladder    function(level, threads, notion): that of the main estimate
+#   binned    function(scheme, interval): the columns of ece() from sums of many different rows of a table; else NULL
 #   events    how many rows have the outcome 1; NULL without `problem`
 #   bins      the edges of a state's bins
 #   between   function(value): by how much the cumulated residual of a state may be larger between its cells' edges
-# `input`: what says how rows are read (see rows_input()), and of sums the `notion`, the `interval`, and the `edges`
-# where cells must end, named by the argument that says so.
+# `input`: what says how rows are read (see rows_input()), and of sums
+#   notion, interval   as they are chosen
+#   edges     where cells must end, named by the argument that says so; NULL: a function that needs rows, or a table
+#             with few different ones
+#   sums      the name of those in place of a `problem`, "ladder" or "binned"; of few different rows of a table there is
+#             one nevertheless
 by_predictions <- function(x, fn, input, call) UseMethod("by_predictions")
 
 #' @export
@@ -84,4 +94,13 @@ sums_predictions <- function(problem, about, ...) {
   out[c("problem", "notion")] <- list(problem, about$notion)
   if (!is.null(problem)) out$design <- problem$design
   out
+}
+
+# The problem of sums.
+sums_problem <- function(predictions, notion, call) {
+  stop_if(isTRUE(notion %in% c("class_wise", "canonical")), "Rows of a table are read as one probability each.",
+          "x" = "{.arg notion} is {.val {notion}}, which needs those of all classes.",
+          "i" = "{.code dplyr::collect(x)} takes the rows into memory.", class = c("unsupported", "notion"),
+          arg = "notion", call = call)
+  predictions$problem
 }

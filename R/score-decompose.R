@@ -79,8 +79,8 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   stop_if(!is.null(notion) && !notion %in% allowed,
           "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
           "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion", call = call)
-  by_groups(x, input$by, function(part) {
-    predictions <- predictions_of(part, input, call)
+  asked <- list(notion = notion, interval = if (times > 0) "bootstrap")
+  by_predictions(x, function(predictions) {
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used, call)
     rows <- lapply(scores, function(s) {
@@ -88,12 +88,12 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     })
     if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, length(data$truth))
     vctrs::vec_rbind(!!!rows)
-  }, call)
+  }, c(input, asked), call)
 }
 
 # The predictions as a simplex matrix with classes; `factor` halves the scalar Brier score.
 decompose_data <- function(predictions, notion, call) {
-  if (notion == "canonical") {
+  if (notion == "canonical" && is.null(predictions$problem)) {
     scalar <- is.null(predictions$probs)
     return(list(probs = simplex_probs(predictions), truth = simplex_truth(predictions), scalar = scalar,
                 design = predictions$design))

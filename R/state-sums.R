@@ -19,17 +19,19 @@ over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)
 
 #' @export
 by_predictions.ce_state <- function(x, fn, input, call) {
+  rows <- !identical(input$sums, "ladder")
+  if (rows && is.null(input$edges)) check_has_rows(x, call)
   check_state(x, call)
   check_state_rows(x, call)
   check_state_input(input, x$about$notion, call)
   check_state_scalar(x, call)
   check_state_edges(x, input$edges, call)
-  stop_if(x$about$notion == "class_wise" && !is.null(input$edges),
+  stop_if(x$about$notion == "class_wise" && rows,
           "A class-wise state has the sums of every class, not of all together.",
           "x" = "One probability per row is read here.",
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
           class = c("unsupported", "state", "notion"), arg = "x", call = call)
-  found <- collect_kept(fn(state_predictions(x, if (!is.null(input$edges)) 1)), "notes")
+  found <- collect_kept(fn(state_predictions(x, if (rows) 1)), "notes")
   out <- metric_table(as_result(found$value))
   attr(out, "design") <- c(followed_sentence(x), block_sentence(x), unlist(found$kept))
   out

@@ -145,14 +145,7 @@ validate_sums <- function(x, input, options, call) {
     check_validated(predictions, call)
     about <- validation_about(predictions, predictions$notion, NULL)
     problem <- predictions$problem
-    copies <- problem$design$copies
-    if (is.null(problem$cells) && sum(copies) <= most_repeated_rows) {
-      # few different rows of a table
-      if (!is.null(copies)) {
-        problem <- take_rows(problem, rep(seq_along(copies), copies))
-        problem$design <- new_design(sum(copies))
-      }
-    } else {
+    if (!is.null(problem$cells) || !is.null(problem$design$copies)) {
       problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
       problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
                                          calibrisk_error_headline = function(cnd) no_ladder(cnd))

@@ -153,12 +153,10 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
   )
-  # under yardstick `x` is a column's name
-  if (!"data" %in% names(input$dots) && !missing(x) && is_database(x)) {
-    check_dot_names(input$dots, current_env())
-    return(database_ece(x, input, scheme, interval, choices, current_env()))
-  }
-  metric_frame(x, input, "ece", function(predictions) {
+  call <- current_env()
+  metric_frame(x, c(input, list(sums = "binned")), "ece", function(predictions) {
+    unsupported_if(!is.null(preset) && !is.null(predictions$ladder), "there are no presets", "{.arg preset} is given.",
+                   call, "preset")
     scheme$notion <- scheme$notion %||% scheme$default(predictions)
     c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
   }, choices = choices, edges = scheme_edges(scheme))

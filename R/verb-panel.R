@@ -46,7 +46,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   check_level(level)
   if (!missing(x) && has_sums(x)) {
     given <- c(given, if (!is.null(metrics)) "metrics")
-    return(panel_of_sums(x, given, n_bins, level, c(rows_input(), list(notion = notion)), call))
+    return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion)), call))
   }
   rows <- if (is.null(metrics)) {
     classical_rows(n_bins, smoother, floor, level, call)

@@ -1,10 +1,18 @@
 columns <- c(".estimate", "std.error", "conf.high", "power", "n_bins", "n")
 
-# The database's table beside that of the same rows in memory; without its lower end, whose folds are others.
+# The database's table beside that of the same rows in memory: once from few different rows, once from sums as of many,
+# without their lower end, whose folds are others. `there`: a call.
 expect_same_ece <- function(there, here) {
-  for (name in columns) expect_close(there[[name]], here[[name]], tol$law)
-  same <- setdiff(names(here), c(columns, "conf.low"))
-  expect_identical(lapply(there[same], identity), lapply(here[same], identity))
+  expression <- substitute(there)
+  frame <- parent.frame()
+  compare <- function(there, columns) {
+    for (name in columns) expect_close(there[[name]], here[[name]], tol$law)
+    same <- setdiff(names(here), c(columns, "conf.low"))
+    expect_identical(lapply(there[same], identity), lapply(here[same], identity))
+  }
+  compare(eval(expression, frame), c(columns, "conf.low"))
+  local_stand_ins(list(few_rows = 0))
+  compare(eval(expression, frame), columns)
 }
 
 test_that("errors of width, mass and discrete bins are those in memory", {
@@ -46,6 +54,7 @@ test_that("groups, frequencies and importance weights count as in memory", {
 
 test_that("the lower end is the cross-fitted one of the database's folds", {
   con <- local_database()
+  local_stand_ins(list(few_rows = 0))
   data <- database_data()
   x <- write_table(con, "ce_test_folds", data)
   pairs <- "SELECT \".pred_Yes\" AS p, y, 1 AS ce_w FROM ce_test_folds WHERE y IS NOT NULL"
@@ -163,12 +172,13 @@ test_that("what cannot be summed says so", {
     # marks are read, not shown
     expect_no_match(conditionMessage(cnd), "{", fixed = TRUE)
   }
-  unsupported(type = "sweep")
   unsupported(times = 50)
   unsupported(horizon = 3)
   unsupported(notion = "class_wise")
   unsupported(notion = "canonical", type = "discrete")
   unsupported(preset = "torchmetrics")
+  local_stand_ins(list(few_rows = 100))
+  unsupported(type = "sweep")
 })
 
 test_that("an event that becomes rarer is noticed", {
@@ -234,7 +244,7 @@ test_that("the lower end of clusters is the cross-fitted one of folds of whole c
   }
   scatter <- fold_of()
   expect_gt(length(unique(scatter %% 5)), 3)
-  local_stand_ins(list(value_folds = function(features, labels, cluster, folds) {
+  local_stand_ins(list(few_rows = 0, value_folds = function(features, labels, cluster, folds) {
     as.integer(scatter[data$`a"b`] %% 5) + 1L
   }))
   for (p in c(1, 2)) {
@@ -258,5 +268,6 @@ test_that("clusters in more bins than a query takes are refused", {
   con <- local_database()
   data <- data.frame(p = (1:5100) / 5101, y = rep(0:1, 2550), c = rep(1:10, 510))
   x <- write_table(con, "ce_test_many", data)
+  local_stand_ins(list(few_rows = 5000))
   expect_error(ece(x, y, p, type = "discrete", cluster = c), "5,000", class = "calibrisk_error_unsupported")
 })

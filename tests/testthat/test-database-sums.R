@@ -22,7 +22,9 @@ test_that("errors of a table with few different rows have the digits of memory",
   d$rows <- transform(d$rows, p = pmin(pmax(p, .001), .999))
   d$table <- write_table(local_database(), "d", d$rows)
   same_log <- function(...) ce_score(..., score = c("brier", "log"))
-  for (verb in list(ks_error, same_log, rbs, cox_calibration, statistic_frame(spiegelhalter))) {
+  independent <- function(...) if ("cluster" %in% ...names()) rbs(...) else statistic_frame(hosmer_lemeshow)(...)
+  for (verb in list(ks_error, same_log, rbs, cox_calibration, statistic_frame(spiegelhalter), smooth_ece, mmce,
+                    kde_error, ici, independent)) {
     expect_same(verb(d$table, y, p), verb(d$rows, y, p))
     expect_same(verb(d$table, y, p, weights = w), verb(d$rows, y, p, weights = w))
     expect_same(verb(d$table, y, p, weights = v, cluster = g), verb(d$rows, y, p, weights = v, cluster = g))
@@ -35,6 +37,34 @@ test_that("errors of a table with few different rows have the digits of memory",
   table <- write_table(local_database(), "e", d$rows)
   expect_equal(ks_error(table, y, p)$n, 899)
   expect_true(is.na(ks_error(table, y, p, na_rm = FALSE)$.estimate))
+})
+
+test_that("scores of a table with few different rows are decomposed as in memory", {
+  d <- sums_table(local_database(), 900)
+  for (method in c("discrete", "isotonic")) {
+    for (given in list(list(), list(weights = quote(w)), list(weights = quote(v)), list(cluster = quote(g)))) {
+      decompose <- function(x) do.call(ce_decompose, c(list(x, quote(y), quote(p), method = method), given))
+      parts <- lapply(list(d$table, d$rows), function(x) Filter(is.numeric, decompose(x)))
+      expect_close(unlist(parts[[1]]), unlist(parts[[2]]), 1e-10)
+    }
+  }
+  classes <- write_table(local_database(), "e", data.frame(.pred_a = c(.2, .5), .pred_b = .3, .pred_c = c(.5, .2),
+                                                           truth = c("a", "b")))
+  expect_error(ce_decompose(classes, truth), class = "calibrisk_error_notion")
+  expect_error(kde_error(classes, truth), class = "calibrisk_error_notion")
+  expect_error(ce_decompose(d$table, y, p, times = 20), class = "calibrisk_error_unsupported")
+})
+
+test_that("the panel and ece() of a table say the same of the same rows", {
+  for (digits in c(2, 12)) {
+    d <- sums_table(local_database(), 21000, digits)
+    for (given in list(list(), list(weights = quote(w)), list(cluster = quote(g)))) {
+      panel <- do.call(ce_panel, c(list(d$table, quote(y), quote(p)), given))
+      one <- do.call(ece, c(list(d$table, quote(y), quote(p)), given))
+      two <- do.call(ece, c(list(d$table, quote(y), quote(p), p = 2), given))
+      expect_close(unlist(rbind(one[numbers], two[numbers])), unlist(panel[2:3, numbers]), 1e-9)
+    }
+  }
 })
 
 test_that("errors of many different rows are those of memory up to the folds", {

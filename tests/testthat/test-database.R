@@ -112,7 +112,7 @@ test_that("a table of dbplyr is read with what was done to it", {
   expect_identical(there$site, here$site)
   expect_close(there$.estimate, here$.estimate, tol$law)
   expect_error(ece(dplyr::group_by(x, site), y, .pred_Yes, .by = site), class = "calibrisk_error_group")
-  for (verb in list(mmce, ce_hierarchy)) {
+  for (verb in list(skce, ce_hierarchy)) {
     expect_error(verb(x, y, .pred_Yes), class = "calibrisk_error_unsupported")
   }
 })
