@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The conditional kernel calibration error of one ridge, and the folds of rows.
+// The conditional kernel calibration error of one ridge and of ranked models, and folds of rows.
 #include "check.h"
 
 #include <calibrisk/ckce/by_factor.h>
+#include <calibrisk/ckce/rank_trials.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/serial_engine.h>
 
@@ -50,4 +51,37 @@ TEST(repeated_keys_are_counted_before_each_row) {
     same = same && found[i] == before;
   }
   CHECK(same);
+}
+
+TEST(ranked_models_of_many_rows_do_without_the_algebra_of_the_host) {
+  const Index n = most_exact_rows + 1;
+  const Matrix some = Matrix::Random(n, 3).array().exp();
+  const Matrix p = some.array().colwise() / some.rowwise().sum().array();
+  Labels truth(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < truth.size(); ++i) truth[i] = static_cast<int>(1 + i % 3);
+  Eigen::MatrixXi rows(n, 1);
+  for (Index i = 0; i < n; ++i) rows(i, 0) = static_cast<int>(i);
+  struct Host : EigenAlgebra {
+    mutable Index calls = 0;
+    Matrix crossprod(const ConstMatrixRef& a) const override {
+      ++calls;
+      return EigenAlgebra::crossprod(a);
+    }
+    bool cholesky(Matrix& a) const override {
+      ++calls;
+      return EigenAlgebra::cholesky(a);
+    }
+    void product(bool at, bool bt, double alpha, const ConstMatrixRef& a, const ConstMatrixRef& b,
+                 double beta, MatrixRef c) const override {
+      ++calls;
+      EigenAlgebra::product(at, bt, alpha, a, b, beta, c);
+    }
+  } host;
+  const Engine serial = serial_engine(), engine{serial.executor, host, serial.progress};
+  Kernel kernel;
+  kernel.leaf = GaussianKernel{0.5};
+  const Matrix values = rank_trials(engine, serial, {p}, {kernel}, truth, rows, {});
+  CHECK(values(0, 0) > 0.0 && host.calls == 0);
+  rank_trials(engine, serial, {p}, {kernel}, truth, rows.topRows(500), {});
+  CHECK(host.calls > 0);
 }

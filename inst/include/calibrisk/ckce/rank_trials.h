@@ -153,7 +153,8 @@ inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const Ran
 // models: predictions of all rows; kernels: one per model; rows: [m x trials], 0-based.
 // Returns [metrics x (models * trials)], models fastest. `serial` is the engine of a task, whose
 // dense algebra may be called from a worker; a single trial has all threads to itself, and time for
-// exact kernel metrics.
+// exact kernel metrics. Its products of many rows are small ones between other work: the threads of
+// a host's BLAS would spend more time on waiting than on them.
 inline Matrix rank_trials(const Engine& engine, const Engine& serial,
                           const std::vector<ConstMatrixRef>& models,
                           const std::vector<Kernel>& kernels, const Labels& labels,
@@ -175,7 +176,9 @@ inline Matrix rank_trials(const Engine& engine, const Engine& serial,
   if (trials == 1) {
     RankSettings exact = settings;
     exact.exact_rows = most_exact_rows;
-    for (Index task = 0; task < n_models; ++task) run(engine, exact, task);
+    const bool many = m > most_exact_rows;
+    const Engine whole{engine.executor, many ? serial.dense : engine.dense, engine.progress};
+    for (Index task = 0; task < n_models; ++task) run(whole, exact, task);
   } else {
     parallel_for(engine, n_models * trials, [&](Index task) { run(serial, settings, task); });
   }
