@@ -453,6 +453,10 @@ cpp_event_sums <- function(prob, outcome) {
     .Call(`_calibrisk_cpp_event_sums`, prob, outcome)
 }
 
+cpp_brier_rows <- function(probs, labels) {
+    .Call(`_calibrisk_cpp_brier_rows`, probs, labels)
+}
+
 cpp_row_moments <- function(x) {
     .Call(`_calibrisk_cpp_row_moments`, x)
 }

@@ -95,7 +95,7 @@ moment_rows <- function(quantity, estimate, std.error, target, design, level) {
                 target = target, n = design$n)
 }
 
-std_error_of <- function(v, design) if (all(is.finite(v))) row_std_error(v, design) else NA_real_
+std_error_of <- function(v, design) if (all_finite(v)) row_std_error(v, design) else NA_real_
 
 moment_table <- function(data, level, missing = FALSE) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")

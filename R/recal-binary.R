@@ -28,8 +28,9 @@ fit_map.ce_choice <- function(method, data, threads) {
   k <- ncol(data$probs)
   classes <- if (k == 2) 2L else seq_len(k)
   fits <- lapply(classes, function(c) {
-    complement <- if (k == 2) data$logp[, 1] else log(pmax(1 - data$probs[, c], .Machine$double.eps))
-    fit_scalar(method, data$probs[, c], data$logp[, c], complement, as.numeric(data$truth == c), data$design)
+    # logarithms are promises, which some maps do not use
+    fit_scalar(method, data$probs[, c], data$logp[, c], log_complement(data, c), as.numeric(data$truth == c),
+               data$design)
   })
   bad <- which(!vapply(fits, `[[`, NA, "converged"))
   terms <- vctrs::vec_rbind(!!!lapply(seq_along(fits), function(i) {
@@ -56,6 +57,11 @@ fit_map.ce_choice <- function(method, data, threads) {
   )
 }
 
+# log(1 - p) of a class
+log_complement <- function(data, class) {
+  if (ncol(data$probs) == 2) data$logp[, 3 - class] else log(pmax(1 - data$probs[, class], .Machine$double.eps))
+}
+
 #' @export
 map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
   k <- ncol(data$probs)
@@ -64,8 +70,7 @@ map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
     return(cbind(1 - event, event, deparse.level = 0))
   }
   out <- vapply(seq_len(k), function(c) {
-    complement <- log(pmax(1 - data$probs[, c], .Machine$double.eps))
-    map_scalar(map$maps[[c]], data$probs[, c], data$logp[, c], complement)
+    map_scalar(map$maps[[c]], data$probs[, c], data$logp[, c], log_complement(data, c))
   }, numeric(nrow(data$probs)))
   out <- matrix(out, ncol = k)
   total <- rowSums(out)

@@ -12,13 +12,17 @@ recal_data <- function(x, input, threads, call) {
   if (read$na) stop_incomplete_map(call)
   layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
                  event = read$event, logits = input$logits, floor = input$floor)
-  data <- expand_probs(read$probs %||% read$prob, layout, threads)
+  data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)), threads)
   data$truth <- read$truth %||% (as.integer(read$outcome) + 1L)
   data[c("rows", "n_rows", "design")] <- read[c("rows", "n_input", "design")]
   list(data = data, layout = layout)
 }
 
-# Probabilities or logits as read -> probs and floored log-probabilities.
+# Whether a map is made of log-probabilities.
+reads_logs <- function(method) !method$name %in% c("isotonic", "histogram")
+
+# Probabilities or logits as read -> probs and floored log-probabilities, which are left out where `logs` of the layout
+# is FALSE.
 expand_probs <- function(x, layout, threads) {
   floor <- log(layout$floor)
   scalar <- !is.matrix(x)
@@ -32,10 +36,10 @@ expand_probs <- function(x, layout, threads) {
     probs <- exp(logp)
   } else {
     probs <- if (scalar) cbind(1 - x, x, deparse.level = 0) else x
-    logp <- log(pmax(probs, layout$floor))
+    logp <- if (!isFALSE(layout$logs)) log(pmax(probs, layout$floor))
   }
   # pmax() keeps the shape of its first argument only where that is the longest
-  dim(logp) <- dim(probs)
+  if (!is.null(logp)) dim(logp) <- dim(probs)
   list(kind = if (scalar) "scalar" else "matrix", probs = probs, logp = logp, given = x)
 }
 
@@ -159,6 +163,7 @@ fitted_rows <- function(new, fitted) {
   if (identical(new, fitted)) return(length(new))
   repeats <- function(v) mean(duplicated(v) | duplicated(v, fromLast = TRUE))
   same <- sum(new %in% fitted)
+  if (same == 0) return(0L)
   if (same <= 2 * max(repeats(new), repeats(fitted)) * length(new)) return(0L)
   same
 }

@@ -27,7 +27,7 @@ predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
   threads <- resolve_threads(threads)
-  read <- read_new_probs(new, object$layout, threads)
+  read <- read_new_probs(new, c(object$layout, list(logs = reads_logs(object$choice))), threads)
   same <- fitted_rows(fingerprint(read$data$given), object$fingerprint)
   if (same > 0) warn_same_rows(same, length(read$keep))
   probs <- map_probs(object$map, read$data, threads)

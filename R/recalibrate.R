@@ -136,7 +136,7 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   check_flag(na_rm)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
-  input <- c(rows_input(), list(logits = logits, floor = floor, folds = folds))
+  input <- c(rows_input(), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
   objects_by_groups(x, input$by, function(part) recalibrate(method, part, input, threads, call), call)
 }
 
@@ -237,8 +237,7 @@ map_probs <- function(map, data, threads) UseMethod("map_probs")
 
 # Mean loss of given probabilities. log(0) is infinite: nothing is clipped.
 probs_loss <- function(probs, data, loss) {
-  p_y <- probs[cbind(seq_along(data$truth), data$truth)]
-  row_mean(if (loss == "log") -log(p_y) else rowSums(probs^2) - 2 * p_y + 1, data$design)
+  row_mean(if (loss == "log") -log(at_label(probs, data$truth)) else cpp_brier_rows(probs, data$truth), data$design)
 }
 
 warn_convergence <- function(fit, method) {

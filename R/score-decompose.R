@@ -140,9 +140,7 @@ decompose_parts <- function(data, score, method, rows) {
   design <- design_rows(data$design, rows)
   w <- design_weights(design)
   mean <- function(v) row_mean(v, design)
-  outcome <- matrix(0, length(truth), ncol(probs))
-  outcome[cbind(seq_along(truth), truth)] <- w
-  overall <- matrix(colSums(outcome) / sum(w), 1)
+  overall <- matrix(sum_by_cluster(w, truth, ncol(probs)) / sum(w), 1)
   own <- score$value(probs, truth)
   if (method == "isotonic") {
     fitted <- isotonic_fit(probs[, 2], truth - 1L, design$w)
@@ -151,6 +149,8 @@ decompose_parts <- function(data, score, method, rows) {
     entropy <- score$entropy(overall)
     value <- c(mean(own), entropy, mean(own) - mean(best), entropy - mean(best))
   } else {
+    outcome <- matrix(0, length(truth), ncol(probs))
+    outcome[cbind(seq_along(truth), truth)] <- w
     cell <- vctrs::vec_group_id(probs)
     size <- unname(rowsum(w, cell, reorder = TRUE)[, 1])
     frequency <- rowsum(outcome, cell, reorder = TRUE) / size

@@ -62,7 +62,7 @@ at_label <- function(p, y) p[cbind(seq_along(y), y)]
 score_brier <- function() {
   new_score(
     "brier", "class",
-    value = function(p, y) rowSums(canonical_residuals(p, y)^2),
+    value = cpp_brier_rows,
     entropy = function(q) 1 - rowSums(q^2),
     divergence = function(p, q) rowSums((p - q)^2),
     infimum = 0, scalar = 1 / 2

@@ -1584,6 +1584,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_brier_rows
+Rcpp::NumericVector cpp_brier_rows(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels);
+RcppExport SEXP _calibrisk_cpp_brier_rows(SEXP probsSEXP, SEXP labelsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_brier_rows(probs, labels));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_row_moments
 Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x);
 RcppExport SEXP _calibrisk_cpp_row_moments(SEXP xSEXP) {
@@ -2062,6 +2073,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
     {"_calibrisk_cpp_event_outcomes", (DL_FUNC) &_calibrisk_cpp_event_outcomes, 3},
     {"_calibrisk_cpp_event_sums", (DL_FUNC) &_calibrisk_cpp_event_sums, 2},
+    {"_calibrisk_cpp_brier_rows", (DL_FUNC) &_calibrisk_cpp_brier_rows, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},

@@ -232,6 +232,22 @@ Rcpp::NumericVector cpp_event_sums(Rcpp::NumericVector prob, Rcpp::NumericVector
                                      sum_rows(n, [&](R_xlen_t i) { return p[i] * y[i]; }));
 }
 
+// |p_i - onehot(y_i)|^2 of every row of probabilities, with labels 1, ..., K.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_brier_rows(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
+  const R_xlen_t n = probs.nrow();
+  calibrisk::require(labels.size() == n, "brier_rows: one label per row.");
+  Rcpp::NumericVector out(n);
+  for (int k = 0; k < probs.ncol(); ++k) {
+    const double* p = &probs(0, k);
+    for (R_xlen_t i = 0; i < n; ++i) {
+      const double residual = p[i] - (labels[i] == k + 1 ? 1.0 : 0.0);
+      out[i] += residual * residual;
+    }
+  }
+  return out;
+}
+
 // Mean of the values, and the sum of squares about it.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
