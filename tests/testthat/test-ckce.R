@@ -424,13 +424,13 @@ test_that("intervals of ckce() cover the regularised error, and 0 where predicti
   # four predictions, each wrong by its own gap: the population value at a ridge is known
   q <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.05, .15, .8))
   gap <- rbind(c(.3, -.1, -.2), c(-.05, .25, -.2), c(.2, -.2, 0), c(-.3, .1, .2))
-  ridge <- 400^-.25
+  ridge <- 200^-.25
   gram <- oracle_gram(q, .5)
   true <- oracle_ckce(gram, tcrossprod(gap), ridge)$estimate  # four equally likely rows
   for (debias in c(TRUE, FALSE)) {
     samples <- if (debias) 200 else 100
     covered <- withr::with_seed(2, replicate(samples, {
-      at <- sample(4, 400, replace = TRUE)
+      at <- sample(4, 200, replace = TRUE)
       out <- ckce(q[at, ], draw_labels((q - gap)[at, ]), kernel = toy_kernel(), ridge = ridge, debias = debias)
       out$conf.low <= true && true <= out$conf.high
     }))

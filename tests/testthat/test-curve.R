@@ -408,8 +408,9 @@ test_that("rejection and band agree in all samples, and calibrated ones are reje
       })
       curve <- tidy(one)
       off <- any(curve$confidence < curve$band.low - 1e-12 | curve$confidence > curve$band.high + 1e-12)
-      expect_identical(glance(one)$rejected, glance(one)$outside > 0)
-      expect_identical(glance(one)$rejected, off)
+      facts <- glance(one)
+      expect_identical(facts$rejected, facts$outside > 0)
+      expect_identical(facts$rejected, off)
       off
     }, NA)
   }

@@ -120,8 +120,9 @@ rejections <- function(make, runs, n, ...) {
     unlist(lapply(c(pit = "pit", quantile = "quantile"), function(type) {
       curve <- ce_curve(data$x, data$y, type = get(paste0("curve_", type))(times = 200), threads = 1, ...)
       out <- tidy(curve)
+      facts <- glance(curve)
       target <- if (type == "pit") 1 else out$confidence
-      c(null = glance(curve)$rejected, band = glance(curve)$outside > 0,
+      c(null = facts$rejected, band = facts$outside > 0,
         conf = mean(!inside(target, out$conf.low, out$conf.high)),
         point = mean(!inside(out$observed, out$null.low, out$null.high)))
     }))
