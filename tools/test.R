@@ -30,9 +30,6 @@ process_variables <- function(processes) {
     # starts small: room for 6 million nodes and 150 MB of vectors before it has to, where not too many take it. To
     # touch more for the first time takes as long as is saved.
     if (processes <= 4 && !nzchar(Sys.getenv("R_NSIZE"))) c(R_NSIZE = "6000000", R_VSIZE = "150M"),
-    # R would compile the functions and loops of the tests in every process, for a tenth of the time, though most run a
-    # few times: those with loops of their own and those that are long are worth it.
-    if (!nzchar(Sys.getenv("R_ENABLE_JIT"))) c(R_ENABLE_JIT = "2", R_MIN_JIT_SCORE = "400"),
     # one thread for each process where the processes are as many as the cores: more would wait for each other (tests
     # of threads say how many)
     if (!one_process) c(OPENBLAS_NUM_THREADS = "1", OMP_NUM_THREADS = "1"),
