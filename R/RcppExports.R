@@ -69,8 +69,8 @@ cpp_interval_values <- function(x, edges, values, threads) {
     .Call(`_calibrisk_cpp_interval_values`, x, edges, values, threads)
 }
 
-cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y, draws) {
-    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y, draws)
+cpp_sweep_bins <- function(y, tie_ends, sum_w, sum_y, copies) {
+    .Call(`_calibrisk_cpp_sweep_bins`, y, tie_ends, sum_w, sum_y, copies)
 }
 
 cpp_joint_upper <- function(facts, tail) {
@@ -241,8 +241,8 @@ check_interrupt <- function() {
     invisible(.Call(`_calibrisk_check_interrupt`))
 }
 
-cpp_rank_trials <- function(models, kernels, truth, rows, settings, threads, progress) {
-    .Call(`_calibrisk_cpp_rank_trials`, models, kernels, truth, rows, settings, threads, progress)
+cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, progress) {
+    .Call(`_calibrisk_cpp_rank_resamples`, models, kernels, truth, rows, settings, threads, progress)
 }
 
 cpp_softmax_loss <- function(scores, y, weights, loss, gradient, threads) {
@@ -413,8 +413,8 @@ cpp_row_folds <- function(features, labels, k) {
     .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
 }
 
-cpp_draw_folds <- function(features, labels, copies, k) {
-    .Call(`_calibrisk_cpp_draw_folds`, features, labels, copies, k)
+cpp_copy_folds <- function(features, labels, copies, k) {
+    .Call(`_calibrisk_cpp_copy_folds`, features, labels, copies, k)
 }
 
 cpp_row_keys <- function(features, labels) {

@@ -63,7 +63,7 @@ bins_estimate <- function(one, rows, p, debias, design, call) {
   d2 <- by_fold("wd2")
   bins <- bins_of_sums(size, d, d2, by_fold("wy"))
   if (weighted) {
-    bins$draws <- rowSums(by_fold("rows"))
+    bins$copies <- rowSums(by_fold("rows"))
     bins$concentration <- rowSums(by_fold("w2")) / bins$size^2
   }
   sums_estimate(list(size = size, d = d, d2 = d2, bins = bins), p, debias, design, function(slope, offset, mean) {

@@ -22,7 +22,7 @@ check_few_weights <- function(rows, design, call) {
 # Rows with weights or clusters are repeated as in memory, where there is room; without `copies` all rows.
 repeated_problem <- function(problem, copies = TRUE) {
   design <- problem$design
-  if (copies && equal_draws(design) && is.null(design$cluster) || is.null(problem$count)) return(problem)
+  if (copies && equal_copies(design) && is.null(design$cluster) || is.null(problem$count)) return(problem)
   if (sum(problem$count) > most_repeated_rows) return(problem)
   out <- take_rows(problem, rep(seq_len(design$n), problem$count))
   w <- rep(design$w / problem$count, problem$count)

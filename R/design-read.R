@@ -185,7 +185,7 @@ count_censored <- function(raw, rows) {
 # the rows.
 bind_design <- function(raw, rows, censored = NULL) {
   cluster <- raw$cluster[rows]
-  # of each draw
+  # of each copy
   w <- if (identical(raw$kind, "importance")) raw$weights[rows]
   copies <- if (isTRUE(raw$copies)) raw$weights[rows]
   if (all(copies == 1)) copies <- NULL
@@ -194,7 +194,7 @@ bind_design <- function(raw, rows, censored = NULL) {
   if (length(w) > 0 && all(w == w[1])) w <- NULL
   if (!is.null(copies)) w <- if (is.null(w)) copies else w * copies
   out <- new_design(length(rows), w, if (!is.null(cluster)) cluster_codes(cluster), copies)
-  if (length(cluster) > 0 && all(cluster == cluster[1]) && draw_count(out) > 1) warn_one_cluster(draw_count(out))
+  if (length(cluster) > 0 && all(cluster == cluster[1]) && copy_count(out) > 1) warn_one_cluster(copy_count(out))
   if (!is.null(censored)) {
     out$follow_up <- list(horizon = raw$censoring$horizon,
                           events = sum(raw$censoring$outcomes[rows] * (copies %||% 1)), censored = censored)

@@ -1,7 +1,7 @@
 # Weights and clusters of the rows. A design is a list:
 #   n        rows
 #   w        numeric n, what each row counts in a mean; NULL: 1
-#   copies   numeric n, how many draws each row stands for, each of the weight w / copies; NULL: 1
+#   copies   numeric n, how many equal rows each stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
 #   n_clusters  number of clusters, where their rows are elsewhere; else NULL
@@ -18,32 +18,32 @@ new_design <- function(n, w = copies, cluster = NULL, copies = NULL) {
 
 is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
 
-# Whether all draws have one weight: of plain rows and of copies.
-equal_draws <- function(design) is.null(design$w) || identical(design$w, design$copies)
+# Whether all copies have one weight: plain rows, and those with counts alone.
+equal_copies <- function(design) is.null(design$w) || identical(design$w, design$copies)
 
-# Number of draws, an integer if it is small enough.
-draw_count <- function(design) {
+# Number of rows with their copies, an integer if it is small enough.
+copy_count <- function(design) {
   if (is.null(design$copies)) return(design$n)
   n <- sum(design$copies)
   if (n == round(n) && n <= .Machine$integer.max) as.integer(n) else n
 }
 
-# The sum of weight^k over the draws of every row: w^k / copies^(k - 1).
-draw_powers <- function(design, k) {
+# The sum of weight^k over the copies of every row: w^k / copies^(k - 1).
+copy_powers <- function(design, k) {
   w <- design_weights(design)
   if (is.null(design$copies)) w^k else w * (w / design$copies)^(k - 1)
 }
 
-# (w v)^k of every independent unit: of each cluster, whose rows are added up first, or summed over the draws of each
+# (w v)^k of every independent unit: of each cluster, whose rows are added up first, or summed over the copies of each
 # row.
 unit_powers <- function(v, design, k) {
-  if (is.null(design$cluster)) return(if (is.null(design$w)) v^k else draw_powers(design, k) * v^k)
+  if (is.null(design$cluster)) return(if (is.null(design$w)) v^k else copy_powers(design, k) * v^k)
   sum_by_cluster(if (is.null(design$w)) v else design$w * v, design$cluster)^k
 }
 
-# The rows with other numbers of draws of the same weights.
+# The rows with other numbers of copies of the same weights.
 recounted <- function(design, copies) {
-  w <- if (equal_draws(design)) copies else design$w * (copies / (design$copies %||% 1))
+  w <- if (equal_copies(design)) copies else design$w * (copies / (design$copies %||% 1))
   new_design(design$n, w, design$cluster, copies)
 }
 
@@ -71,8 +71,8 @@ sum_by_cluster <- function(x, cluster, n = max(cluster, 0L)) {
   if (is.matrix(x)) sums else sums[, 1]
 }
 
-# Number of draws in each of the groups 1, ..., n of rows that stand for so many copies.
-draws_by_group <- function(copies, group, n) {
+# Number of copies in each of the groups 1, ..., n of rows that stand for so many copies.
+copies_by_group <- function(copies, group, n) {
   if (is.null(copies)) tabulate(group, n) else sum_by_cluster(as.numeric(copies), group, n)
 }
 
@@ -90,10 +90,10 @@ total_weight <- function(design) if (is.null(design$w)) design$n else sum(design
 # w / W1
 row_shares <- function(design) if (is.null(design$w)) rep(1 / design$n, design$n) else design$w / sum(design$w)
 
-# sum w^2 / W1^2 over all draws: 1 over their effective number
+# sum w^2 / W1^2 over all copies: 1 over their effective number
 weight_concentration <- function(design) {
   if (!is.null(design$sums)) return(design$sums[2] / design$sums[1]^2)
-  if (is.null(design$w)) 1 / design$n else sum(draw_powers(design, 2)) / sum(design$w)^2
+  if (is.null(design$w)) 1 / design$n else sum(copy_powers(design, 2)) / sum(design$w)^2
 }
 
 row_mean <- function(rows, design) {
@@ -102,10 +102,10 @@ row_mean <- function(rows, design) {
 
 # Standard error of the weighted mean of rows that are means over all others only to first order: influence values.
 #   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
-#   draws        se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
+#   copies       se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
 #   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
 row_std_error <- function(rows, design) {
-  n <- as.numeric(draw_count(design))
+  n <- as.numeric(copy_count(design))
   if (is_plain(design) && is.double(rows) && n > 1) return(sqrt(cpp_row_moments(rows)[2] / (n * (n - 1))))
   squares <- unit_powers(rows - row_mean(rows, design), design, 2)
   if (!is.null(design$cluster)) n <- length(squares)
@@ -116,14 +116,14 @@ row_std_error <- function(rows, design) {
 # Covariance matrix of the weighted means of several influences, a column each; row_std_error() is the root of its
 # diagonal.
 row_covariance <- function(rows, design) {
-  n <- as.numeric(draw_count(design))
+  n <- as.numeric(copy_count(design))
   w <- design_weights(design)
   centred <- rows - rep(colSums(w * rows) / sum(w), each = design$n)
   if (!is.null(design$cluster)) {
     centred <- sum_by_cluster(w * centred, design$cluster)
     n <- nrow(centred)
   } else {
-    centred <- sqrt(draw_powers(design, 2)) * centred
+    centred <- sqrt(copy_powers(design, 2)) * centred
   }
   if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
   n / (n - 1) * crossprod(centred) / sum(w)^2
@@ -152,10 +152,10 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7) {
 # weights.
 design_df <- function(design) {
   clusters <- cluster_count(design) %||% Inf
-  weights <- if (equal_draws(design) && is.null(design$sums)) {
+  weights <- if (equal_copies(design) && is.null(design$sums)) {
     Inf
   } else {
-    1 / max(weight_concentration(design) - 1 / draw_count(design), 0)
+    1 / max(weight_concentration(design) - 1 / copy_count(design), 0)
   }
   min(clusters - 1, weights)
 }
@@ -166,9 +166,9 @@ design_quantile <- function(p, design) {
   stats::qt(p, df)
 }
 
-# Rows of a bootstrap sample: those of its draws, or of whole clusters.
+# Rows of a bootstrap sample: those of single copies, or of whole clusters.
 resampled_rows <- function(design) {
-  n <- draw_count(design)
+  n <- copy_count(design)
   if (is.null(design$cluster)) {
     drawn <- sample.int(n, n, replace = TRUE)
     return(if (is.null(design$copies)) drawn else rep(seq_len(design$n), design$copies)[drawn])
@@ -180,9 +180,9 @@ resampled_rows <- function(design) {
 # Beyond it repeated rows would take more memory than most computers have.
 most_repeated_rows <- 5e7
 
-# The number of draws of every row in a bootstrap sample. Very many are Poisson numbers.
+# The number of copies of every row in a bootstrap sample. Very many are Poisson numbers.
 resampled_copies <- function(design) {
-  if (is.null(design$cluster) && draw_count(design) > most_repeated_rows) return(stats::rpois(design$n, design$copies))
+  if (is.null(design$cluster) && copy_count(design) > most_repeated_rows) return(stats::rpois(design$n, design$copies))
   times <- tabulate(resampled_rows(design), design$n)
   if (is.null(design$cluster)) times else times * (design$copies %||% 1)
 }
@@ -224,15 +224,15 @@ design_sentence <- function(designs, rows = TRUE) {
     NULL
   } else if (length(designs) > 0 && all(given("follow_up"))) {
     of <- function(value) vapply(designs, value, 0)
-    follow_up_text(of(draw_count), of(function(design) design$follow_up$events),
+    follow_up_text(of(copy_count), of(function(design) design$follow_up$events),
                    of(function(design) design$follow_up$censored),
                    of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
-  } else if (!all(vapply(designs, equal_draws, NA)) || any(given("sums"))) {
+  } else if (!all(vapply(designs, equal_copies, NA)) || any(given("sums"))) {
     paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
-           span(draw_count))
+           span(copy_count))
   }
   clustered <- if (any(given("cluster") | given("n_clusters"))) {
-    clusters <- function(design) cluster_count(design) %||% draw_count(design)
+    clusters <- function(design) cluster_count(design) %||% copy_count(design)
     paste("standard errors treat the", span(clusters), "clusters as independent units")
   }
   said <- paste(c(counted, clustered), collapse = "; ")

@@ -188,22 +188,22 @@ value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds
 # value_folds() of rows that count as the design says. Equal rows are told apart by how many came before: those of
 # different weights in the order of these, so that the order of the rows does not matter.
 design_folds <- function(features, labels, design) {
-  if (equal_draws(design) || !is.null(design$cluster)) return(value_folds(features, labels, design$cluster))
+  if (equal_copies(design) || !is.null(design$cluster)) return(value_folds(features, labels, design$cluster))
   at <- order(design$w)
   replace(integer(design$n), at, value_folds(rows_of_part(features, at), labels[at]))
 }
 
 # The number of copies of every row (rows) in every fold (columns), as of rows that are repeated.
 copies_by_fold <- function(features, labels, design) {
-  if (equal_draws(design)) return(cpp_draw_folds(features, labels, design$copies, crossfit_folds))
+  if (equal_copies(design)) return(cpp_copy_folds(features, labels, design$copies, crossfit_folds))
   at <- order(design$w / design$copies)
-  out <- cpp_draw_folds(rows_of_part(features, at), labels[at], design$copies[at], crossfit_folds)
+  out <- cpp_copy_folds(rows_of_part(features, at), labels[at], design$copies[at], crossfit_folds)
   out[order(at), , drop = FALSE]
 }
 
-# A problem whose rows stand for draws of one fold each, that of `fold`. Equal draws are in several folds, those of a
+# A problem whose rows stand for copies of one fold each, that of `fold`. Equal copies are in several folds, those of a
 # cluster in one.
-fold_draws <- function(problem) {
+fold_copies <- function(problem) {
   copies <- problem$design$copies
   if (is.null(copies) || !is.null(problem$design$cluster) || !is.null(problem$fold)) return(problem)
   counts <- problem$copies_by_fold %||% copies_by_fold(problem$features, problem$labels, problem$design)

@@ -11,7 +11,7 @@ joint_redraws <- 1999L
 can_redraw <- function(design) {
   alone <- is.null(design$cluster) || is.null(design$copies) && anyDuplicated(design$cluster) == 0
   each <- design$w / (design$copies %||% 1)
-  draw_count(design) > 1 && alone && all(each == each[1])
+  copy_count(design) > 1 && alone && all(each == each[1])
 }
 
 # The ladder of a problem with one residual per row, or with the two of two classes.
@@ -20,7 +20,7 @@ binary_ladder <- function(problem, level, threads) {
   p <- problem$features[, 1]
   y <- round(p - problem$residuals[, 1])
   if (!can_redraw(problem$design)) {
-    out <- run_ladder(problem, ladder_bases("binary", classes, draw_count(problem$design)), level, threads)
+    out <- run_ladder(problem, ladder_bases("binary", classes, copy_count(problem$design)), level, threads)
     return(flipped_ladder(out, p, y, problem$design, level, threads, classes = classes))
   }
   out <- joint_ladder(p, y, problem$design$copies, level, threads)

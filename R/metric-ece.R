@@ -84,7 +84,7 @@ scalar_ece <- function(problems, scheme, honest = TRUE) {
 
 problem_ece <- function(problem, scheme, honest) {
   if (is_counted(problem, scheme)) return(counted_ece(problem, scheme, honest))
-  if (honest) problem <- fold_draws(problem)
+  if (honest) problem <- fold_copies(problem)
   sorted <- sort_problem(problem)
   folds <- if (honest) prefixes_of_folds(sorted, problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
@@ -160,9 +160,9 @@ prefixes_of_folds <- function(sorted, problem) {
 errors_of_bins <- function(sorted, ends, scheme, folds) {
   bins <- bin_table(sorted, ends)
   value <- binned_power(bins, scheme$p, scheme$debias)
-  bins <- bins[c("ends", "draws", "size", "gap")]
+  bins <- bins[c("ends", "copies", "size", "gap")]
   bound <- if (!is.null(folds)) crossfit_bins(folds$prefixes(), bins, scheme$p)
-  top <- if (is.infinite(scheme$p)) bins$draws[which.max(abs(bins$gap))]
+  top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
   list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
        bound_rows = function() crossfit_bin_rows(sorted, bins, folds$prefixes(), bound))
 }

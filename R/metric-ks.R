@@ -57,7 +57,7 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
 
 ks_columns <- function(problems, interval) {
   parts <- lapply(problems, function(problem) {
-    problem <- fold_draws(problem)
+    problem <- fold_copies(problem)
     sorted <- sort_problem(problem)
     value <- ks_value(sorted)
     honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
@@ -79,7 +79,7 @@ ks_columns <- function(problems, interval) {
 ks_spread <- function(problem) {
   if (!is.null(problem$design$cluster)) return(NULL)
   p <- problem$features[, 1]
-  share <- draw_powers(problem$design, 2) / total_weight(problem$design)^2
+  share <- copy_powers(problem$design, 2) / total_weight(problem$design)^2
   c(known = sum(share * p * (1 - p)), estimated = sum(share * problem$residuals[, 1]^2))
 }
 

@@ -3,7 +3,7 @@
 panel_numbers <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value")
 panel_columns <- c(".metric", panel_numbers, "detail")
 
-# Read and sorted once, for all rows.
+# Read and sorted once, for all metrics.
 panel_problem <- function(predictions, notion, call) {
   problem <- notion_problems(predictions, notion, call)[[1]]
   problem$fold <- problem_folds(problem)
@@ -12,17 +12,18 @@ panel_problem <- function(predictions, notion, call) {
   problem
 }
 
-# A row, or a block of rows: the names of its metrics, what to say, and the columns from a problem.
-classical_rows <- function(n_bins, smoother, floor, level, call) {
+# The metrics of the default panel: their names (of several from one function), what to say, and the columns from a
+# problem.
+classical_metrics <- function(n_bins, smoother, floor, level, call) {
   interval <- list(type = "analytic", level = level)
-  row <- function(metric, detail, fn) list(metric = metric, detail = detail, fn = fn)
+  entry <- function(metric, detail, fn) list(metric = metric, detail = detail, fn = fn)
   binned <- function(detail, type, p, debias = FALSE) {
     scheme <- plain_scheme(n_bins, type, p, debias, "top_label", call)
-    row("ece", detail, function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval))
+    entry("ece", detail, function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval))
   }
   bins <- paste0(n_bins, " bins of equal ")
   list(
-    row("rbs", "scalar", function(problem) {
+    entry("rbs", "scalar", function(problem) {
       rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)
     }),
     binned(paste0(bins, "width, p = 1"), "width", 1),
@@ -30,31 +31,31 @@ classical_rows <- function(n_bins, smoother, floor, level, call) {
     binned("monotone sweep, p = 1", "sweep", 1),
     binned(paste0(bins, "width, p = 2"), "width", 2),
     binned(paste0(bins, "mass, p = 2, debiased"), "mass", 2, TRUE),
-    row("ks_error", "ties together", function(problem) ks_columns(list(problem), interval)),
-    row("mmce", "Laplace kernel, bandwidth 0.4, biased", function(problem) {
+    entry("ks_error", "ties together", function(problem) ks_columns(list(problem), interval)),
+    entry("mmce", "Laplace kernel, bandwidth 0.4, biased", function(problem) {
       mmce_columns(list(problem), 0.4, "biased", interval)
     }),
-    row("kde_error", "triweight kernel, p = 2", function(problem) {
+    entry("kde_error", "triweight kernel, p = 2", function(problem) {
       value <- triweight_error(problem, 2, NULL, 1L, call)
       honest <- mean_estimate(value$bound, problem$design)
       error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, honest)), interval)
     }),
-    row("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {
+    entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {
       smooth_columns(list(problem), NULL, interval)
     }),
-    row(c("ici", "e50", "e90", "emax"),
-        paste0(smoother, "; for an interval see ici(times = 200)"), function(problem) {
-          list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
-        }),
-    row(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
-        function(problem) cox_columns(problem, floor, level, call)),
-    row("spiegelhalter", "z statistic", spiegelhalter_columns),
-    row("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE, call))
+    entry(c("ici", "e50", "e90", "emax"), paste0(smoother, "; for an interval see ici(times = 200)"),
+          function(problem) {
+            list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
+          }),
+    entry(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
+          function(problem) cox_columns(problem, floor, level, call)),
+    entry("spiegelhalter", "z statistic", spiegelhalter_columns),
+    entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE, call))
   )
 }
 
-# The rows of metrics as values, from predictions.
-metric_rows <- function(metrics, notion, level, given, call) {
+# The metrics of the user, from predictions.
+given_metrics <- function(metrics, notion, level, given, call) {
   stop_if(length(given) > 0, "{.arg {given[1]}} is for the default panel, without {.arg metrics}.",
           "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}.", arg = given[1],
           call = call)
@@ -80,16 +81,16 @@ metric_rows <- function(metrics, notion, level, given, call) {
 }
 
 # Columns that a metric does not have are NA.
-panel_part <- function(row, data) {
-  detail <- row$detail
-  value <- with_reasons(row$fn(data), function(reason) {
-    detail <<- paste(c(if (nzchar(row$detail)) row$detail, reason), collapse = "; ")
-  }, list(.estimate = rep(NA_real_, length(row$metric))))
+panel_part <- function(metric, data) {
+  detail <- metric$detail
+  value <- with_reasons(metric$fn(data), function(reason) {
+    detail <<- paste(c(if (nzchar(metric$detail)) metric$detail, reason), collapse = "; ")
+  }, list(.estimate = rep(NA_real_, length(metric$metric))))
   size <- length(value$.estimate)
   out <- lapply(stats::setNames(nm = panel_numbers), function(name) {
     as.numeric(value[[name]] %||% rep(NA_real_, size))
   })
-  c(out, list(.metric = as.character(value[[".metric"]] %||% row$metric), detail = rep(detail, size),
+  c(out, list(.metric = as.character(value[[".metric"]] %||% metric$metric), detail = rep(detail, size),
               notion = value[["notion"]]))
 }
 

@@ -89,7 +89,7 @@ cox_columns <- function(problem, floor, level, call) {
     arg = "x", row = bad[1], call = call
   )
   design <- problem$design
-  alike <- equal_draws(design) && is.null(design$cluster)
+  alike <- equal_copies(design) && is.null(design$cluster)
   fit <- cox_fits(stats::qlogis(p), y, design, if (alike) design$copies)
   columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
@@ -205,13 +205,13 @@ spiegelhalter_columns <- function(problem) {
   design <- problem$design
   w <- design_weights(design)
   rows <- (problem$labels - p) * (1 - 2 * p)
-  squares <- draw_powers(design, 2)
+  squares <- copy_powers(design, 2)
   variance <- sum(squares * (1 - 2 * p)^2 * p * (1 - p))
   clustered <- !is.null(design$cluster)
   error <- if (clustered) {
     row_std_error(rows, design) * total_weight(design)
   } else {
-    sqrt(if (equal_draws(design)) variance else sum(squares * rows^2))
+    sqrt(if (equal_copies(design)) variance else sum(squares * rows^2))
   }
   z <- sum(w * rows) / error
   if (variance == 0) {
@@ -245,7 +245,7 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
 hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   stop_if(!is.null(problem$design$cluster), "The Hosmer-Lemeshow test needs independent rows.",
           "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of \\
-                 {draw_count(problem$design)} rows.",
+                 {copy_count(problem$design)} rows.",
           "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
                  {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster", call = call)
   sorted <- sort_problem(problem)
@@ -256,7 +256,7 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   share <- expected / bins$size
   # N_g where all rows count 1, sum w^2 of weights
   variance <- share * (1 - share) * bins$size^2 * bins$concentration
-  if (!equal_draws(problem$design)) {
+  if (!equal_copies(problem$design)) {
     squares <- bins$size^2 * bins$concentration
     k <- outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w2 * sorted$y))
     variance <- variance * (k * (1 - share) + share) / (k * share + 1 - share)

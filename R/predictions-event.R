@@ -28,9 +28,9 @@ class_trends <- function(predictions, most = 20) {
   # means among the rows of a class and among the others spare nearly all classes the sort
   design <- predictions$design
   copies <- design$copies
-  n <- draws_by_group(copies, truth, ncol(probs))
+  n <- copies_by_group(copies, truth, ncol(probs))
   sums <- cpp_class_sums(if (is.null(copies)) probs else copies * probs, truth)
-  gap <- sums[, 1] / n - (sums[, 2] - sums[, 1]) / (draw_count(design) - n)
+  gap <- sums[, 1] / n - (sums[, 2] - sums[, 1]) / (copy_count(design) - n)
   worst <- classes[order(gap[classes])]
   for (class in utils::head(worst[which(gap[worst] < 0)], most)) {
     out[[match(class, classes)]] <- falling_trend(probs[, class], as.numeric(truth == class), design)
@@ -42,7 +42,7 @@ class_trends <- function(predictions, most = 20) {
 falling_trend <- function(prob, outcome, design) {
   copies <- design$copies
   total <- function(v) if (is.null(copies)) sum(v) else sum(copies * v)
-  n <- draw_count(design)
+  n <- copy_count(design)
   sums <- if (is.null(copies)) cpp_event_sums(prob, outcome) else c(total(outcome), total(prob), total(prob * outcome))
   events <- sums[1]
   gap <- sums[3] / events - (sums[2] - sums[3]) / (n - events)

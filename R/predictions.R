@@ -157,11 +157,11 @@ new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome 
   )
 }
 
-# Number of draws.
+# Number of rows with their copies.
 n_obs <- function(predictions) {
   # of sums, and of predictive distributions
   if (!is.null(predictions[["n"]])) return(predictions[["n"]])
-  if (!is.null(predictions$design$copies)) return(draw_count(predictions$design))
+  if (!is.null(predictions$design$copies)) return(copy_count(predictions$design))
   if (is.null(predictions$probs)) length(predictions$prob) else nrow(predictions$probs)
 }
 

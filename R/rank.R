@@ -160,7 +160,7 @@ core_values <- function(data, one, wanted, rows, threads, call, progress = NULL)
     aperm(array(unlist(found), sizes), c(1, 3, 2))
   } else {
     kernels <- rep(kernel, length(data$probs))
-    found <- cpp_rank_trials(data$probs, kernels, data$truth, rows, settings, threads, progress)
+    found <- cpp_rank_resamples(data$probs, kernels, data$truth, rows, settings, threads, progress)
     array(found, sizes[c(1, 3, 2)])
   }
   if (ncol(data$probs[[1]]) == 2) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
@@ -169,7 +169,7 @@ core_values <- function(data, one, wanted, rows, threads, call, progress = NULL)
 
 model_ranker <- function(kernel, truth, rows, settings, threads) {
   force(list(kernel, truth, rows, settings, threads))
-  function(probs) cpp_rank_trials(list(probs), kernel, truth, rows, settings, threads, NULL)
+  function(probs) cpp_rank_resamples(list(probs), kernel, truth, rows, settings, threads, NULL)
 }
 
 # A metric of every model on these rows.

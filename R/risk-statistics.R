@@ -40,7 +40,7 @@ risk_facts <- function(folds, designs) {
   }
   estimates <- Map(risk_estimate, folds, designs)
   list(value = vapply(estimates, `[[`, 0, "value"), std.error = vapply(estimates, function(estimate) {
-    draws <- cluster_count(estimate$design) %||% draw_count(estimate$design)
+    draws <- cluster_count(estimate$design) %||% copy_count(estimate$design)
     if (draws < 3) NA_real_ else estimate_std_error(estimate)
   }, 0))
 }

@@ -3,7 +3,7 @@
 # of bins.
 
 # x ascending with its outcome y, residual d = x - y, weights w (NULL: none), the ends of the tie blocks, and prefix
-# sums; n is the total weight, sum_draws counts the draws where rows stand for several. (Sums are in long double, so a
+# sums; n is the total weight, sum_copies counts the copies where rows stand for several. (Sums are in long double, so a
 # prefix is off by one rounding.) A problem may carry its sorted form, so that several errors share one sort.
 sort_problem <- function(problem) {
   problem$sorted %||% sort_values(problem$features[, 1], problem$labels, problem$design$w, problem$design$copies)
@@ -23,14 +23,14 @@ sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
 with_totals <- function(sorted, copies) {
   rows <- length(sorted$x)
   w <- sorted$w
-  # sums of squared weights of each row's draws
+  # sums of squared weights of each row's copies
   w2 <- if (is.null(copies)) w^2 else w * (w / copies)
   c(sorted, list(
     w2 = if (!is.null(w)) w2,
     # n times a number of bins can exceed 2^31
     n = if (is.null(w)) as.numeric(rows) else sum(w),
     sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w2),
-    draws = if (is.null(copies)) rows else sum(copies), sum_draws = if (!is.null(copies)) cumsum(copies)
+    copies = if (is.null(copies)) rows else sum(copies), sum_copies = if (!is.null(copies)) cumsum(copies)
   ))
 }
 
@@ -65,7 +65,7 @@ weighted_ends <- function(sorted, shares) {
 }
 
 sweep_bins <- function(sorted) {
-  cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w, if (!is.null(sorted$w)) sorted$sum_y, sorted$draws)
+  cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w, if (!is.null(sorted$w)) sorted$sum_y, sorted$copies)
 }
 
 bin_ends <- function(sorted, type, n_bins) {
@@ -77,8 +77,8 @@ bin_ends <- function(sorted, type, n_bins) {
   )
 }
 
-# Per non-empty bin: draws, weight, mean residual, accuracy, mean square of the residuals around their mean, and
-# sum w^2 / (sum w)^2, which is 1 over the number of draws of one weight.
+# Per non-empty bin: copies of rows, weight, mean residual, accuracy, mean square of the residuals around their mean,
+# and sum w^2 / (sum w)^2, which is 1 over the number of copies of one weight.
 bin_table <- function(sorted, ends, from = 0) {
   ends <- used_ends(ends)
   sums <- list(d = sorted$sum_d, d2 = sorted$sum_d2, y = sorted$sum_y, w = sorted$sum_w, w2 = sorted$sum_w2)
@@ -88,7 +88,7 @@ bin_table <- function(sorted, ends, from = 0) {
   size <- sums$w %||% rows
   gap <- sums$d / size
   list(
-    ends = ends, draws = if (is.null(sorted$sum_draws)) rows else bin_totals(sorted$sum_draws, ends, from),
+    ends = ends, copies = if (is.null(sorted$sum_copies)) rows else bin_totals(sorted$sum_copies, ends, from),
     size = size, gap = gap,
     accuracy = sums$y / size,
     spread = pmax(sums$d2 / size - gap^2, 0),
@@ -118,7 +118,7 @@ used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], T
 bins_of_sums <- function(size, d, d2, events) {
   total <- rowSums(size)
   gap <- rowSums(d) / total
-  list(draws = total, size = total, gap = gap, accuracy = rowSums(events) / total,
+  list(copies = total, size = total, gap = gap, accuracy = rowSums(events) / total,
        spread = pmax(rowSums(d2) / total - gap^2, 0), concentration = 1 / total)
 }
 
@@ -167,7 +167,7 @@ bin_terms <- function(bins, n, p, debias) {
   }
   if (debias) {
     noise <- bins$accuracy * (1 - bins$accuracy) * bins$concentration / (1 - bins$concentration)
-    kept <- bins$draws >= 2
+    kept <- bins$copies >= 2
     centre <- ifelse(kept, centre - noise, 0)
     slope <- ifelse(kept, slope, 0)
     power <- sum(share * centre)

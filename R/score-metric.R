@@ -91,7 +91,7 @@ score_frame <- function(x, input, scores, level, bound, call) {
           "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
           "i" = "Give {.fn score_dss} its {.arg min_variance}, or compare mean scores: {.code bound = FALSE}.",
           class = "score", arg = "score", call = call)
-  columns <- function(rows, notion, design, n = draw_count(design), log = NULL) {
+  columns <- function(rows, notion, design, n = copy_count(design), log = NULL) {
     shift <- if (bound) infima else rep(0, length(infima))
     mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them

@@ -190,7 +190,7 @@ feature_histogram <- function(problem, threads, n_bins = 100L) {
 
 # Number of rows in each of the groups 1, ..., n of a problem. Counts of rows that stand for those of a cell are whole
 # only up to rounding.
-group_sizes <- function(problem, group, n) round(draws_by_group(problem$count %||% problem$design$copies, group, n))
+group_sizes <- function(problem, group, n) round(copies_by_group(problem$count %||% problem$design$copies, group, n))
 
 # The averaged function of one method as a fit.
 tune_fit <- function(x, method = NULL, call = caller_env()) {

@@ -86,7 +86,7 @@ moderate_terms <- function(problem, options) {
     cells <- moderate_cells(problem, options)
     value <- cells$distances(cells$seen)
     # weights of the rows of a cell are not known
-    if (!equal_draws(problem$design) && is.null(problem$design$cluster)) options$times <- 0
+    if (!equal_copies(problem$design) && is.null(problem$design$cluster)) options$times <- 0
   } else {
     frequency <- problem_frequency(problem, options$smoother, options$span)
     value <- curve_distances(frequency - problem$features[, 1], problem)
@@ -144,7 +144,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
     frequency[sorted$order]
   }
   clusters <- design$cluster[sorted$order] %||% integer()
-  plain <- equal_draws(design) && is.null(design$cluster) && (isTRUE(problem$cells) || design$n >= 1e5)
+  plain <- equal_copies(design) && is.null(design$cluster) && (isTRUE(problem$cells) || design$n >= 1e5)
   drawn <- if (plain) {
     drawn_cells(sorted, ends, options$times)
   } else {

@@ -264,7 +264,7 @@ validation_sample <- function(problem) {
   columns_frame(!!!drop_null(list(
     n = problem$n %||% design$n, events = problem$events %||% sum(problem$labels == 1), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
-    n_effective = if (equal_draws(design)) problem$n %||% design$n else 1 / weight_concentration(design),
+    n_effective = if (equal_copies(design)) problem$n %||% design$n else 1 / weight_concentration(design),
     n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design)),
     n_censored = design$follow_up$censored
   )))

@@ -48,15 +48,15 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     given <- c(given, if (!is.null(metrics)) "metrics")
     return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion)), call))
   }
-  rows <- if (is.null(metrics)) {
-    classical_rows(n_bins, smoother, floor, level, call)
+  of_panel <- if (is.null(metrics)) {
+    classical_metrics(n_bins, smoother, floor, level, call)
   } else {
-    metric_rows(metrics, notion, level, given, call)
+    given_metrics(metrics, notion, level, given, call)
   }
-  names <- unlist(lapply(rows, `[[`, "metric"))
+  names <- unlist(lapply(of_panel, `[[`, "metric"))
   metric_frame(x, rows_input(quote_dots), names, function(predictions) {
     data <- if (is.null(metrics)) panel_problem(predictions, notion, call) else predictions
-    parts <- lapply(rows, function(row) panel_part(row, data))
+    parts <- lapply(of_panel, panel_part, data)
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
     columns <- c(columns, list(n = n_obs(predictions)))
     if (!is.null(metrics)) {

@@ -253,16 +253,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_sweep_bins
-double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws);
-RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP, SEXP drawsSEXP) {
+double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends, Rcpp::Nullable<Rcpp::NumericVector> sum_w, Rcpp::Nullable<Rcpp::NumericVector> sum_y, double copies);
+RcppExport SEXP _calibrisk_cpp_sweep_bins(SEXP ySEXP, SEXP tie_endsSEXP, SEXP sum_wSEXP, SEXP sum_ySEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type tie_ends(tie_endsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_w(sum_wSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type sum_y(sum_ySEXP);
-    Rcpp::traits::input_parameter< double >::type draws(drawsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y, draws));
+    Rcpp::traits::input_parameter< double >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sweep_bins(y, tie_ends, sum_w, sum_y, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -845,9 +845,9 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
-// cpp_rank_trials
-Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_rank_trials(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+// cpp_rank_resamples
+Rcpp::NumericMatrix cpp_rank_resamples(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_rank_resamples(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type models(modelsSEXP);
@@ -857,7 +857,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type settings(settingsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_rank_trials(models, kernels, truth, rows, settings, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_rank_resamples(models, kernels, truth, rows, settings, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1465,16 +1465,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_draw_folds
-Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k);
-RcppExport SEXP _calibrisk_cpp_draw_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP) {
+// cpp_copy_folds
+Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k);
+RcppExport SEXP _calibrisk_cpp_copy_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type k(kSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_draw_folds(features, labels, copies, k));
+    rcpp_result_gen = Rcpp::wrap(cpp_copy_folds(features, labels, copies, k));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2020,7 +2020,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
-    {"_calibrisk_cpp_rank_trials", (DL_FUNC) &_calibrisk_cpp_rank_trials, 7},
+    {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
     {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},
     {"_calibrisk_cpp_softmax", (DL_FUNC) &_calibrisk_cpp_softmax, 3},
@@ -2063,7 +2063,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_krylov_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_unseen, 7},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
-    {"_calibrisk_cpp_draw_folds", (DL_FUNC) &_calibrisk_cpp_draw_folds, 4},
+    {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 4},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},

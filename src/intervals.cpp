@@ -104,11 +104,11 @@ Rcpp::NumericMatrix cpp_interval_values(Rcpp::NumericVector x, std::vector<doubl
 }
 
 // Number of equal-mass bins that the monotone sweep chooses; sum_w, sum_y: cumulative weights of
-// the rows and of the successes, NULL where all rows count the same; `draws` of all of these.
+// the rows and of the successes, NULL where all rows count the same; `copies` of all of these.
 // [[Rcpp::export(rng = false)]]
 double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
                       Rcpp::Nullable<Rcpp::NumericVector> sum_w,
-                      Rcpp::Nullable<Rcpp::NumericVector> sum_y, double draws) {
+                      Rcpp::Nullable<Rcpp::NumericVector> sum_y, double copies) {
   using namespace calibrisk;
   const std::size_t blocks = size_of(tie_ends.size());
   if (sum_w.isNull()) {
@@ -117,7 +117,7 @@ double cpp_sweep_bins(Rcpp::IntegerVector y, Rcpp::IntegerVector tie_ends,
   }
   const Rcpp::NumericVector w(sum_w), ones(sum_y);
   if (w.size() != y.size() || ones.size() != y.size()) Rcpp::stop("sweep: one sum per row.");
-  const WeightedRows rows(w.begin(), ones.begin(), y.size(), static_cast<std::int64_t>(draws),
+  const WeightedRows rows(w.begin(), ones.begin(), y.size(), static_cast<std::int64_t>(copies),
                           tie_ends.begin(), blocks);
   return static_cast<double>(MonotoneSweep<WeightedRows>(rows, y.begin()).run());
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_kernel.h"
 #include "r_engine.h"
-#include <calibrisk/ckce/rank_trials.h>
+#include <calibrisk/ckce/rank_resamples.h>
 
-// Metrics of every model on every subsample: [metrics x (models * trials)], models fastest.
-// rows: 1-based, [m x trials]; kernels: bandwidth NaN is the subsample's median.
+// Metrics of every model on every resample: [metrics x (models * resamples)], models fastest.
+// rows: 1-based, [m x resamples]; kernels: bandwidth NaN is the subsample's median.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels,
-                                    Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows,
-                                    Rcpp::List settings, int threads, SEXP progress) {
+Rcpp::NumericMatrix cpp_rank_resamples(Rcpp::List models, Rcpp::List kernels,
+                                       Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows,
+                                       Rcpp::List settings, int threads, SEXP progress) {
   REngine engine(threads, progress);
   std::vector<Rcpp::NumericMatrix> owned;
   std::vector<calibrisk::ConstMatrixRef> probs;
@@ -25,6 +25,6 @@ Rcpp::NumericMatrix cpp_rank_trials(Rcpp::List models, Rcpp::List kernels,
       number_field(settings, "ridge"), Rcpp::as<int>(field(settings, "n_bins"))};
   const calibrisk::Executor one_thread;
   calibrisk::Progress silent;
-  return wrap_matrix(calibrisk::rank_trials(engine, {one_thread, worker_algebra(), silent}, probs,
-                                            resolved, as_labels(truth), chosen, options));
+  return wrap_matrix(calibrisk::rank_resamples(engine, {one_thread, worker_algebra(), silent},
+                                               probs, resolved, as_labels(truth), chosen, options));
 }

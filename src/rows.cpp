@@ -30,11 +30,11 @@ Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVec
   return out;
 }
 
-// Numbers of draws in the folds 1..k, of rows that stand for several.
+// Numbers of copies in the folds 1..k, of rows that stand for several.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_draw_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
                                    Rcpp::NumericVector copies, int k) {
-  return wrap_matrix(calibrisk::draw_folds(keys_of(features, labels), as_vector(copies), k));
+  return wrap_matrix(calibrisk::copy_folds(keys_of(features, labels), as_vector(copies), k));
 }
 
 // Keys of the rows as numbers in [0, 1).

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include <calibrisk/ckce/by_factor.h>
-#include <calibrisk/ckce/rank_trials.h>
+#include <calibrisk/ckce/rank_resamples.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/serial_engine.h>
 
@@ -80,8 +80,8 @@ TEST(ranked_models_of_many_rows_do_without_the_algebra_of_the_host) {
   const Engine serial = serial_engine(), engine{serial.executor, host, serial.progress};
   Kernel kernel;
   kernel.leaf = GaussianKernel{0.5};
-  const Matrix values = rank_trials(engine, serial, {p}, {kernel}, truth, rows, {});
+  const Matrix values = rank_resamples(engine, serial, {p}, {kernel}, truth, rows, {});
   CHECK(values(0, 0) > 0.0 && host.calls == 0);
-  rank_trials(engine, serial, {p}, {kernel}, truth, rows.topRows(500), {});
+  rank_resamples(engine, serial, {p}, {kernel}, truth, rows.topRows(500), {});
   CHECK(host.calls > 0);
 }

@@ -113,9 +113,9 @@ test_that("draws of a row are in the folds of as many equal rows", {
   features <- matrix(data$prob)
   at <- rep(1:200, data$copies)
   folds <- cpp_row_folds(features[at, , drop = FALSE], data$y[at], 5L)
-  expect_equal(cpp_draw_folds(features, data$y, data$copies, 5L), unclass(table(factor(at, 1:200), folds)),
+  expect_equal(cpp_copy_folds(features, data$y, data$copies, 5L), unclass(table(factor(at, 1:200), folds)),
                ignore_attr = TRUE)
-  many <- cpp_draw_folds(features, data$y, 1e9 * data$copies, 5L)
+  many <- cpp_copy_folds(features, data$y, 1e9 * data$copies, 5L)
   expect_equal(rowSums(many), 1e9 * data$copies)
   expect_lt(max(abs(many[data$copies > 0, ] / (1e9 * data$copies[data$copies > 0]) - .2)), .01)
 })

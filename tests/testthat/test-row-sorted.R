@@ -21,7 +21,7 @@ test_that("rows are sorted as order() does, with the prefix sums of cumsum()", {
     weighted <- sort_values(x, y, w, copies)
     expect_identical(weighted$order, order(x, y, w, method = "radix"))
     expect_identical(weighted$sum_d, cumsum(weighted$w * weighted$d))
-    expect_identical(weighted$sum_draws, cumsum(copies[weighted$order]))
+    expect_identical(weighted$sum_copies, cumsum(copies[weighted$order]))
     again <- sorted_values(weighted$x, weighted$y, weighted$order, weighted$w, copies[weighted$order])
     expect_identical(again, weighted)
   }

@@ -70,7 +70,7 @@ class CountedRows {
   }
 
   std::int64_t rows() const { return n_; }
-  std::int64_t draws() const { return n_; }
+  std::int64_t copies() const { return n_; }
   // End of the k-th of b equal-mass bins: the tie block of order statistic ceil(n k / b).
   std::int64_t end(std::int64_t k, std::int64_t b) const {
     return tie_end_[static_cast<std::size_t>((n_ * k + b - 1) / b)];
@@ -94,15 +94,15 @@ class CountedRows {
 class WeightedRows {
  public:
   using Number = double;
-  // sum_w, sum_y [n]: cumulative weights of the rows and of the successes; the draws of all rows.
-  WeightedRows(const double* sum_w, const double* sum_y, std::int64_t n, std::int64_t draws,
+  // sum_w, sum_y [n]: cumulative weights of the rows and of the successes; the copies of all rows.
+  WeightedRows(const double* sum_w, const double* sum_y, std::int64_t n, std::int64_t copies,
                const int* tie_ends, std::size_t m)
-      : n_(n), draws_(draws), sum_w_(sum_w), sum_y_(sum_y), tie_ends_(tie_ends), reached_(m) {
+      : n_(n), copies_(copies), sum_w_(sum_w), sum_y_(sum_y), tie_ends_(tie_ends), reached_(m) {
     for (std::size_t b = 0; b < m; ++b) reached_[b] = sum_w[tie_ends[b] - 1];
   }
 
   std::int64_t rows() const { return n_; }
-  std::int64_t draws() const { return draws_; }
+  std::int64_t copies() const { return copies_; }
   std::int64_t end(std::int64_t k, std::int64_t b) const {
     const double share = reached_.back() * static_cast<double>(k) / static_cast<double>(b);
     const auto place = std::lower_bound(reached_.begin(), reached_.end(), share * (1.0 - 1e-12));
@@ -121,7 +121,7 @@ class WeightedRows {
   static double between(const double* sum, std::int64_t begin, std::int64_t end) {
     return sum[end - 1] - (begin == 0 ? 0.0 : sum[begin - 1]);
   }
-  std::int64_t n_, draws_;
+  std::int64_t n_, copies_;
   const double* sum_w_;
   const double* sum_y_;
   const int* tie_ends_;
@@ -146,9 +146,9 @@ class MonotoneSweep {
   // each number of bins costs only its bins in between. Separable data, where every number passes,
   // stay cheap.
   std::int64_t run() const {
-    if (first_one_ >= last_zero_) return rows_.draws();
+    if (first_one_ >= last_zero_) return rows_.copies();
     std::int64_t bins = 1;
-    while (bins < rows_.draws() && monotone(bins + 1)) ++bins;
+    while (bins < rows_.copies() && monotone(bins + 1)) ++bins;
     return bins;
   }
 

@@ -85,7 +85,7 @@ inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n
 
 inline double unit_of(std::uint64_t h) { return static_cast<double>(h >> 11) * 0x1.0p-53; }
 
-// Fold 0..k - 1 of a draw whose key occurred before so many times.
+// Fold 0..k - 1 of a copy whose key occurred before so many times.
 inline int fold_of(std::uint64_t key, std::uint64_t before, int k) {
   return static_cast<int>(counter_number(key, before) * k);
 }
@@ -100,12 +100,12 @@ inline void row_folds(const std::vector<std::uint64_t>& keys, int k, int* fold) 
   for_repeated(keys, set);
 }
 
-// Draws that are scattered one by one, all rows together.
+// Copies that are scattered one by one, all rows together.
 constexpr double most_scattered = 5e7;
 
-// The numbers of draws in folds 1..k [n x k] of rows that stand for several, as of so many equal
-// rows. Where all draws are too many, each fold has as many of a row's surplus ones.
-inline Matrix draw_folds(const std::vector<std::uint64_t>& keys, const ConstVectorRef& copies,
+// The numbers of copies in folds 1..k [n x k] of rows that stand for several, as of so many equal
+// rows. Where all copies are too many, each fold has as many of a row's surplus ones.
+inline Matrix copy_folds(const std::vector<std::uint64_t>& keys, const ConstVectorRef& copies,
                          int k) {
   const auto n = static_cast<Index>(keys.size());
   const double own = std::floor(most_scattered / std::max(static_cast<double>(n), 1.0));

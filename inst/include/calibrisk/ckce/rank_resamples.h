@@ -14,7 +14,7 @@
 
 namespace calibrisk {
 
-// Columns of a trial's result.
+// Columns of a resample's result.
 enum class RankMetric {
   ckce,
   ckce_off_diagonal,
@@ -150,37 +150,38 @@ inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const Ran
   return out;
 }
 
-// models: predictions of all rows; kernels: one per model; rows: [m x trials], 0-based.
-// Returns [metrics x (models * trials)], models fastest. `serial` is the engine of a task, whose
-// dense algebra may be called from a worker; a single trial has all threads to itself, and time for
-// exact kernel metrics. Its products of many rows are small ones between other work: the threads of
-// a host's BLAS would spend more time on waiting than on them.
-inline Matrix rank_trials(const Engine& engine, const Engine& serial,
-                          const std::vector<ConstMatrixRef>& models,
-                          const std::vector<Kernel>& kernels, const Labels& labels,
-                          const Eigen::Ref<const Eigen::MatrixXi>& rows,
-                          const RankSettings& settings) {
-  const Index n_models = static_cast<Index>(models.size()), trials = rows.cols(), m = rows.rows();
-  Matrix out(n_rank_metrics, n_models * trials);
+// models: predictions of all rows; kernels: one per model; rows: [m x resamples], 0-based.
+// Returns [metrics x (models * resamples)], models fastest. `serial` is the engine of a task, whose
+// dense algebra may be called from a worker; a single resample has all threads to itself, and time
+// for exact kernel metrics. Its products of many rows are small ones between other work: the
+// threads of a host's BLAS would spend more time on waiting than on them.
+inline Matrix rank_resamples(const Engine& engine, const Engine& serial,
+                             const std::vector<ConstMatrixRef>& models,
+                             const std::vector<Kernel>& kernels, const Labels& labels,
+                             const Eigen::Ref<const Eigen::MatrixXi>& rows,
+                             const RankSettings& settings) {
+  const Index n_models = static_cast<Index>(models.size()), resamples = rows.cols(),
+              m = rows.rows();
+  Matrix out(n_rank_metrics, n_models * resamples);
   const auto run = [&](const Engine& within, const RankSettings& choices, Index task) {
     const std::size_t model = static_cast<std::size_t>(task % n_models);
-    const Index trial = task / n_models;
+    const Index resample = task / n_models;
     Matrix q(m, models[model].cols());
     Labels chosen(static_cast<std::size_t>(m));
     for (Index i = 0; i < m; ++i) {
-      q.row(i) = models[model].row(rows(i, trial));
-      chosen[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(rows(i, trial))];
+      q.row(i) = models[model].row(rows(i, resample));
+      chosen[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(rows(i, resample))];
     }
     out.col(task) = rank_metrics(within, kernels[model], choices, q, chosen);
   };
-  if (trials == 1) {
+  if (resamples == 1) {
     RankSettings exact = settings;
     exact.exact_rows = most_exact_rows;
     const bool many = m > most_exact_rows;
     const Engine whole{engine.executor, many ? serial.dense : engine.dense, engine.progress};
     for (Index task = 0; task < n_models; ++task) run(whole, exact, task);
   } else {
-    parallel_for(engine, n_models * trials, [&](Index task) { run(serial, settings, task); });
+    parallel_for(engine, n_models * resamples, [&](Index task) { run(serial, settings, task); });
   }
   return out;
 }
