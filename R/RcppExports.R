@@ -245,10 +245,6 @@ cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, 
     .Call(`_calibrisk_cpp_rank_resamples`, models, kernels, truth, rows, settings, threads, progress)
 }
 
-cpp_softmax_loss <- function(scores, y, weights, loss, gradient, threads) {
-    .Call(`_calibrisk_cpp_softmax_loss`, scores, y, weights, loss, gradient, threads)
-}
-
 cpp_temperature_loss <- function(logits, y, weights, b, loss, threads) {
     .Call(`_calibrisk_cpp_temperature_loss`, logits, y, weights, b, loss, threads)
 }

@@ -42,7 +42,7 @@ check_has_rows <- function(x, call, arg = "x", few = FALSE) {
   why <- row_reasons[verb][[1]] %||% "needs rows"
   named <- if (nzchar(verb)) paste0("{.fn ", verb, "}") else "The function"
   fact <- paste0(named, " ", why[1], ".")
-  elsewhere <- paste0(if (few) paste("up to", count_text(few_rows), "different rows of a table are taken; "),
+  elsewhere <- paste0(if (few) paste("Up to", count_text(few_rows), "different rows of a table are taken; "),
                       if (length(why) > 1) paste0(why[2], "; "))
   unsupported_if(is_database(x), "only sums are computed", fact, call, arg, instead = elsewhere)
   stop_input("A state keeps sums in place of rows.", "x" = fact,

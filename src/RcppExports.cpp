@@ -861,21 +861,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_softmax_loss
-Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, bool gradient, int threads);
-RcppExport SEXP _calibrisk_cpp_softmax_loss(SEXP scoresSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP gradientSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scores(scoresSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
-    Rcpp::traits::input_parameter< bool >::type gradient(gradientSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_softmax_loss(scores, y, weights, loss, gradient, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_temperature_loss
 Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, double b, std::string loss, int threads);
 RcppExport SEXP _calibrisk_cpp_temperature_loss(SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP bSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
@@ -2021,7 +2006,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
-    {"_calibrisk_cpp_softmax_loss", (DL_FUNC) &_calibrisk_cpp_softmax_loss, 6},
     {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},
     {"_calibrisk_cpp_softmax", (DL_FUNC) &_calibrisk_cpp_softmax, 3},
     {"_calibrisk_cpp_linear_loss", (DL_FUNC) &_calibrisk_cpp_linear_loss, 8},

@@ -41,20 +41,6 @@ calibrisk::SoftmaxRegression as_regression(const calibrisk::Engine& engine,
 
 }  // namespace
 
-// Mean loss of softmax(scores), weighted where there are `weights`, and its gradient [n x K] (NULL
-// where not wanted).
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_softmax_loss(Rcpp::NumericMatrix scores, Rcpp::IntegerVector y,
-                            Rcpp::NumericVector weights, std::string loss, bool gradient,
-                            int threads) {
-  REngine engine(threads);
-  Rcpp::NumericMatrix out(gradient ? scores.nrow() : 0, gradient ? scores.ncol() : 0);
-  Eigen::Map<calibrisk::Matrix> view(out.begin(), out.nrow(), out.ncol());
-  const double value = calibrisk::softmax_loss(engine, as_matrix(scores), as_labels(y),
-                                               as_vector(weights), as_loss(loss), view);
-  return named_list({{"value", value}, {"gradient", out}});
-}
-
 // Mean loss of softmax(b logits), its slope and (log loss) its curvature in b.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y,

@@ -40,17 +40,18 @@ TEST(losses_of_softmax_scores_have_their_gradients) {
   const Vector weights = Vector::Random(n).array() + 1.5;
   for (const Loss loss : {Loss::log, Loss::brier}) {
     for (const Vector& w : {Vector(), weights}) {
-      Matrix gradient(n, k), none;
-      const double value = softmax_loss(host.engine(), scores, y, w, loss, gradient);
+      const ColumnArray shares = RowShares(w, n).block(0, n);
+      RowBlock gradient = scores.array(), probs = scores.array();
+      const double value = softmax_loss_block(gradient, y.data(), shares, loss, true) / n;
       CHECK(is_near(value, naive_loss(scores, y, w, loss)));
-      CHECK(is_near(value, softmax_loss(host.engine(), scores, y, w, loss, none)));
+      CHECK(is_near(value, softmax_loss_block(probs, y.data(), shares, loss, false) / n));
       for (Index i = 0; i < n; ++i) {
         for (Index j = 0; j < k; ++j) {
           Matrix up = scores, down = scores;
           up(i, j) += 1e-5;
           down(i, j) -= 1e-5;
           const double slope = (naive_loss(up, y, w, loss) - naive_loss(down, y, w, loss)) / 2e-5;
-          CHECK(is_near(gradient(i, j), slope, 1e-8));
+          CHECK(is_near(gradient(i, j) / n, slope, 1e-8));
         }
       }
       const auto at = [&](double b) { return naive_loss(b * scores, y, w, loss); };

@@ -79,25 +79,6 @@ inline double softmax_loss_block(RowBlock& s, const int* y, const ColumnArray& w
   return value;
 }
 
-// Mean loss; `gradient` (n x K, or empty) receives d(mean loss)/d(scores).
-inline double softmax_loss(const Engine& engine, const ConstMatrixRef& scores, const Labels& y,
-                           const ConstVectorRef& weights, Loss loss, MatrixRef gradient) {
-  require(static_cast<Index>(y.size()) == scores.rows(), "softmax_loss: one label per row.");
-  const bool wanted = gradient.size() > 0;
-  const RowShares shares(weights, scores.rows());
-  const double scale = 1.0 / static_cast<double>(scores.rows());
-  return scale * parallel_reduce(
-                     engine, scores.rows(), recal_block, 0.0,
-                     [&](Index begin, Index size) {
-                       RowBlock s = scores.middleRows(begin, size).array();
-                       const double value = softmax_loss_block(
-                           s, y.data() + begin, shares.block(begin, size), loss, wanted);
-                       if (wanted) gradient.middleRows(begin, size) = (scale * s).matrix();
-                       return value;
-                     },
-                     [](double& total, double part) { total += part; });
-}
-
 // Temperature scaling p = softmax(b l), b = 1/T: mean loss, its derivative in b and, for
 // the log score, its second derivative mean Var_p(l) >= 0 (convex in b).
 struct TemperatureLoss {
