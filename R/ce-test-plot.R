@@ -55,8 +55,8 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
     theme_ce()
 }
 
-# The parts that both figures draw: list(null = bars (left, right, height) or curve (x, height), draws,
-# statistic, critical = NULL or a value, labels of the lines, axis, text).
+# The parts that both figures draw: list(null = bars (left, right, height) or curve (x, height), draws, statistic,
+# critical = NULL or a value, labels of the lines, axis, text).
 null_shape <- function(x, alpha, call = caller_env()) {
   check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
   stop_if(is.na(x$p.value), "A test without a p-value cannot be drawn.",

@@ -1,8 +1,8 @@
-# Tests that redraw outcomes from the predictions: conditional (the predictions as they
-# are) and consistency resampling (predictions drawn with replacement).
+# Tests that redraw outcomes from the predictions: conditional (the predictions as they are) and consistency resampling
+# (predictions drawn with replacement).
 
-# Rows up to which a sum over all pairs is affordable: beyond, what is estimated is the error
-# under the kernel that the factor stands for.
+# Rows up to which a sum over all pairs is affordable: beyond, what is estimated is the error under the kernel that the
+# factor stands for.
 pair_rows <- 10000L
 
 #' @export
@@ -122,8 +122,8 @@ has_class_factor <- function(problem) finite_outcomes(problem) && problem$predic
 redraw_rank <- c(32L, 512L)
 redraw_products <- c(labels = 1e7, laws = 1e8)  # per redraw: a thousand take seconds
 
-# A factor of the kernel on the predictions, K ~ L L', and the mean share of its diagonal that L L'
-# lacks. The test is exact for the kernel L L' for any rank.
+# A factor of the kernel on the predictions, K ~ L L', and the mean share of its diagonal that L L' lacks. The test is
+# exact for the kernel L L' for any rank.
 redraw_factor <- function(problem, tolerance, products, threads) {
   spec <- problem$prediction
   n <- problem$n
@@ -163,8 +163,8 @@ redraws_of_kept <- function(problem, times, threads,
   estimate + null / pair_weight(design)
 }
 
-# By how much sum_ij W_ij h_Y(i, j) changes where outcomes redrawn from the predictions replace
-# the observed ones; W symmetric, [n x n].
+# By how much sum_ij W_ij h_Y(i, j) changes where outcomes redrawn from the predictions replace the observed ones; W
+# symmetric, [n x n].
 outcome_shifts <- function(weights, target, kernel, laws, times, threads, progress = NULL,
                            numbers_at_once = 1e7) {
   sums <- over_redraws(laws, times, progress, numbers_at_once, function(y, sets, part) {

@@ -1,5 +1,5 @@
-# Argument checks. Each names the argument, the value and the remedy, and raises
-# a calibrisk_error_argument with the caller's call.
+# Argument checks. Each names the argument, the value and the remedy, and raises a calibrisk_error_argument with the
+# caller's call.
 
 # Describes a value in words: a number, a text in quotes, or its class and length.
 describe <- function(x) {
@@ -25,8 +25,8 @@ vector_words <- function(x) {
   paste(if (grepl("^[aeiou]", class)) "an" else "a", class)
 }
 
-# The value of a user's function `arg`, or a classed error that says where it failed; `where` is
-# evaluated in the caller.
+# The value of a user's function `arg`, or a classed error that says where it failed; `where` is evaluated in the
+# caller.
 user_value <- function(value, arg, where, class, call = NULL, .envir = caller_env()) {
   rlang::try_fetch(value, error = function(cnd) {
     stop_input("The function {.arg {arg}} failed.", "x" = cli::format_inline(where, .envir = .envir),

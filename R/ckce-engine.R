@@ -5,8 +5,8 @@
 #   group    NULL, or list(type = "delta" | "shared" | "kernel", id, features, kernel)
 #   options  see ckce_options()
 
-# Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the
-# target kernel's feature space (the identity for the Kronecker kernel).
+# Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the target kernel's feature space
+# (the identity for the Kronecker kernel).
 class_problem <- function(predictions, target_kernel, call = caller_env()) {
   check_feature_kernel(target_kernel, "target_kernel", call)
   probs <- simplex_probs(predictions)
@@ -174,8 +174,8 @@ ckce_targets <- function(problem, targets) {
 
 default_max_rank <- function(n) as.integer(max(50, min(n, 1000, 1e8 / n)))
 
-# Dense where it is small and well conditioned, the whole spectrum where several ridges,
-# leave-one-out errors or null draws share it or the ridge is tiny; else low rank.
+# Dense where it is small and well conditioned, the whole spectrum where several ridges, leave-one-out errors or null
+# draws share it or the ridge is tiny; else low rank.
 choose_computation <- function(options, problem, ridge, kernel) {
   computation <- options$computation
   factored <- options$times > 0 || options$keep || !is.null(problem$excess)
@@ -188,16 +188,16 @@ choose_computation <- function(options, problem, ridge, kernel) {
 
 exact_rows <- 2000L
 
-# n ridge over the trace of K, of the smallest ridge. The dual form's relative error is about
-# eps / share^2 where K has few large eigenvalues.
+# n ridge over the trace of K, of the smallest ridge. The dual form's relative error is about eps / share^2 where K has
+# few large eigenvalues.
 ridge_share <- function(ridge, problem, kernel) {
   own <- if (is.null(problem$source)) cpp_gram_diagonal(kernel, problem$features) else source_diagonal(problem$source)
   min(ridge) * length(own) / sum(own)
 }
 eigen_share <- 1e-4
 
-# Kernel times delta on groups: K is block diagonal, every group keeps its own factor and
-# c = n ridge is common, so group g runs at ridge n / n_g and the terms add up.
+# Kernel times delta on groups: K is block diagonal, every group keeps its own factor and c = n ridge is common, so
+# group g runs at ridge n / n_g and the terms add up.
 delta_numbers <- function(problem, kernel, ridge, options, group, call) {
   n <- nrow(problem$residuals)
   rows <- split(seq_len(n), group$id)

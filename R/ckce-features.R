@@ -1,7 +1,6 @@
-# Random features of a kernel: a list of terms list(scale, linear, frequencies), for sums
-# of linear, Gaussian, Laplace, Matern and total-variation kernels. Frequencies follow the kernel's spectral
-# distribution and come from R's random numbers: with z normal, chi from a chi-squared with 2 nu degrees of freedom and
-# Cauchy coordinates for the L1 norm.
+# Random features of a kernel: a list of terms list(scale, linear, frequencies), for sums of linear, Gaussian, Laplace,
+# Matern and total-variation kernels. Frequencies follow the kernel's spectral distribution and come from R's random
+# numbers: with z normal, chi from a chi-squared with 2 nu degrees of freedom and Cauchy coordinates for the L1 norm.
 
 feature_terms <- function(kernel, q, n_features, frequencies = NULL, call = caller_env()) {
   leaves <- feature_leaves(kernel, 1, call)

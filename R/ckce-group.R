@@ -20,8 +20,8 @@ ckce_group <- function(values, group_kernel, data, threads, call = caller_env())
        kernel = kernel_white())
 }
 
-# 1 + kernel: without the constant, linear functions of the prediction would not lie in
-# the product's space on a continuous covariate, and CKCE's population value need not exist.
+# 1 + kernel: without the constant, linear functions of the prediction would not lie in the product's space on a
+# continuous covariate, and CKCE's population value need not exist.
 covariate_group <- function(values, kernel, threads, call) {
   features <- as_features(values, "group", call)
   list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features, threads, call))

@@ -20,8 +20,8 @@ wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + leve
   list(share = share, low = low, high = high)
 }
 
-# Clopper and Pearson's, with the error probability of each side. Covers for any
-# probabilities of the trials whose mean is the target.
+# Clopper and Pearson's, with the error probability of each side. Covers for any probabilities of the trials whose mean
+# is the target.
 clopper_pearson <- function(successes, n, tail) {
   successes <- pmin(successes, n)
   list(
@@ -30,8 +30,8 @@ clopper_pearson <- function(successes, n, tail) {
   )
 }
 
-# Quantiles of the number of events of independent trials: exact while that is cheap
-# (n sd up to 3e7), else normal with a correction for skewness (Cornish and Fisher).
+# Quantiles of the number of events of independent trials: exact while that is cheap (n sd up to 3e7), else normal with
+# a correction for skewness (Cornish and Fisher).
 count_quantiles <- function(prob, levels) {
   variance <- sum(prob * (1 - prob))
   if (length(prob) * sqrt(variance + 1) <= 3e7) return(cpp_poisson_binomial_quantiles(prob, levels))
@@ -71,10 +71,10 @@ count_mass <- function(prob) {
   mass
 }
 
-# A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each
-# side by one factor so that the share `level` of whole curves is inside. Quantiles come from one half of the draws and
-# the factor from the other. A curve of the same distribution as the draws is then inside with exactly that
-# probability, however few they are.
+# A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each side by one factor
+# so that the share `level` of whole curves is inside. Quantiles come from one half of the draws and the factor from the
+# other. A curve of the same distribution as the draws is then inside with exactly that probability, however few they
+# are.
 simulated_band <- function(draws, level) {
   tail <- (1 - level) / 2
   sorted <- sorted_rows(draws)
@@ -99,10 +99,9 @@ simulated_band <- function(draws, level) {
 sorted_rows <- function(x) matrix(x[order(row(x), x)], nrow(x), byrow = TRUE)
 row_quantile <- function(sorted, prob) sorted[, max(1, min(ncol(sorted), ceiling(ncol(sorted) * prob)))]
 
-# Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis
-# et al. 2023, here over the intervals between G knots instead of all). For rows j..k the
-# number of events lies above Binomial(n_jk, pi_j) and below Binomial(n_jk, pi_k). So
-# Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
+# Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al. 2023, here over the
+# intervals between G knots instead of all). For rows j..k the number of events lies above Binomial(n_jk, pi_j) and
+# below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
 honest_band <- function(pooled, at, level) {
   n_total <- sum(pooled$n)
   n_knots <- min(length(pooled$x), max(20, min(200, round(3 * n_total^(1 / 3)))))

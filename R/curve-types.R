@@ -17,9 +17,9 @@ curve_points.curve_binned <- function(curve, problem, values, control, counts) {
   binned_points_weighted(values, problem$labels, control, counts)
 }
 
-# One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level
-# that independent bins need together. Consistency: exact distribution of each bin's count; at once: one tail
-# probability for all bins, the largest with which all counts are inside with probability `level`.
+# One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level that independent bins
+# need together. Consistency: exact distribution of each bin's count; at once: one tail probability for all bins, the
+# largest with which all counts are inside with probability `level`.
 binned_points <- function(p, y, control) {
   edges <- bin_edges(p, control$n_bins, control$bins)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L

@@ -146,8 +146,8 @@ default_curve <- function(problems) {
   if (any(few)) "isotonic" else "smooth"
 }
 
-# Reliability of predictive distributions of numbers is another curve. Those of classes are
-# probabilities, as a matrix or a vector.
+# Reliability of predictive distributions of numbers is another curve. Those of classes are probabilities, as a matrix
+# or a vector.
 stop_curve_of_laws <- function(part, input, type, call) {
   law <- law_given(part, input$dots, call)
   if (is.null(law)) return(invisible())

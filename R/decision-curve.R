@@ -1,7 +1,7 @@
-# The decision curve of calibration: net benefit and what of it miscalibration loses, at all thresholds at once.
-# A row with the prediction p is treated at the threshold c if p >= c, and then contributes (y - c) / (1 - c). Rows
-# whose two predictions (the model's and the recalibrated one) lie between the same thresholds have the same decisions.
-# They are counted in cells, so the cost does not grow with rows times thresholds.
+# The decision curve of calibration: net benefit and what of it miscalibration loses, at all thresholds at once. A row
+# with the prediction p is treated at the threshold c if p >= c, and then contributes (y - c) / (1 - c). Rows whose two
+# predictions (the model's and the recalibrated one) lie between the same thresholds have the same decisions. They are
+# counted in cells, so the cost does not grow with rows times thresholds.
 
 # A cell: the numbers of thresholds that its rows' predictions reach, `own` and `better`, their outcome y, and the sums
 # of weights (1), of their squares and of rows. In the order of the clusters.

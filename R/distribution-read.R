@@ -118,8 +118,8 @@ mask_rows <- function(y, rows) {
   y
 }
 
-# A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector
-# comes first: as a selection, integer codes would be read as positions of columns.
+# A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector comes first: as a
+# selection, integer codes would be read as positions of columns.
 read_group <- function(group, x, call) {
   value <- tryCatch(rlang::eval_tidy(group, data = x), error = function(e) NULL)
   if (vctrs::vec_is(value)) {

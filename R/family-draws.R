@@ -58,8 +58,8 @@ same_length_draws <- function(draws) {
   do.call(rbind, lapply(draws, as.vector))
 }
 
-# In one dimension sorted draws over root S: their Euclidean distance is the Wasserstein
-# distance. In more, means and standard deviations.
+# In one dimension sorted draws over root S: their Euclidean distance is the Wasserstein distance. In more, means and
+# standard deviations.
 draw_features <- function(law) {
   draws <- par_of(law, "draws")
   d <- dimension_of(law)

@@ -39,8 +39,8 @@ draw_laplace <- function(n, location, scale) {
   location + scale * stats::rexp(n) * sample(c(-1, 1), n, replace = TRUE)
 }
 
-# Integral of sqrt(p p'): with rates a, b of the roots, a divided difference of e^{-z t} / t;
-# equal rates are its limit, close ones a Taylor expansion around the mean rate.
+# Integral of sqrt(p p'): with rates a, b of the roots, a divided difference of e^{-z t} / t; equal rates are its limit,
+# close ones a Taylor expansion around the mean rate.
 laplace_affinity <- function(location, scale) {
   check_spread(scale)
   z <- abs(outer(location, location, `-`))

@@ -1,6 +1,5 @@
-# Splits for tuning: which rows test, which fold each other row is held out in.
-# Gruber & Bach 2025, Algorithm 1: shuffle once, the first part tunes, the rest tests;
-# folds are consecutive blocks, the first ones one row longer.
+# Splits for tuning: which rows test, which fold each other row is held out in. Gruber & Bach 2025, Algorithm 1: shuffle
+# once, the first part tunes, the rest tests; folds are consecutive blocks, the first ones one row longer.
 
 # -> list(fold = integer n (0 = test row, 1..k), k)
 make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = NULL, single = FALSE) {

@@ -145,9 +145,8 @@ gap_features <- function(form, features, threads) UseMethod("gap_features")
 #' @export
 gap_features.ce_form <- function(form, features, threads) pair_features(form, features, threads)
 
-# The mean of several forms, as one form. Where they share a basis, their class may say
-# how they merge (cores average); otherwise features stand side by side, with the cores on
-# the diagonal of one.
+# The mean of several forms, as one form. Where they share a basis, their class may say how they merge (cores average);
+# otherwise features stand side by side, with the cores on the diagonal of one.
 ensemble_form <- function(forms) {
   if (length(forms) == 1) return(forms[[1]])
   merge_forms(forms[[1]], forms) %||% new_form(

@@ -1,5 +1,4 @@
-# Distances between predictive distributions: as features where they are Euclidean, else
-# as matrices.
+# Distances between predictive distributions: as features where they are Euclidean, else as matrices.
 
 bind_wasserstein <- function(kernel, laws, threads, call) {
   stop_if(is.null(laws$law), "{.fn kernel_wasserstein} needs predictions of numbers.",
@@ -20,8 +19,7 @@ has_quantiles <- function(law) !is.null(record_of(law)$quantile)
 # The Wasserstein distance on the line is that of the quantile functions: their root mean squared difference.
 quantile_features <- function(law, size = 64L) spaced_quantiles(law, size) / sqrt(size)
 
-# Squared Hellinger distances, n x n, in the closed form of the family; probabilities and
-# always a Hilbertian distance.
+# Squared Hellinger distances, n x n, in the closed form of the family; probabilities and always a Hilbertian distance.
 bind_hellinger <- function(kernel, laws, threads, call) {
   if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2), threads, call))
   bind_distances(kernel, sqrt(hellinger_squared(laws$law, call)), valid = TRUE, call)

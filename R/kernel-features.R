@@ -1,5 +1,5 @@
-# Kernels that compare mean embeddings, for more rows than an n x n matrix takes: D^2 = |m_i - m_j|^2
-# with the features m_i = T^-1 E l(t, Z_i) of a factor of the target kernel (R/ce-test-laws.R).
+# Kernels that compare mean embeddings, for more rows than an n x n matrix takes: D^2 = |m_i - m_j|^2 with the features
+# m_i = T^-1 E l(t, Z_i) of a factor of the target kernel (R/ce-test-laws.R).
 
 matrix_rows <- 10000L
 embedding_rank <- 128L

@@ -41,9 +41,9 @@ shared_top_ladder <- function(problem, level, threads) {
   run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level, threads)
 }
 
-# The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never
-# smaller than the class-wise and the top-label error of the same rows (Gruber & Buettner 2022,
-# Theorem 3.1). So its estimate, limits and test take theirs into account. `known`: ladders of these rows, by notion.
+# The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never smaller than the
+# class-wise and the top-label error of the same rows (Gruber & Buettner 2022, Theorem 3.1). So its estimate, limits and
+# test take theirs into account. `known`: ladders of these rows, by notion.
 notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list(),
                           problem = ladder_problem(predictions, notion, call)) {
   # of a state or a table

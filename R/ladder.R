@@ -85,9 +85,9 @@ rung_resolution <- function(shape) {
   if (shape$recipe == "columns") nrow(shape$weights[[1]]) else 0
 }
 
-# Number of failures below which squared residuals say little about their variance. Among 300
-# predictions of .999 that were all right nothing varies, but the accuracy may be .99 (all are right in 5% of such
-# samples). All are right in three of four samples of a calibrated model. The variance of unseen failures is added.
+# Number of failures below which squared residuals say little about their variance. Among 300 predictions of .999 that
+# were all right nothing varies, but the accuracy may be .99 (all are right in 5% of such samples). All are right in
+# three of four samples of a calibrated model. The variance of unseen failures is added.
 few_failures <- 10
 
 # Facts about squared residuals by row: their mean, its standard error and third central moment; the effective number of

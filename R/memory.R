@@ -1,5 +1,4 @@
-# Matrices of pairs that a user asks for: an error before the memory is gone, rather than an end of
-# the session.
+# Matrices of pairs that a user asks for: an error before the memory is gone, rather than an end of the session.
 
 check_memory <- function(rows, cols, what, call = caller_env()) {
   need <- 8 * as.numeric(rows) * as.numeric(cols)

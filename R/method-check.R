@@ -1,5 +1,5 @@
-# The generics of a method are exported and their arguments reach the core, which trusts values: the
-# one place where sizes and codes are compared.
+# The generics of a method are exported and their arguments reach the core, which trusts values: the one place where
+# sizes and codes are compared.
 
 check_problem <- function(problem, call = caller_env()) {
   is_rows <- function(x) is.matrix(x) && is.numeric(x)

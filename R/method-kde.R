@@ -104,9 +104,9 @@ direct_pairs_of <- function(features) {
   if (tied) kde_direct_pairs / 25 else kde_direct_pairs
 }
 
-# Kernel-weighted label means, one row per row of `new` and one column per class; for scalar
-# features (one column, labels 0/1) one column, the share of label 1. `leave_one_out`: at the
-# rows of `features`, each without itself. `weights`: of the rows of `features`. NA without a training row.
+# Kernel-weighted label means, one row per row of `new` and one column per class; for scalar features (one column,
+# labels 0/1) one column, the share of label 1. `leave_one_out`: at the rows of `features`, each without itself.
+# `weights`: of the rows of `features`. NA without a training row.
 kde_ratio <- function(features, labels, n_classes = ncol(features), new = features, bandwidth,
                       leave_one_out = FALSE, threads = resolve_threads(), progress = NULL,
                       direct_pairs = kde_direct_pairs, weights = NULL) {

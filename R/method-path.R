@@ -1,5 +1,5 @@
-# The plain way through folds and grid: one fit each. Any method works with it; methods that
-# can share work between folds or grid values have their own tune_path() and must agree.
+# The plain way through folds and grid: one fit each. Any method works with it; methods that can share work between
+# folds or grid values have their own tune_path() and must agree.
 
 #' @export
 tune_path.default <- function(method, problem, fold, grid, context) {

@@ -51,10 +51,9 @@ finer_step <- function(bases, step, excess, tolerance, limits, context) {
   factor_step(bases, rank, tolerance, limits, context)
 }
 
-# The selected ridge v and those that might have a smaller risk, within five times the errors, which
-# are extrapolated. Beyond a
-# ridge whose risk is surely a fiftieth larger the fit is noise: no smaller one is looked at. (A
-# bound closer to the smallest risk would not do: from no signal to signal the risk rises first.)
+# The selected ridge v and those that might have a smaller risk, within five times the errors, which are extrapolated.
+# Beyond a ridge whose risk is surely a fiftieth larger the fit is noise: no smaller one is looked at. (A bound closer
+# to the smallest risk would not do: from no signal to signal the risk rises first.)
 rivals <- function(v, ridges, risk, error) {
   spread <- 5 * error * abs(risk)
   noise <- ridges < ridges[v] & risk - spread > 1.02 * risk[v]
@@ -79,8 +78,8 @@ factor_step <- function(bases, rank, tolerance, limits, context) {
        last = exact || rank >= limits$most)
 }
 
-# Relative errors of the finer of two evaluations. An error is about proportional to the
-# residual trace of its factor, so the change between the two says how large it is.
+# Relative errors of the finer of two evaluations. An error is about proportional to the residual trace of its factor,
+# so the change between the two says how large it is.
 path_errors <- function(coarse, fine, coarse_trace, fine_trace) {
   left <- fine_trace / pmax(coarse_trace - fine_trace, .Machine$double.xmin)
   change <- function(name, scale) {

@@ -60,8 +60,8 @@ zero_risk_of_folds <- function(residuals, begin) {
   mean(risks[is.finite(risks)])
 }
 
-# Blocks are added until the selected ridge and its rivals are settled. A risk is computed where the equation
-# is solved to a tenth at least, those of ridges that are left by then on the last spaces.
+# Blocks are added until the selected ridge and its rivals are settled. A risk is computed where the equation is solved
+# to a tenth at least, those of ridges that are left by then on the last spaces.
 adapt_blocks <- function(bases, type, ridges, limits, context) {
   n <- length(ridges)
   path <- c(new_path(n, bases$folds), list(rank = matrix(NA_real_, n, bases$folds)))

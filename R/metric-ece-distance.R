@@ -1,5 +1,4 @@
-# The binned error of whole probability vectors in a distance between the frequencies and the mean
-# prediction of a bin.
+# The binned error of whole probability vectors in a distance between the frequencies and the mean prediction of a bin.
 
 distances <- list(
   tv = function(a, b) rowSums(abs(a - b)) / 2,

@@ -113,8 +113,8 @@ preset_ends <- function(preset, type, sorted, n_bins) {
   )
 }
 
-# Consecutive chunks of the sorted values, as even as possible or of ceiling(N / B) rows;
-# the edge is the mid-point between two chunks, so that ties on both sides go left.
+# Consecutive chunks of the sorted values, as even as possible or of ceiling(N / B) rows; the edge is the mid-point
+# between two chunks, so that ties on both sides go left.
 chunk_ends <- function(sorted, n_bins, even) {
   n <- sorted$n
   n_bins <- min(n_bins, n)

@@ -1,6 +1,6 @@
-# A notion of calibration maps predictions to problems: features X (n x q), what
-# "calibrated" conditions on, and residuals D (n x d), prediction minus outcome.
-# Gruber & Bach 2025, section 2; nothing after this file knows about notions.
+# A notion of calibration maps predictions to problems: features X (n x q), what "calibrated" conditions on, and
+# residuals D (n x d), prediction minus outcome. Gruber & Bach 2025, section 2; nothing after this file knows about
+# notions.
 
 ce_notions <- c("top_label", "class_wise", "canonical", "binary")
 
@@ -15,8 +15,8 @@ check_notion <- function(notion, several = FALSE, call = caller_env()) {
   notion
 }
 
-# One problem: features X, residuals D, labels (the outcome that the kernel density
-# ratio averages: 0/1 for d = 1, classes 1..K otherwise) and the design of the rows (R/design.R).
+# One problem: features X, residuals D, labels (the outcome that the kernel density ratio averages: 0/1 for d = 1,
+# classes 1..K otherwise) and the design of the rows (R/design.R).
 new_problem <- function(features, residuals, labels, class = NULL, design = new_design(length(labels))) {
   list(features = features, residuals = residuals, labels = labels, class = class, design = design)
 }

@@ -1,5 +1,5 @@
-# A kernel problem: predictions, outcomes and the two bound kernels; everything that skce(),
-# ucme() and ce_test() compute is a function of it.
+# A kernel problem: predictions, outcomes and the two bound kernels; everything that skce(), ucme() and ce_test()
+# compute is a function of it.
 
 kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100, threads = NULL,
                            call = caller_env()) {
@@ -30,8 +30,8 @@ group_free <- function(problem) {
   problem
 }
 
-# The kernel on the outcomes of skce(), ucme() and ce_test(), the default where none is given. It does not
-# depend on the outcomes: they may then be redrawn, and the mean over pairs is unbiased.
+# The kernel on the outcomes of skce(), ucme() and ce_test(), the default where none is given. It does not depend on the
+# outcomes: they may then be redrawn, and the mean over pairs is unbiased.
 outcome_kernel <- function(target_kernel, laws, call = caller_env()) {
   pooled_kernel(check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call), laws, call)
 }
@@ -112,8 +112,7 @@ constant_target <- function(n) {
   list(kind = "finite", residuals = ones, right = ones, probs = ones, probs_right = ones)
 }
 
-# The largest value of a kernel on the predictions (or of a target kernel): 1 for all
-# that are functions of a distance.
+# The largest value of a kernel on the predictions (or of a target kernel): 1 for all that are functions of a distance.
 kernel_bound <- function(kernel, simplex, call = caller_env()) {
   value <- switch(kernel$type,
     sum = sum(vapply(kernel$parts, kernel_bound, 0, simplex, call)),

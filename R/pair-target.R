@@ -89,8 +89,8 @@ draws_embedding <- function(kernel, draws, y, threads) {
 
 embedding_pairs <- 1e6
 
-# Evenly spaced draws where direct sums over all pairs of draws would take minutes: n^2 S^2 / 2
-# evaluations of a kernel that has no small factor.
+# Evenly spaced draws where direct sums over all pairs of draws would take minutes: n^2 S^2 / 2 evaluations of a kernel
+# that has no small factor.
 affordable_draws <- function(kernel, draws, d, evaluations = direct_evaluations) {
   s <- ncol(draws) / d
   wanted <- max(least_draws, floor(sqrt(2 * evaluations) / nrow(draws)))
@@ -200,9 +200,8 @@ target_points <- function(target, y) {
 
 outcome_candidates <- 2048L
 
-# Pivots of a factor of the target kernel, the factor at the pivots, and E l(t, Z_i) for every
-# prediction. The pivots are outcomes drawn from predictions: the factor must not depend on what
-# was observed.
+# Pivots of a factor of the target kernel, the factor at the pivots, and E l(t, Z_i) for every prediction. The pivots
+# are outcomes drawn from predictions: the factor must not depend on what was observed.
 outcome_factor <- function(problem, threads, rank = max(16, min(64, 2e6 %/% problem$n))) {
   laws <- problem$laws
   n <- problem$n

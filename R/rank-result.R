@@ -1,5 +1,5 @@
-# From metrics on all observations (metrics x models) and on subsamples (metrics x models x
-# subsamples) to the tables of a ce_rank, its print and its tidiers.
+# From metrics on all observations (metrics x models) and on subsamples (metrics x models x subsamples) to the tables of
+# a ce_rank, its print and its tidiers.
 
 new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NULL, counted = NULL) {
   metrics <- rownames(full)

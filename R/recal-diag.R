@@ -1,5 +1,5 @@
-# The order-preserving map softmax(m(l_1), ..., m(l_K)) of Rahimi et al. (2020): m increasing, the
-# integral of a positive ReLU network. Core: inst/include/calibrisk/recal/monotone_network.h.
+# The order-preserving map softmax(m(l_1), ..., m(l_K)) of Rahimi et al. (2020): m increasing, the integral of a
+# positive ReLU network. Core: inst/include/calibrisk/recal/monotone_network.h.
 
 network_cells <- 8192L
 
@@ -77,8 +77,8 @@ in_own_order <- function(data) {
        design = design_rows(data$design, rows))
 }
 
-# A start without chance: the slope is that of temperature scaling (last layer 0, its bias b),
-# and the hidden units bend at quantiles of the log-probabilities, alternately to the left and right.
+# A start without chance: the slope is that of temperature scaling (last layer 0, its bias b), and the hidden units bend
+# at quantiles of the log-probabilities, alternately to the left and right.
 start_network <- function(hidden, b, logp) {
   constant <- if (b >= 1) b - 1 else log(b)
   spread <- max(stats::sd(logp), 1e-3)

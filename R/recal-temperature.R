@@ -123,8 +123,8 @@ at_bound <- function(b, side, data) {
   paste0("The optimum is at the bound T = ", format(1 / b, digits = 4), " or beyond: ", why)
 }
 
-# Newton's method for the root of an increasing slope within limits that bracket it; steps that
-# leave the bracket are replaced by its geometric mean.
+# Newton's method for the root of an increasing slope within limits that bracket it; steps that leave the bracket are
+# replaced by its geometric mean.
 newton_root <- function(loss_at, b, limits, max_steps = 100) {
   for (step in seq_len(max_steps)) {
     at <- loss_at(b)
@@ -178,8 +178,8 @@ map_probs.ce_map_ets <- function(map, data, threads) {
   map$w[1] * parts[[1]] + map$w[2] * parts[[2]] + map$w[3] * parts[[3]]
 }
 
-# min over the simplex of sum_i share_i |sum_j w_j B_j,i - e_i|^2, exactly: the best stationary point
-# of the 7 faces. Faces with a singular system can be left out: their minima reach a smaller face.
+# min over the simplex of sum_i share_i |sum_j w_j B_j,i - e_i|^2, exactly: the best stationary point of the 7 faces.
+# Faces with a singular system can be left out: their minima reach a smaller face.
 simplex_qp <- function(parts, truth, share) {
   at <- cbind(seq_along(truth), truth)
   h <- outer(1:3, 1:3, Vectorize(function(j, k) sum(share * parts[[j]] * parts[[k]])))

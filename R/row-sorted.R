@@ -37,8 +37,8 @@ with_totals <- function(sorted, copies) {
 # Totals of a prefix sum over the bins that have rows; the first begins after row `from`.
 bin_totals <- function(prefix, ends, from = 0) diff(c(if (from > 0) prefix[from] else 0, prefix[ends]))
 
-# Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and
-# values are compared with them (ceiling(x * B) can differ on an edge).
+# Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
+# (ceiling(x * B) can differ on an edge).
 width_ends <- function(sorted, n_bins) {
   edge_ends(sorted, seq_len(n_bins) / n_bins)
 }

@@ -1,5 +1,5 @@
-# Moments, CRPS and densities of real-valued predictions: vectors of predictive
-# distributions (pred_normal() and the others), or list(mean, variance).
+# Moments, CRPS and densities of real-valued predictions: vectors of predictive distributions (pred_normal() and the
+# others), or list(mean, variance).
 
 as_law <- function(x, call = caller_env()) {
   if (is_law(x)) return(as_distribution(x))

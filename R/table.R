@@ -1,5 +1,5 @@
-# Result tables: tibbles that say what was estimated above their rows. The estimand is a
-# named character vector; it is an attribute, so that the columns stay plain.
+# Result tables: tibbles that say what was estimated above their rows. The estimand is a named character vector; it is
+# an attribute, so that the columns stay plain.
 
 new_table <- function(x, estimand, class) {
   attr(x, "estimand") <- estimand

@@ -93,8 +93,8 @@ split_predictions <- function(predictions, folds, test, call) {
   make_split(n_obs(predictions), rows$folds, rows$test, call, predictions$design$cluster)
 }
 
-# Folds and test rows are given for the rows of the input; after incomplete rows are
-# dropped (and others repeated by their frequencies) they follow the rows that are left.
+# Folds and test rows are given for the rows of the input; after incomplete rows are dropped (and others repeated by
+# their frequencies) they follow the rows that are left.
 keep_rows <- function(folds, test, predictions, call) {
   kept <- predictions$rows
   n_input <- predictions$n_input %||% (length(kept) + predictions$dropped)
