@@ -205,53 +205,64 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   threads <- resolve_threads(threads)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))], call)
-  dropped <- c(0, 0)
-  designs <- list()
-  least <- numeric()
-  notes <- character()
-  events <- NULL
+  parts <- list()
   out <- by_predictions(x, function(predictions) {
-    notion <- notion %||% default_notion(predictions)
-    dropped <<- dropped + c(predictions$dropped, predictions$n_input)
-    events <<- add_events(events, predictions, notion, input$design$horizon)
-    designs[[length(designs) + 1]] <<- predictions$design
-    if (predictions$na) return(vctrs::vec_rbind(!!!lapply(
-      notion, missing_estimate, method_name(method), n_obs(predictions) + predictions$dropped
-    )))
-    if (is_method(method)) split <- split_predictions(predictions, 5, 0.2, call)
-    ladders <- list()
-    # the canonical ladder takes the coarser ones on the default bases
-    last <- notion == "canonical"
-    for (one in c(notion[!last], notion[last])) {
-      known <- if (is.null(bases)) ladders else list()
-      ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
-    }
-    least <<- c(least, unlist(lapply(unname(ladders), `[[`, "least")))
-    notes <<- union(notes, unlist(lapply(ladders, `[[`, "note")))
-    if (!is_method(method)) keep_estimates(lapply(unname(ladders), ladder_value))
-    rows <- lapply(notion, function(one) {
-      row <- headline_row(ladders[[one]], one, n_obs(predictions))
-      if (!is_method(method)) return(row)
-      tuned <- tune_predictions(predictions, one, check_methods(method), list(split), level, threads, call,
-                                headline = row)
-      holdout_row(row, tuned)
-    })
-    bind_rows(rows)
+    part <- estimate_group(predictions, notion, method, bases, level, threads, input$design$horizon, call)
+    parts <<- c(parts, list(part))
+    part$rows
   }, c(input, list(notion = notion, sums = "ladder")), call)
-  attr(out, "dropped") <- if (na_rm) dropped
-  attr(out, "design") <- c(attr(out, "design") %||% design_sentence(designs), few_clusters_sentence(least, level),
-                           notes)
-  new_estimate_table(out, level, events)
+  of_groups <- function(name) Filter(length, lapply(parts, `[[`, name))
+  attr(out, "dropped") <- if (na_rm) Reduce(`+`, of_groups("dropped"), c(0, 0))
+  attr(out, "design") <- c(attr(out, "design") %||% design_sentence(of_groups("design")),
+                           few_clusters_sentence(unlist(of_groups("least")), level), unique(unlist(of_groups("note"))))
+  new_estimate_table(out, level, sum_events(of_groups("events")))
 }
 
-# Events of the groups so far, list(n, label, hint); NULL of other notions.
-add_events <- function(so_far, predictions, notion, horizon) {
+# The rows of one group, and what the result says about it: list(rows, dropped = c(dropped, of all), design, events,
+# least = the fewest clusters of a ladder, note).
+estimate_group <- function(predictions, notion, method, bases, level, threads, horizon, call) {
+  notion <- notion %||% default_notion(predictions)
+  out <- list(dropped = c(predictions$dropped, predictions$n_input), design = predictions$design,
+              events = events_of(predictions, notion, horizon))
+  if (predictions$na) {
+    n <- n_obs(predictions) + predictions$dropped
+    return(c(out, list(rows = vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), n)))))
+  }
+  ladders <- list()
+  # the canonical ladder takes the coarser ones on the default bases
+  last <- notion == "canonical"
+  for (one in c(notion[!last], notion[last])) {
+    known <- if (is.null(bases)) ladders else list()
+    ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
+  }
+  rows <- lapply(notion, function(one) headline_row(ladders[[one]], one, n_obs(predictions)))
+  if (is_method(method)) {
+    split <- split_predictions(predictions, 5, 0.2, call)
+    rows <- Map(function(row, one) {
+      holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, threads, call,
+                                        headline = row))
+    }, rows, notion)
+  } else {
+    keep_estimates(lapply(unname(ladders), ladder_value))
+  }
+  of_ladders <- function(name) unlist(lapply(unname(ladders), `[[`, name))
+  c(out, list(rows = bind_rows(rows), least = of_ladders("least"), note = of_ladders("note")))
+}
+
+# list(n, label, hint) of the events of a group; NULL of other notions.
+events_of <- function(predictions, notion, horizon) {
   label <- if ("binary" %in% notion) event_label(predictions, "binary", horizon)
   if (is.null(label)) return(NULL)
-  # sums do not count them
-  if (!is.null(predictions$ladder)) return(list(label = label, hint = event_hint(predictions)))
   is_event <- if (is.null(predictions$probs)) predictions$outcome == 1 else predictions$truth == predictions$event
-  list(n = sum(so_far$n, is_event * (predictions$design$copies %||% 1)), label = label, hint = event_hint(predictions))
+  # sums do not count them
+  n <- if (is.null(predictions$ladder)) sum(is_event * (predictions$design$copies %||% 1))
+  list(n = n, label = label, hint = event_hint(predictions))
+}
+
+sum_events <- function(events) {
+  if (length(events) == 0) return(NULL)
+  n <- unlist(lapply(events, `[[`, "n"))
+  replace(events[[1]], "n", list(if (!is.null(n)) sum(n)))
 }
 
 check_estimate_method <- function(method, notion, call) {
