@@ -105,8 +105,8 @@ cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
     .Call(`_calibrisk_cpp_kde_loo_density`, features, rows, bandwidths, threads, progress)
 }
 
-cpp_ascending_order <- function(z, threads) {
-    .Call(`_calibrisk_cpp_ascending_order`, z, threads)
+cpp_ascending_order <- function(z) {
+    .Call(`_calibrisk_cpp_ascending_order`, z)
 }
 
 cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress) {

@@ -69,7 +69,7 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   direct_pairs <- context$direct_pairs %||% direct_pairs_of(problem$features)
   near_linear <- ncol(problem$features) == 1 &&
     (!is.null(problem$design$w) || mean(fold != 0) * length(fold)^2 > direct_pairs)
-  order <- if (near_linear) cpp_ascending_order(problem$features, context$threads) else integer()
+  order <- if (near_linear) cpp_ascending_order(problem$features) else integer()
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
     direct_pairs, problem$design$w %||% numeric(), order, context$threads, context$progress

@@ -393,13 +393,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ascending_order
-Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z, int threads);
-RcppExport SEXP _calibrisk_cpp_ascending_order(SEXP zSEXP, SEXP threadsSEXP) {
+Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z);
+RcppExport SEXP _calibrisk_cpp_ascending_order(SEXP zSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ascending_order(z, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_ascending_order(z));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1971,7 +1970,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
-    {"_calibrisk_cpp_ascending_order", (DL_FUNC) &_calibrisk_cpp_ascending_order, 2},
+    {"_calibrisk_cpp_ascending_order", (DL_FUNC) &_calibrisk_cpp_ascending_order, 1},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 11},
     {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 8},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},

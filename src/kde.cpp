@@ -60,10 +60,8 @@ Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::Inte
 
 // The rows (from 1) in ascending order of z.
 // [[Rcpp::export(rng = false)]]
-Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z, int threads) {
-  REngine engine(threads);
-  const std::vector<calibrisk::Index> order =
-      calibrisk::detail::ascending_order(engine, as_vector(z));
+Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z) {
+  const std::vector<calibrisk::Index> order = calibrisk::ascending_order(as_vector(z));
   Rcpp::IntegerVector out = Rcpp::no_init(z.size());
   std::transform(order.begin(), order.end(), out.begin(),
                  [](calibrisk::Index i) { return static_cast<int>(i) + 1; });

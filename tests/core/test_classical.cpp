@@ -190,3 +190,16 @@ TEST(rows_are_sorted_by_their_values_and_equal_ones_by_outcome) {
     CHECK(same);
   }
 }
+
+TEST(rows_in_ascending_order_are_those_of_a_stable_sort) {
+  for (const Index n : {Index(1), Index(32769), Index(65537), Index(150001)}) {
+    const Vector spread = Vector::Random(n), tied = (spread.array() * 9.0).round();
+    for (const Vector& z : {spread, tied}) {
+      std::vector<Index> expected(static_cast<std::size_t>(n));
+      std::iota(expected.begin(), expected.end(), Index{0});
+      std::stable_sort(expected.begin(), expected.end(),
+                       [&](Index a, Index b) { return z(a) < z(b); });
+      CHECK(ascending_order(z) == expected);
+    }
+  }
+}

@@ -260,17 +260,3 @@ TEST(paths_have_the_same_digits_for_any_number_of_threads) {
   CHECK((fast.squared_error - direct.squared_error).cwiseAbs().maxCoeff() < 1e-11);
   CHECK((fast.risk - direct.risk).cwiseAbs().maxCoeff() < 1e-11);
 }
-
-TEST(sorted_rows_are_those_of_one_sort) {
-  ThreadedEngine three(3);
-  for (const Index n : {Index(1), Index(32769), Index(65537), Index(150001)}) {
-    const Vector spread = Vector::Random(n), tied = (spread.array() * 9.0).round();
-    for (const Vector& z : {spread, tied}) {
-      std::vector<Index> expected(static_cast<std::size_t>(n));
-      std::iota(expected.begin(), expected.end(), Index{0});
-      std::stable_sort(expected.begin(), expected.end(),
-                       [&](Index a, Index b) { return z(a) < z(b); });
-      CHECK(detail::ascending_order(three.engine(), z) == expected);
-    }
-  }
-}

@@ -3,6 +3,8 @@
 #ifndef CALIBRISK_MATH_ROW_ORDER_H
 #define CALIBRISK_MATH_ROW_ORDER_H
 
+#include <calibrisk/types.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -114,6 +116,15 @@ class RowOrder {
   std::size_t n_;
   Entry *rows_, *other_;
 };
+
+// Rows in ascending order of z; equal ones stay as they were.
+inline std::vector<Index> ascending_order(const ConstVectorRef& z) {
+  RowOrder order(static_cast<std::size_t>(z.size()));
+  order.sort([&](std::size_t i) { return z(static_cast<Index>(i)); });
+  std::vector<Index> rows(order.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<Index>(order[i]);
+  return rows;
+}
 
 // Sorts rows by x, equal ones by y, then by w where it is not null.
 template <class Outcome>

@@ -6,7 +6,7 @@
 #define CALIBRISK_METHODS_KDE_H
 
 #include <calibrisk/ladder/row_weights.h>
-#include <calibrisk/math/ascending_order.h>
+#include <calibrisk/math/row_order.h>
 #include <calibrisk/methods/kde_beta.h>
 #include <calibrisk/methods/kde_dirichlet.h>
 
@@ -56,10 +56,10 @@ inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const La
                          const ConstVectorRef& x, double bandwidth, const RowWeights& weights) {
   require(static_cast<Index>(labels.size()) == z.size(), "kde: one label for each row is needed.");
   BetaTraining train;
-  for (Index i : ascending_order(engine, z)) {
+  for (Index i : ascending_order(z)) {
     train.add(z(i), labels[static_cast<std::size_t>(i)], weights(i));
   }
-  const std::vector<Index> rows = ascending_order(engine, x);
+  const std::vector<Index> rows = ascending_order(x);
   std::vector<double> sorted;
   for (Index i : rows) sorted.push_back(x(i));
   Matrix out(x.size(), 1);

@@ -7,7 +7,7 @@
 #define CALIBRISK_METHODS_KDE_BETA_NODES_H
 
 #include <calibrisk/ladder/row_weights.h>
-#include <calibrisk/math/ascending_order.h>
+#include <calibrisk/math/row_order.h>
 #include <calibrisk/methods/kde_beta_boxes.h>
 
 namespace calibrisk {
@@ -25,7 +25,7 @@ struct BetaRows {
   BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
            const std::vector<int>& folds, const RowWeights& weights,
            const std::vector<Index>& order = {})
-      : row(order.empty() ? ascending_order(engine, all) : order), weights(weights) {
+      : row(order.empty() ? ascending_order(all) : order), weights(weights) {
     require(static_cast<Index>(row.size()) == all.size() && labels.size() == row.size() &&
                 folds.size() == row.size(),
             "kde: one label and one fold for each row are needed.");
