@@ -222,7 +222,7 @@ choose_bandwidths <- function(smoother, counts, residual) {
   max.col(-matrix(score, ncol(counts)), ties.method = "last")
 }
 
-# What squares and pairs of residuals count in that error, where `l` are the weights of the fits at the cells.
+# The weights of squares and pairs of residuals in that error; `l`: the weights of the fits at the cells.
 loo_form <- function(l, n) {
   each <- 1 / (1 - pmin(diag(l), 1 - 1e-6))^2
   list(squares = each, pairs = crossprod(l, each * n * l) - 2 * each * l)

@@ -26,7 +26,7 @@ struct PairRisk : RiskNumbers {
   Vector squared;  // h(p_i, p_i)
 };
 
-// Where the rows of a risk are written: memory of a host, which then needs no copy.
+// A host's memory for the rows of a risk, which then need no copy.
 struct RiskRows {
   VectorRef projections, zero_projections, squared;
 };

@@ -5,22 +5,15 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/math/value_bits.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 namespace calibrisk {
-
-inline std::uint64_t bits_of(double value) {
-  value += 0.0;  // -0 is 0
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
 
 // The bits of a value that survive saving it as text of 15 digits. The others are cut off after
 // adding an irregular offset. Values on a binary grid, such as 32-bit random numbers, are then not

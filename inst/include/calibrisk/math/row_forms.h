@@ -51,7 +51,7 @@ CALIBRISK_INLINE void add_rounded(Value& sum, const Value& x, const Factor& y) {
   sum += product;
 }
 
-// How far ahead of a row its columns are fetched: a processor does not foresee that many.
+// Columns are fetched so many rows ahead: a processor does not foresee this many columns.
 constexpr Index rows_ahead = 64;
 
 // Adds to a pack of rows' sums, from i on, the terms of four columns of b from j on.
@@ -120,7 +120,7 @@ CALIBRISK_INLINE void row_form_loop(const RowForm& at) {
   }
 }
 
-// A sum over rows is that of eight sums, of every eighth row each, whatever the size of a pack.
+// A sum over rows is the sum of eight, of every eighth row each, for packs of all sizes.
 constexpr Index row_lanes = 8;
 
 // Two columns against four, all of whose rows fill the lanes: lanes[h][r] of pair h.

@@ -3,13 +3,13 @@
 #ifndef CALIBRISK_MATH_ROW_ORDER_H
 #define CALIBRISK_MATH_ROW_ORDER_H
 
+#include <calibrisk/math/value_bits.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <utility>
 #include <vector>
@@ -72,11 +72,9 @@ class RowOrder {
     for (std::size_t i = 0; i < n_; ++i) rows_[i].row = static_cast<std::uint32_t>(i);
   }
 
-  // Bits whose order as a whole number is that of the values; -0 is 0.
+  // Bits whose order as a whole number is that of the values.
   static std::uint64_t ascending_bits(double value) {
-    value += 0.0;
-    std::uint64_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
+    const std::uint64_t bits = bits_of(value);
     constexpr std::uint64_t sign = std::uint64_t{1} << 63;
     return (bits & sign) != 0 ? ~bits : bits | sign;
   }
