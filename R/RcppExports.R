@@ -289,8 +289,8 @@ cpp_clenshaw_curtis <- function(n) {
     .Call(`_calibrisk_cpp_clenshaw_curtis`, n)
 }
 
-cpp_isotonic <- function(total, weight) {
-    .Call(`_calibrisk_cpp_isotonic`, total, weight)
+cpp_isotonic_blocks <- function(total, weight) {
+    .Call(`_calibrisk_cpp_isotonic_blocks`, total, weight)
 }
 
 cpp_isotonic_draws <- function(prob, block_end, at, times, seed, threads) {

@@ -58,7 +58,7 @@ smooth_null <- function(smoother, draws, chosen, level) {
     error <- null_error(smoother, h)
     curves <- pmin(pmax(draws$estimate[, at, drop = FALSE], 0), 1)
     distance <- abs(curves - smoother$x)
-    rate <- pull_rate(curves, error$n_eff)
+    rate <- shrunken_rate(curves, error$n_eff)
     score[, at] <- distance / error$at_diagonal
     wald[, at] <- distance / sqrt(rate * (1 - rate) / error$n_eff)
   }
@@ -101,10 +101,7 @@ interpolate <- function(x, y, at) {
 }
 
 # Event rates pulled a little to 1/2, as if 2 successes and 2 failures had been seen there as well.
-shrunken_rate <- function(estimate, n_eff) pull_rate(pmin(pmax(estimate, 0), 1), n_eff)
-
-# The same of rates that are between 0 and 1.
-pull_rate <- function(rate, n_eff) (n_eff * rate + 2) / (n_eff + 4)
+shrunken_rate <- function(estimate, n_eff) (n_eff * pmin(pmax(estimate, 0), 1) + 2) / (n_eff + 4)
 
 # The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c.
 max_quantile <- function(weights, variance, control) {

@@ -58,7 +58,7 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   counts <- even_counts(counts)
   pooled <- if (is.null(counts)) pooled_outcomes(p, y) else pooled_weighted(p, y, counts$v)
   rows <- pooled$rows %||% pooled$n
-  fit <- cpp_isotonic(pooled$sum, pooled$n)
+  fit <- cpp_isotonic_blocks(pooled$sum, pooled$n)
   # a null band at places that depend on the outcomes would hold fewer calibrated curves than it says
   fixed <- isotonic_places(pooled)
   check_interrupt()
@@ -74,7 +74,7 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
     cell <- integer(length(p))
     cell[pooled$order] <- rep(seq_along(pooled$x), pooled$rows)
     sums <- weighted_draws(times_odds(p, 1 / k), counts, cell, control$times)
-    matrix(apply(sums, 2, cpp_isotonic, pooled$n), nrow(sums))[fixed, , drop = FALSE]
+    matrix(apply(sums, 2, cpp_isotonic_blocks, pooled$n), nrow(sums))[fixed, , drop = FALSE]
   }
   null <- monotone_band(simulated_band(draws, control$level), fixed, at)
   out <- curve_frame(
@@ -84,6 +84,19 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
     null_band = list(low = null$band_low, high = null$band_high)
   )
   frame_times_odds(out, k)
+}
+
+# Distinct predictions in increasing order with their number and the sum of their outcomes; `order` sorts the rows,
+# `end` is the last sorted row of each value.
+pooled_outcomes <- function(p, outcome) {
+  at <- order(p)
+  check_interrupt()
+  sorted <- p[at]
+  first <- c(TRUE, sorted[-1] != sorted[-length(sorted)])
+  n <- tabulate(cumsum(first))
+  end <- cumsum(n)
+  check_interrupt()
+  list(x = sorted[first], n = as.numeric(n), sum = diff(c(0, cumsum(outcome[at])[end])), order = at, end = end)
 }
 
 isotonic_draws <- function(prob, pooled, at, control) {

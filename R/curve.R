@@ -211,7 +211,7 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
   check_interrupt()
   # plain rows need no fit
   rows <- row_counts(values, problem$labels, if (is.null(problem$pit)) {
-    isotonic_fit(values, problem$labels, design$w)$value
+    cpp_isotonic_rows(values, problem$labels, design$w)$rows
   }, design, control$level, call)
   # simulated outcomes are the same in every call
   points <- with_seed_kept(1, curve_points(curve, problem, values, control, rows))

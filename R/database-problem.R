@@ -14,12 +14,15 @@ row_columns <- function(rows, weighted = is_weighted(rows)) {
   c("p", "y", if (weighted) "ce_w", if (is_clustered(rows)) "ce_cluster")
 }
 
-# The problem of few different rows; NULL if they are many. `fold`: the column of folds, or NULL.
+# The problem of few different rows; NULL if they are many, which the database finds without counting them all.
+# `fold`: the column of folds, or NULL.
 few_problem <- function(rows, fold, call) {
   columns <- row_columns(rows)
   different <- sql_select(paste("DISTINCT", sql_list(columns)), rows$pairs, "ce_pairs", " LIMIT ", few_rows + 1)
   if (count_query(rows$db, "*", different, call) > few_rows) return(NULL)
-  sent_problem(rows, counted_rows(rows, c(columns, fold), call))
+  columns <- c(columns, fold)
+  counted <- paste0(counted_rows(rows, columns), " ORDER BY ", sql_list(columns))
+  counted_problem(rows, database_query(rows$db, counted, call))
 }
 
 # Those of every group, with one query; NULL of groups with many.
@@ -27,15 +30,13 @@ few_problems <- function(rows, call) {
   if (length(rows$by) == 0) return(list(few_problem(rows, NULL, call)))
   # weights that are one in a group may differ in others
   columns <- c(rows$by, row_columns(rows, rows$kind == "importance"))
-  counted <- sql_select(c(columns, sql_sums(c(n = row_copies(rows)))), rows$pairs, "ce_pairs", sql_group(columns))
   different <- sql_select(c("*", paste0("COUNT(*) OVER (PARTITION BY ", sql_list(rows$by), ") AS ce_different")),
-                          counted, "ce_counted")
+                          counted_rows(rows, columns), "ce_counted")
   found <- database_query(rows$db, sql_select(c(columns, "n"), different, "ce_sizes", " WHERE ce_different <= ",
                                               few_rows, " ORDER BY ", sql_list(columns)), call)
   group <- match_keys(found[rows$by], rows$keys)
   lapply(seq_len(nrow(rows$keys)), function(g) {
-    own <- rows_of_group(rows, g)
-    if (g %in% group) sent_problem(own, counted_weights(own, found[group == g, -seq_along(rows$by)]))
+    if (g %in% group) counted_problem(rows_of_group(rows, g), found[group == g, -seq_along(rows$by)])
   })
 }
 
@@ -70,18 +71,16 @@ count_query <- function(db, what, from, call) {
   database_query(db, sql_select(count, from, "ce_counted"), call)$n
 }
 
-# Different rows with their number `n` and weight `w` in all.
-counted_rows <- function(rows, columns, call) {
-  keys <- sql_list(columns)
-  found <- database_query(rows$db, sql_select(c(keys, sql_sums(c(n = row_copies(rows)))), rows$pairs, "ce_pairs",
-                                              " GROUP BY ", keys, " ORDER BY ", keys), call)
-  counted_weights(rows, found)
+# SQL of the different rows with their number `n`.
+counted_rows <- function(rows, columns) {
+  sql_select(c(columns, sql_sums(c(n = row_copies(rows)))), rows$pairs, "ce_pairs", sql_group(columns))
 }
 
-counted_weights <- function(rows, found) {
+# The problem of those that were sent.
+counted_problem <- function(rows, found) {
   found <- numbers_of(found)
   if (is_weighted(rows)) found$w <- found$ce_w * found$n
-  found
+  sent_problem(rows, found)
 }
 
 # Drivers have several types of numbers; a cluster may be anything.

@@ -88,7 +88,7 @@ problem_frequency <- function(problem, smoother, span) {
 }
 
 smooth_frequency <- function(x, y, smoother, span, design) {
-  if (smoother == "isotonic") return(isotonic_fit(x, y, design$w)$value)
+  if (smoother == "isotonic") return(cpp_isotonic_rows(x, y, design$w)$rows)
   w <- relative_weights(design) %||% rep(1, length(x))
   distinct <- unique(x)
   if (length(distinct) >= 10) {
@@ -102,7 +102,7 @@ smooth_frequency <- function(x, y, smoother, span, design) {
   if (length(distinct) < 10) return(unname(frequency[at]))
   # where all neighbours are ties there is no slope: each distinct prediction as one row, with the weight of its rows
   curve <- loess_fit(distinct, frequency, size, max(span, 4 / length(distinct)))
-  if (is.null(curve)) isotonic_fit(x, y, design$w)$value else curve[at]
+  if (is.null(curve)) cpp_isotonic_rows(x, y, design$w)$rows else curve[at]
 }
 
 # A quadratic has three coefficients.

@@ -36,10 +36,14 @@ rank_estimates <- function(metric, full, draws, level) {
   out[order(out$estimate), ]
 }
 
+# Positions that sort every column.
+order_columns <- function(values) order(col(values), values)
+
 # Models x subsamples: in every subsample, values that differ by rounding only become equal, the smallest of them.
 tied_values <- function(values, tolerance = 1e-12) {
-  at <- order(col(values), values)
-  sorted <- matrix(values[at], nrow(values))
+  at <- order_columns(values)
+  sorted <- values
+  sorted[] <- values[at]
   for (i in seq_len(nrow(sorted))[-1]) {
     near <- which(sorted[i, ] - sorted[i - 1, ] <= tolerance * abs(sorted[i, ]))
     sorted[i, near] <- sorted[i - 1, near]
@@ -59,9 +63,9 @@ first_places <- function(values) {
 
 # "a < b = c" for every subsample.
 order_labels <- function(values, models) {
-  values <- tied_values(values)
-  at <- order(col(values), values)
-  sorted <- matrix(values[at], nrow(values))
+  sorted <- tied_values(values)
+  at <- order_columns(sorted)
+  sorted[] <- sorted[at]
   names <- matrix(models[row(values)[at]], nrow(values))
   labels <- names[1, ]
   for (i in seq_along(models)[-1]) {

@@ -184,19 +184,6 @@ fit_scalar.map_isotonic <- function(method, p, log_p, log_q, outcome, design) {
   )
 }
 
-# Distinct predictions in increasing order with their number and the sum of their outcomes; `order` sorts the rows,
-# `end` is the last sorted row of each value.
-pooled_outcomes <- function(p, outcome) {
-  at <- order(p)
-  check_interrupt()
-  sorted <- p[at]
-  first <- c(TRUE, sorted[-1] != sorted[-length(sorted)])
-  n <- tabulate(cumsum(first))
-  end <- cumsum(n)
-  check_interrupt()
-  list(x = sorted[first], n = as.numeric(n), sum = diff(c(0, cumsum(outcome[at])[end])), order = at, end = end)
-}
-
 #' @export
 map_scalar.ce_map_isotonic <- function(map, p, log_p, log_q) {
   if (length(map$x) == 1) return(rep(map$value, length(p)))

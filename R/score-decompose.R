@@ -143,9 +143,9 @@ decompose_parts <- function(data, score, method, rows) {
   overall <- matrix(sum_by_cluster(w, truth, ncol(probs)) / sum(w), 1)
   own <- score$value(probs, truth)
   if (method == "isotonic") {
-    fitted <- isotonic_fit(probs[, 2], truth - 1L, design$w)
-    best <- score$value(cbind(1 - fitted$value, fitted$value, deparse.level = 0), truth)
-    distinct <- fitted$pools
+    fitted <- cpp_isotonic_rows(probs[, 2], truth - 1L, design$w)
+    best <- score$value(cbind(1 - fitted$rows, fitted$rows, deparse.level = 0), truth)
+    distinct <- length(fitted$values)
     entropy <- score$entropy(overall)
     value <- c(mean(own), entropy, mean(own) - mean(best), entropy - mean(best))
   } else {
@@ -178,10 +178,4 @@ warn_distinct <- function(distinct, n) {
                  sharpness near the entropy.",
           "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \
                  calibration error.", class = "distinct")
-}
-
-# Isotonic regression of y (0/1) on x with weights w, ties pooled first: fitted value per row.
-isotonic_fit <- function(x, y, w = NULL) {
-  fit <- cpp_isotonic_rows(x, y, w)
-  list(value = fit$rows, pools = length(fit$values))
 }

@@ -123,7 +123,7 @@ moderate_cells <- function(problem, options, n_cells = 1000) {
     at <- part[, 2] / part[, 1]
     events <- part[, 3] / part[, 1]
     frequency <- if (options$smoother == "loess") loess_fit(at, events, part[, 1], options$span)
-    frequency <- frequency %||% isotonic_fit(at, events, part[, 1])$value
+    frequency <- frequency %||% cpp_isotonic_rows(at, events, part[, 1])$rows
     list(gap = replace(rep(NA_real_, length(used)), used, frequency - at), used = used,
          problem = list(features = matrix(at), labels = events, design = new_design(nrow(part), part[, 1])))
   }

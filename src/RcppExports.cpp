@@ -1017,14 +1017,14 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_isotonic
-Rcpp::NumericVector cpp_isotonic(std::vector<double> total, std::vector<double> weight);
-RcppExport SEXP _calibrisk_cpp_isotonic(SEXP totalSEXP, SEXP weightSEXP) {
+// cpp_isotonic_blocks
+Rcpp::NumericVector cpp_isotonic_blocks(std::vector<double> total, std::vector<double> weight);
+RcppExport SEXP _calibrisk_cpp_isotonic_blocks(SEXP totalSEXP, SEXP weightSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::vector<double> >::type total(totalSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type weight(weightSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic(total, weight));
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_blocks(total, weight));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2016,7 +2016,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
-    {"_calibrisk_cpp_isotonic", (DL_FUNC) &_calibrisk_cpp_isotonic, 2},
+    {"_calibrisk_cpp_isotonic_blocks", (DL_FUNC) &_calibrisk_cpp_isotonic_blocks, 2},
     {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 6},
     {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 5},
     {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},

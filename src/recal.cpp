@@ -148,7 +148,7 @@ Rcpp::NumericVector cpp_clenshaw_curtis(int n) {
 
 // Totals and weights of tie blocks -> isotonic values.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_isotonic(std::vector<double> total, std::vector<double> weight) {
+Rcpp::NumericVector cpp_isotonic_blocks(std::vector<double> total, std::vector<double> weight) {
   return wrap_vector(calibrisk::isotonic(total, weight));
 }
 

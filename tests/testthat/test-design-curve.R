@@ -29,7 +29,7 @@ test_that("limits of curves of a sample drawn by outcome are those of its rows, 
   expect_lt(max(abs(curve$null.high - odds(vapply(likely, max, 0)))), .02)
   # a redrawn null band that the curve leaves would cut its limits at the diagonal
   isotonic <- withr::with_seed(1, tidy(ce_curve(p, y, weights = w, type = curve_isotonic(times = 20))))
-  expect_equal(isotonic$observed, isotonic_fit(p, y, w)$value[match(isotonic$confidence, p)])
+  expect_equal(isotonic$observed, cpp_isotonic_rows(p, y, w)$rows[match(isotonic$confidence, p)])
   at <- order(p)
   naive <- cpp_isotonic_limits(y[at] * shrink, rep(shrink, n), seq_len(n) - 1L, isotonic_critical(rep(1, n), .95), 1L)
   expect_equal(isotonic$conf.low, odds(naive[, 1]), tolerance = 1e-6)

@@ -212,7 +212,7 @@ test_that("weights and clusters of curves", {
   expect_equal(tidy(binned)$observed, unname(c(rowsum(data$share * data$y, bin) / rowsum(data$share, bin))))
   expect_equal(glance(binned)$event_rate, sum(data$share * data$y) / sum(data$share))
   isotonic <- tidy(ce_curve(data, y, prob, weights = share, type = curve_isotonic(times = 20)))
-  fit <- isotonic_fit(data$prob, data$y, data$share)$value
+  fit <- cpp_isotonic_rows(data$prob, data$y, data$share)$rows
   expect_equal(isotonic$observed, fit[match(isotonic$confidence, data$prob)])
 })
 

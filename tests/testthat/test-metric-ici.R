@@ -11,7 +11,7 @@ test_that("the index is that of a loess fit", {
                tolerance = 1e-8)
   expect_output(print(out), "gives one")
   iso <- ici(x, y, smoother = "isotonic")
-  expect_equal(iso$.estimate[1], mean(abs(x - isotonic_fit(x, y)$value)))
+  expect_equal(iso$.estimate[1], mean(abs(x - cpp_isotonic_rows(x, y, NULL)$rows)))
   boot <- withr::with_seed(2, ici(x, y, times = 20))
   expect_true(all(boot$conf.low <= boot$conf.high))
 })
@@ -72,17 +72,17 @@ test_that("bootstrap limits: the noise of redrawn outcomes below, samples above"
   })
   boot <- withr::with_seed(6, ici(d$x, d$y, times = 40, smoother = "isotonic"))
   four <- function(x, y) {
-    gap <- abs(isotonic_fit(x, y)$value - x)
+    gap <- abs(cpp_isotonic_rows(x, y, NULL)$rows - x)
     c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
   }
   withr::with_seed(6, {
     rows <- replicate(40, sample.int(80, 80, TRUE))
-    fit <- isotonic_fit(d$x, d$y)$value
+    fit <- cpp_isotonic_rows(d$x, d$y, NULL)$rows
     redrawn <- replicate(40, as.integer(stats::runif(80) < fit))
   })
   value <- four(d$x, d$y)
   from_fit <- function(y) {
-    gap <- abs(isotonic_fit(d$x, y)$value - fit)
+    gap <- abs(cpp_isotonic_rows(d$x, y, NULL)$rows - fit)
     c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
   }
   noise <- apply(apply(redrawn, 2, from_fit), 1, stats::quantile, .975, names = FALSE)

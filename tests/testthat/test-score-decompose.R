@@ -48,12 +48,12 @@ test_that("pooled adjacent violators equal isoreg with ties averaged first", {
     weight <- tapply(y, x, length)
     # weighted isotonic regression by repeating each mean
     repeated <- stats::isoreg(rep(mean_at, weight))$yf
-    fitted <- isotonic_fit(x, y)$value
+    fitted <- cpp_isotonic_rows(x, y, NULL)$rows
     expect_equal(sort(fitted), unname(repeated))
     expect_equal(order(x, fitted), order(x, seq_along(x) * 0 + fitted))
     expect_equal(tapply(fitted, x, function(v) diff(range(v))), 0 * mean_at)
   }
-  expect_equal(isotonic_fit(c(3, 1, 2), c(0, 1, 0))$value, rep(1 / 3, 3))
+  expect_equal(cpp_isotonic_rows(c(3, 1, 2), c(0, 1, 0), NULL)$rows, rep(1 / 3, 3))
 })
 
 test_that("scalars halve the Brier score; wrong requests are refused", {
@@ -204,8 +204,8 @@ test_that("groups of similar predictions, groups without spread, refusals", {
 })
 
 test_that("weighted isotonic regression pools weighted means", {
-  expect_equal(isotonic_fit(c(3, 1, 2), c(0, 1, 0), c(1, 2, 3))$value, rep(1 / 3, 3))
-  expect_equal(isotonic_fit(c(1, 2, 3), c(0, 1, 0), c(1, 1, 3))$value, c(0, .25, .25))
+  expect_equal(cpp_isotonic_rows(c(3, 1, 2), c(0, 1, 0), c(1, 2, 3))$rows, rep(1 / 3, 3))
+  expect_equal(cpp_isotonic_rows(c(1, 2, 3), c(0, 1, 0), c(1, 1, 3))$rows, c(0, .25, .25))
 })
 
 test_that("weighted laws of outcomes are those of the definition", {
