@@ -6,9 +6,11 @@
 #include <calibrisk/classical/smooth_ece.h>
 #include <calibrisk/classical/sorted_rows.h>
 #include <calibrisk/classical/triweight_error.h>
+#include <calibrisk/math/counter_uniform.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 using namespace calibrisk;
@@ -188,6 +190,21 @@ TEST(rows_are_sorted_by_their_values_and_equal_ones_by_outcome) {
     bool same = order.size() == expected.size();
     for (std::size_t i = 0; i < expected.size(); ++i) same = same && order[i] == expected[i];
     CHECK(same);
+  }
+}
+
+TEST(values_are_sorted_whatever_their_range) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double power : {1.0, 40.0}) {  // most of them near 0
+    for (const double last : {0.5, infinity, 1e300}) {
+      std::vector<double> x(1000, 0.25);
+      for (std::size_t a = 500; a < x.size(); ++a) x[a] = std::pow(counter_uniform(3, 0, a), power);
+      x.back() = last;
+      std::vector<double> sorted = x;
+      std::sort(sorted.begin(), sorted.end());
+      RowOrder order(x.size());
+      CHECK(sort_values(order, [&](std::size_t i) { return x[i]; }) == sorted);
+    }
   }
 }
 

@@ -88,21 +88,6 @@ TEST(packs_compare_and_add_as_numbers_do) {
   CHECK(sums == expected);
 }
 
-TEST(buckets_sort_all_numbers) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  for (const double power : {1.0, 40.0}) {  // most of them in one bucket
-    for (const double last : {0.5, infinity, 1e300}) {
-      std::vector<double> x(1000, 0.25);
-      for (std::size_t a = 500; a < x.size(); ++a) x[a] = std::pow(counter_uniform(3, 0, a), power);
-      x.back() = last;
-      std::vector<double> sorted = x;
-      std::sort(sorted.begin(), sorted.end());
-      bucket_sort(x, [](double value) { return value; });
-      CHECK(x == sorted);
-    }
-  }
-}
-
 TEST(quantiles_are_those_of_tables) {
   for (double z = -3.0; z < 37.0; z += 0.37) {
     CHECK(is_near(normal_quantile(normal_tail(z)), z, 1e-12));

@@ -7,7 +7,7 @@
 #ifndef CALIBRISK_JOINT_LAW_H
 #define CALIBRISK_JOINT_LAW_H
 
-#include <calibrisk/math/bucket_sort.h>
+#include <calibrisk/math/row_order.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
@@ -74,24 +74,20 @@ class JointLaw {
             "The law needs at least twenty redraws of every part.");
     smallest_.assign(static_cast<std::size_t>(redrawn.rows()),
                      std::numeric_limits<double>::infinity());
-    std::vector<std::pair<double, std::size_t>> order(smallest_.size());
+    RowOrder order(smallest_.size());
     for (std::size_t m = 0; m < shares_.size(); ++m) {
-      std::vector<double> sorted;
-      for (std::size_t r = 0; r < order.size(); ++r) {
-        order[r] = {redrawn(static_cast<Index>(r), static_cast<Index>(m)), r};
-      }
-      bucket_sort(order, [](const auto& one) { return one.first; });
-      for (const auto& one : order) sorted.push_back(one.first);
-      tails_.emplace_back(std::move(sorted));
+      const auto part = redrawn.col(static_cast<Index>(m));
+      std::vector<double> sorted =
+          sort_values(order, [&](std::size_t r) { return part(static_cast<Index>(r)); });
+      tails_.emplace_back(sorted);
       std::size_t below = 0;
-      for (std::size_t at = 0; at < order.size(); ++at) {
-        const double x = order[at].first;
-        if (x > order[below].first) below = at;
-        double& least = smallest_[order[at].second];
-        least = std::min(least, tails_[m].survival(x, below, 0.0) / shares_[m]);
+      for (std::size_t at = 0; at < sorted.size(); ++at) {
+        if (sorted[at] > sorted[below]) below = at;
+        double& least = smallest_[order[at]];
+        least = std::min(least, tails_[m].survival(sorted[at], below, 0.0) / shares_[m]);
       }
     }
-    bucket_sort(smallest_, [](double t) { return t; });
+    smallest_ = sort_values(order, [&](std::size_t r) { return smallest_[r]; });
   }
 
   std::size_t parts() const { return shares_.size(); }

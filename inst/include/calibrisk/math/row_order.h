@@ -115,6 +115,15 @@ class RowOrder {
   Entry *rows_, *other_;
 };
 
+// The numbers of rows, number(i), in ascending order.
+template <class Number>
+std::vector<double> sort_values(RowOrder& order, const Number& number) {
+  order.sort(number);
+  std::vector<double> out(order.size());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = number(order[i]);
+  return out;
+}
+
 // Rows in ascending order of z; equal ones stay as they were.
 inline std::vector<Index> ascending_order(const ConstVectorRef& z) {
   RowOrder order(static_cast<std::size_t>(z.size()));
