@@ -469,6 +469,14 @@ cpp_label_ranks <- function(label) {
     .Call(`_calibrisk_cpp_label_ranks`, label)
 }
 
+cpp_row_ranks <- function(x, ranks) {
+    .Call(`_calibrisk_cpp_row_ranks`, x, ranks)
+}
+
+cpp_column_maxima <- function(x) {
+    .Call(`_calibrisk_cpp_column_maxima`, x)
+}
+
 cpp_pair_sums <- function(prediction, target, threads, progress) {
     .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress)
 }

@@ -46,13 +46,15 @@ count_quantiles <- function(prob, levels) {
 joint_tail <- function(groups, level, many = 500) {
   cumulative <- lapply(Filter(function(prob) length(prob) <= many, groups), function(prob) cumsum(count_mass(prob)))
   larger <- length(groups) - length(cumulative)
+  # a column for each bin, its distribution function from 0 on
+  most <- max(0, lengths(cumulative))
+  below <- matrix(as.numeric(unlist(lapply(cumulative, function(x) c(x, rep(Inf, most - length(x)))))), most)
+  at <- rbind(rep(0, ncol(below)), below)
+  bin <- seq_len(ncol(below))
   inside <- function(tail) {
-    (1 - 2 * tail)^larger * prod(vapply(cumulative, function(below) {
-      low <- which(below >= tail)[1]
-      high <- which(below >= 1 - tail)[1]
-      if (is.na(high)) high <- length(below)
-      below[high] - if (low > 1) below[low - 1] else 0
-    }, 0))
+    low <- colSums(below < tail)
+    high <- pmin(colSums(below < 1 - tail) + 1, lengths(cumulative))
+    (1 - 2 * tail)^larger * prod(at[cbind(high + 1, bin)] - at[cbind(low + 1, bin)])
   }
   # tails that independent bins with full tails need, and those of one bin
   tail <- c((1 - level^(1 / length(groups))) / 2, (1 - level) / 2)
@@ -77,27 +79,27 @@ count_mass <- function(prob) {
 # are.
 simulated_band <- function(draws, level) {
   tail <- (1 - level) / 2
-  sorted <- sorted_rows(draws)
-  low <- row_quantile(sorted, tail)
-  high <- row_quantile(sorted, 1 - tail)
+  limits <- row_quantiles(draws, c(tail, 1 - tail))
   half <- seq_len(ncol(draws) %/% 2)
   shape <- draws[, half, drop = FALSE]
-  sorted <- sorted_rows(shape)
-  middle <- row_quantile(sorted, 0.5)
+  quantiles <- row_quantiles(shape, c(tail, 0.5, 1 - tail))
+  middle <- quantiles[, 2]
   # places where the draws hardly move must not decide on the factor
   spread <- sqrt(pmax(rowMeans(shape^2) - rowMeans(shape)^2, 0))
   least <- pmax(spread, 0.1 * max(spread), 1e-12)
-  below <- pmax(middle - row_quantile(sorted, tail), least)
-  above <- pmax(row_quantile(sorted, 1 - tail) - middle, least)
+  below <- pmax(middle - quantiles[, 1], least)
+  above <- pmax(quantiles[, 3] - middle, least)
   gap <- draws[, -half, drop = FALSE] - middle
-  excess <- sort(apply(pmax(gap / above, -gap / below), 2, max))
+  excess <- sort(cpp_column_maxima(pmax(gap / above, -gap / below)))
   factor <- excess[min(ceiling((length(excess) + 1) * level), length(excess))]
-  list(low = low, high = high, band_low = pmin(middle - factor * below, low),
-       band_high = pmax(middle + factor * above, high))
+  list(low = limits[, 1], high = limits[, 2], band_low = pmin(middle - factor * below, limits[, 1]),
+       band_high = pmax(middle + factor * above, limits[, 2]))
 }
 
-sorted_rows <- function(x) matrix(x[order(row(x), x)], nrow(x), byrow = TRUE)
-row_quantile <- function(sorted, prob) sorted[, max(1, min(ncol(sorted), ceiling(ncol(sorted) * prob)))]
+# The quantiles of each row at ascending probabilities: a column for each.
+row_quantiles <- function(x, probs) {
+  cpp_row_ranks(x, as.integer(pmax(1, pmin(ncol(x), ceiling(ncol(x) * probs)))))
+}
 
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al. 2023, here over the
 # intervals between G knots instead of all). For rows j..k the number of events lies above Binomial(n_jk, pi_j) and

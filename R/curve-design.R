@@ -116,8 +116,10 @@ share_limits <- function(prob, n, tail) {
     for (step in 1:50) {
       middle <- (low + high) / 2
       holds <- stats::pbeta(prob, middle * n + 1, (1 - middle) * n, lower.tail = FALSE) >= tail
-      low <- ifelse(holds, low, middle)
-      high <- ifelse(holds, middle, high)
+      above <- which(holds)
+      high[above] <- middle[above]
+      below <- which(!holds)
+      low[below] <- middle[below]
     }
     low
   }

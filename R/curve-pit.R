@@ -78,7 +78,7 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
   size <- effective_size(sums, levels, draws, n)
   # the largest of the standardised deviations of redrawn curves
   spread <- sqrt(rowMeans((draws - levels)^2))
-  largest <- apply(abs(draws - levels) / ifelse(spread > 1e-9, spread, Inf), 2, max)
+  largest <- cpp_column_maxima(abs(draws - levels) / ifelse(spread > 1e-9, spread, Inf))
   z <- max(stats::quantile(largest, control$level, names = FALSE), qnorm((1 + control$level) / 2))
   curve_frame(levels, sums[, 1], conf = wilson_interval(sums[, 1] * size, size, control$level),
               band = wilson_interval(sums[, 1] * size, size, z = z), null = null,

@@ -62,14 +62,13 @@ smooth_null <- function(smoother, draws, chosen, level) {
     score[, at] <- distance / error$at_diagonal
     wald[, at] <- distance / sqrt(rate * (1 - rate) / error$n_eff)
   }
-  upper <- function(values, level) sort(values)[min(ceiling((times + 1) * level), times)]
-  largest <- function(values) apply(values, 2, max)
+  upper <- function(values, level) sort(cpp_column_maxima(values))[min(ceiling((times + 1) * level), times)]
   share <- 0.3
-  unit <- c(upper(largest(score), 1 - share * (1 - level)), upper(largest(wald), 1 - (1 - share) * (1 - level)))
+  unit <- c(upper(score, 1 - share * (1 - level)), upper(wald, 1 - (1 - share) * (1 - level)))
   unit <- pmax(unit, 1e-12) # curves of predictions of 0 and 1 do not vary
   ratio <- pmax(score / unit[1], wald / unit[2])
-  one <- row_quantile(sorted_rows(ratio), level)
-  all <- upper(largest(ratio), level)
+  one <- row_quantiles(ratio, level)[, 1]
+  all <- upper(ratio, level)
   limits <- function(factor) null_limits(smoother$x, null_error(smoother, chosen), factor * unit[1], factor * unit[2])
   band <- limits(all)
   c(limits(one), list(band_low = band$low, band_high = band$high))
@@ -109,7 +108,7 @@ max_quantile <- function(weights, variance, control) {
   scale <- sqrt(rowSums(process^2))
   process <- process / ifelse(scale > 0, scale, 1)
   draws <- process %*% matrix(stats::rnorm(ncol(process) * control$times), ncol(process))
-  quantile(apply(abs(draws), 2, max), control$level, names = FALSE)
+  quantile(cpp_column_maxima(abs(draws)), control$level, names = FALSE)
 }
 
 # Probabilities nearer to 0 or 1 than 1e-5 count as that near.

@@ -1621,6 +1621,27 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_row_ranks
+Rcpp::NumericMatrix cpp_row_ranks(Rcpp::NumericMatrix x, Rcpp::IntegerVector ranks);
+RcppExport SEXP _calibrisk_cpp_row_ranks(SEXP xSEXP, SEXP ranksSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type ranks(ranksSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_ranks(x, ranks));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_column_maxima
+Rcpp::NumericVector cpp_column_maxima(Rcpp::NumericMatrix x);
+RcppExport SEXP _calibrisk_cpp_column_maxima(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_column_maxima(x));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_sums
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -2061,6 +2082,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
+    {"_calibrisk_cpp_row_ranks", (DL_FUNC) &_calibrisk_cpp_row_ranks, 2},
+    {"_calibrisk_cpp_column_maxima", (DL_FUNC) &_calibrisk_cpp_column_maxima, 1},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},

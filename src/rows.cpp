@@ -310,3 +310,41 @@ SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
   std::transform(label.begin(), label.end(), out.begin(), at);
   return out;
 }
+
+// The numbers of a matrix's rows whose ranks, counted from 1, are ascending: a column for each
+// rank. A number that is missing ranks last.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_row_ranks(Rcpp::NumericMatrix x, Rcpp::IntegerVector ranks) {
+  const R_xlen_t rows = x.nrow(), columns = x.ncol();
+  for (R_xlen_t k = 0; k < ranks.size(); ++k) {
+    const int least = k == 0 ? 1 : ranks[k - 1];
+    if (ranks[k] < least || ranks[k] > columns)
+      Rcpp::stop("row_ranks: ascending ranks of columns.");
+  }
+  Rcpp::NumericMatrix out(Rcpp::no_init(rows, ranks.size()));
+  std::vector<double> row(static_cast<std::size_t>(columns));
+  const auto before = [](double a, double b) { return a < b || (std::isnan(b) && !std::isnan(a)); };
+  for (R_xlen_t i = 0; i < rows; ++i) {
+    for (R_xlen_t j = 0; j < columns; ++j) row[static_cast<std::size_t>(j)] = x(i, j);
+    auto from = row.begin();
+    for (R_xlen_t k = 0; k < ranks.size(); ++k) {
+      const auto at = row.begin() + (ranks[k] - 1);
+      std::nth_element(from, at, row.end(), before);
+      out(i, k) = *at;
+      from = at;
+    }
+  }
+  return out;
+}
+
+// The largest number of each column, missing where one of them is.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_column_maxima(Rcpp::NumericMatrix x) {
+  Rcpp::NumericVector out(x.ncol(), R_NegInf);
+  for (int j = 0; j < x.ncol(); ++j) {
+    for (int i = 0; i < x.nrow() && !std::isnan(out[j]); ++i) {
+      if (!(x(i, j) <= out[j])) out[j] = x(i, j);
+    }
+  }
+  return out;
+}
