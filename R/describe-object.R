@@ -289,7 +289,7 @@ remade <- function(make, renamed = character()) {
 
 # A rule that remembers the last few valid objects, and those given to made_valid(), and accepts them at once. Objects
 # of `largest` bytes or more are not kept; working with them takes longer than checking them.
-once <- function(rule, largest = 1e6, most = 8) {
+once <- function(rule, largest = 2e6, most = 8) {
   force(list(rule, largest, most))
   valid <- list() # the newest first, which is the one that comes back
   remember <- function(x) if (utils::object.size(x) < largest) valid <<- utils::head(c(list(x), valid), most)
