@@ -90,15 +90,31 @@ succeed_with <- function(value) {
 }
 holding <- testthat::new_expectation("success", "", srcref = attr(parse(text = "TRUE", keep.source = TRUE), "srcref")[[1]])
 
-# Plain numbers, none missing, of which those that differ have a mean relative difference below the tolerance (absolute
-# where their mean is below it): the rule of testthat's third edition.
+# Plain numbers, missing in the same places, of which those that differ have a mean relative difference below the
+# tolerance (absolute where their mean is below it): the rule of testthat's third edition. Lists, also tables: of such
+# numbers and of what is the same.
 plainly_equal <- function(x, y, tolerance) {
-  plain <- is.numeric(x) && is.numeric(y) && !is.object(x) && length(x) == length(y) && length(x) > 0 &&
-    !is.null(tolerance) && identical(attributes(x), attributes(y)) && !anyNA(x) && !anyNA(y)
+  alike <- length(x) == length(y) && length(x) > 0 && !is.null(tolerance) && identical(attributes(x), attributes(y))
+  if (!alike) return(FALSE)
+  if (is.list(x) && is.list(y)) return(all(mapply(same_or_plainly_equal, unclass(x), unclass(y), tolerance)))
+  plain <- is.numeric(x) && is.numeric(y) && !is.object(x) && identical(is.na(x), is.na(y)) &&
+    identical(is.nan(x), is.nan(y))
   if (!plain) return(FALSE)
-  differ <- x != y
-  if (!any(differ)) return(TRUE)
+  differ <- which(x != y)
+  if (length(differ) == 0) return(TRUE)
   difference <- mean(abs(x[differ] - y[differ]))
   scale <- mean(abs(y[differ]))
   isTRUE(difference / (if (is.finite(scale) && scale > tolerance) scale else 1) < tolerance)
 }
+
+same_or_plainly_equal <- function(x, y, tolerance) identical(x, y) || plainly_equal(x, y, tolerance)
+
+# Looks once for each package.
+skip_if_not_installed <- function(pkg, minimum_version = NULL) {
+  key <- paste(pkg, minimum_version)
+  if (isTRUE(packages_found[[key]])) return(invisible(TRUE))
+  testthat::skip_if_not_installed(pkg, minimum_version)
+  packages_found[[key]] <- TRUE
+  invisible(TRUE)
+}
+packages_found <- new.env()

@@ -12,7 +12,9 @@ odd_values <- function() {
     c(a = 1, b = 2), c(b = 1, a = 2), matrix(c(1, 2), 1), matrix(c(1, 2), 2), 2147483647L, 2147483647
   )
   c(numbers, list(
-    NULL, TRUE, FALSE, c(TRUE, TRUE), c(a = TRUE), "1", "a", list(1), list(1 + 1e-9), factor("a"), 1i, as.Date("2020-01-01"),
+    NULL, TRUE, FALSE, c(TRUE, TRUE), c(a = TRUE), "1", "a", list(1), list(1 + 1e-9), list(1L), list(a = 1), list(1, "a"),
+    list(1 + 1e-9, "a"), list(1, "b"), list(list(1)), list(list(1 + 1e-9)), data.frame(x = 1 + 1e-9), data.frame(x = "a"),
+    data.frame(x = factor("a")), tibble::tibble(x = 1 + 1e-9), c(1 + 1e-9, NA), c(NA, 1), factor("a"), 1i, as.Date("2020-01-01"),
     18262, as.difftime(1, units = "hours"), as.difftime(1, units = "mins"), data.frame(x = 1), tibble::tibble(x = 1),
     quote(x), quote(f(x)), function(x) x, emptyenv(), globalenv(), y ~ x, structure(1, class = "other"), structure(1, tag = 2)
   ))

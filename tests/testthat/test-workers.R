@@ -6,30 +6,46 @@ local_forks <- function(env = parent.frame()) {
   withr::defer(future::plan(old), env)
 }
 
+# Workers that get what those of any plan get, and take turns in this process: to start those of future takes longer than
+# most jobs. Returns function(): how many jobs they had since it was last asked.
+local_copies <- function(env = parent.frame()) {
+  had <- 0
+  sent <- function(x) unserialize(serialize(x, NULL))
+  local_stand_ins(list(has_workers = function() TRUE, over_workers = function(jobs, fn, call) {
+    had <<- had + length(jobs)
+    lapply(sent(jobs), sent(fn))
+  }), frame = env)
+  function() {
+    out <- had
+    had <<- 0
+    out
+  }
+}
+
 where <- function(p1, p2) {
   Sys.setenv(CALIBRISK_TEST_WORKER = Sys.getpid())
   outer(p1[, 1], p2[, 1])
 }
 
-test_that("ce_tune() has the same digits in the workers of the user's plan", {
+test_that("ce_tune() is computed in the workers of the user's plan, with the same digits", {
   methods <- list(method_bins(c(5, 10)), method_kde(c(.01, .1)), method_kkr(c(.01, 1)), where = method_function(where))
-  tuned <- function(notion) {
-    withr::with_seed(1, ce_tune(vehicle_predictions, truth, notion = notion, methods = methods[1:3], threads = 1))
+  tuned <- function() {
+    withr::local_envvar(CALIBRISK_TEST_WORKER = "nobody")
+    out <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, notion = "class_wise", methods = methods, threads = 1))
+    # forms of a user's function hold its environment
+    out$forms$where <- NULL
+    list(out, here = Sys.getenv("CALIBRISK_TEST_WORKER") != "nobody")
   }
-  for (notion in c("top_label", "class_wise")) {
-    alone <- tuned(notion)
-    local({
-      local_forks()
-      expect_true(has_workers())
-      expect_equal(tuned(notion), alone, tolerance = 0)
-    })
-    expect_false(has_workers())
-  }
-  # and is not computed here
-  local_forks()
-  withr::local_envvar(CALIBRISK_TEST_WORKER = "nobody")
-  ce_tune(vehicle_predictions, truth, notion = "top_label", methods = methods[c(1, 4)], threads = 1)
-  expect_identical(Sys.getenv("CALIBRISK_TEST_WORKER"), "nobody")
+  alone <- tuned()
+  expect_true(alone$here)
+  local({
+    local_forks()
+    expect_true(has_workers())
+    there <- tuned()
+    expect_false(there$here)
+    expect_equal(there[[1]], alone[[1]], tolerance = 0)
+  })
+  expect_false(has_workers())
 })
 
 test_that("ce_rank() has the same digits where each model has a worker", {
@@ -41,8 +57,9 @@ test_that("ce_rank() has the same digits where each model has a worker", {
                                 n_sub = 60, threads = 1))
   }
   alone <- ranked()
-  local_forks()
+  jobs <- local_copies()
   expect_equal(ranked(), alone, tolerance = 0)
+  expect_gt(jobs(), 0)
 })
 
 test_that("fits by class, their risks, metrics of models and folds have the same digits in workers", {
@@ -67,35 +84,29 @@ test_that("fits by class, their risks, metrics of models and folds have the same
          curve(method_stack()), curve("platt"))
   }
   alone <- all()
-  local_forks()
+  jobs <- local_copies()
   expect_equal(all(), alone, tolerance = 0)
+  expect_gt(jobs(), 0)
 })
 
-test_that("classes, fits, models and folds are not computed here where there are workers", {
-  local_forks()
-  elsewhere <- function(code) {
-    withr::local_envvar(CALIBRISK_TEST_WORKER = "nobody")
-    force(code)
-    Sys.getenv("CALIBRISK_TEST_WORKER") == "nobody"
-  }
-  method <- method_function(where)
-  fits <- NULL
-  expect_true(elsewhere(fits <- ce_fit(vehicle_predictions, truth, notion = "class_wise", method = method)))
-  top <- ce_fit(vehicle_predictions, truth, notion = "top_label", method = method)
-  expect_true(elsewhere(ce_compare(list(a = top, b = top), vehicle_predictions, truth)))
-  expect_false(elsewhere(ce_compare(list(a = top), vehicle_predictions, truth)))
-  jobs <- as.list(1:4)
-  process <- function(job) Sys.getpid()
-  found <- unlist(unless_random(jobs, process, process, NULL))
-  expect_identical(found == Sys.getpid(), c(TRUE, FALSE, FALSE, FALSE))
-  withr::local_seed(1)
-  draw <- function(job) {
-    stats::runif(1)
-    Sys.getpid()
-  }
-  expect_identical(unique(unlist(unless_random(jobs, draw, draw, NULL))), Sys.getpid())
-  # errors say of which model they are
+test_that("classes, fits, models and folds go to the workers, but not what is alone or draws random numbers", {
+  jobs <- local_copies()
+  fit <- ce_fit(vehicle_predictions, truth, notion = "class_wise", method = method_bins(5))
+  expect_identical(jobs(), 4)
+  ce_compare(list(a = fit, b = fit), vehicle_predictions, truth)
+  expect_identical(jobs(), 2)
+  ce_compare(list(a = fit), vehicle_predictions, truth)
+  ce_fit(vehicle_predictions, truth, notion = "top_label", method = method_bins(5))
+  expect_identical(jobs(), 0)
   columns <- data.frame(y = rep(0:1, 20), a = 0.5, b = (1:40) / 41, c = 0.3)
+  # the first model shows here whether its metric draws
+  ce_compare(columns, y, a, b, c, metric = ece)
+  expect_identical(jobs(), 2)
+  withr::with_seed(1, ce_compare(columns, y, a, b, c, metric = ucme))
+  expect_identical(jobs(), 0)
+  withr::with_seed(1, ce_decision(columns, y, b, recalibration = method_bins(3), times = 100))
+  expect_identical(jobs(), 5)
+  # errors say of which model they are
   expect_error(ce_compare(columns, y, a, b, c, metric = ce_metric(ece, n_bins = 0)), class = "calibrisk_error_model")
 })
 
@@ -106,13 +117,11 @@ test_that("errors of jobs are theirs, and a lost worker is a classed error", {
             threads = 1)
   }
   expect_error(tuned(function(...) stop("own")), "own", class = "calibrisk_error_function")
-  cnd <- expect_error(suppressWarnings(tuned(function(...) tools::pskill(Sys.getpid(), 9))),
-                      class = "calibrisk_error_worker")
-  expect_match(conditionMessage(cnd), "future::plan")
   state <- update(ce_state(), vehicle_predictions, truth)
   was <- unserialize(serialize(state, NULL))
   killer <- function() tools::pskill(Sys.getpid(), 9)
-  expect_error(suppressWarnings(update(state, list(ce_source(vehicle_predictions), ce_source(killer)), truth)),
-               class = "calibrisk_error_worker")
+  cnd <- expect_error(suppressWarnings(update(state, list(ce_source(vehicle_predictions), ce_source(killer)), truth)),
+                      class = "calibrisk_error_worker")
+  expect_match(conditionMessage(cnd), "future::plan")
   expect_identical(state, was)
 })
