@@ -227,7 +227,7 @@ pair_mean <- function(sums, partners, design, ..., order = 2) {
   new_estimate(value, order * sum(w) * (sums - value * partners) / size, design, ...)
 }
 
-# The weight of the partners of each row's draws in an unbiased mean over pairs.
+# The weight of the partners of each row's copies in an unbiased mean over pairs.
 partner_weight <- function(design) {
   own <- design_weights(design)
   cluster <- design$cluster

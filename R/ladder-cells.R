@@ -54,8 +54,8 @@ cell_knots <- function(edges, moments, inner = edges) {
 
 # The nested bases of rows that stand for those of clusters, which are left out as a whole. `knots`: of each class,
 # those of every rung. `squares`: the sums of squares of the residuals of rows and of clusters; the larger one is the
-# scatter. `total`: the sum of weights. `draws`: the effective number of rows.
-clustered_cells_ladder <- function(problem, knots, squares, total, draws, df, level, threads) {
+# scatter. `total`: the sum of weights. `size`: the effective number of rows.
+clustered_cells_ladder <- function(problem, knots, squares, total, size, df, level, threads) {
   classes <- ncol(problem$residuals)
   design <- problem$design
   bases <- lapply(seq_along(knots[[1]]), function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
@@ -63,9 +63,9 @@ clustered_cells_ladder <- function(problem, knots, squares, total, draws, df, le
     rung$scatter <- 4 * max(squares) / total^2
     rung
   })
-  facts <- score_facts(rowSums(problem$residuals^2), design, if (classes == 1) 1 else 2, draws)
+  facts <- score_facts(rowSums(problem$residuals^2), design, if (classes == 1) 1 else 2, size)
   rungs <- predicted_noise(rungs, facts, function() {
-    copies <- design_weights(design) * draws / total
+    copies <- design_weights(design) * size / total
     cpp_ladder(problem$features, predicted_residuals(problem$features) * sqrt(classes), copies, copies, integer(),
                bases, TRUE, threads)
   })

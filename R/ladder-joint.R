@@ -7,7 +7,7 @@
 joint_redraws <- 1999L
 
 # Whether outcomes drawn from the predictions are as those of a calibrated model would be.
-# A cluster of one draw is a draw.
+# A cluster of one row is that row.
 can_redraw <- function(design) {
   alone <- is.null(design$cluster) || is.null(design$copies) && anyDuplicated(design$cluster) == 0
   each <- design$w / (design$copies %||% 1)

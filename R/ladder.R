@@ -35,7 +35,7 @@ run_ladder <- function(problem, bases, level, threads) {
 }
 
 # From the rungs of a basis to the numbers of a ladder, without its value (src/limits.cpp). `facts`: of the squared
-# residuals, see score_facts(); `df`: of the draws, see design_df().
+# residuals, see score_facts(); `df`: of the rows or clusters, see design_df().
 finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
   columns <- max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0))
@@ -91,7 +91,7 @@ rung_resolution <- function(shape) {
 few_failures <- 10
 
 # Facts about squared residuals by row: their mean, its standard error and third central moment; the effective number of
-# independent draws (`size`) and of rows; `largest`: the largest possible one.
+# independent rows or clusters (`size`) and of rows; `largest`: the largest possible one.
 score_facts <- function(scores, design, largest, rows = 1 / weight_concentration(design)) {
   mean <- row_mean(scores, design)
   if (is_plain(design)) {

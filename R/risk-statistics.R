@@ -29,7 +29,7 @@ risk_estimate <- function(projections, design = NULL) {
 }
 
 # Risks of folds and their standard errors, from each fold's projections and design. Rows left out (NA) do not count; NA
-# below three draws, where a U-statistic of pairs does not vary over rows.
+# below three copies or clusters, where a U-statistic of pairs does not vary over rows.
 risk_facts <- function(folds, designs) {
   if (all(vapply(designs, is_plain, NA))) {
     moments <- cpp_fold_moments(folds)
@@ -40,8 +40,8 @@ risk_facts <- function(folds, designs) {
   }
   estimates <- Map(risk_estimate, folds, designs)
   list(value = vapply(estimates, `[[`, 0, "value"), std.error = vapply(estimates, function(estimate) {
-    draws <- cluster_count(estimate$design) %||% copy_count(estimate$design)
-    if (draws < 3) NA_real_ else estimate_std_error(estimate)
+    size <- cluster_count(estimate$design) %||% copy_count(estimate$design)
+    if (size < 3) NA_real_ else estimate_std_error(estimate)
   }, 0))
 }
 

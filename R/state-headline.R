@@ -91,8 +91,8 @@ block_ladder <- function(state, level, threads) {
   of_rows <- if (length(classes) == 1) matrix(scores["square", 1]) else symmetric(rowSums(state$sums[[1]]$cross))
   largest <- vapply(list(of_rows, crossprod(of_blocks)), function(s) eigen(s, TRUE, TRUE)$values[1], 0)
   problem <- list(features = features, residuals = residuals, design = design)
-  draws <- total^2 / scores["weight_square", 1]
-  out <- clustered_cells_ladder(problem, knots, largest, total, draws, df, level, threads)
+  size <- total^2 / scores["weight_square", 1]
+  out <- clustered_cells_ladder(problem, knots, largest, total, size, df, level, threads)
   if (length(classes) > 1) return(flipped_sums(out, state, own, knots, level, threads))
   flipped_ladder(out, rows$x, rows$y, design, level, threads, knots[[1]][-1])
 }

@@ -1,4 +1,4 @@
-# The panels of states and tables: the metrics of the rows that stand for their draws, and scores of their own sums.
+# The panels of states and tables: the metrics of the rows that stand for theirs, and scores of their own sums.
 
 # `given`: names of the options that were given; `n_bins`: of a table; `input`: see by_predictions().
 panel_of_sums <- function(x, given, n_bins, level, input, call) UseMethod("panel_of_sums")

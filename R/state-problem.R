@@ -1,4 +1,4 @@
-# States as ordinary problems: rows that stand for the draws of every cell and part, see R/ladder-cells.R.
+# States as ordinary problems: rows that stand for those of every cell and part, see R/ladder-cells.R.
 
 # `...`: fewer nodes.
 cells_problem <- function(edges, moments, ...) {
@@ -31,7 +31,7 @@ state_problem <- function(state, j = 1, blocks = in_blocks(state)) {
   problem
 }
 
-# Rows of weight W1 and squared weights W2 in all are W1^2 / W2 draws of one weight: those of a bin, outcome and block.
+# Rows of weight W1 and squared weights W2 in all are W1^2 / W2 copies of one weight: those of a bin, outcome and block.
 block_copies <- function(state, j, problem) {
   spec <- state$spec
   bin <- findInterval(problem$features, spec$bins[-c(1, spec$n_bins + 1)], left.open = TRUE) + 1

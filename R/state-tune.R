@@ -1,4 +1,4 @@
-# Algorithm 1 on the sums of a state: that of the rows that stand for its draws. A part is fold + 1, as test rows are
+# Algorithm 1 on the sums of a state: that of the rows that stand for its own. A part is fold + 1, as test rows are
 # fold 0.
 
 # The result of ce_tune() of a state or a table. `split`: names of the options that were `given`, `folds` as a quosure,

@@ -5,7 +5,7 @@
 #include "r_values.h"
 #include <calibrisk/ladder/row_weights.h>
 
-// Both may be empty: all rows count 1, and each of them is one draw.
+// Both may be empty: all rows count 1, and each of them stands for itself.
 inline calibrisk::RowWeights as_row_weights(const Rcpp::NumericVector& weights,
                                             const Rcpp::NumericVector& copies) {
   return calibrisk::RowWeights(as_vector(weights), as_vector(copies));

@@ -15,14 +15,14 @@ Rcpp::List wrap_upper(const calibrisk::JointUpper& upper) {
   calibrisk::Matrix confident(3, static_cast<calibrisk::Index>(upper.confident.size()));
   for (calibrisk::Index j = 0; j < confident.cols(); ++j) {
     const auto& set = upper.confident[static_cast<std::size_t>(j)];
-    confident.col(j) << set.draws, set.failures, set.expected;
+    confident.col(j) << set.copies, set.failures, set.expected;
   }
   const calibrisk::BrierFacts& brier = upper.brier;
   const calibrisk::ConstantPrediction& exact = upper.exact;
   return named_list(
       {{"rungs", rungs},
        {"confident", confident},
-       {"rows", std::vector<double>{upper.normal, upper.failures, upper.expected, upper.draws,
+       {"rows", std::vector<double>{upper.normal, upper.failures, upper.expected, upper.copies,
                                     upper.apart, upper.constant ? 1.0 : 0.0}},
        {"brier", std::vector<double>{brier.mean, brier.variance, brier.slope, brier.size,
                                      brier.known ? 1.0 : 0.0}},
@@ -48,7 +48,7 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
   out.normal = rows.at(0);
   out.failures = rows.at(1);
   out.expected = rows.at(2);
-  out.draws = rows.at(3);
+  out.copies = rows.at(3);
   out.apart = rows.at(4);
   out.constant = rows.at(5) > 0.0;
   out.brier = {brier.at(0), brier.at(1), brier.at(2), brier.at(3), brier.at(4) > 0.0};

@@ -65,7 +65,7 @@ Rcpp::List cpp_class_sums_flips(Rcpp::List classes, double rows, double level, i
     event.number = static_cast<int>(k) + 1;
     event.rows =
         calibrisk::joint_rows(as_vector(x), as_vector(count), calibrisk::Vector(), as_vector(y));
-    event.draws = rows;
+    event.effective = rows;
     event.e = event.rows.residuals(as_vector(y));
     event.cluster = Rcpp::as<calibrisk::Labels>(field(one, "cluster"));
     event.knots = Rcpp::as<std::vector<std::vector<double>>>(field(one, "knots"));

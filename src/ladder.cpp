@@ -63,7 +63,7 @@ calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
 
 // Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
 // `landmarks`), its knots `at` of every coordinate, or `columns`. `weights` and `cluster` (1..C)
-// may be empty, and so may `copies`, how many draws each row stands for. Without `moments` only
+// may be empty, and so may `copies`, how many copies each row stands for. Without `moments` only
 // psi, the sums of products of the gaps of every two rungs and what new rows need.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,

@@ -69,8 +69,8 @@ std::vector<Rung> as_rungs(const Rcpp::NumericMatrix& numbers) {
 }
 
 // The squared residuals of rows: their mean, its standard error and third central moment, the
-// effective numbers of independent draws (`size`) and of rows, and the largest square that there
-// can be. Failures are counted in units of the largest.
+// effective numbers of independent rows or clusters (`size`) and of rows, and the largest square
+// that there can be. Failures are counted in units of the largest.
 struct SquareFacts {
   double mean, error, third, size, rows, largest, df;
 
@@ -86,7 +86,7 @@ struct SquareFacts {
   bool certain() const { return mean == 0.0 && df > 0.0; }
   // 1 without failures, 0 from `most` on
   double lack(double most) const { return std::max(0.0, 1.0 - rows * mean / largest / most); }
-  // The share that a sample without failures says nothing of: none of so many in `size` draws has
+  // The share that a sample without failures says nothing of: none of `size` rows or clusters has
   // the probability `tail`.
   double unseen(double tail) const { return 1.0 - std::pow(tail, 1.0 / size); }
   double quantile(double tail) const { return R::qt(tail, df, 0, 0); }

@@ -342,13 +342,13 @@ TEST(failures_among_the_most_confident_predictions_are_counted) {
   y(2) = 1.0;                                     // fails, and so does row 0
   const JointRows rows = joint_rows(p, Vector(), Vector(), y);
   const std::vector<ConfidentSet> sets = failing_sets(rows, rows.residuals(y));
-  // sets of 2, 4 and 8 draws (with a tie) are looked at, not those of a quarter of the rows and
+  // sets of 2, 4 and 8 copies (with a tie) are looked at, not those of a quarter of the rows and
   // more
   CHECK(sets.size() == 3);
   const std::vector<std::array<double, 3>> expected = {
       {2.0, 1.0, 0.002}, {4.0, 2.0, 0.006}, {8.0, 2.0, 0.016 + 0.3 + 0.31 + 0.31}};
   for (std::size_t j = 0; j < std::min<std::size_t>(2, sets.size()); ++j) {
-    CHECK(is_near(sets[j].draws, expected[j][0]) && is_near(sets[j].failures, expected[j][1]));
+    CHECK(is_near(sets[j].copies, expected[j][0]) && is_near(sets[j].failures, expected[j][1]));
     CHECK(is_near(sets[j].expected, expected[j][2]) && is_near(sets[j].size, 40.0));
   }
   // 1 of 2 fails, 1 of 40: limits of Clopper and Pearson

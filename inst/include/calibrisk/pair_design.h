@@ -3,7 +3,7 @@
 // With residuals times the roots of the weights, and h times those of both rows,
 //   w_i s_i = sum_{j != i} w_i w_j (<e_i, e_j> - h_ij)^2
 // are sums of plain rows. The pairs of a row's copies are added, those within a cluster are taken
-// off. With P_i the weight of the partners of a draw of row i,
+// off. With P_i the weight of the partners of a copy of row i,
 //   r_i = s_i / P_i,  R = sum w_i s_i / sum w_i P_i
 #ifndef CALIBRISK_PAIR_DESIGN_H
 #define CALIBRISK_PAIR_DESIGN_H
@@ -45,14 +45,14 @@ PairRisk design_risk(const ConstMatrixRef& residuals, const RowWeights& weights,
     const double w = weights(i);
     out.squared(i) /= w;
     if (clusters.given()) continue;
-    const double copies = w * (w - weights.draw(i)), length = residuals.row(i).squaredNorm();
-    partners(i) -= weights.draw(i);
-    // below 0 of less than a draw, as of rows that stand for those of a cell
+    const double copies = w * (w - weights.each(i)), length = residuals.row(i).squaredNorm();
+    partners(i) -= weights.each(i);
+    // below 0 of less than a copy, as of rows that stand for those of a cell
     if (copies == 0.0) continue;
     out.projections(i) += copies * std::pow(length - out.squared(i), 2.0);
     out.zero_projections(i) += copies * length * length;
   }
-  for (Index c = 0; clusters.given() && c < clusters.draws(n); ++c) {
+  for (Index c = 0; clusters.given() && c < clusters.units(n); ++c) {
     const RowClusters::Rows own = clusters.rows(c);
     double size = 0.0;
     for (Index i : own) size += weights(i);
@@ -69,7 +69,7 @@ PairRisk design_risk(const ConstMatrixRef& residuals, const RowWeights& weights,
   double pairs = 0.0;
   for (Index i = 0; i < n; ++i) pairs += weights(i) * partners(i);
   // the partners within a single cluster are 0 up to rounding only
-  const bool several = clusters.given() ? clusters.draws(n) > 1 : weights.draws(n) > 1.0;
+  const bool several = clusters.given() ? clusters.units(n) > 1 : weights.count(n) > 1.0;
   const auto mean = [&](const Vector& sums) {
     return pairs > 0.0 && several ? sums.sum() / pairs : not_a_number;
   };

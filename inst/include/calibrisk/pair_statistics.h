@@ -35,7 +35,7 @@ inline double pair_risk_value(double losses, double delta_squares, double n_obs)
 }
 
 // R where rows have weights: `pairs` is the weight of all pairs (PairWeight), and what is taken off
-// are the squares of each draw with itself, times its squared weight.
+// are the squares of each copy with itself, times its squared weight.
 inline double weighted_pair_risk(double losses, double delta_squares, double pairs) {
   return pairs > 0.0 ? (losses - delta_squares) / pairs : not_a_number;
 }

@@ -25,7 +25,7 @@ namespace calibrisk {
 struct FlipEvent {
   int number = 0;  // of the class, from 1 on
   JointRows rows;
-  double draws = 0.0;                      // effective number of rows
+  double effective = 0.0;                  // effective number of rows
   Vector e;                                // of the sorted rows
   Labels cluster;                          // of the rows as given, from 1 on
   std::vector<std::vector<double>> knots;  // as rung_knots() has them
@@ -46,7 +46,7 @@ class EventColumns {
     const JointRows& rows = event.rows;
     basis_.add(LocalTerm(), 1);
     const Vector known = rows.weight.cwiseProduct(rows.variance);
-    information_ = event.draws * known.sum() / rows.total;
+    information_ = event.effective * known.sum() / rows.total;
     if (!rows.constant()) {
       slope_ = rows.logit.array() - known.dot(rows.logit) / known.sum();
       LocalTerm term;
@@ -76,7 +76,7 @@ class EventColumns {
     one_ = one;
     others_ = others;
   }
-  Index clusters() const { return clusters_.draws(event_.rows.size()); }
+  Index clusters() const { return clusters_.units(event_.rows.size()); }
 
   // of the columns 0, 1, and of the hats (2)
   bool has(int kind) const { return columns() > kind; }
@@ -252,7 +252,7 @@ inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, con
     FlipEvent out;
     out.number = number;
     out.rows = joint_rows(of, weight, Vector(), occurs);
-    out.draws = out.rows.effective();
+    out.effective = out.rows.effective();
     out.e = out.rows.residuals(occurs);
     out.cluster = cluster;
     return out;

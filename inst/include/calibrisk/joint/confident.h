@@ -9,58 +9,58 @@
 
 namespace calibrisk {
 
-// The most confident of `size` equal draws: how many they are, their failures (outcomes that were
+// The most confident of `size` equal copies: how many they are, their failures (outcomes that were
 // predicted to be the less likely ones) and how many were expected.
 struct ConfidentSet {
-  double draws, failures, expected, size;
+  double copies, failures, expected, size;
 
   // At least the probability of as many failures if the outcomes are drawn from the predictions.
-  // From 1 above the expected number on, no sum of unequal draws has more in its tail than the
+  // From 1 above the expected number on, no sum of unequal copies has more in its tail than the
   // binomial one of the same mean (Hoeffding, 1956); below, Markov's inequality holds.
   double chance() const {
     if (!(failures > expected)) return 1.0;
     return failures < expected + 1.0
                ? expected / failures
-               : ConstantPrediction::at_least(failures, draws, expected / draws);
+               : ConstantPrediction::at_least(failures, copies, expected / copies);
   }
 
-  // Upper limit of the squared error that lies in the set, whose share of all draws times the
+  // Upper limit of the squared error that lies in the set, whose share of all copies times the
   // squared gap of its failure rate it is. With the observed share, the rate is uncertain; with the
-  // observed rate, the share of failing draws is. The larger limit counts.
+  // observed rate, the share of failing copies is. The larger limit counts.
   double high(double tail) const {
-    const double rate = clopper_pearson(failures, draws, tail).high - expected / draws;
+    const double rate = clopper_pearson(failures, copies, tail).high - expected / copies;
     const double failing = clopper_pearson(failures, size, tail).high - expected / size;
-    const double gap = (failures - expected) / draws;
-    return std::max(draws / size * std::pow(std::max(rate, 0.0), 2.0),
+    const double gap = (failures - expected) / copies;
+    return std::max(copies / size * std::pow(std::max(rate, 0.0), 2.0),
                     std::max(failing, 0.0) * gap);
   }
 };
 
-// The sets of 1, 2, 4, ... draws, and what is tied with their last one, whose failures are too many
-// for chance: all of them are so with a probability of at most 2.5 percent under calibration.
+// The sets of 1, 2, 4, ... copies, and what is tied with their last one, whose failures are too
+// many for chance: all of them are so with a probability of at most 2.5 percent under calibration.
 inline std::vector<ConfidentSet> failing_sets(const JointRows& rows, const Vector& e) {
   const auto n = static_cast<std::size_t>(rows.size());
   const auto doubt = [&](std::size_t i) { return detail::rarer(rows.p(static_cast<Index>(i))); };
   const double size = rows.effective();
   std::vector<ConfidentSet> sets;
   ConfidentSet sum{0.0, 0.0, 0.0, size};
-  double draws = 0.0, next = 1.0;
+  double copies = 0.0, next = 1.0;
   for (std::size_t low = 0, high = n; low < high && 4.0 * next <= rows.count;) {
     // rows are in ascending order, so that the most confident ones are at the ends
     const double least = std::min(doubt(low), doubt(high - 1)) * (1.0 + 1e-9);
     const auto take = [&](std::size_t at) {
       const auto i = static_cast<Index>(at);
       const double share = size * rows.weight(i) / rows.total, event = rows.p(i) - e(i);
-      sum.draws += share;
+      sum.copies += share;
       sum.expected += share * doubt(at);
       sum.failures += share * (rows.p(i) <= 0.5 ? event : 1.0 - event);
-      draws += rows.draws(i);
+      copies += rows.copies(i);
     };
     while (low < high && doubt(low) <= least) take(low++);
     while (low < high && doubt(high - 1) <= least) take(--high);
-    if (draws < next) continue;
+    if (copies < next) continue;
     sets.push_back(sum);
-    while (next <= draws) next *= 2.0;
+    while (next <= copies) next *= 2.0;
   }
   std::vector<ConfidentSet> out;
   for (const ConfidentSet& set : sets) {

@@ -8,7 +8,7 @@
 
 namespace calibrisk {
 
-// `events` of n draws, each predicted with probability p.
+// `events` of n copies, each predicted with probability p.
 struct ConstantPrediction {
   double p, n, events;
 

@@ -341,12 +341,12 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
   const double turn = rows.weight.dot(e) < 0.0 ? -1.0 : 1.0;
   FlipSums sums(basis.columns());
   LocalRow row;
-  const auto add = [&](Index i, double draws) {
-    const double term = turn * rows.weight(i) * e(i) / draws;
+  const auto add = [&](Index i, double copies) {
+    const double term = turn * rows.weight(i) * e(i) / copies;
     for (int a = 0; a < row.size; ++a) sums.add(row.column[a], term * row.value[a]);
   };
   const RowClusters clusters = sorted_clusters(rows, cluster);
-  for (Index c = 0; c < clusters.draws(n); ++c) {
+  for (Index c = 0; c < clusters.units(n); ++c) {
     if (clusters.given()) {
       for (const Index i : clusters.rows(c)) {
         basis.row(i, row);
@@ -355,11 +355,11 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
       sums.close();
       continue;
     }
-    // without clusters every draw has a sign of its own
-    const double draws = std::nearbyint(rows.draws(c));
+    // without clusters every copy has a sign of its own
+    const double copies = std::nearbyint(rows.copies(c));
     basis.row(c, row);
-    for (double d = 0.0; d < draws; ++d) {
-      add(c, draws);
+    for (double d = 0.0; d < copies; ++d) {
+      add(c, copies);
       sums.close();
     }
   }

@@ -121,7 +121,7 @@ class JointTest {
     JointUpper out;
     out.failures = failures.count;
     out.expected = failures.share;
-    out.draws = failures.size;
+    out.copies = failures.size;
     out.apart = std::min(
         2.0, rows.mean(rows.variance.cwiseAbs2()) / std::pow(rows.mean(rows.variance), 2.0));
     out.confident = failing_sets(rows, e);
@@ -150,7 +150,7 @@ class JointTest {
       coarse = std::max(coarse, rung.psi);
       out.rungs.push_back(rung);
     }
-    out.constant = rows.constant() && rows.equal_draws();
+    out.constant = rows.constant() && rows.equal_copies();
     if (out.constant) {
       const double p = rows.p(0), share = std::min(std::max(p - rows.mean(e), 0.0), 1.0);
       out.exact = {p, rows.count, nine_digits(rows.count * share)};

@@ -122,12 +122,12 @@ inline double lower_total(const JointParts& parts, const Vector& e, double z) {
   return lower_size(m, z * std::sqrt(known), seen / known);
 }
 
-// Failures: outcomes of the rarer kind, as many as equal draws would have.
+// Failures: outcomes of the rarer kind, as many as equal copies would have.
 struct Failures {
   double count, expected;
-  double share;     // expected, of all draws
-  double size;      // effective number of draws
-  double variance;  // mean of the draws' under calibration
+  double share;     // expected, of all copies
+  double size;      // effective number of copies
+  double variance;  // mean of the copies' under calibration
 };
 
 inline Failures count_failures(const JointRows& rows, const Vector& e) {
@@ -147,11 +147,11 @@ inline double few_failures_trust(const Failures& failures) {
 // binomial distribution with the same mean and variance under calibration.
 inline double lower_count(const Failures& failures, double tail) {
   const double rate = std::max(1.0 - failures.variance / failures.share, 1e-12);
-  const double draws = failures.size * failures.share / rate;
-  if (!(failures.count <= draws)) return std::numeric_limits<double>::infinity();
-  const ShareLimits share = clopper_pearson(failures.count, draws, tail);
-  const double gap = failures.count > failures.expected ? share.low * draws - failures.expected
-                                                        : failures.expected - share.high * draws;
+  const double copies = failures.size * failures.share / rate;
+  if (!(failures.count <= copies)) return std::numeric_limits<double>::infinity();
+  const ShareLimits share = clopper_pearson(failures.count, copies, tail);
+  const double gap = failures.count > failures.expected ? share.low * copies - failures.expected
+                                                        : failures.expected - share.high * copies;
   return std::max(gap / failures.size, 0.0);
 }
 

@@ -26,8 +26,8 @@ struct JointRung {
   LocalBasis basis;
   HatPositions hats;
   Matrix whitener, inverse;  // of the Gram matrix in the weights
-  Vector leverage, scale;    // of one draw of a row: h, 1 / (1 - h)
-  double spread = 0.0;       // sum over draws of weight^2 scale |b|^2 variance
+  Vector leverage, scale;    // of one copy of a row: h, 1 / (1 - h)
+  double spread = 0.0;       // sum over copies of weight^2 scale |b|^2 variance
   RungMoments null;
   Index columns() const { return whitener.rows(); }
 };
@@ -72,7 +72,7 @@ Matrix weighted_gram(const Engine& engine, const LocalBasis& basis, Index n, con
       [](Matrix& total, const Matrix& part) { total += part; });
 }
 
-// Variance and third cumulant of psi where draws are independent with these variances and there is
+// Variance and third cumulant of psi where copies are independent with these variances and there is
 // no gap; the own pairs are left out.
 template <class Variance>
 RungMoments moments_of(const Engine& engine, const JointRows& rows, const JointRung& rung,
@@ -93,7 +93,7 @@ RungMoments moments_of(const Engine& engine, const JointRows& rows, const JointR
   }
   const double own = sum_of_rows(engine, n, [&](Index i) {
     const double one = rung.scale(i) * rung.leverage(i) * rows.each(i) * variance(i);
-    return rows.draws(i) * one * one;
+    return rows.copies(i) * one * one;
   });
   RungMoments out;
   out.variance = (t20 + t1.squaredNorm() - 2.0 * own) / (rows.total * rows.total);
@@ -126,7 +126,7 @@ inline void finish_joint_rung(const Engine& engine, const JointRows& rows, Joint
   rung.null = moments_of(engine, rows, rung, [&](Index i) { return rows.variance(i); });
 }
 
-// One draw's third and fourth cumulants are -v (1 - 2 p) and v (1 - 6 v).
+// One copy's third and fourth cumulants are -v (1 - 2 p) and v (1 - 6 v).
 inline void score_cumulants(JointParts& parts) {
   const JointRows& rows = parts.rows;
   const Vector deviation = parts.information.cwiseSqrt();
@@ -134,9 +134,9 @@ inline void score_cumulants(JointParts& parts) {
     const double v = rows.variance(i), level = rows.each(i) / deviation(0);
     const double ratio =
         deviation.size() == 1 ? 0.0 : parts.scores(i, 1) * deviation(0) / deviation(1);
-    double term = -rows.draws(i) * v * (1.0 - 2.0 * rows.p(i)) * level * level * level;
+    double term = -rows.copies(i) * v * (1.0 - 2.0 * rows.p(i)) * level * level * level;
     for (Index j = 0; j < parts.third.size(); ++j, term *= ratio) parts.third(j) += term;
-    term = rows.draws(i) * v * (1.0 - 6.0 * v) * level * level * level * level;
+    term = rows.copies(i) * v * (1.0 - 6.0 * v) * level * level * level * level;
     for (Index j = 0; j < parts.fourth.size(); ++j, term *= ratio) parts.fourth(j) += term;
   }
 }
@@ -237,7 +237,7 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
   return out;
 }
 
-// Sums over draws of residuals: of the scores, of every rung's columns (plain and scaled) and of
+// Sums over copies of residuals: of the scores, of every rung's columns (plain and scaled) and of
 // its own pairs.
 struct JointSums {
   Vector scores;

@@ -32,15 +32,15 @@ struct DrawBlock {
   double largest;
 };
 
-// The rows as single draws. A row of c draws, not a whole number, is the nearest number of draws,
+// The copies of rows. A row of c copies, not a whole number, is the nearest number of copies,
 // each multiplied by the root of c over that number: variances are those of c.
 class RowDraws {
  public:
   explicit RowDraws(const JointRows& rows) {
     for (Index i = 0; i < rows.size(); ++i) {
-      const auto m = static_cast<Index>(std::max(std::nearbyint(rows.draws(i)), 1.0));
+      const auto m = static_cast<Index>(std::max(std::nearbyint(rows.copies(i)), 1.0));
       for (Index d = 0; d < m; ++d) row_.push_back(static_cast<int>(i));
-      factor_.push_back(std::sqrt(rows.draws(i) / static_cast<double>(m)));
+      factor_.push_back(std::sqrt(rows.copies(i) / static_cast<double>(m)));
     }
     for (const int i : row_) rarer_.push_back(rarer(rows.p(i)));
     std::size_t begin = 0;
@@ -171,12 +171,12 @@ class RedrawnSums {
 
 inline bool redraws_rows(const JointRows& rows, Index redraws) {
   double rare = 0.0;
-  for (Index i = 0; i < rows.size(); ++i) rare += rows.draws(i) * detail::rarer(rows.p(i));
+  for (Index i = 0; i < rows.size(); ++i) rare += rows.copies(i) * detail::rarer(rows.p(i));
   return rare * static_cast<double>(redraws) <= most_redrawn && rows.count <= most_drawn_rows;
 }
 
 // The statistics of redrawn outcomes from those of their rows that are not the usual ones, `usual`
-// (0 and 1). `factor` of a row: m draws with residual sqrt(c / m) e each, of weight v / c.
+// (0 and 1). `factor` of a row: m copies with residual sqrt(c / m) e each, of weight v / c.
 template <class Factor>
 class RowRedraws {
  public:

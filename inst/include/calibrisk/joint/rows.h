@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Predictions in ascending order, with what each row counts: its weight v in every mean and the
-// number c of draws that it stands for, each of weight v / c. A sum over a row's draws of weight^k
-// is v^k / c^(k - 1).
+// number c of copies that it stands for, each of weight v / c. A sum over a row's copies of
+// weight^k is v^k / c^(k - 1).
 #ifndef CALIBRISK_JOINT_ROWS_H
 #define CALIBRISK_JOINT_ROWS_H
 
@@ -18,18 +18,18 @@
 namespace calibrisk {
 
 struct JointRows {
-  bool turned = false;         // p and outcomes are those of the other event, 1 - p and 1 - y
-  std::vector<Index> order;    // row i is the given row order[i]
-  Vector p, logit, variance;   // variance under calibration, above 0
-  Vector weight, draws, each;  // v, c, v / c
-  double total = 0.0;          // of the weights
-  double count = 0.0;          // of the draws
+  bool turned = false;          // p and outcomes are those of the other event, 1 - p and 1 - y
+  std::vector<Index> order;     // row i is the given row order[i]
+  Vector p, logit, variance;    // variance under calibration, above 0
+  Vector weight, copies, each;  // v, c, v / c
+  double total = 0.0;           // of the weights
+  double count = 0.0;           // of the copies
 
   Index size() const { return p.size(); }
   // one prediction, up to rounding
   bool constant() const { return logit(size() - 1) - logit(0) <= 1e-9; }
-  bool equal_draws() const { return each.minCoeff() == each.maxCoeff(); }
-  // as many equal draws would have a mean of the same variance
+  bool equal_copies() const { return each.minCoeff() == each.maxCoeff(); }
+  // as many equal copies would have a mean of the same variance
   double effective() const { return total * total / weight.dot(each); }
 
   Vector sorted(const ConstVectorRef& given) const {
@@ -116,23 +116,23 @@ inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weigh
   out.logit.resize(n);
   out.variance.resize(n);
   out.weight.resize(n);
-  out.draws.resize(n);
+  out.copies.resize(n);
   out.each.resize(n);
   for (Index i = 0; i < n; ++i) {
     const auto& key = keys[static_cast<std::size_t>(i)];
     const double value = key.first, weight = at(weights, key.second),
-                 draws = at(copies, key.second);
+                 number = at(copies, key.second);
     out.order[static_cast<std::size_t>(i)] = key.second;
     out.p(i) = value;
     const double inside = std::min(std::max(value, 1e-12), 1.0 - 1e-12);
     out.logit(i) = std::min(std::max(std::log(inside / (1.0 - inside)), -12.0), 12.0);
     out.variance(i) = inside * (1.0 - inside);
     out.weight(i) = weight;
-    out.draws(i) = draws;
-    out.each(i) = weight / draws;
+    out.copies(i) = number;
+    out.each(i) = weight / number;
   }
   out.total = out.weight.sum();
-  out.count = out.draws.sum();
+  out.count = out.copies.sum();
   return out;
 }
 

@@ -72,11 +72,11 @@ struct JointUpper {
   std::vector<Rung> rungs;
   double normal = 0.0;  // as far as failures bear the normal law
   double failures = 0.0, expected = 0.0,
-         draws = 0.0;                   // their number, predicted share, and of how many
+         copies = 0.0;                  // their number, predicted share, and of how many
   double apart = 1.0;                   // failures may lie where the predictions vary most
   std::vector<ConfidentSet> confident;  // with too many failures
   BrierFacts brier;
-  bool constant = false;  // one prediction, of equal draws: the law is the binomial one
+  bool constant = false;  // one prediction, of equal copies: the law is the binomial one
   ConstantPrediction exact{0.0, 0.0, 0.0};
 
   double lack() const { return std::max(0.0, 1.0 - failures / 10.0); }
@@ -85,7 +85,7 @@ struct JointUpper {
   }
   // of the rate of failures
   double gap(double tail) const {
-    const ShareLimits share = clopper_pearson(failures, draws, tail);
+    const ShareLimits share = clopper_pearson(failures, copies, tail);
     return std::max({share.high - expected, expected - share.low, 0.0});
   }
   // no calibration error exceeds it

@@ -70,9 +70,9 @@ struct FittedPart {
 inline FittedPart whitened_part(const Engine& engine, const ClusterPart& part,
                                 const RowWeights& weights, const RowClusters& clusters, Index n) {
   FittedPart out;
-  out.rows.resize(static_cast<std::size_t>(clusters.draws(n)));
+  out.rows.resize(static_cast<std::size_t>(clusters.units(n)));
   for (Index i : part.group.rows) {
-    out.rows[static_cast<std::size_t>(clusters.draw(i))].push_back(i);
+    out.rows[static_cast<std::size_t>(clusters.unit(i))].push_back(i);
   }
   Matrix gram;
   for_shared_blocks(engine, part.group, [&](const std::vector<Index>& rows, Matrix columns) {
@@ -140,19 +140,19 @@ struct ClusterProducts {
 // are fewer of those.
 class ClusterSums {
  public:
-  ClusterSums(const Engine& engine, Index draws, Index columns)
-      : engine_(engine), by_draw_(draws < columns) {
-    const Index size = std::min(draws, columns);
-    sums_.exact = rung_is_exact(draws, size);
-    if (by_draw_) {
-      x_ = y_ = root_ = Matrix(draws, columns);
+  ClusterSums(const Engine& engine, Index units, Index columns)
+      : engine_(engine), by_unit_(units < columns) {
+    const Index size = std::min(units, columns);
+    sums_.exact = rung_is_exact(units, size);
+    if (by_unit_) {
+      x_ = y_ = root_ = Matrix(units, columns);
       return;
     }
     all_.s = Matrix::Zero(size, size);
     if (sums_.exact) all_.t0 = all_.t1 = all_.t2 = all_.s;
   }
 
-  bool by_draw() const { return by_draw_; }
+  bool by_unit() const { return by_unit_; }
   bool exact() const { return sums_.exact; }
 
   // Takes the products of all clusters, by columns; `own`: the sum of the squares of x_c'y_c.
@@ -165,7 +165,7 @@ class ClusterSums {
   void add(Index begin, const Matrix& x, const Matrix& y, const Matrix& root) {
     const Vector own = x.cwiseProduct(y).rowwise().sum();
     sums_.own += own.squaredNorm();
-    if (by_draw_) {
+    if (by_unit_) {
       x_.middleRows(begin, x.rows()) = x;
       y_.middleRows(begin, x.rows()) = y;
       root_.middleRows(begin, x.rows()) = root;
@@ -179,7 +179,7 @@ class ClusterSums {
   }
 
   RungSums finish() {
-    if (by_draw_) {
+    if (by_unit_) {
       all_.s = engine_.dense.multiply_a_bt(root_, root_);
       if (sums_.exact) {
         const Matrix pairs = engine_.dense.multiply_a_bt(y_, x_);
@@ -198,7 +198,7 @@ class ClusterSums {
 
  private:
   const Engine& engine_;
-  bool by_draw_;
+  bool by_unit_;
   Matrix x_, y_, root_;
   ClusterProducts all_;
   RungSums sums_;
@@ -215,7 +215,7 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
                          double most_kept = 4e6) {
   using namespace detail;
   constexpr Index block = 256;
-  const Index n = residuals.rows(), draws = clusters.draws(n);
+  const Index n = residuals.rows(), units = clusters.units(n);
   Rung out;
   out.gap = Matrix::Zero(n, residuals.cols());
   out.half = Vector::Zero(n);
@@ -234,7 +234,7 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   const bool keep = numbers <= most_kept;
   std::vector<std::vector<std::shared_ptr<const ClusterRows>>> known(
       parts.size(),
-      std::vector<std::shared_ptr<const ClusterRows>>(static_cast<std::size_t>(keep ? draws : 0)));
+      std::vector<std::shared_ptr<const ClusterRows>>(static_cast<std::size_t>(keep ? units : 0)));
 
   // task(part, what is fitted of it, the cluster's rows of it, what these have of it)
   const auto for_parts = [&](Index c, const auto& task) {
@@ -253,9 +253,9 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   };
   Vector sum = Vector::Zero(out.columns), scaled_sum = sum;
   std::unique_ptr<ClusterSums> sums;
-  if (moments) sums = std::make_unique<ClusterSums>(engine, draws, out.columns);
-  for (Index begin = 0; begin < draws; begin += block) {
-    const Index size = std::min(block, draws - begin);
+  if (moments) sums = std::make_unique<ClusterSums>(engine, units, out.columns);
+  for (Index begin = 0; begin < units; begin += block) {
+    const Index size = std::min(block, units - begin);
     Matrix x = Matrix::Zero(size, out.columns), y = x, root = x;
     parallel_for(engine, size, [&](Index at) {
       for_parts(begin + at, [&](const ClusterPart&, const FittedPart& fit,
@@ -273,7 +273,7 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     scaled_sum += y.colwise().sum().transpose();
     if (moments) sums->add(begin, x, y, root);
   }
-  parallel_for(engine, draws, [&](Index c) {
+  parallel_for(engine, units, [&](Index c) {
     for_parts(c, [&](const ClusterPart& part, const FittedPart& fit, const std::vector<Index>& rows,
                      const ClusterRows& own) {
       const auto others = [&](const Vector& all, const Matrix& mine) {

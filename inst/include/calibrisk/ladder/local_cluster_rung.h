@@ -43,7 +43,7 @@ inline ClusteredCoordinate clustered_coordinate(const Engine& engine, const Loca
                                                 Index coordinate, const ConstVectorRef& x,
                                                 const ConstVectorRef& e, const RowWeights& weights,
                                                 const RowClusters& clusters) {
-  const Index n = x.size(), draws = clusters.draws(n);
+  const Index n = x.size(), units = clusters.units(n);
   ClusteredCoordinate out;
   out.basis = &basis;
   out.coordinate = coordinate;
@@ -52,7 +52,7 @@ inline ClusteredCoordinate clustered_coordinate(const Engine& engine, const Loca
   out.inverse = out.whitener.transpose() * out.whitener;
   out.begin = out.square = {0};
   out.rows.reserve(static_cast<std::size_t>(n));
-  for (Index c = 0; c < draws; ++c) {
+  for (Index c = 0; c < units; ++c) {
     for (Index i : clusters.rows(c)) {
       if (is_row(i)) out.rows.push_back(i);
     }
@@ -189,7 +189,7 @@ inline void cluster_entries(const std::vector<ClusteredCoordinate>& parts, Index
 // Whether a cluster's rows are so few that their pairs cost less than the columns of the basis.
 inline bool clusters_are_small(const RowClusters& clusters, Index n, Index columns) {
   double cubes = 0.0;
-  for (Index c = 0; c < clusters.draws(n); ++c) {
+  for (Index c = 0; c < clusters.units(n); ++c) {
     cubes += std::pow(static_cast<double>(clusters.rows(c).size()), 3.0);
   }
   const auto width = static_cast<double>(columns);
@@ -203,8 +203,8 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
                                const ConstMatrixRef& residuals, const RowWeights& weights,
                                const RowClusters& clusters, bool moments) {
   using namespace detail;
-  const Index n = residuals.rows(), d = residuals.cols(), draws = clusters.draws(n);
-  const Index block = std::max<Index>(4096, draws / 64);
+  const Index n = residuals.rows(), d = residuals.cols(), units = clusters.units(n);
+  const Index block = std::max<Index>(4096, units / 64);
   Rung out;
   out.gap = Matrix::Zero(n, d);
   out.half = Vector::Zero(n);
@@ -221,26 +221,26 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     columns += part.basis->columns();
     out.columns += part.whitener.rows();
   }
-  parallel_for(engine, (draws + block - 1) / block, [&](Index task) {
+  parallel_for(engine, (units + block - 1) / block, [&](Index task) {
     std::vector<LocalRow> rows;
-    for (Index c = task * block; c < std::min(draws, (task + 1) * block); ++c) {
+    for (Index c = task * block; c < std::min(units, (task + 1) * block); ++c) {
       for (ClusteredCoordinate& part : parts) leave_out_cluster(worker, part, c, rows);
     }
   });
 
   std::unique_ptr<ClusterSums> sums;
-  if (moments) sums = std::make_unique<ClusterSums>(engine, draws, out.columns);
+  if (moments) sums = std::make_unique<ClusterSums>(engine, units, out.columns);
   // of all clusters, whose vectors are whitened at the end
   struct Total {
     Matrix vectors;   // [columns x 2]: sums of x_c, A_c x_c
     Matrix products;  // [1 or 4 x columns^2]: the sums of ClusterProducts, those of a pair together
   };
-  const bool by_draw = moments && sums->by_draw(), squares = moments && !by_draw;
+  const bool by_unit = moments && sums->by_unit(), squares = moments && !by_unit;
   const bool exact = squares && sums->exact();
   Total zero{Matrix::Zero(columns, 2), {}};
   if (squares) zero.products = Matrix::Zero(exact ? 4 : 1, columns * columns);
   const Total total = parallel_reduce(
-      engine, draws, columns <= shared_columns ? block : draws, zero,
+      engine, units, columns <= shared_columns ? block : units, zero,
       [&](Index begin, Index size) {
         Total part = zero;
         std::vector<ClusterEntry> entries;
@@ -287,7 +287,7 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     };
     ClusterProducts products{both_sides(0), both_sides(1), both_sides(2), both_sides(3)};
     double own = 0.0;
-    for (Index c = 0; c < draws; ++c) {
+    for (Index c = 0; c < units; ++c) {
       double sum = 0.0;
       for (const ClusteredCoordinate& part : parts) {
         const auto from = static_cast<Index>(part.begin[static_cast<std::size_t>(c)]);
@@ -297,10 +297,10 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
       own += sum * sum;
     }
     sums->take(std::move(products), own);
-  } else if (by_draw) {
-    Matrix x = Matrix::Zero(columns, draws), y = x, root = x;
+  } else if (by_unit) {
+    Matrix x = Matrix::Zero(columns, units), y = x, root = x;
     std::vector<ClusterEntry> entries;
-    for (Index c = 0; c < draws; ++c) {
+    for (Index c = 0; c < units; ++c) {
       cluster_entries(parts, columns, c, entries);
       for (const ClusterEntry& entry : entries) {
         x(entry.column, c) += entry.x;
@@ -318,10 +318,10 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     scaled.push_back(part.inverse * vectors.col(1));
     out.weights.push_back(plain.back());
   }
-  parallel_for(engine, (draws + block - 1) / block, [&](Index task) {
+  parallel_for(engine, (units + block - 1) / block, [&](Index task) {
     LocalRow row;
     Matrix smooth;
-    for (Index c = task * block; c < std::min(draws, (task + 1) * block); ++c) {
+    for (Index c = task * block; c < std::min(units, (task + 1) * block); ++c) {
       for (std::size_t p = 0; p < parts.size(); ++p) {
         const ClusteredCoordinate& part = parts[p];
         const auto at = static_cast<std::size_t>(c);

@@ -88,7 +88,7 @@ inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis&
         for (Index i = begin; i < begin + size; ++i) {
           basis.row(i, row);
           const double norm = quadratic(row, inverse);
-          leverage(i) = weights.draw(i) * norm;
+          leverage(i) = weights.each(i) * norm;
           out.scale(i) = left_out_scale(leverage(i));
           if (moments) out.own(i) = e(i) * e(i) * norm;
           const double term = weights(i) * e(i);
@@ -131,7 +131,7 @@ inline PairBlocks pair_blocks(const Engine& engine, const LocalBasis& left, cons
     PairBlocks out = zero;
     LocalRow p, q;
     for (Index i = begin; i < begin + size; ++i) {
-      const double v = weights.draw(i), base = weights.copies(i) * v * v * e(i) * f(i);
+      const double v = weights.each(i), base = weights.copies(i) * v * v * e(i) * f(i);
       if (base == 0.0) continue;
       left.row(i, p);
       right.row(i, q);
@@ -210,7 +210,7 @@ inline void sums_of_rows(const Engine& engine, const std::vector<LocalBasis>& ba
                          const RowWeights& weights, RungSums& sums) {
   const Index n = residuals.rows();
   const auto plain = [&](Index i, Index j) {
-    return std::sqrt(weights.copies(i)) * weights.draw(i) * residuals(i, j);
+    return std::sqrt(weights.copies(i)) * weights.each(i) * residuals(i, j);
   };
   const auto scaled = [&](Index i, Index j) {
     return parts[static_cast<std::size_t>(j)].scale(i) * plain(i, j);
@@ -304,7 +304,7 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   }
   out.half = half.rowwise().sum();
   RungSums sums;
-  sums.exact = rung_is_exact(static_cast<Index>(weights.draws(n)), out.columns);
+  sums.exact = rung_is_exact(static_cast<Index>(weights.count(n)), out.columns);
   // fewer rows than columns, whose pairs cost less than those of coordinates
   if (n < out.columns && n <= 10 * d && n <= bound_columns) {
     detail::sums_of_rows(engine, bases, parts, residuals, weights, sums);
@@ -314,7 +314,7 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   sums.own = sum_of_rows(engine, n, [&](Index i) {
     double own = 0.0;
     for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
-    const double squared = weights.draw(i) * weights.draw(i) * own;
+    const double squared = weights.each(i) * weights.each(i) * own;
     return weights.copies(i) * squared * squared;
   });
   finish_rung(engine, residuals, weights, RowClusters(), sums, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Weights and clusters of the rows. A row may stand for several draws (of frequency weights).
+// Weights and clusters of the rows. A row may stand for several copies (of frequency weights).
 #ifndef CALIBRISK_LADDER_ROW_WEIGHTS_H
 #define CALIBRISK_LADDER_ROW_WEIGHTS_H
 
@@ -9,11 +9,11 @@
 
 namespace calibrisk {
 
-// Row i counts v_i in a mean and stands for c_i draws, each of weight v_i / c_i: a sum over its
-// draws of weight^k is v_i^k / c_i^(k - 1).
+// Row i counts v_i in a mean and stands for c_i copies, each of weight v_i / c_i: a sum over its
+// copies of weight^k is v_i^k / c_i^(k - 1).
 class RowWeights {
  public:
-  RowWeights() = default;  // one draw of weight 1 for all rows
+  RowWeights() = default;  // one copy of weight 1 for all rows
   // either may be empty: 1 for all rows
   explicit RowWeights(const ConstVectorRef& values, const ConstVectorRef& copies = Vector())
       : values_(values), copies_(copies) {
@@ -24,13 +24,13 @@ class RowWeights {
 
   double operator()(Index i) const { return values_.size() == 0 ? 1.0 : values_(i); }
   double copies(Index i) const { return copies_.size() == 0 ? 1.0 : copies_(i); }
-  double draw(Index i) const { return (*this)(i) / copies(i); }
-  // the sum of the squared weights of its draws
-  double squares(Index i) const { return (*this)(i)*draw(i); }
+  double each(Index i) const { return (*this)(i) / copies(i); }
+  // the sum of the squared weights of its copies
+  double squares(Index i) const { return (*this)(i)*each(i); }
   double total(Index n) const {
     return values_.size() == 0 ? static_cast<double>(n) : values_.sum();
   }
-  double draws(Index n) const {
+  double count(Index n) const {
     return copies_.size() == 0 ? static_cast<double>(n) : copies_.sum();
   }
   bool have_copies() const { return copies_.size() > 0; }
@@ -40,20 +40,20 @@ class RowWeights {
   Vector values_, copies_;
 };
 
-// The weight of all pairs of two draws among some rows, sum_{i != j} w_i w_j: what the risk of a
+// The weight of all pairs of two copies among some rows, sum_{i != j} w_i w_j: what the risk of a
 // pair form is a mean over.
 struct PairWeight {
-  double draws = 0.0, total = 0.0, squares = 0.0;
+  double count = 0.0, total = 0.0, squares = 0.0;
 
   void add(const RowWeights& weights, Index row) {
-    draws += weights.copies(row);
+    count += weights.copies(row);
     total += weights(row);
     squares += weights.squares(row);
   }
-  double value() const { return draws < 2.0 ? 0.0 : total * total - squares; }
+  double value() const { return count < 2.0 ? 0.0 : total * total - squares; }
 };
 
-// Rows that belong together are one draw; without clusters every row is one.
+// Units that are independent of each other: clusters of rows, or all rows where there are none.
 class RowClusters {
  public:
   RowClusters() = default;
@@ -81,8 +81,8 @@ class RowClusters {
   };
 
   bool given() const { return !cluster_.empty(); }
-  Index draws(Index n) const { return given() ? static_cast<Index>(begin_.size()) - 2 : n; }
-  Index draw(Index i) const {
+  Index units(Index n) const { return given() ? static_cast<Index>(begin_.size()) - 2 : n; }
+  Index unit(Index i) const {
     return given() ? static_cast<Index>(cluster_[static_cast<std::size_t>(i)]) - 1 : i;
   }
   Rows rows(Index c) const {

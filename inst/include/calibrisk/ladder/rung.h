@@ -112,7 +112,7 @@ inline double gap_square(const Engine& engine, const ConstMatrixRef& residuals,
 inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
                         const RowWeights& weights, const RowClusters& clusters,
                         const RungSums& sums, Rung& rung) {
-  const Index n = residuals.rows(), draws = clusters.draws(n);
+  const Index n = residuals.rows(), units = clusters.units(n);
   const double total = weights.total(n), square = total * total;
   rung.psi = gap_square(engine, residuals, weights, rung.gap);
   rung.noise = sums.exact ? (sums.t20 + sums.t11 - 2.0 * sums.own) / square
@@ -120,21 +120,21 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   const double cube = std::pow(2.0 * sums.s2, 1.5);
   rung.skew = rung.noise > 0.0 && cube > 0.0 ? std::min(8.0 * sums.s3 / cube, 2.8) : 0.0;
 
-  // squares are of draws: a row of several has the root of their number
-  const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.draw(i); };
+  // squares are of copies: a row of several has the root of their number
+  const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.each(i); };
   const auto square_of = [](double x) { return x * x; };
   double squares;
   if (clusters.given()) {
-    Vector sums_of_draws = Vector::Zero(draws);
+    Vector unit_sums = Vector::Zero(units);
     for (Index i = 0; i < n; ++i) {
-      sums_of_draws(clusters.draw(i)) += weights(i) * (rung.half(i) - rung.psi);
+      unit_sums(clusters.unit(i)) += weights(i) * (rung.half(i) - rung.psi);
     }
-    squares = sums_of_draws.squaredNorm();
+    squares = unit_sums.squaredNorm();
   } else {
     squares = sum_of_rows(engine, n,
                           [&](Index i) { return square_of(root(i) * (rung.half(i) - rung.psi)); });
   }
-  const double size = clusters.given() ? static_cast<double>(draws) : weights.draws(n);
+  const double size = clusters.given() ? static_cast<double>(units) : weights.count(n);
   const double variance = 4.0 * size / (size - 1.0) * squares / square;
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
   if (residuals.cols() == 1 && !clusters.given()) {
@@ -151,11 +151,11 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   for (Index i = 0; i < n; ++i) scaled.row(i) = root(i) * residuals.row(i);
   rung.scatter = spread(scaled);
   if (!clusters.given()) return;
-  Matrix sums_of_draws = Matrix::Zero(draws, residuals.cols());
+  Matrix unit_sums = Matrix::Zero(units, residuals.cols());
   for (Index i = 0; i < n; ++i) {
-    sums_of_draws.row(clusters.draw(i)) += weights(i) * residuals.row(i);
+    unit_sums.row(clusters.unit(i)) += weights(i) * residuals.row(i);
   }
-  rung.scatter = std::max(rung.scatter, spread(sums_of_draws));
+  rung.scatter = std::max(rung.scatter, spread(unit_sums));
 }
 
 // Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the

@@ -8,7 +8,7 @@
 //   b         mean residual of the fit rows in the cell, of all fit rows where it is empty
 //   v         acc (1 - acc) / (n - 1), 0 below two rows
 // With weights everything is weighted: edges are the values up to which k / B of the weight
-// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2 over n draws. With C clusters, whose sums
+// lies, v = n / (n - 1) sum w^2 (y - acc)^2 / (sum w)^2 over n copies. With C clusters, whose sums
 // are squared, v = C / (C - 1) sum_c (sum_{i in c} w_i (y_i - acc))^2 / (sum w)^2.
 #ifndef CALIBRISK_METHODS_BINS_H
 #define CALIBRISK_METHODS_BINS_H
@@ -99,12 +99,12 @@ inline Index cell_of(const std::vector<double>& edges, double p) {
   return std::lower_bound(edges.begin(), edges.end(), p) - edges.begin();
 }
 
-// Sums over the draws of a cell, of weight w each. Without weights counts and outcomes are whole
+// Sums over the copies of a cell, of weight w each. Without weights counts and outcomes are whole
 // and so exact.
 struct CellSums {
   double n = 0, outcome = 0;                    // sums of w, w y
   double residual = 0, square = 0;              // of w e, w e^2
-  double draws = 0;                             // their number
+  double copies = 0;                            // their number
   double n_2 = 0, outcome_2 = 0, square_2 = 0;  // of w^2, w^2 y, w^2 e^2
 
   CellSums& operator+=(const CellSums& other) {
@@ -112,7 +112,7 @@ struct CellSums {
     outcome += other.outcome;
     residual += other.residual;
     square += other.square;
-    draws += other.draws;
+    copies += other.copies;
     n_2 += other.n_2;
     outcome_2 += other.outcome_2;
     square_2 += other.square_2;
@@ -120,7 +120,7 @@ struct CellSums {
   }
   // of rows without weights
   void set_plain(double rows, double events, double residuals, double squares) {
-    n = draws = n_2 = rows;
+    n = copies = n_2 = rows;
     outcome = outcome_2 = events;
     residual = residuals;
     square = square_2 = squares;
@@ -139,11 +139,11 @@ inline BinValues bin_values(const std::vector<CellSums>& cells, bool debias) {
   for (std::size_t k = 0; k < cells.size(); ++k) {
     const CellSums& cell = cells[k];
     if (cell.n > 0) out.b[k] = cell.residual / cell.n;
-    if (debias && cell.draws >= 2) {
+    if (debias && cell.copies >= 2) {
       const double accuracy = cell.outcome / cell.n;
       const double squares =
           cell.outcome_2 * (1.0 - 2.0 * accuracy) + accuracy * accuracy * cell.n_2;
-      out.v[k] = std::max(squares, 0.0) * cell.draws / ((cell.draws - 1.0) * cell.n * cell.n);
+      out.v[k] = std::max(squares, 0.0) * cell.copies / ((cell.copies - 1.0) * cell.n * cell.n);
     }
   }
   return out;
@@ -154,10 +154,10 @@ inline std::vector<double> clustered_noise(const ConstVectorRef& z, const Labels
                                            const std::vector<double>& edges,
                                            const std::vector<CellSums>& cells,
                                            const RowWeights& weights, const RowClusters& clusters) {
-  std::vector<double> sum(cells.size(), 0.0), squares(cells.size(), 0.0), draws(cells.size(), 0.0);
+  std::vector<double> sum(cells.size(), 0.0), squares(cells.size(), 0.0), parts(cells.size(), 0.0);
   std::vector<bool> met(cells.size(), false);
   std::vector<std::size_t> own;
-  for (Index c = 0; c < clusters.draws(z.size()); ++c) {
+  for (Index c = 0; c < clusters.units(z.size()); ++c) {
     own.clear();
     for (Index row : clusters.rows(c)) {
       const auto k = static_cast<std::size_t>(cell_of(edges, z[row]));
@@ -168,14 +168,14 @@ inline std::vector<double> clustered_noise(const ConstVectorRef& z, const Labels
     }
     for (std::size_t k : own) {
       squares[k] += sum[k] * sum[k];
-      draws[k] += 1.0;
+      parts[k] += 1.0;
       sum[k] = 0.0;
       met[k] = false;
     }
   }
   for (std::size_t k = 0; k < cells.size(); ++k) {
     squares[k] =
-        draws[k] < 2.0 ? 0.0 : squares[k] * draws[k] / ((draws[k] - 1.0) * cells[k].n * cells[k].n);
+        parts[k] < 2.0 ? 0.0 : squares[k] * parts[k] / ((parts[k] - 1.0) * cells[k].n * cells[k].n);
   }
   return squares;
 }
@@ -192,7 +192,7 @@ struct LongSum {
   double minus(const LongSum& other) const { return (high - other.high) + (low - other.low); }
 };
 
-// Counts the draws of a row.
+// Counts the copies of a row.
 inline CellSums sums_of_row(const RowWeights& weights, Index row, double y, double e) {
   const double w = weights(row), w_2 = weights.squares(row);
   return {w, w * y, w * e, w * e * e, weights.copies(row), w_2, w_2 * y, w_2 * e * e};

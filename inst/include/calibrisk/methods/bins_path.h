@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Risks of binned estimators (bins.h) over all folds and numbers of bins. Pairs of a draw with
+// Risks of binned estimators (bins.h) over all folds and numbers of bins. Pairs of a copy with
 // itself, or within a cluster, are left out.
 #ifndef CALIBRISK_METHODS_BINS_PATH_H
 #define CALIBRISK_METHODS_BINS_PATH_H
@@ -22,7 +22,7 @@ inline OwnPairs own_pairs(const std::vector<CellSums>& held, double fourth, cons
   for (std::size_t k = 0; k < held.size(); ++k) {
     const CellSums& cell = held[k];
     const double m = h.b[k] * h.b[k] - h.v[k];
-    out.weight.draws += cell.draws;
+    out.weight.count += cell.copies;
     out.weight.total += cell.n;
     out.weight.squares += cell.n_2;
     out.losses += m * (cell.n_2 * m - 2.0 * cell.square_2);
@@ -99,7 +99,7 @@ inline BinRisk bin_risk(const std::vector<CellSums>& held, const BinValues& h,
   }
   const double losses = pair_losses(s * s, cb * cb - cv, gb * gb - 2.0 * cross + squares);
   return {std::max(weighted_pair_risk(losses, own.losses, own.weight.value()), 0.0),
-          own.weight.draws > 0.0 ? diagonal / own.weight.total : not_a_number};
+          own.weight.count > 0.0 ? diagonal / own.weight.total : not_a_number};
 }
 
 // All folds and numbers of bins. fold: 0 = test row, 1..n_folds = held out by that fold.

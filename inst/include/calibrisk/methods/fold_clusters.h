@@ -14,7 +14,7 @@ class FoldClusters {
   FoldClusters(const RowClusters& clusters, const std::vector<int>& fold, Index n_folds) {
     if (!clusters.given()) return;
     folds_.resize(static_cast<std::size_t>(n_folds + 1));
-    const Index n_clusters = clusters.draws(static_cast<Index>(fold.size()));
+    const Index n_clusters = clusters.units(static_cast<Index>(fold.size()));
     for (Index c = 0; c < n_clusters; ++c) {
       for (Index row : clusters.rows(c)) {
         Fold& own = folds_[static_cast<std::size_t>(fold[static_cast<std::size_t>(row)])];
@@ -38,7 +38,7 @@ class FoldClusters {
     for (Index c = 0; c < count(f); ++c) {
       double total = 0.0;
       for (Index i = 0; i < size(f, c); ++i) total += weights(rows(f, c)[i]);
-      out.draws += 1.0;
+      out.count += 1.0;
       out.total += total;
       out.squares += total * total;
     }

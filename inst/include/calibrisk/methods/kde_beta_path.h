@@ -155,9 +155,9 @@ inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                                         total.cross * total.cross, total.squared * total.squared);
       path.risk(h, f) = weighted_pair_risk(losses, total.delta_squares, held_out[of_fold].value());
       path.squared_error(h, f) =
-          held_out[of_fold].draws > 0.0 ? total.squared / held_out[of_fold].total : not_a_number;
+          held_out[of_fold].count > 0.0 ? total.squared / held_out[of_fold].total : not_a_number;
       path.squared_error_test(h, f) =
-          held_out[0].draws > 0.0 ? total.squared_test / held_out[0].total : not_a_number;
+          held_out[0].count > 0.0 ? total.squared_test / held_out[0].total : not_a_number;
     }
   }
   return path;
