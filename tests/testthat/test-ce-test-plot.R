@@ -49,10 +49,12 @@ test_that("every test with a null distribution draws", {
   file <- withr::local_tempfile(fileext = ".pdf")
   grDevices::pdf(file)
   skip_if_not_installed("ggplot2")
-  for (out in tests) expect_identical(plot(out), out)
-  grDevices::dev.off()
+  withr::defer(grDevices::dev.off())
+  expect_identical(plot(tests[[1]]), tests[[1]])
   for (out in tests) {
     drawn <- ggplot2::ggplot_build(ggplot2::autoplot(out))
+    # without building it again
+    expect_no_error(plot(ggplot2::ggplot_gtable(drawn)))
     expect_equal(drawn$data[[2]]$xintercept[1], unname(out$statistic))
     expect_equal(nrow(drawn$data[[2]]), 1 + !is.null(null_shape(out, 0.05)$critical))
   }

@@ -244,7 +244,8 @@ test_that("figures are drawn", {
   )
   withr::local_pdf(NULL)
   for (curve in curves) {
-    for (bands in c("conf", "null", "none")) {
+    # several panels draw what one draws
+    for (bands in c("conf", "null", if (nrow(glance(curve)) == 1) "none")) {
       figure <- ggplot2::autoplot(curve, bands = bands, facet = bands == "null")
       expect_s3_class(figure, "ggplot")
       # what draws with its limits draws without
@@ -501,18 +502,18 @@ test_that("the null band of a smooth curve is the set where both standardised di
 test_that("a time limit ends the curve of many rows soon after it is reached", {
   skip_on_cran()
   d <- withr::with_seed(41, {
-    p <- runif(3e6)
-    list(p = p, y = as.numeric(runif(3e6) < p))
+    p <- runif(1e6)
+    list(p = p, y = as.numeric(runif(1e6) < p))
   })
   on.exit(setTimeLimit())
   # of processor time, which does not depend on other jobs
-  limits <- c(smooth = 0.8, isotonic = 0.4, binned = 0.8)
+  limits <- c(smooth = 0.4, isotonic = 0.2, binned = 0.4)
   for (type in names(limits)) {
     started <- sum(proc.time()[1:2])
     setTimeLimit(cpu = limits[[type]])
     expect_error(ce_curve(d$p, d$y, type = type), "time limit")
     setTimeLimit()
-    expect_lt(sum(proc.time()[1:2]) - started - limits[[type]], 0.6)
+    expect_lt(sum(proc.time()[1:2]) - started - limits[[type]], 0.4)
   }
 })
 

@@ -56,8 +56,9 @@ test_that("scores of a table with few different rows are decomposed as in memory
 })
 
 test_that("the panel and ece() of a table say the same of the same rows", {
+  local_stand_ins(list(few_rows = 1000))
   for (digits in c(2, 12)) {
-    d <- sums_table(local_database(), 21000, digits)
+    d <- sums_table(local_database(), 2100, digits)
     for (given in list(list(), list(weights = quote(w)), list(cluster = quote(g)))) {
       panel <- do.call(ce_panel, c(list(d$table, quote(y), quote(p)), given))
       one <- do.call(ece, c(list(d$table, quote(y), quote(p)), given))
@@ -68,7 +69,8 @@ test_that("the panel and ece() of a table say the same of the same rows", {
 })
 
 test_that("errors of many different rows are those of memory up to the folds", {
-  d <- sums_table(local_database(), 21000, 12)
+  local_stand_ins(list(few_rows = 1000))
+  d <- sums_table(local_database(), 2100, 12)
   d$rows$p[1:9] <- rep(c(0, 1e-9, 1e-12), 3)
   table <- write_table(local_database(), "e", d$rows)
   near <- function(table, rows, tolerance, columns = numbers[-3]) {
@@ -97,8 +99,9 @@ test_that("errors of many different rows are those of memory up to the folds", {
 })
 
 test_that("the panel of a table is that of the functions, for few and for many different rows", {
+  local_stand_ins(list(few_rows = 1000))
   for (digits in c(3, 12)) {
-    d <- sums_table(local_database(), 21000, digits)
+    d <- sums_table(local_database(), 2100, digits)
     rows <- d$rows
     inside <- rows$p > 0 & rows$p < 1
     rows <- rows[inside, ]

@@ -161,15 +161,19 @@ test_that("gains of maps are drawn, by group too; the gain of given predictions 
 test_that("the standard error holds where a map adds nothing but noise", {
   skip_on_cran()
   place <- stats::plogis(1.3 * stats::qnorm((1:400 - .5) / 400))
+  platt <- function(p, y) {
+    line <- stats::glm.fit(cbind(1, stats::qlogis(p)), y, family = stats::binomial())$coefficients
+    stats::plogis(line[1] + line[2] * stats::qlogis(place))
+  }
+  d <- withr::with_seed(5, list(p = stats::runif(200), y = rep(0:1, 100)))
+  expect_equal(platt(d$p, d$y), predict(ce_recalibrate(d$p, d$y, method = "platt"), place), tolerance = 1e-6)
   found <- withr::with_seed(6, vapply(1:150, function(i) {
     p <- sample(place, 200, replace = TRUE)
     y <- stats::rbinom(200, 1, p)
     fold <- rep(1:5, 40)
     out <- ce_gain(p, map_platt(), y, folds = fold)[2, ]
     # what these five maps lose on all rows there are
-    lost <- vapply(1:5, function(k) {
-      mean((predict(ce_recalibrate(p[fold != k], y[fold != k], method = "platt"), place) - place)^2)
-    }, 0)
+    lost <- vapply(1:5, function(k) mean((platt(p[fold != k], y[fold != k]) - place)^2), 0)
     c(out$gain + mean(lost), out$std.error, -mean(lost) > out$conf.high)
   }, numeric(3)))
   ratio <- sqrt(mean(found[2, ]^2)) / stats::sd(found[1, ])

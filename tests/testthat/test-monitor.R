@@ -9,20 +9,20 @@ expected_e_value <- function(p, e_value) {
 e_value_of <- function(monitor) monitor_row(monitor)$e_value
 
 test_that("the e-value is a martingale: its mean over all outcomes is 1", {
-  p <- c(0.2, 0.9, 0.5, 0.03, 0.7, 0.99)
+  p <- c(0.2, 0.9, 0.5, 0.03, 0.7)
   for (half_life in c(Inf, 3)) {
     monitor <- ce_monitor(block = 2, half_life = half_life)
     mean <- expected_e_value(p, function(y) e_value_of(update(monitor, p, y)))
     expect_equal(mean, 1, tolerance = tol$law)
-    seen <- update(monitor, p, c(0, 1, 1, 0, 0, 1))
+    seen <- update(monitor, p, c(0, 1, 1, 0, 0))
     expect_identical(e_value_of(seen), glance(seen)$e_value)
   }
   # rows of two monitors
   monitor <- ce_monitor(block = 2)
-  joined <- function(y) c(update(monitor, p[1:3], y[1:3]), update(monitor, p[4:5], y[4:5]))
-  expect_equal(expected_e_value(p[1:5], function(y) e_value_of(joined(y))), 1, tolerance = tol$law)
+  joined <- function(y) c(update(monitor, p[1:2], y[1:2]), update(monitor, p[3:4], y[3:4]))
+  expect_equal(expected_e_value(p[1:4], function(y) e_value_of(joined(y))), 1, tolerance = tol$law)
   # bets on a row that comes after them
-  mean <- expected_e_value(p, function(y) e_value_of(update(joined(y), p[6], y[6])))
+  mean <- expected_e_value(p, function(y) e_value_of(update(joined(y), p[5], y[5])))
   expect_equal(mean, 1, tolerance = tol$law)
 })
 

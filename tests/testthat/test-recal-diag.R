@@ -64,7 +64,7 @@ test_that("the network's gradient agrees with numeric differentiation", {
 })
 
 test_that("the network starts at temperature scaling and does not get worse", {
-  f <- simulate_classes(500, 3, 2)
+  f <- simulate_classes(250, 3, 2)
   temperature <- ce_recalibrate(f$p, f$y)
   start <- start_network(c(4L, 3L), 1 / parameter(temperature, "temperature"), log(f$p))
   value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0),
