@@ -2,7 +2,10 @@
 #include "check.h"
 #include "threads.h"
 
+#include <calibrisk/joint/redraws.h>
+#include <calibrisk/kernels/gram.h>
 #include <calibrisk/linalg/pivoted_qr.h>
+#include <calibrisk/pairs/pair_sums.h>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +17,49 @@ TEST(parallel_for_runs_every_task_once) {
   std::vector<int> times(1000, 0);
   parallel_for(host.engine(), 1000, [&](Index i) { ++times[static_cast<std::size_t>(i)]; });
   for (int t : times) CHECK(t == 1);
+}
+
+namespace {
+
+// Counts the tasks that it was given.
+struct CountingExecutor : Executor {
+  void run(Index n_tasks, const std::function<void(Index)>& task) const override {
+    tasks += n_tasks;
+    Executor::run(n_tasks, task);
+  }
+  int threads() const override { return 4; }
+  mutable Index tasks = 0;
+};
+
+}  // namespace
+
+TEST(short_work_stays_on_the_calling_thread) {
+  const Engine serial = serial_engine();
+  // whether work on so many rows is left to the engine's threads
+  const auto threaded = [&](Index n, const auto& work) {
+    const CountingExecutor executor;
+    const Engine engine{executor, serial.dense, serial.progress};
+    CHECK(work(engine, n) == work(serial, n));
+    return executor.tasks > 0;
+  };
+  const auto pairs = [](const Engine& engine, Index n) {
+    const Vector x = Vector::LinSpaced(2 * n, -1.0, 1.0);
+    const MatrixView view(x.data(), n, 2);
+    return pair_sums(engine, InnerProductSource(view, view)).squares;
+  };
+  const auto median = [](const Engine& engine, Index n) {
+    return median_distance(engine, Metric::squared_euclidean, Vector::LinSpaced(n, 0.0, 1.0));
+  };
+  const auto redraws = [&](const Engine& engine, Index n) {
+    const Vector p = Vector::LinSpaced(n, 0.1, 0.6), none;
+    const JointParts parts = joint_parts(serial, joint_rows(p, none, none, none));
+    return redraw_rows(engine, parts, 1999).sum();
+  };
+  for (const Index n : {Index{100}, Index{1000}}) {
+    CHECK(threaded(n, median) == (n > 100));
+    CHECK(threaded(n, redraws) == (n > 100));
+    CHECK(threaded(n, pairs) == (n > 100));
+  }
 }
 
 TEST(an_exception_of_a_task_is_thrown_where_the_loop_was_called) {

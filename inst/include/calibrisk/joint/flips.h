@@ -20,6 +20,7 @@
 #include <calibrisk/ladder/row_weights.h>
 #include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/math/roots.h>
+#include <calibrisk/short_work.h>
 
 #include <array>
 #include <functional>
@@ -205,7 +206,9 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
   Matrix root;
   if (normal) root = semidefinite_root(products);
   Matrix flipped(out.flips, static_cast<Index>(kept.size()));
-  parallel_for(engine, (out.flips + flip_block - 1) / flip_block, [&](Index task) {
+  const auto entries = static_cast<double>(sums.entries());
+  const Engine within = engine_for(engine, entries * static_cast<double>(out.flips));
+  parallel_for(within, (out.flips + flip_block - 1) / flip_block, [&](Index task) {
     const Index begin = task * flip_block, size = std::min(flip_block, out.flips - begin);
     const Matrix drawn =
         normal ? Matrix((root * standard_normals(root.cols(), begin, size)).transpose())

@@ -10,6 +10,7 @@
 #include <calibrisk/linalg/pack_product.h>
 #include <calibrisk/math/counter_packs.h>
 #include <calibrisk/math/tail_quantiles.h>
+#include <calibrisk/short_work.h>
 
 #include <array>
 #include <cstdint>
@@ -270,7 +271,9 @@ inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index r
   const Vector usual = (parts.rows.p.array() > 0.5).cast<double>();
   const RowRedraws<decltype(factor)> rows(parts, usual, factor);
   Matrix out(redraws, 3 + static_cast<Index>(tested_rungs(parts).size()));
-  parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
+  // a draw and the sums that it changes take two operations
+  const Engine within = engine_for(engine, 2.0 * parts.rows.count * static_cast<double>(redraws));
+  parallel_for(within, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
     const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
     Matrix block(size, out.cols());
     rows.statistics(

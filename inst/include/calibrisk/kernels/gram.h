@@ -6,6 +6,7 @@
 #include <calibrisk/engine.h>
 #include <calibrisk/kernels/kernel.h>
 #include <calibrisk/math/value_stretch.h>
+#include <calibrisk/short_work.h>
 
 #include <algorithm>
 #include <cmath>
@@ -168,12 +169,14 @@ inline double median_distance(const Engine& engine, Metric metric, const ConstMa
     return widest * median_distance(engine, metric, x / widest);
   }
   const std::int64_t n = x.rows(), pairs = n * (n - 1) / 2;
-  auto middle = detail::ordered_distances(engine, metric, x, (pairs - 1) / 2, pairs / 2);
+  // a coordinate of a distance takes an operation or two
+  const Engine within = engine_for(engine, static_cast<double>(n * n * x.cols()));
+  auto middle = detail::ordered_distances(within, metric, x, (pairs - 1) / 2, pairs / 2);
   if (middle.second == 0.0) {
     constexpr double positive = std::numeric_limits<double>::denorm_min();
-    const std::int64_t zeros = detail::distance_stretch(engine, metric, x, positive, 0.0).below;
+    const std::int64_t zeros = detail::distance_stretch(within, metric, x, positive, 0.0).below;
     if (zeros == pairs) return 1.0;
-    middle = detail::ordered_distances(engine, metric, x, zeros + (pairs - zeros - 1) / 2,
+    middle = detail::ordered_distances(within, metric, x, zeros + (pairs - zeros - 1) / 2,
                                        zeros + (pairs - zeros) / 2);
   }
   const auto distance = [&](double v) {

@@ -7,6 +7,7 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/pairs/pair_source.h>
+#include <calibrisk/short_work.h>
 
 #include <algorithm>
 #include <vector>
@@ -132,8 +133,10 @@ inline PairSums pair_sums(const Engine& engine, const PairSource& source, Progre
   if (detail::costly(source)) return detail::sum_costly_pairs(engine, source, span);
   const Index n = source.size(), tile = pair_tile(n);
   PairSums total{Vector::Zero(n), Vector::Zero(n), 0.0};
+  // an evaluation takes ten operations
+  const double operations = 5.0 * source.cost() * static_cast<double>(n) * static_cast<double>(n);
   return parallel_reduce(
-      engine, n, tile, std::move(total),
+      engine_for(engine, operations), n, tile, std::move(total),
       [&](Index begin, Index size) { return detail::sum_tile_row(source, begin, size); },
       [](PairSums& sum, const PairSums& part) {
         const Index m = part.diagonal.size();
