@@ -509,8 +509,8 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
     .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress)
 }
 
-cpp_loess <- function(x, y, w, span, leaf) {
-    .Call(`_calibrisk_cpp_loess`, x, y, w, span, leaf)
+cpp_loess <- function(x, y, w, copies, span, leaf) {
+    .Call(`_calibrisk_cpp_loess`, x, y, w, copies, span, leaf)
 }
 
 cpp_local_polynomials <- function(t, at, n, h, quadratic) {

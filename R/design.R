@@ -131,8 +131,9 @@ row_covariance <- function(rows, design) {
 
 # Quantiles of weighted values, of the types of quantile(). 1: the first value up to which the share has been reached
 # (up to rounding). 7: interpolated. With m_k the sum of the weights before the k-th sorted value plus half its own,
-# that value is the quantile at (m_k - m_1) / (m_n - m_1).
-weighted_quantile <- function(values, probs, w = NULL, type = 7) {
+# that value is the quantile at (m_k - m_1) / (m_n - m_1). `copies`: how many equal values each stands for, of the
+# weight w in all; it is then the quantile between those of the first and the last of them.
+weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) {
   if (is.null(w) && type == 7) return(quantile(values, probs, names = FALSE))
   if (length(values) == 1) return(rep(values, length(probs)))
   order <- if (is.null(w)) order(values) else order(values, w)
@@ -142,9 +143,15 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7) {
     at <- findInterval(probs * cumulated[length(values)] * (1 - 1e-12), cumulated, left.open = TRUE) + 1L
     return(values[order[pmin(at, length(values))]])
   }
+  values <- values[order]
   place <- cumsum(w) - w / 2
-  place <- (place - place[1]) / (place[length(w)] - place[1])
-  stats::approx(place, values[order], probs, ties = "ordered", rule = 2)$y
+  if (!is.null(copies)) {
+    half <- (w - w / copies[order]) / 2
+    place <- c(rbind(place - half, place + half))
+    values <- rep(values, each = 2)
+  }
+  place <- (place - place[1]) / (place[length(place)] - place[1])
+  stats::approx(place, values, probs, ties = "ordered", rule = 2)$y
 }
 
 # Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number. For

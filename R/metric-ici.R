@@ -52,7 +52,7 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   check_count(times, lower = 20, null = TRUE)
   call <- current_env()
   names <- c("ici", "e50", "e90", "emax")
-  out <- metric_frame(x, rows_input(quote_dots), names, function(predictions) {
+  out <- metric_frame(x, rows_input(quote_dots, copies = is.null(times)), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)
@@ -80,7 +80,8 @@ check_one_problem <- function(notion, call = caller_env()) {
 # Mean, median, 90% quantile and maximum of the gaps' sizes.
 gap_distances <- function(gap, problem) {
   gap <- abs(gap)
-  c(row_mean(gap, problem$design), weighted_quantile(gap, c(0.5, 0.9, 1), problem$design$w))
+  design <- problem$design
+  c(row_mean(gap, design), weighted_quantile(gap, c(0.5, 0.9, 1), design$w, copies = design$copies))
 }
 
 problem_frequency <- function(problem, smoother, span) {
@@ -92,8 +93,8 @@ smooth_frequency <- function(x, y, smoother, span, design) {
   w <- relative_weights(design) %||% rep(1, length(x))
   distinct <- unique(x)
   if (length(distinct) >= 10) {
-    check_span(span, length(x))
-    curve <- loess_fit(x, y, w, span)
+    check_span(span, copy_count(design))
+    curve <- loess_fit(x, y, w, span, design$copies)
     if (!is.null(curve)) return(curve)
   }
   at <- match(x, distinct)
@@ -113,18 +114,24 @@ check_span <- function(span, n) {
           arg = "span", value = span, n = n)
 }
 
-# A frequency, within [0, 1]: that of loess(). NULL where a local fit is singular.
-loess_fit <- function(x, y, weights, span) {
+# A frequency, within [0, 1]: that of loess(). NULL where a local fit is singular. `copies`: how many equal rows each
+# stands for, of the weight `weights` in all; NULL: one.
+loess_fit <- function(x, y, weights, span, copies = NULL) {
   # rows between knots: the share that loess() takes
   leaf <- 0.2 * span
   order <- if (is.unsorted(x)) order(x, y, weights, method = "radix") else seq_along(x)
-  curve <- cpp_loess(x[order], y[order], weights[order], span, leaf)
-  curve <- if (length(curve) > 0) replace(curve, order, curve) else singular_loess(x, y, weights, span)
+  curve <- cpp_loess(x[order], y[order], weights[order], copies[order] %||% numeric(), span, leaf)
+  curve <- if (length(curve) > 0) replace(curve, order, curve) else singular_loess(x, y, weights, span, copies)
   if (!is.null(curve) && all(is.finite(curve))) pmin(pmax(curve, 0), 1)
 }
 
-# Near singularities loess() itself, which warns where it is singular or gives NaN.
-singular_loess <- function(x, y, weights, span) {
+# Near singularities loess() itself, which warns where it is singular or gives NaN, and takes no copies.
+singular_loess <- function(x, y, weights, span, copies) {
+  if (!is.null(copies)) {
+    if (sum(copies) > most_repeated_rows) return(NULL)
+    at <- rep(seq_along(x), copies)
+    return(singular_loess(x[at], y[at], (weights / copies)[at], span, NULL)[cumsum(copies)])
+  }
   # only the fit: its standard errors would cost far more than itself
   control <- stats::loess.control(statistics = "none", trace.hat = "approximate")
   tryCatch(

@@ -20,7 +20,7 @@ bootstrap_values <- function(problems, statistic, times) {
   ordered <- lapply(problems, order_problem)
   one <- function(b) {
     counts <- resampled_copies(design)
-    statistic(lapply(ordered, function(problem) repeat_rows(problem, counts[problem$order])))
+    statistic(lapply(ordered, function(problem) sampled_problem(problem, counts[problem$order])))
   }
   draws <- lapply(seq_len(times), one)
   matrix(unlist(draws), ncol = times)
@@ -37,13 +37,18 @@ order_problem <- function(problem) {
   problem
 }
 
-repeat_rows <- function(problem, counts) {
-  counted <- !is.null(problem$design$copies)
-  part <- take_rows(problem, if (counted) which(counts > 0) else rep(seq_along(counts), counts))
-  if (counted) part$design <- recounted(part$design, as.numeric(counts[counts > 0]))
+# The rows of a bootstrap sample that has each so often: repeated, or counted where rows stand for several.
+sampled_rows <- function(data, counts) {
+  counted <- !is.null(data$design$copies)
+  out <- take_rows(data, if (counted) which(counts > 0) else rep(seq_along(counts), counts))
+  if (counted) out$design <- recounted(out$design, as.numeric(counts[counts > 0]))
+  out
+}
+
+sampled_problem <- function(problem, counts) {
+  out <- sampled_rows(problem, counts)
   if (problem$scalar) {
-    part$sorted <- sorted_values(part$features[, 1], part$labels, seq_along(part$labels), part$design$w,
-                                 part$design$copies)
+    out$sorted <- sorted_values(out$features[, 1], out$labels, seq_along(out$labels), out$design$w, out$design$copies)
   }
-  part
+  out
 }

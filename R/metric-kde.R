@@ -67,15 +67,16 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
           "x" = "{.arg times} is {times}.",
           "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times", call = call)
   threads <- resolve_threads(threads)
-  metric_frame(x, rows_input(quote_dots), "kde_error", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = kernel == "triweight"), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
     problems <- notion_problems(predictions, used, call)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
-    parts <- lapply(problems, value, p = p, bandwidth = bandwidth, threads = threads, call = call)
+    of_folds <- lapply(problems, fold_copies)
+    parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth, threads = threads, call = call)
     h <- vapply(parts, `[[`, 0, "bandwidth")
     estimates <- Map(function(part, problem) {
       new_estimate(part$power, part$rows, problem$design, p, mean_estimate(part$bound, problem$design))
-    }, parts, problems)
+    }, parts, of_folds)
     statistic <- function(part) {
       sum(vapply(seq_along(part), function(k) {
         value(part[[k]], p, h[k], threads, call, FALSE)$power

@@ -35,7 +35,7 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, rows_input(quote_dots), "mmce", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion, call)
     if (type == "unbiased") {
       if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)
@@ -59,16 +59,19 @@ mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   design <- problem$design
   d <- sorted$d
   w <- sorted$w %||% rep(1, length(d))
-  others <- function(d, w, bandwidth, cluster = NULL) {
-    d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth) - own_sums(sorted, cluster, d, w, bandwidth)
+  each <- if (is.null(design$copies)) w else w / design$copies[sorted$order]
+  # `w`: of all copies of a row, `own`: of one
+  others <- function(d, w, own, bandwidth, cluster = NULL) {
+    d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth) -
+      if (is.null(cluster)) own * d^2 else cluster_sums(sorted, cluster, d, w, bandwidth)
   }
   # the rows whose pairs with each other do not count
   within <- if (type == "unbiased") design$cluster
-  sums <- list(off_diagonal = others(d, w, bandwidth, within), diagonal = w * d^2)
-  if (is.null(within) && !is.null(design$cluster)) sums$across <- others(d, w, bandwidth, design$cluster)
+  sums <- list(off_diagonal = others(d, w, each, bandwidth, within), diagonal = each * d^2)
+  if (is.null(within) && !is.null(design$cluster)) sums$across <- others(d, w, each, bandwidth, design$cluster)
   of_rows <- function(values) replace(values, sorted$order, values)
   sums <- lapply(sums, of_rows)
-  sums$squares <- max(sum(w^2 * others(d^2, w^2, bandwidth / 2, within)), 0)
+  sums$squares <- max(sum(w * each * others(d^2, w * each, each^2, bandwidth / 2, within)), 0)
   unsorted <- function() list(features = matrix(of_rows(sorted$x)), residuals = matrix(of_rows(d)))
   sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL, 1L))
   out <- pair_estimate(sums, type, problem$design, call)
@@ -78,9 +81,8 @@ mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   out
 }
 
-# Per row, the part of its sum over pairs that is with itself or with its own cluster.
-own_sums <- function(sorted, cluster, d, w, bandwidth) {
-  if (is.null(cluster)) return(w * d^2)
+# Per row, the part of its sum over pairs that is with its own cluster.
+cluster_sums <- function(sorted, cluster, d, w, bandwidth) {
   out <- 0 * d
   for (rows in split(seq_along(d), cluster[sorted$order])) {
     out[rows] <- d[rows] * cpp_laplace_row_sums(sorted$x[rows], (w * d)[rows], bandwidth)

@@ -5,7 +5,7 @@ panel_columns <- c(".metric", panel_numbers, "detail")
 
 # Read and sorted once, for all metrics.
 panel_problem <- function(predictions, notion, call) {
-  problem <- notion_problems(predictions, notion, call)[[1]]
+  problem <- fold_copies(notion_problems(predictions, notion, call)[[1]])
   problem$fold <- problem_folds(problem)
   problem$sorted <- sort_problem(problem)
   problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)

@@ -35,17 +35,18 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
   notion <- check_scalar_notion(notion)
   call <- current_env()
   interval <- check_interval(level, times, call)
-  metric_frame(x, rows_input(quote_dots), "smooth_ece", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "smooth_ece", function(predictions) {
     c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
       list(n = n_obs(predictions)))
   }, choices = list(notion = notion, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 
 smooth_columns <- function(problems, bandwidth, interval) {
-  parts <- lapply(problems, smooth_value, bandwidth = bandwidth)
+  of_folds <- lapply(problems, fold_copies)
+  parts <- lapply(of_folds, smooth_value, bandwidth = bandwidth)
   estimates <- Map(function(problem, part) {
     new_estimate(part$value, part$influence, problem$design, honest = mean_estimate(part$bound, problem$design))
-  }, problems, parts)
+  }, of_folds, parts)
   columns <- error_columns(
     list(combine_estimates(unname(estimates))), interval, problems,
     function(part) sum(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0))

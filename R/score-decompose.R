@@ -69,7 +69,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
             class = "score", arg = "score", call = call)
     return(decompose_real(x, rows_input(quote_dots), scores, n_bins, times, call))
   }
-  input <- rows_input()
+  input <- rows_input(copies = TRUE)
   check_no_laws(x, input$dots, scores, call)
   stop_if(!is.null(n_bins), "{.arg n_bins} is for scores of real outcomes.",
           "x" = "The score is {.val {scores[[1]]$name}}.",
@@ -86,7 +86,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     rows <- lapply(scores, function(s) {
       decompose_score(data, s, method, used, times, predictions$na)
     })
-    if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, length(data$truth))
+    if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, rows[[1]]$n)
     vctrs::vec_rbind(!!!rows)
   }, c(input, asked), call)
 }
@@ -106,18 +106,18 @@ decompose_data <- function(predictions, notion, call) {
 
 decompose_score <- function(data, score, method, notion, times, na) {
   factor <- if (data$scalar) score$scalar else 1
-  n <- length(data$truth)
+  n <- copy_count(data$design)
   unknown <- rep(NA_real_, 4)
   whole <- if (na || n == 0) {
     structure(unknown, distinct = NA_integer_, std.error = unknown)
   } else {
-    decompose_parts(data, score, method, seq_len(n))
+    decompose_parts(data, score, method)
   }
   value <- factor * as.numeric(whole)
   error <- factor * attr(whole, "std.error")
   if (times > 0 && !na && n > 1) {
     draws <- vapply(seq_len(times), function(b) {
-      factor * as.numeric(decompose_parts(data, score, method, resampled_rows(data$design)))
+      factor * as.numeric(decompose_parts(sampled_rows(data, resampled_copies(data$design)), score, method))
     }, value)
     # an infinite score has no spread, in samples without its rows too
     spread <- apply(draws, 1, sd)
@@ -133,11 +133,11 @@ parts_frame <- function(score, method, notion, value, error, distinct, n) {
                 !!!setNames(error, paste0(parts, "_std.error")), n_distinct = distinct, n = n)
 }
 
-# Mean score, entropy, calibration and sharpness of some rows, in this order.
-decompose_parts <- function(data, score, method, rows) {
-  probs <- data$probs[rows, , drop = FALSE]
-  truth <- data$truth[rows]
-  design <- design_rows(data$design, rows)
+# Mean score, entropy, calibration and sharpness, in this order.
+decompose_parts <- function(data, score, method) {
+  probs <- data$probs
+  truth <- data$truth
+  design <- data$design
   w <- design_weights(design)
   mean <- function(v) row_mean(v, design)
   overall <- matrix(sum_by_cluster(w, truth, ncol(probs)) / sum(w), 1)

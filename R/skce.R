@@ -239,7 +239,7 @@ block_value <- function(problem, type, block, design, threads, call) {
 
 # U- or V-statistic from the row sums and the diagonal of H.
 pair_estimate <- function(sums, type, design, call = caller_env()) {
-  n <- design$n
+  n <- copy_count(design)
   if (type == "unbiased") {
     check_rows(n, 2, "The unbiased estimator", call)
     check_clusters(design, call = call)
@@ -251,7 +251,7 @@ pair_estimate <- function(sums, type, design, call = caller_env()) {
     if (n == 2) out["influence"] <- list(NULL)
     return(with_noise(out, sums, out$value, pair_weight(design)))
   }
-  out <- pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), n), design)
+  out <- pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), design$n), design)
   if (n == 1) return(out)
   others <- pair_mean(sums$across %||% sums$off_diagonal, partner_weight(design), design)
   with_noise(out, sums, others$value, total_weight(design)^2, others$influence)

@@ -101,8 +101,8 @@
 #'   is given if the event clearly becomes rarer as its probability rises.
 #' @param na_rm Whether to drop incomplete rows. If `FALSE`, missing values make the result `NA`.
 #' @param weights The weight of each row: a column of `x`, or a vector if the other arguments are vectors. Integers (or
-#'   `hardhat::frequency_weights()`) are frequencies: the rows are repeated, so estimate, standard error, test and cost
-#'   are exactly those of the repeated rows. Doubles (or `hardhat::importance_weights()`) are importance weights `w`,
+#'   `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and estimate, standard error
+#'   and test are those of the repeated rows. Doubles (or `hardhat::importance_weights()`) are importance weights `w`,
 #'   whose scale does not matter: means are weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i -
 #'   \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective
 #'   number of rows as degrees of freedom, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are left out.

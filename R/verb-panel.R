@@ -54,7 +54,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     given_metrics(metrics, notion, level, given, call)
   }
   names <- unlist(lapply(of_panel, `[[`, "metric"))
-  metric_frame(x, rows_input(quote_dots), names, function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = is.null(metrics)), names, function(predictions) {
     data <- if (is.null(metrics)) panel_problem(predictions, notion, call) else predictions
     parts <- lapply(of_panel, panel_part, data)
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))

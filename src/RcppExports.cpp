@@ -1749,16 +1749,17 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_loess
-Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, double span, double leaf);
-RcppExport SEXP _calibrisk_cpp_loess(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP spanSEXP, SEXP leafSEXP) {
+Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, double span, double leaf);
+RcppExport SEXP _calibrisk_cpp_loess(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP spanSEXP, SEXP leafSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< double >::type span(spanSEXP);
     Rcpp::traits::input_parameter< double >::type leaf(leafSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_loess(x, y, w, span, leaf));
+    rcpp_result_gen = Rcpp::wrap(cpp_loess(x, y, w, copies, span, leaf));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2092,7 +2093,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
-    {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 5},
+    {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_local_polynomials", (DL_FUNC) &_calibrisk_cpp_local_polynomials, 5},
     {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 8},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 6},

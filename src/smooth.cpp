@@ -5,12 +5,12 @@
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/loess.h>
 
-// x ascending; empty where a local fit is nearly singular.
+// x ascending; `copies` may be empty. Empty where a local fit is nearly singular.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w,
-                              double span, double leaf) {
+                              Rcpp::NumericVector copies, double span, double leaf) {
   const calibrisk::Vector fit =
-      calibrisk::loess(as_vector(x), as_vector(y), as_vector(w), span, leaf);
+      calibrisk::loess(as_vector(x), as_vector(y), as_vector(w), as_vector(copies), span, leaf);
   return Rcpp::NumericVector(fit.data(), fit.data() + fit.size());
 }
 

@@ -5,6 +5,12 @@ copies_metrics <- c(
   list(both = function(...) ece(..., n_bins = c(4, 15)), class_wise = function(...) ece(..., notion = "class_wise"),
        estimate = function(...) ce_estimate(...), top_label = function(...) ce_estimate(..., notion = "top_label"))
 )
+# Those of densities, smooth curves and pairs. The panel has most of them together.
+copies_classical <- c(
+  design_metrics[c("mmce", "mmce_unbiased", "smooth", "kde")],
+  design_tables[c("ici", "ici_isotonic", "kde_chosen", "discrete_parts", "isotonic_parts", "panel")],
+  list(narrow = function(...) ici(..., span = .3))
+)
 copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {
   function(...) withr::with_seed(1, metric(..., times = 20))
 })
@@ -38,6 +44,19 @@ expect_copies <- function(verb, data, truth, ...) {
 test_that("rows with counts give the numbers of repeated rows", {
   data <- copies_frame()
   for (verb in c(copies_metrics, design_tables["hosmer"], copies_bootstraps)) expect_copies(verb, data, y)
+})
+
+test_that("densities, smooth curves and pairs of rows with counts are those of repeated rows", {
+  data <- copies_frame()
+  tied <- transform(data, prob = round(prob, 1))
+  parts <- function(...) withr::with_seed(1, suppressWarnings(ce_decompose(..., times = 10)))
+  for (verb in c(copies_classical, list(parts = parts))) {
+    expect_copies(verb, data, y)
+    expect_copies(verb, tied, y)
+    expect_copies(verb, data, y, cluster = centre)
+  }
+  skip_if_not_installed("survival")
+  for (verb in copies_classical) expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5)
 })
 
 test_that("rows with counts give the numbers of repeated rows in groups", {
@@ -128,13 +147,13 @@ test_that("counts have no limit where rows stand for several, and one where rows
   expect_equal(whole$.estimate, ece(data, y, prob, weights = copies)$.estimate)
   expect_identical(whole$n, sum(as.numeric(data$many)))
   expect_lt(whole$std.error, 1e-4)
-  for (verb in copies_metrics[c("ks", "rbs", "cox", "score", "estimate")]) {
-    expect_true(all(is.finite(verb(data, y, prob, weights = many)$n)))
+  for (verb in c(copies_metrics[c("ks", "rbs", "cox", "score", "estimate")], copies_classical)) {
+    expect_true(all(is.finite(suppressWarnings(verb(data, y, prob, weights = many))$n)))
   }
   drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, times = 50))
   expect_gt(drawn$std.error, whole$std.error / 1.5)
   expect_lt(drawn$std.error, whole$std.error * 1.5)
-  expect_error(mmce(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",
+  expect_error(ce_curve(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",
                class = "calibrisk_error_size")
 })
 

@@ -123,14 +123,14 @@ test_that("the core's local regression is loess(), or says that it is nearly sin
         if (ties) x <- round(x, 2)
         y <- as.numeric(runif(n) < x)
         w <- rexp(n)
-        found <- cpp_loess(x, y, w, span, .2 * span)
+        found <- cpp_loess(x, y, w, numeric(), span, .2 * span)
         loess <- stats::loess(y ~ x, weights = w, span = span, degree = 2, control = control)
         expect_equal(found, unname(stats::fitted(loess)), tolerance = 1e-10)
       }
     }
   }
   # two values have no quadratic
-  expect_length(cpp_loess(rep(c(.1, .2), each = 20), rep(0:1, 20), rep(1, 40), .75, .15), 0)
+  expect_length(cpp_loess(rep(c(.1, .2), each = 20), rep(0:1, 20), rep(1, 40), numeric(), .75, .15), 0)
 })
 
 test_that("samples of cells are sums of drawn rows", {

@@ -12,19 +12,70 @@
 
 namespace calibrisk {
 
+// Sorted rows that stand for several equal ones each, numbered 0, 1, ... together; without `copies`
+// every row is one.
+class CopiedRows {
+ public:
+  CopiedRows(const ConstVectorRef& x, const ConstVectorRef& copies) : x_(x) {
+    require(copies.size() == 0 || copies.size() == x.size(), "loess: one count per row.");
+    Index total = 0;
+    for (Index i = 0; i < copies.size(); ++i) {
+      total += static_cast<Index>(std::llround(copies[i]));
+      ends_.push_back(total);
+    }
+  }
+
+  Index count() const { return ends_.empty() ? x_.size() : ends_.back(); }
+  // The row of a copy.
+  Index row(Index copy) const {
+    if (ends_.empty()) return copy;
+    return std::upper_bound(ends_.begin(), ends_.end(), copy) - ends_.begin();
+  }
+  double value(Index copy) const { return x_[row(copy)]; }
+  // The first copy with this one's value, and the first with a larger one.
+  Index first_equal(Index copy) const {
+    const double* begin = x_.data();
+    return starts_at(std::lower_bound(begin, begin + x_.size(), value(copy)) - begin);
+  }
+  Index first_larger(Index copy) const {
+    const double* begin = x_.data();
+    return starts_at(std::upper_bound(begin, begin + x_.size(), value(copy)) - begin);
+  }
+
+ private:
+  Index starts_at(Index row) const {
+    if (ends_.empty()) return row;
+    return row == 0 ? 0 : ends_[static_cast<std::size_t>(row - 1)];
+  }
+
+  const ConstVectorRef& x_;
+  std::vector<Index> ends_;
+};
+
+// The last copy of a value that is next to `middle`, of two that are as near the later one. The
+// search goes out to both sides in turn; it ends, at `middle`, where it leaves `first` to `last`.
+inline Index nearest_cut(const CopiedRows& rows, Index first, Index last, Index middle) {
+  const Index below = rows.first_equal(middle) - 1, above = rows.first_larger(middle) - 1;
+  if (above - middle <= middle - below) {
+    return above < last && above - middle <= middle - first + 1 ? above : middle;
+  }
+  return below >= first && middle - below < last - middle ? below : middle;
+}
+
 // The ends of the values x (ascending), a little further out, and the cuts that halve the rows
 // until at most `leaf` are together; ties stay together where they can. Ascending; none if the
 // tree has more than `most` nodes.
-inline std::vector<double> loess_knots(const ConstVectorRef& x, Index leaf, Index most) {
-  const Index n = x.size();
+inline std::vector<double> loess_knots(const ConstVectorRef& x, const CopiedRows& rows, Index leaf,
+                                       Index most) {
+  const Index n = rows.count();
+  const double low = x[0], high = x[x.size() - 1];
   const double margin =
-      0.005 *
-      std::max(x[n - 1] - x[0], 1e-10 * std::max(std::abs(x[0]), std::abs(x[n - 1])) + 1e-30);
+      0.005 * std::max(high - low, 1e-10 * std::max(std::abs(low), std::abs(high)) + 1e-30);
   struct Part {
     Index first, last;
     double low, high;
   };
-  std::vector<Part> open{{0, n - 1, x[0] - margin, x[n - 1] + margin}};
+  std::vector<Part> open{{0, n - 1, low - margin, high + margin}};
   std::vector<double> out{open[0].low, open[0].high};
   Index nodes = 1;
   while (!open.empty()) {
@@ -33,20 +84,13 @@ inline std::vector<double> loess_knots(const ConstVectorRef& x, Index leaf, Inde
     if (part.last - part.first + 1 <= leaf) continue;
     // of rows counted from 1 the middle is rounded down
     const Index middle = (part.first + part.last + 2) / 2 - 1;
-    Index cut = middle;
-    for (Index step = 0;; step = step > 0 ? -step : 1 - step) {
-      const Index at = middle + step;
-      if (at >= part.last || at < part.first) break;
-      if (x[at] != x[at + 1]) {
-        cut = at;
-        break;
-      }
-    }
-    if (x[cut] == part.low || x[cut] == part.high) continue;
+    const Index cut = nearest_cut(rows, part.first, part.last, middle);
+    const double at = rows.value(cut);
+    if (at == part.low || at == part.high) continue;
     if ((nodes += 2) > most) return {};
-    out.push_back(x[cut]);
-    open.push_back({part.first, cut, part.low, x[cut]});
-    open.push_back({cut + 1, part.last, x[cut], part.high});
+    out.push_back(at);
+    open.push_back({part.first, cut, part.low, at});
+    open.push_back({cut + 1, part.last, at, part.high});
   }
   std::sort(out.begin(), out.end());
   return out;
@@ -57,28 +101,30 @@ struct LoessFit {
   bool regular = false;
 };
 
-// The quadratic of the `near` rows next to `at`, by polynomials that are orthogonal under the
-// weights.
+// The quadratic of the `near` copies next to `at`, by polynomials that are orthogonal under the
+// weights. A row is in it with all of its copies or with none: one that the window's end divides is
+// at the distance where weights end.
 inline LoessFit local_quadratic(const ConstVectorRef& x, const ConstVectorRef& y,
-                                const ConstVectorRef& w, Index near, double span, double at) {
-  const Index n = x.size();
-  // the first row whose successor beyond the window is not nearer
-  Index first = 0, beyond = n - near;
-  while (first < beyond) {
-    const Index middle = (first + beyond) / 2;
-    if (at - x[middle] <= x[middle + near] - at) {
+                                const ConstVectorRef& w, const CopiedRows& rows, Index near,
+                                double span, double at) {
+  // the first copy whose successor beyond the window is not nearer
+  Index start = 0, beyond = rows.count() - near;
+  while (start < beyond) {
+    const Index middle = (start + beyond) / 2;
+    if (at - rows.value(middle) <= rows.value(middle + near) - at) {
       beyond = middle;
     } else {
-      first = middle + 1;
+      start = middle + 1;
     }
   }
+  const Index first = rows.row(start), seen = rows.row(start + near - 1) - first + 1;
   LoessFit out;
-  const double reach = std::max(std::abs(at - x[first]), std::abs(x[first + near - 1] - at)) *
+  const double reach = std::max(std::abs(at - x[first]), std::abs(x[first + seen - 1] - at)) *
                        std::sqrt(std::max(span, 1.0));
   if (!(reach > 0.0)) return out;
-  std::vector<double> weight(static_cast<std::size_t>(near));
+  std::vector<double> weight(static_cast<std::size_t>(seen));
   double total = 0.0, centre = 0.0, mean = 0.0;
-  for (Index i = 0; i < near; ++i) {
+  for (Index i = 0; i < seen; ++i) {
     const double t = (x[first + i] - at) / reach, u = std::abs(t);
     const double rest = std::max(1.0 - u * u * u, 0.0);
     const double own = w[first + i] * rest * rest * rest;
@@ -91,7 +137,7 @@ inline LoessFit local_quadratic(const ConstVectorRef& x, const ConstVectorRef& y
   centre /= total;
   mean /= total;
   double m2 = 0.0, m3 = 0.0, m4 = 0.0, y1 = 0.0, y2 = 0.0;
-  for (Index i = 0; i < near; ++i) {
+  for (Index i = 0; i < seen; ++i) {
     const double s = (x[first + i] - at) / reach - centre,
                  own = weight[static_cast<std::size_t>(i)];
     const double square = own * s * s, outcome = own * (y[first + i] - mean);
@@ -113,22 +159,22 @@ inline LoessFit local_quadratic(const ConstVectorRef& x, const ConstVectorRef& y
 
 // Fitted values of y at x (ascending) with weights w. Local fits see the share `span` of the rows
 // (of a span above 1 all, as if they were further away); rows between two knots are at most the
-// share `leaf`. Empty where a local fit is nearly singular. Cost O(n / leaf).
+// share `leaf`. Rows may stand for `copies` equal ones, of the weight w together, which then count
+// as rows. Empty where a local fit is nearly singular. Cost O(n / leaf).
 inline Vector loess(const ConstVectorRef& x, const ConstVectorRef& y, const ConstVectorRef& w,
-                    double span, double leaf) {
+                    const ConstVectorRef& copies, double span, double leaf) {
   const Index n = x.size();
   require(n > 0 && y.size() == n && w.size() == n, "loess: one outcome and one weight per row.");
-  const auto share = [n](double part) {
-    return static_cast<Index>(std::floor(static_cast<double>(n) * part + 1e-5));
-  };
-  const Index near = std::min(n, share(span));
+  const CopiedRows rows(x, copies);
+  const auto count = static_cast<double>(rows.count());
+  const Index near = std::min(rows.count(), static_cast<Index>(std::floor(count * span + 1e-5)));
   if (near < 4) return {};
   const std::vector<double> knots = loess_knots(
-      x, static_cast<Index>(std::floor(static_cast<double>(n) * leaf)), std::max<Index>(n, 200));
+      x, rows, static_cast<Index>(std::floor(count * leaf)), std::max<Index>(rows.count(), 200));
   if (knots.empty()) return {};
   std::vector<LoessFit> fits;
   for (const double at : knots) {
-    fits.push_back(local_quadratic(x, y, w, near, span, at));
+    fits.push_back(local_quadratic(x, y, w, rows, near, span, at));
     if (!fits.back().regular) return {};
   }
   Vector out(n);
