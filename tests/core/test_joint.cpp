@@ -88,6 +88,21 @@ TEST(packs_compare_and_add_as_numbers_do) {
   CHECK(sums == expected);
 }
 
+TEST(packs_flip_signs_as_numbers_do) {
+  Matrix sums = Matrix::Zero(flip_draws, 3), expected = sums;
+  const ColumnChange changes[2] = {{0, 0.1}, {2, -3.7}};
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    const std::uint64_t bits = counter_bits(counter_key(7, 0), i);
+    counter_loops().flip(bits, changes, 2, sums.data());
+    for (int r = 0; r < flip_draws; ++r) {
+      for (const ColumnChange& change : changes) {
+        expected(r, change.column) += ((bits >> r) & 1) != 0 ? -change.value : change.value;
+      }
+    }
+  }
+  CHECK(sums == expected);
+}
+
 TEST(quantiles_are_those_of_tables) {
   for (double z = -3.0; z < 37.0; z += 0.37) {
     CHECK(is_near(normal_quantile(normal_tail(z)), z, 1e-12));

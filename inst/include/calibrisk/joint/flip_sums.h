@@ -5,6 +5,7 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/ladder/rung.h>
+#include <calibrisk/math/counter_packs.h>
 
 #include <algorithm>
 #include <numeric>
@@ -42,13 +43,15 @@ class FlipSums {
   Index columns() const { return open_.size(); }
   std::size_t entries() const { return entries_.size(); }
 
+  // Adds a cluster's sums to 32 rows of `total` [32 x columns], negative where a row's bit is set.
+  void flip(Index g, std::uint64_t bits, Matrix& total) const {
+    counter_loops().flip(bits, begin(g), begin(g + 1) - begin(g), total.data());
+  }
+
   // task(column, value) for the entries of cluster g
   template <class Task>
   void each(Index g, const Task& task) const {
-    for (std::size_t e = start_[static_cast<std::size_t>(g)];
-         e < start_[static_cast<std::size_t>(g) + 1]; ++e) {
-      task(entries_[e].column, entries_[e].value);
-    }
+    for (const ColumnChange* at = begin(g); at != begin(g + 1); ++at) task(at->column, at->value);
   }
 
   // The clusters by their sums, not by their numbers, from the largest on.
@@ -59,14 +62,11 @@ class FlipSums {
     }
     std::vector<Index> out(square.size());
     std::iota(out.begin(), out.end(), Index{0});
-    const auto begin = [&](Index g) {
-      return entries_.begin() + start_[static_cast<std::size_t>(g)];
-    };
     std::sort(out.begin(), out.end(), [&](Index a, Index b) {
       const double left = square[static_cast<std::size_t>(a)],
                    right = square[static_cast<std::size_t>(b)];
       if (left != right) return left > right;
-      return std::lexicographical_compare(begin(a), begin(a + 1), begin(b), begin(b + 1));
+      return std::lexicographical_compare(begin(a), begin(a + 1), begin(b), begin(b + 1), before);
     });
     return out;
   }
@@ -93,17 +93,16 @@ class FlipSums {
   }
 
  private:
-  struct Entry {
-    int column;
-    double value;
-    bool operator<(const Entry& other) const {
-      return std::tie(column, value) < std::tie(other.column, other.value);
-    }
-  };
+  const ColumnChange* begin(Index g) const {
+    return entries_.data() + start_[static_cast<std::size_t>(g)];
+  }
+  static bool before(const ColumnChange& a, const ColumnChange& b) {
+    return std::tie(a.column, a.value) < std::tie(b.column, b.value);
+  }
   Vector open_;
   std::vector<bool> used_;
   std::vector<int> touched_;
-  std::vector<Entry> entries_;
+  std::vector<ColumnChange> entries_;
   std::vector<std::size_t> start_ = {0};
 };
 

@@ -27,7 +27,7 @@
 
 namespace calibrisk {
 
-constexpr Index flip_block = 32;
+constexpr Index flip_block = flip_draws;
 constexpr Index most_enumerated = 12;  // clusters whose flips are all used
 // Products of all flips together. Above, the sums are drawn from their normal approximation.
 constexpr double most_flipped = 4e8;
@@ -128,15 +128,16 @@ namespace detail {
 inline Matrix flipped_sums(const FlipSums& sums, const std::vector<Index>& order, Index begin,
                            bool all) {
   Matrix out = Matrix::Zero(flip_block, sums.columns());
-  Eigen::Matrix<double, flip_block, 1> sign;
   for (std::size_t at = 0; at < order.size(); ++at) {
     const double u = counter_uniform(redraw_key, static_cast<std::uint64_t>(begin), at);
-    const auto bits = static_cast<std::uint64_t>(u * 0x1.0p53);
-    for (Index r = 0; r < flip_block; ++r) {
-      const std::uint64_t bit = all ? static_cast<std::uint64_t>(begin + r) >> at : bits >> r;
-      sign(r) = (bit & 1) != 0 ? -1.0 : 1.0;
+    auto bits = static_cast<std::uint64_t>(u * 0x1.0p53);
+    if (all) {
+      bits = 0;
+      for (Index r = 0; r < flip_block; ++r) {
+        bits |= ((static_cast<std::uint64_t>(begin + r) >> at) & 1) << r;
+      }
     }
-    sums.each(order[at], [&](int column, double value) { out.col(column) += value * sign; });
+    sums.flip(order[at], bits, out);
   }
   return out;
 }

@@ -19,12 +19,22 @@ struct alignas(64) DrawMask {
   std::int64_t of[counter_draws];
 };
 
+constexpr int flip_draws = 32;
+
+// A change of the sums in one column.
+struct ColumnChange {
+  int column;
+  double value;
+};
+
 struct CounterLoops {
   // of[r]: whether number i of the draw that has keys[r] is below limit * 2^-53
   void (*below)(const std::uint64_t* keys, std::uint64_t i, std::int64_t limit, DrawMask& out);
   // sums(r, columns[a]) += values[a] for a < n and the draws r in the mask; 64 rows
   void (*add)(const DrawMask& mask, const int* columns, const double* values, Index n,
               double* sums);
+  // sums(r, column) += value of each change, or -= where bit r is set; 32 rows
+  void (*flip)(std::uint64_t bits, const ColumnChange* changes, Index n, double* sums);
 };
 
 namespace detail {
@@ -67,6 +77,28 @@ CALIBRISK_INLINE void add_loop(const DrawMask& mask, const int* columns, const d
   }
 }
 
+template <int pack_size>
+CALIBRISK_INLINE void flip_loop(std::uint64_t bits, const ColumnChange* changes, Index n,
+                                double* sums) {
+  using Pack = typename Packs<pack_size>::Pack;
+  using BitPack = typename BitPacks<pack_size>::Pack;
+  constexpr int packs = flip_draws / pack_size;
+  BitPack sign[packs];
+  for (int l = 0; l < packs; ++l) {
+    for (int r = 0; r < pack_size; ++r) sign[l][r] = bits << (63 - l * pack_size - r);
+    sign[l] &= 1ULL << 63;
+  }
+  for (Index a = 0; a < n; ++a) {
+    double* sum = sums + flip_draws * static_cast<Index>(changes[a].column);
+    const Pack value = changes[a].value - Pack{};
+    for (int l = 0; l < packs; ++l) {
+      Pack x;
+      load_pack<pack_size>(sum + l * pack_size, x);
+      store_pack<pack_size>(sum + l * pack_size, x + (Pack)((BitPack)value ^ sign[l]));
+    }
+  }
+}
+
 #define CALIBRISK_COUNTER_LOOPS(SUFFIX, SIZE, TARGET)                                             \
   TARGET inline void below_##SUFFIX(const std::uint64_t* keys, std::uint64_t i,                   \
                                     std::int64_t limit, DrawMask& out) {                          \
@@ -76,7 +108,13 @@ CALIBRISK_INLINE void add_loop(const DrawMask& mask, const int* columns, const d
                                   Index n, double* sums) {                                        \
     add_loop<SIZE>(mask, columns, values, n, sums);                                               \
   }                                                                                               \
-  inline CounterLoops counter_loops_##SUFFIX() { return {below_##SUFFIX, add_##SUFFIX}; }
+  TARGET inline void flip_##SUFFIX(std::uint64_t bits, const ColumnChange* changes, Index n,      \
+                                   double* sums) {                                                \
+    flip_loop<SIZE>(bits, changes, n, sums);                                                      \
+  }                                                                                               \
+  inline CounterLoops counter_loops_##SUFFIX() {                                                  \
+    return {below_##SUFFIX, add_##SUFFIX, flip_##SUFFIX};                                         \
+  }
 
 CALIBRISK_COUNTER_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
@@ -100,6 +138,14 @@ inline CounterLoops counter_loops_baseline() {
       double* sum = sums + counter_draws * static_cast<Index>(columns[a]);
       for (int r = 0; r < counter_draws; ++r) {
         if (mask.of[r] != 0) sum[r] += values[a];
+      }
+    }
+  };
+  loops.flip = [](std::uint64_t bits, const ColumnChange* changes, Index n, double* sums) {
+    for (Index a = 0; a < n; ++a) {
+      double* sum = sums + flip_draws * static_cast<Index>(changes[a].column);
+      for (int r = 0; r < flip_draws; ++r) {
+        sum[r] += ((bits >> r) & 1) != 0 ? -changes[a].value : changes[a].value;
       }
     }
   };
