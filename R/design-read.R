@@ -7,9 +7,9 @@ design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, call 
   list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call), copies = copies)
 }
 
-# A list from the arguments of the function that runs in `frame`: the quosures of outcomes, groups and columns (by
-# column_dots(), or by quote_dots() where names are checked later), how events and missing values are read, and how rows
-# count.
+# Arguments of the function that runs in `frame`, as a list: the quosures of outcomes, groups and columns, how events
+# and missing values are read, and how rows count. `dots` reads the columns: column_dots(), or quote_dots() where names
+# are checked later.
 rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env()) {
   quo <- function(arg) rlang::eval_bare(call("enquo", as.name(arg)), frame)
   list(truth = quo("truth"), dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame),

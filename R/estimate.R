@@ -152,7 +152,7 @@
 #'
 #' The parts of more than two classes are those of the joint test of classes, with their shares of the level, and the
 #' same signs for all of them. The columns are \eqn{l - \bar l} of all classes (temperature), 1 for each class (biases),
-#' and of one class 1 (bias), its logit (slope), and hats (the part gap). Among these the class with the largest
+#' and of one class 1 (bias), its logit (slope), and hats (gap). Among these the class with the largest
 #' \eqn{Q^2} over its mean among all flips counts, times \eqn{I / (I + 1)} with the variance I of its number of events
 #' at calibration. The predicted class has 1 and the logit (confidence) and hats (steps). The class-wise test of a
 #' [ce_state()] is this one, with the blocks of the state as clusters. Its p-value is not that of simulated labels, and

@@ -4,11 +4,15 @@
 # no random numbers. One rung: inst/include/calibrisk/ladder/rung.h; its limits: src/limits.cpp.
 #
 # A ladder is a list:
-#   estimate, std.error (root scale, NA below twice its noise), low, high, lower_bound (roots),
-#   p.value and the statistic of the rung that decides it, upper_bound (upper limit of the root Brier
-#   score), resolution (knots of the finest basis), weights (of the rungs in the estimate), value (the squared estimate
-#   with its influence rows, R/influence.R), rungs, upper (a function: the upper limits of the error and of the root
-#   Brier score that are missed with the probability `tail`; high and upper_bound are those of (1 - level) / 2)
+#   estimate, std.error      on the root scale; the error is NA below twice its noise
+#   low, high, lower_bound   limits of the root
+#   p.value, statistic       of the rung that decides it
+#   upper_bound              upper limit of the root Brier score
+#   resolution               number of knots of the finest basis
+#   value                    the squared estimate with its influence rows (R/influence.R)
+#   rungs, weights           the rungs, and their weights in the estimate
+#   upper                    function(tail): the upper limits of the error and of the root Brier score that are missed
+#                            with this probability; high and upper_bound are those of (1 - level) / 2
 
 # The weights and clusters of a problem, as the core reads them.
 core_ladder <- function(problem, bases, moments, threads) {

@@ -13,10 +13,13 @@ check_bin_options <- function(scheme, preset, given, call) {
           "x" = "The preset is {.val {preset}}.", arg = "distance", call = call)
 }
 
-# A scheme says everything about an estimate but the data:
-#   notion, type, n_bins, p, debias, preset; ends(sorted, n_bins) -> bin ends;
-#   default(predictions) -> the notion where it is NULL; problems(predictions, notion) -> scalar problems;
-#   average: mean over classes instead of the sum; own: whether a state's bins are those of its panel
+# A scheme has everything about an estimate except the data:
+#   notion, type, n_bins, p, debias, preset
+#   ends(sorted, n_bins)            -> bin ends
+#   default(predictions)            -> the notion, if it is NULL
+#   problems(predictions, notion)   -> scalar problems
+#   average                         whether the mean over classes is taken instead of the sum
+#   own                             whether a state's bins are those of its panel
 plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
   check_bins(n_bins, size = NULL, call = call)
   check_count(min_size, "min_size", call = call)

@@ -2,7 +2,7 @@
 # Under calibration a mean over the pairs of rows of different clusters has the variance 2 sum_{c != c'} H_cc'^2 over
 # the squared weight of these pairs, and the trace sum_c H_cc.
 
-# For few clusters this is a sum of few squares, so that it takes the place of that of rows (R/skce.R: sums) only where
+# For few clusters this is a sum of few squares, so that it takes the place of that of rows (R/skce-sums.R) only where
 # it is larger. pairs(rows): the matrix of their h_ij.
 with_clusters <- function(sums, design, pairs) {
   if (is.null(design$cluster)) return(sums)

@@ -9,8 +9,8 @@
 # of the installed namespace, and in its lists of functions; that a generic finds its method is no call.
 rooms <- c(
   util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|condition-text|conditions|",
-                  "data|describe-object|dots|formula|meant-words|memory|mended-line|probability-remedies|progress|",
-                  "RcppExports|table|threads|values|workers|zzz-.*|plot-theme)$"),
+                  "data|describe-(object|values)|dots|formula|meant-words|memory|mended-line|probability-remedies|",
+                  "progress|RcppExports|table|threads|values|workers|zzz-.*|plot-theme)$"),
   kern   = "^kern-|^kernel(-scale)?$",
   law    = "^law-|^(family.*|distribution)$",
   row    = paste0("^row-|^(design.*|predictions.*|group.*|horizon|folds|take-rows|event-words|notion|",
@@ -20,14 +20,14 @@ rooms <- c(
   ladder = "^ladder(-.*)?$",
   form   = "^form(-.*)?$|^pair-risk.*$",
   meth   = "^meth-|^method(-.*)?$",
-  metric = paste0("^metric-|^(score-.*|moments|pit|ece-bias|smooth-limits|skce(-factor)?|",
+  metric = paste0("^metric-|^(score-.*|moments|pit|ece-bias|smooth-limits|skce(-factor|-sums)?|",
                   "ucme|hierarchy|ckce(-choices|-law|-null|-ridge)?)$"),
   map    = "^map-|^(recal-.*|recalibrate|gain.*)$",
   test   = "^test-|^ce-test(-.*)?$",
   curve  = "^curve(-.*)?$|^decision(-.*)?$",
   tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-fingerprint|risk)$",
   many   = "^many-|^(state.*|source.*|database.*|monitor.*)$",
-  verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-predictions)$",
+  verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-(predictions|types))$",
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
 )
 asked <- commandArgs(TRUE)

@@ -29,9 +29,9 @@ class TriweightProblem {
             "triweight_error: one outcome and weight per row.");
   }
 
-  // Above `budget` kernel evaluations predictions go to the grid first. With folds 1, 2, ... also
-  // the influence of the rows and their gaps in the densities of the other folds, for which the
-  // grid is exact enough; `cosine`: of the grid on which the influence is blurred.
+  // Above `budget` kernel evaluations predictions go to the grid first. With folds 1, 2, ... the
+  // result also has the influence of the rows, and their gaps in the densities of the other folds.
+  // The grid is exact enough for these. `cosine`: of the grid on which the influence is blurred.
   TriweightError error(double p, double budget, const std::vector<int>& fold,
                        CosineSums& cosine) const {
     std::vector<Index> rows(static_cast<std::size_t>(x_.size()));

@@ -1,0 +1,208 @@
+# ce_predictions() by the type of the model; what the methods share is in R/model-predictions.R.
+
+# ---- R's own models -----------------------------------------------------------------------------------------------
+
+#' @export
+ce_predictions.glm <- function(model, newdata, ...) {
+  check_newdata(newdata)
+  add_family(model, newdata, stats::family(model), ...)
+}
+
+#' @export
+ce_predictions.lm <- function(model, newdata, ...) {
+  check_newdata(newdata)
+  if (inherits(model, "mlm")) {
+    stop_no_probabilities("It has several outcomes.", "Give one model for each.")
+  }
+  fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
+  add_law(newdata, pred_normal(unname(fit$fit), sqrt(fit$se.fit^2 + fit$residual.scale^2)))
+}
+
+#' @export
+ce_predictions.gam <- function(model, newdata, ...) {
+  check_newdata(newdata, "mgcv")
+  family <- stats::family(model)
+  mean <- function() predict_rows(model, newdata, type = "response", ...)
+  if (family$family == "multinom") {
+    probs <- mean()
+    return(add_classes(newdata, probs, as.character(seq_len(ncol(probs)) - 1L)))
+  }
+  if (family$family == "gaulss") {
+    fit <- mean()
+    return(add_law(newdata, pred_normal(fit[, 1], 1 / fit[, 2])))
+  }
+  add_family(model, newdata, family, ...)
+}
+
+# For a generalised linear or additive model.
+add_family <- function(model, newdata, family, ...) {
+  name <- family$family
+  mean <- function() unname(as.vector(predict_rows(model, newdata, type = "response", ...)))
+  if (name %in% c("binomial", "quasibinomial")) return(add_event(newdata, mean(), event_of(model)))
+  if (name == "poisson") return(add_law(newdata, pred_poisson(mean())))
+  if (name == "Gamma") {
+    shape <- 1 / (model$sig2 %||% summary(model)$dispersion)
+    return(add_law(newdata, pred_gamma(shape, shape / mean())))
+  }
+  if (startsWith(name, "Negative Binomial")) {
+    # of MASS::glm.nb(), else of mgcv::nb() and negbin()
+    size <- if (is.numeric(model$theta)) model$theta else family$getTheta(TRUE)
+    return(add_law(newdata, pred_negbin(mean(), size)))
+  }
+  if (name == "gaussian") {
+    fit <- predict_rows(model, newdata, type = "response", se.fit = TRUE, ...)
+    variance <- model$sig2 %||% summary(model)$dispersion
+    return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + variance))))
+  }
+  stop_no_probabilities(
+    "The family {.val {name}} has no distribution here.",
+    "Known are binomial, gaussian, poisson, Gamma and negative binomial; for another give {.fn pred_draws}."
+  )
+}
+
+#' @rdname ce_predictions
+#' @export
+ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
+  check_newdata(newdata, "survival")
+  check_horizon_given(horizon)
+  used <- intersect(all.vars(stats::delete.response(stats::terms(model))), names(newdata))
+  known <- stats::complete.cases(as.data.frame(newdata)[used])
+  prob <- rep(NA_real_, nrow(newdata))
+  if (any(known)) {
+    curves <- survival::survfit(model, newdata = as.data.frame(newdata)[known, , drop = FALSE], ...)
+    prob[known] <- 1 - as.vector(summary(curves, times = horizon, extend = TRUE)$surv)
+  }
+  add_event(newdata, prob)
+}
+
+# ---- classifiers --------------------------------------------------------------------------------------------------
+
+#' @rdname ce_predictions
+#' @export
+ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
+  check_newdata(newdata, "ranger")
+  kind <- model$treetype
+  if (kind == "Classification") {
+    stop_no_probabilities("It is a forest of class votes.", "Fit it with {.code ranger(probability = TRUE)}.")
+  }
+  if (kind == "Regression") {
+    if (is.null(model$random.node.values)) {
+      stop_no_probabilities("It is a forest of means.", "Fit it with {.code ranger(quantreg = TRUE)}.")
+    }
+    levels <- seq(0.01, 0.99, by = 0.02)
+    fit <- predict_rows(model, newdata, type = "quantiles", quantiles = levels, ...)
+    return(add_law(newdata, pred_quantiles(unname(fit$predictions), levels)))
+  }
+  if (kind == "Survival") {
+    check_horizon_given(horizon)
+    fit <- predict_rows(model, newdata, ...)
+    at <- findInterval(horizon, fit$unique.death.times)
+    return(add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at]))
+  }
+  add_ordered(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
+}
+
+# Classes in the order of the outcome's levels, for any order of the columns.
+add_ordered <- function(newdata, probs, levels = NULL) {
+  if (!is.null(levels) && setequal(levels, colnames(probs))) probs <- probs[, levels, drop = FALSE]
+  add_classes(newdata, probs)
+}
+
+#' @export
+ce_predictions.randomForest <- function(model, newdata, ...) {
+  check_newdata(newdata, "randomForest")
+  if (model$type == "regression") {
+    stop_no_probabilities("It is a forest of means.", "{.code ranger::ranger(quantreg = TRUE)} predicts distributions.")
+  }
+  add_ordered(newdata, predict_rows(model, newdata, type = "prob", ...), model$classes)
+}
+
+#' @export
+ce_predictions.train <- function(model, newdata, ...) {
+  check_newdata(newdata, "caret")
+  if (model$modelType != "Classification") {
+    stop_no_probabilities("It predicts means.", "Give the model itself, {.code model$finalModel}, where that is known.")
+  }
+  if (!is.function(model$modelInfo$prob)) {
+    stop_no_probabilities("Its method {.val {model$method}} has none.", "Choose a method with class probabilities.")
+  }
+  add_ordered(newdata, predict_rows(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
+}
+
+#' @export
+ce_predictions.multinom <- function(model, newdata, ...) {
+  check_newdata(newdata, if (inherits(model, "polr")) "MASS" else "nnet")
+  probs <- predict_rows(model, newdata, type = "probs", ...)
+  if (length(model$lev) == 2) return(add_event(newdata, probs, model$lev[2]))
+  add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
+}
+
+#' @export
+ce_predictions.polr <- ce_predictions.multinom
+
+#' @export
+ce_predictions.lda <- function(model, newdata, ...) {
+  check_newdata(newdata, "MASS")
+  add_classes(newdata, predict_rows(model, newdata, ...)$posterior)
+}
+
+#' @export
+ce_predictions.qda <- ce_predictions.lda
+
+#' @export
+ce_predictions.rpart <- function(model, newdata, ...) {
+  check_newdata(newdata, "rpart")
+  if (model$method != "class") {
+    stop_no_probabilities("It is a tree of the method {.val {model$method}}.",
+                          "Fit it with {.code method = \"class\"}.")
+  }
+  add_classes(newdata, predict_rows(model, newdata, type = "prob", ...))
+}
+
+# ---- tidymodels ---------------------------------------------------------------------------------------------------
+
+#' @rdname ce_predictions
+#' @export
+ce_predictions.model_fit <- function(model, newdata, ..., horizon = NULL) {
+  spec <- if (inherits(model, "workflow")) model$fit$actions$model$spec else model$spec
+  add_parsnip(model, newdata, spec$mode, horizon, ...)
+}
+
+#' @rdname ce_predictions
+#' @export
+ce_predictions.workflow <- ce_predictions.model_fit
+
+add_parsnip <- function(model, newdata, mode, horizon, ...) {
+  check_newdata(newdata, if (inherits(model, "workflow")) "workflows" else "parsnip")
+  if (mode == "classification") {
+    probs <- predict_rows(model, newdata, type = "prob", ...)
+    return(add_classes(newdata, probs, sub("^[.]pred_", "", names(probs))))
+  }
+  if (mode == "censored regression") {
+    check_horizon_given(horizon)
+    fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon, ...)
+    return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
+  }
+  stop_no_probabilities("It predicts means.",
+                        "Give the model of its engine, {.code parsnip::extract_fit_engine(model)}.")
+}
+
+# ---- posterior draws ----------------------------------------------------------------------------------------------
+
+#' @export
+ce_predictions.stanreg <- function(model, newdata, ...) {
+  check_newdata(newdata, "rstantools")
+  draws <- function(generic) getExportedValue("rstantools", generic)(model, newdata = newdata, ...)
+  family <- stats::family(model)$family
+  if (family %in% c("binomial", "bernoulli")) {
+    return(add_event(newdata, colMeans(draws("posterior_epred")), event_of(model)))
+  }
+  if (family %in% c("categorical", "cumulative", "acat", "sratio", "cratio")) {
+    probs <- apply(draws("posterior_epred"), c(2, 3), mean) # draws x rows x classes
+    return(add_classes(newdata, probs))
+  }
+  add_law(newdata, pred_draws(t(unclass(draws("posterior_predict")))))
+}
+
+#' @export
+ce_predictions.brmsfit <- ce_predictions.stanreg

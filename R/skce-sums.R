@@ -1,0 +1,129 @@
+# Sums over pairs of rows, from the kernel or a factor of it, and the U- and V-statistics that are made of them.
+
+# U- or V-statistic from the row sums and the diagonal of H.
+pair_estimate <- function(sums, type, design, call = caller_env()) {
+  n <- copy_count(design)
+  if (type == "unbiased") {
+    check_rows(n, 2, "The unbiased estimator", call)
+    check_clusters(design, call = call)
+  }
+  check_computable(sums$diagonal + sums$off_diagonal, call)
+  if (type == "unbiased") {
+    out <- pair_mean(sums$off_diagonal, partner_weight(design), design)
+    # two rows make one pair, and one pair has no spread to see
+    if (n == 2) out["influence"] <- list(NULL)
+    return(with_noise(out, sums, out$value, pair_weight(design)))
+  }
+  out <- pair_mean(sums$off_diagonal + sums$diagonal, rep(total_weight(design), design$n), design)
+  if (n == 1) return(out)
+  others <- pair_mean(sums$across %||% sums$off_diagonal, partner_weight(design), design)
+  with_noise(out, sums, others$value, total_weight(design)^2, others$influence)
+}
+
+# Adds the variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs. (For clusters
+# see R/pair-clusters.R.) The interval of both types is around the unbiased mean over different rows, from the influence
+# of its rows. With a kernel close to the identity, the biased type consists almost only of pairs of a row with itself.
+with_noise <- function(estimate, sums, value, weight, influence = estimate$influence) {
+  estimate$noise <- 2 * sums$squares / weight^2
+  if (estimate$noise > 0) {
+    design <- estimate$design
+    trace <- sums$within %||% sum(design_weights(design) * sums$diagonal)
+    estimate$pairs <- list(value = value, influence = influence, trace = trace / total_weight(design)^2)
+  }
+  estimate
+}
+
+# Sums over pairs with the noise of clusters.
+design_sums <- function(prediction, target, type, design, threads) {
+  with_clusters(row_sums(prediction, target, type, design, threads), design,
+               source_pairs(prediction, target, design$n, threads))
+}
+
+# off_diagonal: sum_j w_j h_ij over the other rows, where it is unbiased of other clusters; across: of other clusters,
+# where that is not the same; diagonal: w_i h_ii; squares: the sum of the squares of w_i w_j h_ij over these pairs.
+row_sums <- function(prediction, target, type, design, threads) {
+  sums <- pairs_across(prediction, target, if (type == "unbiased") design$cluster, design$w, threads)
+  if (type == "biased" && !is.null(design$cluster)) {
+    sums$across <- pairs_across(prediction, target, design$cluster, design$w, threads)$off_diagonal
+  }
+  sums
+}
+
+# Weights and clusters are kernels on the rows: w_i w_j, and 1 for rows of different clusters.
+pairs_across <- function(prediction, target, cluster, w, threads) {
+  factors <- list(prediction)
+  if (!is.null(w)) factors <- c(factors, list(feature_spec(kernel_linear(), matrix(w))))
+  if (!is.null(cluster)) {
+    same <- kernel_white()
+    same$scale <- -1
+    at <- matrix(as.numeric(cluster))
+    one <- feature_spec(kernel_white(), 0 * at)
+    factors <- c(factors, list(list(kind = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
+  }
+  prediction <- product_source(factors)
+  sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, threads, progress))
+  if (!is.null(w)) for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] / w
+  sums
+}
+
+# With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
+# times mean(d_i' M d_i).
+factored_sums <- function(problem, tolerance, type, design, threads, call, most = most_columns(problem$n)) {
+  prediction <- problem$prediction
+  target <- problem$target
+  stop_if(prediction$kind != "features" || target$kind != "finite",
+          "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
+          "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data.", arg = "tolerance",
+          call = call)
+  factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
+  sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, type, design, threads)
+  norms <- rowSums(target$residuals * target$right)
+  w <- design_weights(design)
+  # the diagonal is that of the kernel itself
+  sums$diagonal <- w * cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
+  sums <- with_clusters(sums, design, source_pairs(prediction, target, design$n, threads))
+  # no row of the neglected part counts more than the heaviest
+  share <- w / sum(w) * max(w) / mean(w)
+  sums$error_bound <- factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1)
+  sums
+}
+
+# Most columns of a factor that fits into memory: 800 MB from 10,000 rows on.
+most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
+
+# Like row_sums(), for a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
+factor_sums <- function(computation, source, residuals, right, type, design, threads, ridge = 0, progress = NULL) {
+  of <- function(cluster, rows) {
+    cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(),
+                    rows, ridge, threads, progress)
+  }
+  sums <- of(if (type == "unbiased") design$cluster, noise_rows(residuals, if (computation == "rff") 100 else 500))
+  if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 1L)$off_diagonal
+  sums
+}
+
+# The kernel is 0 across groups, so that the total is the sum of the terms.
+group_terms <- function(sums, group, type, design) {
+  w <- design_weights(design)
+  unbiased <- type == "unbiased"
+  rows <- w * (if (unbiased) sums$off_diagonal else sums$off_diagonal + sums$diagonal)
+  # the weight of each row's partners, in all and in its own group
+  total <- if (unbiased) partner_weight(design) else rep(sum(w), length(w))
+  size <- as.vector(rowsum(w, group$id))
+  own <- if (unbiased) {
+    together <- if (is.null(design$cluster)) {
+      w
+    } else {
+      code <- vctrs::vec_group_id(cbind(group$id, design$cluster))
+      unname(rowsum(w, code, reorder = TRUE)[code, 1])
+    }
+    size[group$id] - together
+  } else {
+    size[group$id]
+  }
+  terms <- as.vector(rowsum(rows, group$id))
+  pairs <- as.vector(rowsum(w * own, group$id))
+  rows <- tabulate(group$id)
+  columns_frame(group = group$labels, n = rows, .estimate = ifelse(pairs > 0, terms / pairs, NA_real_),
+                term = terms / sum(w * total))
+}
