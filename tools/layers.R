@@ -6,7 +6,8 @@
 #
 # A room is a set of files and may call itself and the rooms above it in this table; CONTRIBUTING says what each is for.
 # Of several patterns that fit a file's name the last one counts. Calls are those that codetools finds in the functions
-# of the installed namespace, and in its lists of functions; that a generic finds its method is no call.
+# of the installed namespace, in its lists of functions, and in lines that run when the package is built (descriptions
+# of objects, values that functions make). That a generic finds its method, or check_object() a description, is no call.
 rooms <- c(
   util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|condition-text|conditions|",
                   "data|describe-(object|values)|dots|formula|meant-words|memory|mended-line|probability-remedies|",
@@ -39,12 +40,10 @@ room_of <- function(file) {
   hit <- matrix(hit, length(file))
   ifelse(rowSums(hit) > 0, max.col(hit + 0, "last"), NA)
 }
-assigned <- function(file) {
-  code <- Filter(function(e) is.call(e) && is.name(e[[2]]) && deparse(e[[1]])[1] %in% c("<-", "="),
-                 as.list(parse(file.path("R", file), keep.source = FALSE)))
-  unique(vapply(code, function(e) as.character(e[[2]]), ""))
-}
-defined <- lapply(setNames(nm = files), assigned)
+code <- lapply(setNames(nm = files), function(file) as.list(parse(file.path("R", file), keep.source = FALSE)))
+assigns <- function(e) is.call(e) && is.name(e[[2]]) && deparse(e[[1]])[1] %in% c("<-", "=")
+assigned <- function(code) unique(vapply(Filter(assigns, code), function(e) as.character(e[[2]]), ""))
+defined <- lapply(code, assigned)
 home <- setNames(rep(files, lengths(defined)), unlist(defined))
 home <- home[names(home) %in% ls(namespace, all.names = TRUE)]
 closures <- function(x, depth = 0) {
@@ -57,6 +56,14 @@ calls <- do.call(rbind, lapply(names(home), function(name) {
   to <- setdiff(intersect(globals, names(home)), name)
   if (length(to) > 0) data.frame(from = name, to = to, file = unname(home[name]), other = unname(home[to]))
 }))
+built <- do.call(rbind, lapply(files, function(file) {
+  is_function <- function(e) assigns(e) && is.call(e[[3]]) && identical(e[[3]][[1]], quote(`function`))
+  lines <- Filter(Negate(is_function), code[[file]])
+  globals <- codetools::findGlobals(as.function(list(as.call(c(quote(`{`), lines)))), merge = TRUE)
+  to <- setdiff(intersect(globals, names(home)), defined[[file]])
+  if (length(to) > 0) data.frame(from = paste("lines of", file), to = to, file = file, other = unname(home[to]))
+}))
+calls <- rbind(calls, built)
 largest_cycle <- function(from, to) {
   nodes <- unique(c(from, to))
   reach <- diag(length(nodes))
