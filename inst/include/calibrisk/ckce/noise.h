@@ -12,18 +12,17 @@
 
 namespace calibrisk {
 
-// The sum over pairs of the rows first, first + 1, ... with the rows `at`; weights: M of these
-// pairs, [rows x at].
-inline double noise_squares(const Engine& engine, const ConstMatrixRef& residuals, Index first,
-                            Matrix weights, const std::vector<Index>& at) {
-  const Matrix some = take_rows(residuals, at);
-  weights.array() *=
-      engine.dense.multiply_a_bt(residuals.middleRows(first, weights.rows()), some).array();
+// <d_i, d_j> of the rows first, first + 1, ..., first + size - 1 with the rows `at`, 0 of a row with
+// itself.
+inline Matrix residual_products(const Engine& engine, const ConstMatrixRef& residuals, Index first,
+                                Index size, const std::vector<Index>& at) {
+  Matrix out =
+      engine.dense.multiply_a_bt(residuals.middleRows(first, size), take_rows(residuals, at));
   for (std::size_t b = 0; b < at.size(); ++b) {
     const Index own = at[b] - first;
-    if (own >= 0 && own < weights.rows()) weights(own, static_cast<Index>(b)) = 0.0;
+    if (own >= 0 && own < size) out(own, static_cast<Index>(b)) = 0.0;
   }
-  return weights.squaredNorm();
+  return out;
 }
 
 // From A^-1: M = A^-1 - c A^-2, or the product itself where c dwarfs K.
@@ -34,8 +33,9 @@ inline double dual_noise(const Engine& engine, const ConstMatrixRef& gram,
   const Matrix weights = c > gram.trace()
                              ? engine.dense.multiply(inverse, engine.dense.multiply(gram, some))
                              : Matrix(some - c * engine.dense.multiply(inverse, some));
-  return noise_squares(engine, residuals, 0, weights, at) * static_cast<double>(gram.rows()) /
-         static_cast<double>(at.size());
+  return weights.cwiseProduct(residual_products(engine, residuals, 0, gram.rows(), at))
+             .squaredNorm() *
+         static_cast<double>(gram.rows()) / static_cast<double>(at.size());
 }
 
 // From a factor F with K = FF', [n x r], a block of rows at a time: rows(first, size). `some`:
@@ -59,9 +59,12 @@ void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* 
   for (Index i = 0; i < n; i += block) {
     const Index m = std::min(block, n - i);
     const auto& f = rows(i, m);
+    const Matrix products = residual_products(engine, residuals, i, m, at);
+    // in the same memory for all ridges: new pages cost more than the product
+    Matrix pairs(m, products.cols());
     for (std::size_t v = 0; v < weights.size(); ++v) {
-      values[v].squares += share * noise_squares(engine, residuals, i,
-                                                 engine.dense.multiply_a_bt(f, weights[v]), at);
+      engine.dense.gemm(false, true, 1.0, f, weights[v], 0.0, pairs);
+      values[v].squares += share * pairs.cwiseProduct(products).squaredNorm();
     }
   }
 }
