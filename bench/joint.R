@@ -97,7 +97,7 @@ writeLines(c(
   "processor seconds. The two draw different samples, so their p-values agree up to simulation error. The last column",
   "compares the statistic that decides with that part of the formulas:", "",
   markdown_table(small),
-  "Growth, one run each, two threads, seconds of processor time and elapsed (the machine was busy with other work:",
-  "the first are the ones to read). Class-wise rows include the nested bases, which give the upper limit:", "",
+  "Growth, one run each, two threads, seconds of processor time and elapsed (other work on the machine moves the",
+  "second). Class-wise rows include the nested bases, which give the upper limit:", "",
   markdown_table(growth)
 ), "bench/joint.md")
