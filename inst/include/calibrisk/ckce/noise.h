@@ -12,7 +12,8 @@
 
 namespace calibrisk {
 
-// <d_i, d_j> of `size` rows from `first` on with the rows `at`, [size x at]; 0 of a row with itself.
+// <d_i, d_j> of `size` rows from `first` on with the rows `at`, [size x at]; 0 of a row with
+// itself.
 inline Matrix residual_products(const Engine& engine, const ConstMatrixRef& residuals, Index first,
                                 Index size, const std::vector<Index>& at) {
   Matrix out =
