@@ -8,9 +8,8 @@ namespace calibrisk {
 
 constexpr double short_operations = 5e5;
 
-// The engine, with loops on the calling thread if they take so few operations (of about a
-// nanosecond): other threads cost as much processor time, since they wait for more work before they
-// sleep again.
+// The engine; loops of so few operations (of about a nanosecond) run on the calling thread. Other
+// threads would cost as much processor time, since they wait for more work before they sleep again.
 inline Engine engine_for(const Engine& engine, double operations) {
   static const Executor calling_thread;
   if (operations > short_operations) return engine;
