@@ -100,7 +100,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   call <- current_env()
   if (missing(x)) stop_no_predictions(call)
   # several models or groups are known when the data are read
-  if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type, TRUE, call)
+  if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type, call)
   curve <- if (!is.null(type)) as_choice(type, "curve")
   check_notion(notion)
   stop_if(identical(notion, "canonical"),
@@ -112,7 +112,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   input <- evaluate_input_once(rows_input(), x)
   read <- function(part) {
     if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input, call)))
-    stop_curve_of_laws(part, input, curve$name %||% "binned", call)
+    stop_curve_of_laws(part, input, curve$name, call)
     predictions <- predictions_of(part, input, call)
     if (predictions$na) stop_missing_curve(call)
     notion <<- notion %||% default_notion(predictions)
@@ -153,15 +153,16 @@ stop_curve_of_laws <- function(part, input, type, call) {
   if (is.null(law)) return(invisible())
   if (is_distribution(law)) check_object(law, "x", call)
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL, call)$values), call)
-  stop_law_curve(type, "type" %in% names(typed_call(call)$places), call)
+  stop_law_curve(type, call)
 }
 
-stop_law_curve <- function(type, given, call) {
+stop_law_curve <- function(type, call) {
   classes <- type %in% choice_names("curve")
   stop_input("Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
-             "x" = if (!given) "{.arg type} is not given." else if (classes)
+             "x" = if (is.null(type)) "{.arg type} is not given." else if (classes)
                "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
-             remedy("Predicted against observed quantiles are drawn by", mended_line(call, list(type = "quantile"))),
+             remedy("Predicted against observed quantiles are drawn by",
+                    mended_line(call, list(type = "quantile")) %||% "type = \"quantile\""),
              arg = "type", value = type, call = call)
 }
 

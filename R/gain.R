@@ -139,8 +139,8 @@ check_gain_order <- function(before, call) {
 }
 
 check_gain_places <- function(before, alone, call) {
-  if (!alone) return(check_gain_order(before, call))
   check_gain_truth(before, call)
+  if (!alone) return(check_gain_order(before, call))
   known <- c("", names(formals(ce_gain)))
   if (all(rlang::names2(typed_call(call)$args) %in% known)) check_gain_outcomes(before, call)
 }
@@ -155,14 +155,21 @@ check_gain_outcomes <- function(before, call) {
           arg = "after", call = call)
 }
 
-# `ce_gain(data, truth)`
+# Outcomes where the map belongs, as in `ce_gain(data, truth)` and `ce_gain(data, truth, p)`.
 check_gain_truth <- function(before, call) {
-  after <- typed_argument(typed_call(call), "after")
+  after <- substitute(after, call)
   if (!is.name(after) || !is.data.frame(before) || !as.character(after) %in% names(before)) return()
-  line <- mended_line(call, list(after = quote(map_platt()), truth = after))
+  if (!rlang::is_error(tryCatch(call$after, error = identity))) return()
+  typed <- typed_call(call)
+  data <- typed$places["before"]
+  named <- "after" %in% names(typed$args)
+  line <- if (!is.null(typed) && !named) {
+    line_text(as.call(c(typed$expr[[1]], typed$args[data], quote(map_platt()), typed$args[-data])))
+  }
   stop_input("{.arg after} must be a map, or predictions.",
              "x" = "{.field {as.character(after)}} is a column of {.arg before}.",
-             remedy("Outcomes come after the map", line), arg = "after", call = call)
+             if (named) c("i" = "Predictions are a data frame with the columns of {.arg before}.") else
+               remedy("Outcomes come after the map", line), arg = "after", call = call)
 }
 
 check_gain_map <- function(after, call) {

@@ -225,10 +225,11 @@ selection_line <- function(call, columns) {
 
 # Outcomes and predictions the wrong way round, numbers as text, predicted classes.
 text_column_remedy <- function(x, text, outcomes, except, call) {
+  if (all(vapply(x[text], is_distribution, NA))) return(law_remedy(call))
   if (is.numeric(outcomes) && !all(outcomes %in% c(0, 1, NA)) && length(text) == 1) {
     typed <- typed_call(call)
     both <- typed$places[c(match("truth", names(typed$places)), match("", names(typed$places)))]
-    line <- if (!anyNA(both)) swapped_places(typed, both)
+    line <- if (length(both) == 2 && !anyNA(both)) swapped_places(typed, both)
     return(remedy("The outcome comes first, then the columns of predictions", line))
   }
   as_text <- vapply(x[text], function(v) {

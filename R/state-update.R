@@ -34,7 +34,8 @@ is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
 
 stop_rows_first <- function(rows, state, typed, call) {
   args <- as.list(typed)[-1]
-  line <- line_text(as.call(c(quote(update), args[2:1], args[-(1:2)])))
+  # of rows passed on in dots nothing was typed
+  line <- if (length(args) > 1) line_text(as.call(c(quote(update), args[2:1], args[-(1:2)])))
   stop_input("In {.fn update} the state or monitor comes first, the rows second.",
              "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
              remedy("Swap them", line), class = c("state", "argument"), arg = "object", call = call)

@@ -65,9 +65,7 @@ named_line <- function(arg, values, words, call) {
 known_words <- function(arg, call) {
   default <- as.list(formals(frame_function(call)))[arg]
   if (rlang::is_call(default[[1]], "c")) return(eval(default[[1]]))
-  verb <- rlang::error_call(call)[[1]]
-  if (is.call(verb)) verb <- verb[[3]]
-  word_texts[[paste0(as.character(verb), "$", arg)]] %||% word_texts[[arg]]
+  word_texts[[paste0(verb_name(call), "$", arg)]] %||% word_texts[[arg]]
 }
 
 # By argument, or by function and argument. The tables are those of many files: R/zzz-check-calls.R reads them.

@@ -86,6 +86,25 @@ test_that("calls made of values, which have no line to mend, are refused too", {
   expect_error(do.call(ece, list(list(p), c(0, 1, 1, 0, 0))), class = "calibrisk_error")
 })
 
+test_that("a mistake in a call of a function's value has a classed error, with no line or a whole one", {
+  data <- mistake_data()
+  calls <- c("ece(d, .pred_Yes, type)", "ece(p, y, notion = binary)", "ce_score(p, y, score = score_brier())",
+             "ce_curve(law, num)", "ce_curve(law, num, type = \"smooth\")", "ce_gain(d, type)", "update(p, ce_state(), y)",
+             "ce_estimate(data.frame(num, law), num, law)", "ece(data.frame(num, p), p, num)")
+  for (text in calls) {
+    typed <- str2lang(text)
+    verb <- typed[[1]]
+    passed <- typed
+    passed[[1]] <- call("function", as.pairlist(alist(... = )), call(as.character(verb), quote(...)))
+    typed[[1]] <- call("get", as.character(verb))
+    for (untyped in list(typed, passed)) {
+      error <- without_backtraces(quietly(tryCatch(eval(untyped, data), error = identity)))
+      expect_true(inherits(error, "calibrisk_error"), label = text)
+      expect_no_match(conditionMessage(error), "NULL|[.][.][.]|drawn by[.]", label = text)
+    }
+  }
+})
+
 test_that("functions that take a choice look for one without quotes", {
   names <- Filter(function(name) is.function(get(name, asNamespace("calibrisk"))), getNamespaceExports("calibrisk"))
   lacks <- Filter(function(name) {
