@@ -227,10 +227,7 @@ selection_line <- function(call, columns) {
 text_column_remedy <- function(x, text, outcomes, except, call) {
   if (all(vapply(x[text], is_distribution, NA))) return(law_remedy(call))
   if (is.numeric(outcomes) && !all(outcomes %in% c(0, 1, NA)) && length(text) == 1) {
-    typed <- typed_call(call)
-    both <- typed$places[c(match("truth", names(typed$places)), match("", names(typed$places)))]
-    line <- if (length(both) == 2 && !anyNA(both)) swapped_places(typed, both)
-    return(remedy("The outcome comes first, then the columns of predictions", line))
+    return(remedy("The outcome comes first, then the columns of predictions", swapped_outcome_line(call)))
   }
   as_text <- vapply(x[text], function(v) {
     is.character(v) && !anyNA(suppressWarnings(as.numeric(v[!is.na(v)]))) && !all(is.na(v))
@@ -249,7 +246,11 @@ text_column_remedy <- function(x, text, outcomes, except, call) {
   c("i" = "Select predicted probabilities, not predicted classes.", candidate_remedy(x, except, call))
 }
 
-swapped_places <- function(typed, both) {
+# The typed call with `truth` and the first column in each other's place.
+swapped_outcome_line <- function(call) {
+  typed <- typed_call(call)
+  both <- typed$places[match(c("truth", ""), names(typed$places))]
+  if (is.null(typed) || anyNA(both)) return(NULL)
   args <- typed$args
   args[both] <- args[rev(both)]
   line_text(as.call(c(typed$expr[[1]], args)))
