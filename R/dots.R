@@ -45,7 +45,7 @@ other_name_remedy <- function(name, value, dots, call) {
 note_remedy <- function(name, call) {
   if (!name %in% names(argument_notes)) return(NULL)
   note <- argument_notes[[name]]
-  remedy(note, if (note != figure_note) mended_line(call, drop = name))
+  remedy(note, if (!note %in% c(figure_note, model_note)) mended_line(call, drop = name))
 }
 
 omission_remedy <- function(name, arguments, call) {

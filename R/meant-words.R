@@ -84,6 +84,8 @@ word_arguments <- c("notion", "type", "test", "method", "methods", "recalibratio
 argument_verbs <- c(delta = "ce_test", metric = "ce_panel", metrics = "ce_panel",
                     thresholds = "ce_decision", threshold = "ce_decision", after = "ce_gain", score = "ce_score")
 
+# With no line: without the argument the call would not be right either.
+model_note <- "Predictions come first: {.code ce_predictions(model, newdata)} adds those of a model to new data"
 figure_note <- "Figures of {.fn autoplot} are ggplots: add to them, as in {.code autoplot(x) + ggplot2::ggtitle(\"A\")}"
 
 # Arguments of other packages that have no counterpart here.
@@ -107,7 +109,9 @@ argument_notes <- c(
   ylab = figure_note,
   xlim = figure_note,
   ylim = figure_note,
-  model = "{.fn ce_predictions} adds the predictions of a model to new data"
+  model = "{.fn ce_predictions} adds the predictions of a model to new data",
+  newdata = model_note,
+  new_data = model_note
 )
 
 # Other names of choices.
