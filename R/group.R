@@ -110,7 +110,8 @@ find_groups <- function(x, by, call) {
   }
   if (!by_given) return(NULL)
   columns <- select_columns(by, x, ".by", call)
-  if (nrow(x) == 0) return(NULL)
+  # a selection of no column groups nothing, as `.by = all_of(character())` of a program
+  if (nrow(x) == 0 || length(columns) == 0) return(NULL)
   loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))

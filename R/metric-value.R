@@ -133,7 +133,7 @@ metric_remedy <- function(metric, call) {
     return(remedy("Give the function, not its value", mended_line(call, list(metric = typed[[1]]))))
   }
   known <- function(one) is.function(one) || rlang::is_string(one) && one %in% metric_names()
-  first <- if (is.list(metric) || length(metric) > 1) Find(known, metric)
+  first <- if (is.vector(metric)) Find(known, metric)
   expr <- if (rlang::is_call(typed, c("c", "list")) && !is.null(first)) typed[[2]]
   if (!is.null(expr)) return(remedy("Give one at a time", mended_line(call, list(metric = expr))))
   remedy("For example", mended_line(call, list(metric = quote(ece))))

@@ -16,6 +16,14 @@ test_that("groups that do not exist are classed errors", {
   expect_error(ce_risk(fit, dplyr::group_by(data[0, ], g), truth, p), class = "calibrisk_error_empty")
 })
 
+test_that("a selection of no column groups nothing", {
+  data <- grouped_rows()
+  none <- character()
+  expect_equal(ece(data, truth, p, .by = tidyselect::all_of(none)), ece(data, truth, p))
+  expect_equal(tidy(ce_curve(data, truth, p, .by = tidyselect::starts_with("site"))), tidy(ce_curve(data, truth, p)))
+  expect_equal(ce_gain(data, "platt", truth, p, .by = NULL), ce_gain(data, "platt", truth, p, .by = c()))
+})
+
 test_that("an error says in which group it arose", {
   data <- grouped_rows()
   data$p[40] <- 2

@@ -90,7 +90,8 @@ test_that("a mistake in a call of a function's value has a classed error, with n
   data <- mistake_data()
   calls <- c("ece(d, .pred_Yes, type)", "ece(p, y, notion = binary)", "ce_score(p, y, score = score_brier())",
              "ce_curve(law, num)", "ce_curve(law, num, type = \"smooth\")", "ce_gain(d, type)", "update(p, ce_state(), y)",
-             "ce_estimate(data.frame(num, law), num, law)", "ece(data.frame(num, p), p, num)")
+             "ce_estimate(data.frame(num, law), num, law)", "ece(data.frame(num, p), p, num)",
+             "ce_metric(d, type, metric = globalenv())")
   for (text in calls) {
     typed <- str2lang(text)
     verb <- typed[[1]]
