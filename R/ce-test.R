@@ -223,7 +223,7 @@ check_test_design <- function(test, laws, call) {
   stop_if(!is.null(design$cluster) && (!test %in% c("auto", "joint") || !is.null(laws$law) || !is.null(laws$group)),
           "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
           "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
-          "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \
+          "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \\
                  takes pairs across clusters.", class = "cluster", arg = "test", call = call)
   stop_if(!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative"),
           "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg weights} are importance weights.",

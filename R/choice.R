@@ -90,7 +90,7 @@ stop_no_generic <- function(generic, x, prefix, arg = "method") {
   own <- if (length(own) > 0) own[1] else class(x)[1]
   stop_input(
     "{.arg {arg}} has no {.fn {generic}}: it cannot be used.", "x" = "Its class is {.cls {own}}.",
-    "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \
+    "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \\
            see {.code ?extending}.", class = "method", arg = arg, call = NULL
   )
 }

@@ -109,17 +109,35 @@ plural_form <- function(code, values) {
   switch(length(forms), if (n == 1) "" else forms, forms[(n != 1) + 1], forms[min(n, 2) + 1])
 }
 
+# The text of an error of the package, whose causes are too.
+plain_message <- function(cnd) {
+  if (!is.null(cnd$rlang)) return()
+  text <- plain_bullets(c(cnd$message, cnd$body), "Error: ")
+  if (is.null(cnd$parent) || is.null(text)) return(text)
+  cause <- plain_cause(cnd$parent)
+  if (!is.null(cause)) paste0(text, "\n", cause)
+}
+
+plain_cause <- function(cnd) {
+  # of calls that have a place in a file rlang says it
+  if (!inherits(cnd, "calibrisk_error") || !is.null(attr(cnd$call, "srcref"))) return()
+  if (!nzchar(rlang::names2(cnd$message)[1])) names(cnd$message) <- "!"
+  text <- plain_message(cnd)
+  said_in <- paste(c("Caused by error", rlang::format_error_call(cnd$call)), collapse = " in ")
+  if (!is.null(text)) paste0(said_in, ":\n", text)
+}
+
 # Lines with their bullets, wrapped; `before` takes its width from the first one. NULL where a line has another bullet,
 # or letters and breaks that are left to cli.
 plain_bullets <- function(lines, before = "") {
   bullets <- names(lines) %||% rep("", length(lines))
   # a line of the source that goes on in the next one
   lines <- gsub(" \\\\\n *", " ", lines)
-  if (!all(bullets %in% c("", "x", "i")) || !all(grepl("^[ -~]*$", lines, useBytes = TRUE))) return()
-  lines[1] <- paste0(before, lines[1])
+  if (!all(bullets %in% c("", "x", "i", "!")) || !all(grepl("^[ -~]*$", lines, useBytes = TRUE))) return()
   unicode <- getOption("cli.condition_unicode_bullets") %||% cli::is_utf8_output()
-  marks <- c(x = if (unicode) "\u2716" else "x", i = if (unicode) "\u2139" else "i")[bullets]
+  marks <- c(x = if (unicode) "\u2716" else "x", i = if (unicode) "\u2139" else "i", "!" = "!")[bullets]
   marked <- !is.na(marks)
+  if (!marked[1]) lines[1] <- paste0(before, lines[1])
   lines[marked] <- paste0(marks[marked], "\u00a0", lines[marked])
   # one space, or two after a sentence
   lines <- gsub("(?<![.!?]) +", " ", gsub("(?<=[.!?]) {2,}", "  ", trimws(lines), perl = TRUE), perl = TRUE)

@@ -33,13 +33,10 @@ signal_lines <- function(signal, text, parts, class, envir, ...) {
   do.call(signal, c(list(said, class = class), parts[!is_line], list(...)), quote = TRUE)
 }
 
-# R asks for the text of every condition, also where it is caught. It is that of rlang, which writes the causes, and
-# the backtrace of an error on its way to the console.
+# R asks for the text of every condition, also where it is caught. It is that of rlang, which writes the causes of other
+# packages, and the backtrace of an error on its way to the console.
 #' @export
-conditionMessage.calibrisk_error <- function(c) {
-  lines <- c(c$message, c$body)
-  (if (is.null(c$parent) && is.null(c$rlang) && plain_output()) plain_bullets(lines, "Error: ")) %||% NextMethod()
-}
+conditionMessage.calibrisk_error <- function(c) (if (plain_output()) plain_message(c)) %||% NextMethod()
 
 # Raises a warning that concerns all parts only once.
 warned_once <- function(value, class) {

@@ -140,7 +140,7 @@ check_weights <- function(weights, repeated, call) {
   )
   extreme <- which(weights > 1e50 | weights > 0 & weights < 1e-50)
   stop_if(length(extreme) > 0, "{.arg weights} must be 0 or between 1e-50 and 1e50: products of several are summed up.",
-          "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \
+          "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \\
                  rows are affected.", "i" = "Divide all by one number: only their ratios count.",
           class = c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
   stop_if(

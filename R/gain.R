@@ -197,7 +197,7 @@ check_same_kind <- function(before, after, call) {
   stop_if(
     NROW(after) != NROW(before), "{.arg before} and {.arg after} must be predictions of the same rows.",
     "x" = "{.arg before} has {NROW(before)} rows, {.arg after} has {NROW(after)}.",
-    "i" = "Models leave out rows with missing values: predict with {.code newdata =}. A data frame that has both in \
+    "i" = "Models leave out rows with missing values: predict with {.code newdata =}. A data frame that has both in \\
            columns keeps them together.", class = "length", arg = "after", call = call
   )
 }

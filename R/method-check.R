@@ -30,7 +30,7 @@ check_problem_values <- function(problem, call) {
 }
 
 stop_problem <- function(fact, call) {
-  stop_input("{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \
+  stop_input("{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \\
               {.field labels} (n).", "x" = "Here {fact}.", "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d.",
              class = "problem", arg = "problem", call = call)
 }

@@ -246,7 +246,7 @@ hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
   stop_if(!is.null(problem$design$cluster), "The Hosmer-Lemeshow test needs independent rows.",
           "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of \\
                  {copy_count(problem$design)} rows.",
-          "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \
+          "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \\
                  {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster", call = call)
   sorted <- sort_problem(problem)
   bins <- bin_table(sorted, mass_ends(sorted, n_groups))

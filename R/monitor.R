@@ -175,7 +175,7 @@ check_monitor_weights <- function(weights, call) {
   stop_if(!is.null(weights) && !is_frequency(weights),
           "A monitor takes frequency weights, as integers: rows that stand for several.",
           "x" = "{.arg weights} are {.cls {class(weights)[1]}}, importance weights.",
-          "i" = "Each bet depends on the rows before it, so no test of weighted rows is valid at all times. \
+          "i" = "Each bet depends on the rows before it, so no test of weighted rows is valid at all times. \\
                  {.code ce_test(test = \"joint\")} and {.fn ce_estimate} take weights, for a single look.",
           class = c("weights", "argument"), arg = "weights", call = call)
 }

@@ -59,7 +59,7 @@ warn_trends <- function(trends, classes, predictions, event_level) {
   remedy <- gsub("\\\\\n *", "", direction_remedy(predictions, event_level))
   remedy <- inline_text(remedy, environment())
   warn_result(
-    "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \
+    "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \\
      probability rises.", "x" = "The area under the ROC curve is {fact}.", "i" = "{remedy}", class = "direction",
     auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, remedy = remedy
   )

@@ -85,7 +85,7 @@ check_column_of_all <- function(column, frames, truth, call) {
   }
   stop_input(
     "{.arg truth} must be a column of every model's data frame, or a vector.",
-    "x" = "Model {.val {list_names(frames, rep('model', length(frames)))[lacks]}} has no column {.val {column}}, and \
+    "x" = "Model {.val {list_names(frames, rep('model', length(frames)))[lacks]}} has no column {.val {column}}, and \\
            there is no vector of that name.",
     if (is.null(line)) c("i" = "Its columns are {.field {names(frames[[lacks]])}}.") else remedy(
       paste0("Did you mean {.field ", escape_braces(shared), "}?"), line), class = c("columns", "truth"), arg = "truth",

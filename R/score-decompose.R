@@ -174,8 +174,8 @@ decompose_parts <- function(data, score, method) {
 warn_distinct <- function(distinct, n) {
   warn_if(isTRUE(distinct > n / 2) && n >= 2,
           "The decomposition is not informative: {distinct} of {n} prediction{?s} {?is/are} distinct.",
-          "x" = "Each is compared with the outcomes of its own few rows: calibration comes out near the score, \
+          "x" = "Each is compared with the outcomes of its own few rows: calibration comes out near the score, \\
                  sharpness near the entropy.",
-          "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \
+          "i" = "Round or bin the predictions, or use {.code method = \"isotonic\"}; {.fn ce_estimate} estimates the \\
                  calibration error.", class = "distinct")
 }

@@ -157,7 +157,7 @@ score_means <- function(rows, design) {
     values <- rows[[none[1]]]
     warn_result(
       "The mean score is {.val {NA}}: some scores are infinite, with both signs.",
-      "x" = "{sum(values == Inf)} of {length(values)} are {.val {Inf}}, {sum(values == -Inf)} are {.val {-Inf}}: \
+      "x" = "{sum(values == Inf)} of {length(values)} are {.val {Inf}}, {sum(values == -Inf)} are {.val {-Inf}}: \\
              predictions without spread.",
       "i" = "Give variances a lower bound, or use the CRPS, which such predictions have.", class = "infinite"
     )

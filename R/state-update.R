@@ -91,7 +91,7 @@ check_state_horizon <- function(horizon, call) {
   if (is.null(horizon) || !is.null(horizon$censoring)) return(horizon)
   stop_input("A state needs a {.arg horizon} with the follow-up of all rows.",
              "x" = "Censoring weights depend on the follow-up of all rows, and a chunk has its own rows only.",
-             "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \
+             "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \\
                     {.field time} and {.field status} of all rows: a first pass reads these.",
              class = c("horizon", "state"), arg = "horizon", call = call)
 }

@@ -98,6 +98,31 @@ test_that("what is styled, linked or of another kind is left to cli", {
   })
 })
 
+test_that("causes are written as rlang writes them, at every width and with all symbols", {
+  call <- quote(ece(p, y, n_bins = 3))
+  first <- rlang::catch_cnd(stop_input("{.arg p} has a rule that is longer than a line of forty characters.",
+                                       "x" = "It is a fact, which is also longer than a line.", "i" = "Use 1.", call = call))
+  second <- rlang::catch_cnd(stop_input("In model {.val a}.", parent = first, call = NULL))
+  third <- rlang::catch_cnd(stop_input("The rule.", "x" = "A fact.", "!" = "More.", parent = second, call = quote(f())))
+  last <- rlang::catch_cnd(stop_input("x" = "No rule.", parent = third))
+  for (unicode in c(FALSE, TRUE)) {
+    withr::local_options(cli.unicode = unicode, cli.condition_unicode_bullets = unicode, cli.width = if (unicode) 40 else 80)
+    for (cnd in list(second, third, last)) expect_identical(plain_message(cnd), rlang::cnd_message(cnd))
+  }
+  # of others, and with a place in a file: left to rlang
+  other <- rlang::catch_cnd(stop_input("The rule.", parent = simpleError("own")))
+  expect_null(plain_message(other))
+  expect_identical(conditionMessage(other), rlang::cnd_message(other))
+  first$call <- str2lang("f(x)")
+  attr(first$call, "srcref") <- attr(parse(text = "f(x)", keep.source = TRUE), "srcref")[[1]]
+  second$parent <- first
+  expect_null(plain_message(second))
+})
+
+test_that("a line of the source that goes on says so, and is no line of the text", {
+  expect_identical(grep("[^\\\\]\n", templates(), value = TRUE), character())
+})
+
 test_that("an error's text is that of rlang, with its causes", {
   cnd <- rlang::catch_cnd(stop_input("{.arg a} must be \\
                                      {.val {1}}.", "x" = "It is 2.", "i" = "Use 1.", arg = "a"))
