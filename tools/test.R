@@ -8,8 +8,8 @@
 # there are cores, so that a crash is counted as well. TESTTHAT_PARALLEL=FALSE runs them in one,
 # file after file.
 #
-# A process reports a whole file at its end: testthat's own processes report each expectation, which
-# costs both sides as much as many expectations do.
+# A process reports a whole file at its end, and of what holds only how often: testthat's own processes report each
+# expectation, which costs both sides as much as many expectations do.
 
 source("tools/library.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
@@ -60,16 +60,15 @@ new_process <- function(variables) {
   process
 }
 
-# The results of one file, as testthat lists them, in the process.
+# The results of one file, as testthat lists them, in the process; `held`: the number of those that hold, which are left
+# out.
 file_results <- function(path) {
   results <- testthat::test_file(path, testthat::Reporter$new(), package = "calibrisk", load_package = "installed",
                                  load_helpers = FALSE, env = .GlobalEnv$.test_env)
-  holds <- testthat::new_expectation("success", "")
   lapply(results, function(test) {
-    # what holds is only counted
-    test$results <- lapply(test$results, function(result) {
-      if (inherits(result, "expectation_success")) holds else result
-    })
+    holds <- vapply(test$results, inherits, NA, "expectation_success")
+    test$held <- sum(holds)
+    test$results <- test$results[!holds]
     test
   })
 }
@@ -77,17 +76,18 @@ file_results <- function(path) {
 # A file whose process ended, or could not report, is a test that failed.
 lost_file <- function(path, message) {
   error <- testthat::new_expectation("error", paste0(path, ": ", message))
-  list(list(file = basename(path), context = NA_character_, test = "the process of this file", user = NA_real_,
-            system = NA_real_, real = NA_real_, results = list(error)))
+  list(list(file = basename(path), test = "the process of this file", real = NA_real_, held = 0, results = list(error)))
 }
 
+# A dot is a test in which something holds.
 replay <- function(reporter, path, results) {
+  holds <- testthat::new_expectation("success", "")
   name <- sub("^test-?(.*)[.][rR]$", "\\1", basename(path))
   reporter$start_file(basename(path))
   reporter$start_context(name)
   for (test in results) {
     reporter$start_test(name, test$test)
-    for (result in test$results) reporter$add_result(name, test$test, result)
+    for (result in c(if (test$held > 0) list(holds), test$results)) reporter$add_result(name, test$test, result)
     reporter$end_test(name, test$test)
   }
   reporter$end_context(name)
@@ -143,22 +143,25 @@ run_tests <- function(filter) {
   reporter$start_reporter()
   results <- run_files(paths, reporter)
   reporter$end_reporter()
-  results <- as.data.frame(structure(results, class = "testthat_results"))
-  failed <- results$failed > 0 | results$error
-  skipped <- results$skipped & !failed
+  number <- function(kind) {
+    vapply(results, function(test) sum(vapply(test$results, inherits, NA, paste0("expectation_", kind))), 0)
+  }
+  held <- vapply(results, function(test) test$held, 0)
+  failures <- number("failure")
+  failed <- failures + number("error") > 0
+  skipped <- number("skip") > 0 & !failed
   report_slow(results)
-  cat(sprintf("\n%d tests with %d expectations in %.0f s, %d skipped, %d warnings\n",
-              nrow(results), sum(results$nb), proc.time()[["elapsed"]] - start, sum(skipped),
-              sum(results$warning)))
+  cat(sprintf("\n%d tests with %.0f expectations in %.0f s, %d skipped, %.0f warnings\n", length(results),
+              sum(held, failures), proc.time()[["elapsed"]] - start, sum(skipped), sum(number("warning"))))
   c(passed = sum(!failed & !skipped), failed = sum(failed))
 }
 
 report_slow <- function(results, seconds = 3, top = 5) {
-  slow <- utils::head(results[order(-results$real), ], top)
-  slow <- slow[which(slow$real > seconds), ]
-  if (nrow(slow) == 0) return(invisible())
+  real <- vapply(results, function(test) test$real, 0)
+  slow <- utils::head(intersect(order(-real), which(real > seconds)), top)
+  if (length(slow) == 0) return(invisible())
   cat("\nSlowest tests (seconds):\n")
-  cat(sprintf("  %6.1f  %s: %s\n", slow$real, slow$file, slow$test), sep = "")
+  for (test in results[slow]) cat(sprintf("  %6.1f  %s: %s\n", test$real, test$file, test$test))
 }
 
 args <- commandArgs(trailingOnly = TRUE)
