@@ -192,3 +192,12 @@ test_that("Spiegelhalter's test and that of Hosmer and Lemeshow hold their level
   # of a known variance of independent outcomes: .71 and .23
   expect_lt(max(level), .15)
 })
+
+test_that("rounding of a loss of many equal rows is no failure to converge", {
+  p <- withr::with_seed(3, stats::runif(60, .02, .98))
+  y <- withr::with_seed(4, stats::rbinom(60, 1, p))
+  times <- withr::with_seed(5, 1500 + stats::rpois(60, 500))
+  many <- cox_calibration(rep(p, times), rep(y, times))
+  expect_true(all(many$converged))
+  expect_equal(many$.estimate, cox_calibration(p, y, weights = as.integer(times))$.estimate, tolerance = 1e-8)
+})

@@ -63,8 +63,8 @@ class LogisticRegression {
         out.converged = true;
         break;
       }
-      // up to rounding, which would halve the last steps
-      const double most = at.loss + 1e-13 * size;
+      // up to rounding of the sum, which would halve the last steps or end the search before them
+      const double most = at.loss + std::max(1e-13, 1e-16 * static_cast<double>(x_.rows())) * size;
       double length = 1.0;
       Moments next = moments(out.theta + step, centre, ridge);
       while (!(next.loss <= most) && length > 1e-8) {
