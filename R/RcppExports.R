@@ -293,12 +293,12 @@ cpp_isotonic_blocks <- function(total, weight) {
     .Call(`_calibrisk_cpp_isotonic_blocks`, total, weight)
 }
 
-cpp_isotonic_draws <- function(prob, block_end, at, times, seed, threads) {
-    .Call(`_calibrisk_cpp_isotonic_draws`, prob, block_end, at, times, seed, threads)
+cpp_isotonic_draws <- function(prob, copies, block_end, at, times, seed, threads) {
+    .Call(`_calibrisk_cpp_isotonic_draws`, prob, copies, block_end, at, times, seed, threads)
 }
 
-cpp_count_draws <- function(prob, block_end, times, seed, threads) {
-    .Call(`_calibrisk_cpp_count_draws`, prob, block_end, times, seed, threads)
+cpp_count_draws <- function(prob, copies, block_end, times, seed, threads) {
+    .Call(`_calibrisk_cpp_count_draws`, prob, copies, block_end, times, seed, threads)
 }
 
 cpp_pit_sums <- function(low, high, levels, weight) {

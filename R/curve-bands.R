@@ -31,20 +31,23 @@ clopper_pearson <- function(successes, n, tail) {
 }
 
 # Quantiles of the number of events of independent trials: exact while that is cheap (n sd up to 3e7), else normal with
-# a correction for skewness (Cornish and Fisher).
-count_quantiles <- function(prob, levels) {
-  variance <- sum(prob * (1 - prob))
-  if (length(prob) * sqrt(variance + 1) <= 3e7) return(cpp_poisson_binomial_quantiles(prob, levels))
+# a correction for skewness (Cornish and Fisher). `copies`: of each trial; NULL: 1.
+count_quantiles <- function(prob, levels, copies = NULL) {
+  each <- copies %||% rep(1, length(prob))
+  variance <- sum(each * prob * (1 - prob))
+  if (sum(each) * sqrt(variance + 1) <= 3e7) return(cpp_poisson_binomial_quantiles(rep(prob, each), levels))
   z <- qnorm(levels)
-  skewness <- sum(prob * (1 - prob) * (1 - 2 * prob)) / variance^1.5
-  round(sum(prob) + sqrt(variance) * (z + skewness * (z^2 - 1) / 6))
+  skewness <- sum(each * prob * (1 - prob) * (1 - 2 * prob)) / variance^1.5
+  round(sum(each * prob) + sqrt(variance) * (z + skewness * (z^2 - 1) / 6))
 }
 
 # The tail probability, at most that of one bin, beyond which no bin's count lies with probability `level`. Counts are
-# discrete, so bins have less in their tails than that. `groups`: the probabilities of every bin's rows. A bin of many
-# rows counts as if its tails were full.
-joint_tail <- function(groups, level, many = 500) {
-  cumulative <- lapply(Filter(function(prob) length(prob) <= many, groups), function(prob) cumsum(count_mass(prob)))
+# discrete, so bins have less in their tails than that. `groups`: the probabilities of every bin's rows; `size`: their
+# number, with the `copies` of each (lists of NULL: 1). A bin of many rows counts as if its tails were full.
+joint_tail <- function(groups, level, size = lengths(groups), copies = list(NULL), many = 500) {
+  few <- size <= many
+  cumulative <- Map(function(prob, each) cumsum(count_mass(if (is.null(each)) prob else rep(prob, each))),
+                    groups[few], rep_len(copies, length(groups))[few])
   larger <- length(groups) - length(cumulative)
   # a column for each bin, its distribution function from 0 on
   most <- max(0, lengths(cumulative))

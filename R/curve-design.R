@@ -6,25 +6,27 @@
 # Shares of events are computed, with their limits, from u, and get the k-fold odds: of samples that were drawn by
 # outcome that is exact. The smooth curve, no function of shares, has the variance that such weights give.
 
-# NULL for independent, unweighted rows, else
+# NULL for independent, unweighted rows or copies of them, else
 #   w       numeric n, the weights
 #   v       numeric n, what each row counts: the weights in units in which they sum to the effective number of rows
+#   copies  numeric n, how many each row stands for, NULL: 1
 #   shrink  what that number was multiplied by because of clusters and few of them or few effective rows
 #   k       how many times as large weights are with an event as without one; factor: k for an event, else 1
 #   rate    `rate`, the outcomes' fit, NULL where they are values of the probability integral transform.
 row_counts <- function(values, y, rate, design, level, call = caller_env()) {
-  if (is_plain(design)) return(NULL)
+  # values of the transform have counts wherever rows do
+  if (is_plain(design) || is_unweighted(design) && !is.null(rate)) return(NULL)
   check_clusters(design, call = call)
   noise <- if (is.null(rate)) values else y - rate
-  apart <- new_design(design$n, design$w)
+  apart <- replace(design, "cluster", list(NULL))
   effect <- if (!is.null(design$cluster)) (row_std_error(noise, design) / row_std_error(noise, apart))^2 else 1
   if (!is.finite(effect)) effect <- 1 # outcomes without noise
   z <- (1 + level) / 2
   shrink <- (qnorm(z) / design_quantile(z, design))^2 / max(effect, 1)
   w <- design_weights(design)
-  k <- if (is.null(rate) || is.null(design$w)) 1 else curve_weighting(values, y, w)
-  list(w = w, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink, k = k,
-       factor = if (k == 1) 1 else k^y, rate = rate)
+  k <- if (is.null(rate) || is.null(design$w)) 1 else curve_weighting(values, y, w, copy_powers(design, 2))
+  list(w = w, copies = design$copies, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink,
+       k = k, factor = if (k == 1) 1 else k^y, rate = rate)
 }
 
 # The variance of rows with a v of 1 and their event rates, as a multiple of that of independent rows. Weights are in
@@ -39,7 +41,9 @@ counts_noise <- function(counts) {
 even_counts <- function(counts) {
   if (is.null(counts) || counts$k == 1) return(counts)
   u <- counts$w / counts$factor
-  list(w = u, v = u * counts$shrink * sum(u) / sum(u^2), shrink = counts$shrink, k = 1, factor = 1)
+  squares <- sum(u^2 / (counts$copies %||% 1))
+  list(w = u, copies = counts$copies, v = u * counts$shrink * sum(u) / squares, shrink = counts$shrink, k = 1,
+       factor = 1)
 }
 
 # Probabilities with k-fold odds.
@@ -51,11 +55,11 @@ frame_times_odds <- function(frame, k) {
   frame
 }
 
-# outcome_weighting() over ten bins of equal weight.
-curve_weighting <- function(p, y, w) {
+# outcome_weighting() over ten bins of equal weight; `squares`: of the weights of all copies.
+curve_weighting <- function(p, y, w, squares) {
   bin <- findInterval(p, weighted_edges(p, w, 10), left.open = TRUE)
-  sums <- rowsum(cbind(w^2, w * y, w), bin)
-  outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(w^2 * y))
+  sums <- rowsum(cbind(squares, w * y, w), bin)
+  outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
 }
 
 # Weighted numbers of events per cell, for outcomes drawn from `prob`: [cells x times]. Their variance is that of the
@@ -68,7 +72,11 @@ weighted_draws <- function(prob, counts, cell, times, most = 5e6) {
   mean <- sum_by_cluster(counts$v * prob, cell)
   each <- max(1, floor(most / n))
   parts <- lapply(split(seq_len(times), (seq_len(times) - 1) %/% each), function(some) {
-    drawn <- matrix(stats::runif(n * length(some)) < chance, n)
+    drawn <- matrix(if (is.null(counts$copies)) {
+      stats::runif(n * length(some)) < chance
+    } else {
+      stats::rbinom(n * length(some), counts$copies, chance) / counts$copies
+    }, n)
     mean + sum_by_cluster(u * (drawn * event - prob), cell)
   })
   do.call(cbind, unname(parts))
@@ -86,12 +94,14 @@ binned_points_weighted <- function(p, y, control, counts) {
   w <- counts$w
   edges <- if (control$bins == "mass") weighted_edges(p, w, control$n_bins) else bin_edges(p, control$n_bins, "width")
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
-  rows <- tabulate(bin, length(edges) + 1L)
+  rows <- copies_by_group(counts$copies, bin, length(edges) + 1L)
   used <- which(rows > 0)
   even <- even_counts(counts)
   u <- even$w
+  squares <- u^2 / (counts$copies %||% 1)
   prob <- times_odds(p, 1 / counts$k)
-  sums <- sum_by_cluster(cbind(w, w * p, u, u * y, u^2, u * prob, u^2 * prob * (1 - prob)), integer_cells(bin - 1L))
+  sums <- sum_by_cluster(cbind(w, w * p, u, u * y, squares, u * prob, squares * prob * (1 - prob)),
+                         integer_cells(bin - 1L))
   mean <- sums[, 2] / sums[, 1]
   share <- pmin(sums[, 4] / sums[, 3], 1)
   size <- counts$shrink * sums[, 3]^2 / sums[, 5]
@@ -124,14 +134,4 @@ share_limits <- function(prob, n, tail) {
     low
   }
   list(low = lowest(prob), high = 1 - lowest(1 - prob))
-}
-
-# pooled_outcomes() with fractions of rows; `rows` are whole ones.
-pooled_weighted <- function(p, y, v) {
-  pooled <- pooled_outcomes(p, y)
-  at <- rep(seq_along(pooled$n), pooled$n)
-  pooled$rows <- pooled$n
-  pooled$n <- sum_by_cluster(v[pooled$order], at)
-  pooled$sum <- sum_by_cluster((v * y)[pooled$order], at)
-  pooled
 }

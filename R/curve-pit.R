@@ -28,7 +28,7 @@ curve_points.curve_pit <- function(curve, problem, values, control, counts) {
     size <- effective_size(sums, expected, draws, n)
   }
   limits <- function(v) lapply(v, `/`, expected)
-  curve_frame((lower + upper) / 2, share / expected, share * length(pit$low), lower, upper,
+  curve_frame((lower + upper) / 2, share / expected, share * copy_count(problem$design), lower, upper,
               conf = limits(wilson_interval(share * size, size, control$level)),
               band = limits(clopper_pearson(share * size, size, tail)), null = limits(null[c("low", "high")]),
               null_band = limits(list(low = null$band_low, high = null$band_high)), upper = Inf)
@@ -109,7 +109,7 @@ effective_size <- function(sums, expected, draws, n) {
 # represented by evenly spaced ones: the spread of a mean is known from 20,000 as well. Weighted rows stand at evenly
 # spaced sums of their weights.
 pit_null_draws <- function(pit, levels, control, counts = NULL, most = 20000) {
-  n <- length(pit$low)
+  n <- if (is.null(counts$copies)) length(pit$low) else sum(counts$copies)
   most <- max(1000, min(most, 2e7 / (pit$members %||% 1)))
   if (is.null(counts)) {
     rows <- if (n <= most) seq_len(n) else round(seq(1, n, length.out = most))
@@ -121,9 +121,11 @@ pit_null_draws <- function(pit, levels, control, counts = NULL, most = 20000) {
   seed <- draw_seed()
   total <- matrix(0, length(levels), control$times)
   # tables of jumps are held for some rows at a time
-  for (part in split(rows, (seq_along(rows) - 1) %/% 2000)) {
-    table <- pit$jumps(part)
-    total <- total + cpp_pit_draws(table$start, table$low, table$high, levels, control$times, seed, part[1],
+  for (at in split(seq_along(rows), (seq_along(rows) - 1) %/% 2000)) {
+    table <- pit$jumps(rows[at])
+    # draws of a row that is taken several times are different ones
+    first <- if (is.null(counts$copies)) rows[at[1]] else at[1]
+    total <- total + cpp_pit_draws(table$start, table$low, table$high, levels, control$times, seed, first,
                                    control$threads)
   }
   levels + (total / length(rows) - levels) * sqrt(length(rows) / n)

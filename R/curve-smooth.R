@@ -11,7 +11,8 @@
 curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   p <- values
   y <- problem$labels
-  smoother <- new_smoother(p, control$bandwidth, counts$v, if (!is.null(counts)) counts_noise(counts))
+  copies <- problem$design$copies
+  smoother <- new_smoother(p, control$bandwidth, counts$v %||% copies, if (!is.null(counts)) counts_noise(counts))
   observed <- smooth_all(smoother, matrix(smooth_sums(smoother, y)))
   x <- smoother$x
   truth <- pmin(pmax(observed$estimate[, 1], 0), 1)
@@ -20,7 +21,8 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   if (smoother$few) truth <- interpolate(smoother$p, interpolate(x, truth, smoother$p), x)
   redraw <- function(prob, ...) {
     smooth_all(smoother, if (is.null(counts)) {
-      cpp_count_draws(prob[smoother$order], smoother$end, control$times, draw_seed(), control$threads)
+      cpp_count_draws(prob[smoother$order], copies[smoother$order] %||% numeric(), smoother$end, control$times,
+                      draw_seed(), control$threads)
     } else {
       weighted_draws(prob, counts, smoother$cell, control$times)
     }, ...)
@@ -128,8 +130,8 @@ new_smoother <- function(p, bandwidth, v = NULL, noise = NULL, most = 200L, n_pl
   n <- if (is.null(v)) tabulate(cell) else sum_by_cluster(v, cell)
   total <- function(values) sum_by_cluster(if (is.null(v)) values else v * values, cell)
   mean_of <- function(values) total(values) / n
-  out <- list(total = total, order = order(cell), cell = cell, end = cumsum(n), n = n, t = mean_of(t), p = mean_of(p),
-              p2 = mean_of(p^2))
+  out <- list(total = total, order = order(cell), cell = cell, end = cumsum(tabulate(cell)), n = n, t = mean_of(t),
+              p = mean_of(p), p2 = mean_of(p^2))
   out$noise <- if (is.null(noise)) 1 else mean_of(noise)
   out$few <- !is.null(distinct)
   out$x <- smooth_places(range(p), n_places)

@@ -13,29 +13,31 @@ curve_frame <- function(confidence, observed, n = NA_real_, left = NA_real_, rig
 
 #' @export
 curve_points.curve_binned <- function(curve, problem, values, control, counts) {
-  if (is.null(counts)) return(binned_points(values, problem$labels, control))
+  if (is.null(counts)) return(binned_points(values, problem$labels, control, problem$design$copies))
   binned_points_weighted(values, problem$labels, control, counts)
 }
 
 # One row per bin that holds predictions. Intervals: Wilson; at once: Clopper-Pearson at the level that independent bins
 # need together. Consistency: exact distribution of each bin's count; at once: one tail probability for all bins, the
 # largest with which all counts are inside with probability `level`.
-binned_points <- function(p, y, control) {
-  edges <- bin_edges(p, control$n_bins, control$bins)
+binned_points <- function(p, y, control, copies = NULL) {
+  edges <- bin_edges(p, control$n_bins, control$bins, copies)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
-  n <- tabulate(bin, length(edges) + 1L)
+  n <- copies_by_group(copies, bin, length(edges) + 1L)
   used <- which(n > 0)
   n <- n[used]
   cell <- integer_cells(bin - 1L)
-  successes <- sum_by_cluster(as.numeric(y), cell)
+  total <- function(values) sum_by_cluster(values * (copies %||% 1), cell)
+  successes <- total(y)
   probs <- split_by_cell(p, cell, length(used))
+  each <- if (is.null(copies)) list(NULL) else split_by_cell(copies, cell, length(used))
   one <- control$level
   all <- one^(1 / length(used))
-  tails <- c((1 - one) / 2, joint_tail(probs, one))
-  counts <- vapply(probs, count_quantiles, numeric(4), c(rbind(tails, 1 - tails)))
+  tails <- c((1 - one) / 2, joint_tail(probs, one, n, each))
+  counts <- mapply(count_quantiles, probs, list(c(rbind(tails, 1 - tails))), each)
   share <- counts / rep(n, each = 4)
   curve_frame(
-    vapply(probs, mean, 0), successes / n, n, c(0, edges)[used], c(edges, 1)[used],
+    total(p) / n, successes / n, n, c(0, edges)[used], c(edges, 1)[used],
     wilson_interval(successes, n, one), clopper_pearson(successes, n, (1 - all) / 2),
     list(low = share[1, ], high = share[2, ]), list(low = share[3, ], high = share[4, ])
   )
@@ -56,8 +58,9 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   # a monotone map of outcomes' means is one of their isotonic fit
   k <- counts$k %||% 1
   counts <- even_counts(counts)
-  pooled <- if (is.null(counts)) pooled_outcomes(p, y) else pooled_weighted(p, y, counts$v)
-  rows <- pooled$rows %||% pooled$n
+  copies <- problem$design$copies
+  pooled <- pooled_outcomes(p, y, copies, counts$v)
+  rows <- pooled$rows
   fit <- cpp_isotonic_blocks(pooled$sum, pooled$n)
   # a null band at places that depend on the outcomes would hold fewer calibrated curves than it says
   fixed <- isotonic_places(pooled)
@@ -69,10 +72,10 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   check_interrupt()
   band <- honest_band(pooled, x, control$level)
   draws <- if (is.null(counts)) {
-    isotonic_draws(p[pooled$order], pooled, fixed, control)
+    isotonic_draws(p, copies, pooled, fixed, control)
   } else {
     cell <- integer(length(p))
-    cell[pooled$order] <- rep(seq_along(pooled$x), pooled$rows)
+    cell[pooled$order] <- rep(seq_along(pooled$x), diff(c(0, pooled$end)))
     sums <- weighted_draws(times_odds(p, 1 / k), counts, cell, control$times)
     matrix(apply(sums, 2, cpp_isotonic_blocks, pooled$n), nrow(sums))[fixed, , drop = FALSE]
   }
@@ -86,28 +89,34 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   frame_times_odds(out, k)
 }
 
-# Distinct predictions in increasing order with their number and the sum of their outcomes; `order` sorts the rows,
-# `end` is the last sorted row of each value.
-pooled_outcomes <- function(p, outcome) {
+# Distinct predictions in increasing order with the number of their rows and of their copies (`rows`), what these count
+# (`n`, by default each 1) and the sum of their outcomes; `order` sorts the rows, `end` is the last sorted row of each.
+pooled_outcomes <- function(p, outcome, copies = NULL, v = NULL) {
+  v <- v %||% copies
   at <- order(p)
   check_interrupt()
   sorted <- p[at]
   first <- c(TRUE, sorted[-1] != sorted[-length(sorted)])
-  n <- tabulate(cumsum(first))
-  end <- cumsum(n)
+  block <- cumsum(first)
+  end <- cumsum(tabulate(block))
   check_interrupt()
-  list(x = sorted[first], n = as.numeric(n), sum = diff(c(0, cumsum(outcome[at])[end])), order = at, end = end)
+  total <- function(values) sum_by_cluster(as.numeric(values)[at], block)
+  rows <- if (is.null(copies)) diff(c(0, end)) else total(copies)
+  list(x = sorted[first], rows = rows, n = if (is.null(v)) rows else total(v),
+       sum = total(if (is.null(v)) outcome else v * outcome), order = at, end = end)
 }
 
-isotonic_draws <- function(prob, pooled, at, control) {
-  cpp_isotonic_draws(prob, pooled$end, at - 1L, control$times, draw_seed(), control$threads)
+isotonic_draws <- function(prob, copies, pooled, at, control) {
+  cpp_isotonic_draws(prob[pooled$order], copies[pooled$order] %||% numeric(), pooled$end, at - 1L, control$times,
+                     draw_seed(), control$threads)
 }
 
 # Evenly spaced quantiles and evenly spaced values, which depend on the predictions alone; all where these are few.
 isotonic_places <- function(pooled, most = 256) {
   m <- length(pooled$x)
   if (m <= most) return(seq_len(m))
-  quantiles <- findInterval(seq(0, 1, length.out = most / 2), pooled$end / pooled$end[m]) + 1L
+  reached <- cumsum(pooled$rows)
+  quantiles <- findInterval(seq(0, 1, length.out = most / 2), reached / reached[m]) + 1L
   values <- findInterval(seq(pooled$x[1], pooled$x[m], length.out = most / 2), pooled$x)
   sort(unique(pmin(pmax(c(quantiles, values), 1L), m)))
 }

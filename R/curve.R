@@ -109,7 +109,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
           "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}.", class = "notion", arg = "notion")
   check_level(level)
   threads <- resolve_threads(threads)
-  input <- evaluate_input_once(rows_input(), x)
+  input <- evaluate_input_once(rows_input(copies = TRUE), x)
   read <- function(part) {
     if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input, call)))
     stop_curve_of_laws(part, input, curve$name, call)
@@ -207,6 +207,8 @@ model_names <- function(models) {
 }
 
 one_curve <- function(problem, curve, control, call = caller_env()) {
+  # so few that outcomes of each are simulated
+  if (is.null(problem$pit) && !is_unweighted(problem$design)) problem <- repeat_copies(problem, many_rows)
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   design <- problem$design
   check_interrupt()
@@ -224,14 +226,14 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
     check_interrupt()
     cell <- findInterval(values[used], seq_len(cells - 1) / cells, left.open = TRUE) + 1L
     if (is.null(design$w)) return(tabulate(cell, cells))
-    as.vector(rowsum(c(relative_weights(design)[used], numeric(cells)), c(cell, seq_len(cells))))
+    sum_by_cluster(design$w[used] * (copy_count(design) / sum(design$w)), cell, cells)
   }
   list(
-    curve = points, ends = drawn_ends(values),
+    curve = points, ends = drawn_ends(values, design$copies),
     histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(),
                               events = counts(problem$labels == 1)),
     summary = columns_frame(
-      n = length(values),
+      n = copy_count(design),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
       mean_confidence = row_mean(values, design),
       outside = mean(off_band(points, target)),
@@ -242,10 +244,11 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
 }
 
 # A figure draws a curve between the fifth smallest and the fifth largest prediction: beyond, a few rows bend it.
-drawn_ends <- function(values, few = 5) {
-  k <- if (length(values) < 4 * few) 1L else as.integer(few)
-  sorted <- sort(values, partial = c(k, length(values) + 1L - k))
-  columns_frame(from = sorted[k], to = sorted[length(values) + 1L - k])
+drawn_ends <- function(values, copies = NULL, few = 5) {
+  n <- if (is.null(copies)) length(values) else sum(copies)
+  at <- if (n < 4 * few) c(1, n) else c(few, n + 1 - few)
+  ends <- if (is.null(copies)) sort(values, partial = at)[at] else weighted_quantile(values, at / n, copies, type = 1)
+  columns_frame(from = ends[1], to = ends[2])
 }
 
 # Text in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.

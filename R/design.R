@@ -21,6 +21,9 @@ is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
 # Whether all copies have one weight: plain rows, and those with counts alone.
 equal_copies <- function(design) is.null(design$w) || identical(design$w, design$copies)
 
+# Whether rows are independent copies of one weight.
+is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
+
 # Number of rows with their copies, an integer if it is small enough.
 copy_count <- function(design) {
   if (is.null(design$copies)) return(design$n)
@@ -76,8 +79,11 @@ copies_by_group <- function(copies, group, n) {
   if (is.null(copies)) tabulate(group, n) else sum_by_cluster(as.numeric(copies), group, n)
 }
 
-# The same rows with other weights.
-reweighted <- function(design, w) new_design(design$n, if (!all(w == w[1]) %in% TRUE) w, design$cluster)
+# The same rows with other weights, `each` of a copy.
+reweighted <- function(design, each) {
+  w <- if (all(each == each[1]) %in% TRUE) design$copies else each * (design$copies %||% 1)
+  new_design(design$n, w, design$cluster, design$copies)
+}
 
 design_weights <- function(design) design$w %||% rep(1, design$n)
 

@@ -89,7 +89,7 @@ cox_columns <- function(problem, floor, level, call) {
     arg = "x", row = bad[1], call = call
   )
   design <- problem$design
-  alike <- equal_copies(design) && is.null(design$cluster)
+  alike <- is_unweighted(design)
   fit <- cox_fits(stats::qlogis(p), y, design, if (alike) design$copies)
   columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))

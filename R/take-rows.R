@@ -54,3 +54,19 @@ target_rows <- function(spec, rows, n) {
   }
   spec
 }
+
+# Beyond, a thousand random numbers for each row take seconds.
+many_rows <- 1e5
+
+# The data with a row for each copy, for what has no formula for copies. More than `most` stay together.
+repeat_copies <- function(data, most = most_repeated_rows) {
+  design <- data$design
+  if (is.null(design$copies) || sum(design$copies) > most) return(data)
+  at <- rep(seq_len(design$n), design$copies)
+  out <- take_rows(data, at)
+  each <- if (!equal_copies(design)) (design$w / design$copies)[at]
+  out$design <- new_design(length(at), each, design$cluster[at])
+  # of the rows as they were
+  out$sorted <- NULL
+  out
+}

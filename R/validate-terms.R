@@ -82,6 +82,8 @@ smooth_terms <- c("ici", "e50", "e90", "emax", "eci")
 # Distances of the predictions from their smooth curve, with their limits (R/smooth-limits.R).
 moderate_terms <- function(problem, options) {
   frequency <- cells <- NULL
+  # so few that samples draw each of them
+  if (!isTRUE(problem$cells)) problem <- repeat_copies(problem, many_rows)
   if (isTRUE(problem$cells)) {
     cells <- moderate_cells(problem, options)
     value <- cells$distances(cells$seen)
@@ -92,7 +94,7 @@ moderate_terms <- function(problem, options) {
     value <- curve_distances(frequency - problem$features[, 1], problem)
   }
   if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
-  draws <- with_seed_kept(1, if (!is.null(cells) || problem$design$n > 5000) {
+  draws <- with_seed_kept(1, if (!is.null(cells) || copy_count(problem$design) > 5000) {
     cell_draws(problem, cells %||% moderate_cells(problem, options), frequency, value, options)
   } else {
     smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times)
@@ -144,9 +146,16 @@ cell_draws <- function(problem, cells, frequency, value, options) {
     frequency[sorted$order]
   }
   clusters <- design$cluster[sorted$order] %||% integer()
-  plain <- equal_copies(design) && is.null(design$cluster) && (isTRUE(problem$cells) || design$n >= 1e5)
+  plain <- is_unweighted(design) && (isTRUE(problem$cells) || copy_count(design) >= many_rows)
+  # of rows that stand for many each
+  counts <- if (!plain && is.null(design$cluster)) design$copies[sorted$order]
   drawn <- if (plain) {
     drawn_cells(sorted, ends, options$times)
+  } else if (!is.null(counts)) {
+    vapply(seq_len(options$times), function(b) {
+      own <- w * stats::rpois(length(w), counts) / counts
+      unlist(lapply(list(own, own * sorted$x, own * sorted$y), function(v) bin_totals(cumsum(v), ends)))
+    }, numeric(3 * length(ends)))
   } else {
     cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
   }
@@ -160,6 +169,10 @@ cell_draws <- function(problem, cells, frequency, value, options) {
       size <- round(cells$rows[, 1])
       expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
       matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / cells$rows[, 1], 1)), length(ends))
+    } else if (!is.null(counts)) {
+      vapply(seq_len(options$times), function(b) {
+        bin_totals(cumsum(w * stats::rbinom(length(w), counts, frequency) / counts), ends)
+      }, numeric(length(ends)))
     } else {
       cpp_redrawn_cells(frequency, w, ends, options$times, draw_seed(), options$threads)
     }
@@ -171,7 +184,8 @@ cell_draws <- function(problem, cells, frequency, value, options) {
 }
 
 # As cpp_resampled_cells(), of rows of equal weights, without drawing each row. The number of a cell's draws is
-# multinomial, that of events among them is binomial, and the sum of their predictions is as good as normal.
+# multinomial (of very many as good as Poisson), that of events among them is binomial, and the sum of their predictions
+# is as good as normal.
 drawn_cells <- function(sorted, ends, times) {
   w <- sorted$w %||% 1
   total <- function(v) bin_totals(cumsum(w * v), ends)
@@ -181,7 +195,11 @@ drawn_cells <- function(sorted, ends, times) {
   at_event <- of_events / pmax(events, 1)
   at_other <- (total(sorted$x) - of_events) / pmax(n - events, 1)
   spread <- sqrt(pmax(total(sorted$x^2) - events * at_event^2 - (n - events) * at_other^2, 0) / n)
-  size <- stats::rmultinom(times, round(sum(n)), n)
+  size <- if (sum(n) < .Machine$integer.max) {
+    stats::rmultinom(times, round(sum(n)), n)
+  } else {
+    matrix(stats::rpois(length(n) * times, n), length(n))
+  }
   event <- matrix(stats::rbinom(length(size), size, pmin(events / n, 1)), length(n))
   place <- event * at_event + (size - event) * at_other + spread * sqrt(size) * stats::rnorm(length(size))
   rbind(size, place, event)

@@ -94,7 +94,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   check_notion(notion)
   check_validation_notion(notion, call)
   options <- validation_options(thresholds, smoother, floor, times, delta, level, threads, call)
-  input <- evaluate_input_once(rows_input(), x)
+  input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
   horizon <- input$design$horizon
   read <- function(part) {
@@ -231,7 +231,7 @@ check_thresholds <- function(thresholds, call = caller_env()) {
 }
 
 # NULL, or list(rows, labels, values, weights) of the rows that are used. With a horizon each group has weights of its
-# own, so that its numbers are those of `.by` and of the group alone.
+# own (of each copy), so that its numbers are those of `.by` and of the group alone.
 validation_groups <- function(group, part, rows, input, call) {
   if (rlang::quo_is_null(group)) return(NULL)
   values <- if (is.data.frame(part)) {
@@ -262,9 +262,10 @@ validation_sample <- function(problem) {
   design <- problem$design
   prevalence <- row_mean(as.numeric(problem$labels), design)
   columns_frame(!!!drop_null(list(
-    n = problem$n %||% design$n, events = problem$events %||% sum(problem$labels == 1), prevalence = prevalence,
+    n = problem$n %||% copy_count(design),
+    events = problem$events %||% copy_count(design_rows(design, problem$labels == 1)), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
-    n_effective = if (equal_copies(design)) problem$n %||% design$n else 1 / weight_concentration(design),
+    n_effective = if (equal_copies(design)) problem$n %||% copy_count(design) else 1 / weight_concentration(design),
     n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design)),
     n_censored = design$follow_up$censored
   )))

@@ -1029,31 +1029,33 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_isotonic_draws
-Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end, std::vector<int> at, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> block_end, std::vector<int> at, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP copiesSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type at(atSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_draws(prob, block_end, at, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_draws(prob, copies, block_end, at, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_count_draws
-Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_count_draws(SEXP probSEXP, SEXP block_endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> block_end, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_count_draws(SEXP probSEXP, SEXP copiesSEXP, SEXP block_endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_count_draws(prob, block_end, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_count_draws(prob, copies, block_end, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2039,8 +2041,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
     {"_calibrisk_cpp_isotonic_blocks", (DL_FUNC) &_calibrisk_cpp_isotonic_blocks, 2},
-    {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 6},
-    {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 5},
+    {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 7},
+    {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 6},
     {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_isotonic_limits", (DL_FUNC) &_calibrisk_cpp_isotonic_limits, 5},

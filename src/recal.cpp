@@ -152,22 +152,26 @@ Rcpp::NumericVector cpp_isotonic_blocks(std::vector<double> total, std::vector<d
   return wrap_vector(calibrisk::isotonic(total, weight));
 }
 
-// Isotonic fits of outcomes drawn from `prob`, [length(at) x times].
+// Isotonic fits of outcomes drawn from `prob`, [length(at) x times]; `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, std::vector<int> block_end,
-                                       std::vector<int> at, int times, double seed, int threads) {
+Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies,
+                                       std::vector<int> block_end, std::vector<int> at, int times,
+                                       double seed, int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::isotonic_draws(engine, as_vector(prob), block_end, at, times,
+  const calibrisk::ConstVectorRef p = as_vector(prob), c = as_vector(copies);
+  return wrap_matrix(calibrisk::isotonic_draws(engine, {p, c, block_end}, at, times,
                                                static_cast<std::uint64_t>(seed)));
 }
 
-// Numbers of events per block, [blocks x times].
+// Numbers of events per block, [blocks x times]; `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, std::vector<int> block_end, int times,
-                                    double seed, int threads) {
+Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies,
+                                    std::vector<int> block_end, int times, double seed,
+                                    int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::count_draws(engine, as_vector(prob), block_end, times,
-                                            static_cast<std::uint64_t>(seed)));
+  const calibrisk::ConstVectorRef p = as_vector(prob), c = as_vector(copies);
+  return wrap_matrix(
+      calibrisk::count_draws(engine, {p, c, block_end}, times, static_cast<std::uint64_t>(seed)));
 }
 
 // Sums of F(level | y) and of the mass between levels, each with its squares, [levels x 4].

@@ -473,7 +473,7 @@ test_that("the null band of a smooth curve is the set where both standardised di
   p <- withr::with_seed(1, stats::rbeta(300, .4, .6))
   smoother <- new_smoother(p, NULL)
   null <- function(prob, times, seed) {
-    smooth_all(smoother, cpp_count_draws(prob[smoother$order], smoother$end, times, seed, 1L))
+    smooth_all(smoother, cpp_count_draws(prob[smoother$order], numeric(), smoother$end, times, seed, 1L))
   }
   error <- null_error(smoother, 5)
   limits <- null_limits(smoother$x, error, 2.4, 3.1)

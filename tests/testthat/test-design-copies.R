@@ -153,7 +153,14 @@ test_that("counts have no limit where rows stand for several, and one where rows
   drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, times = 50))
   expect_gt(drawn$std.error, whole$std.error / 1.5)
   expect_lt(drawn$std.error, whole$std.error * 1.5)
-  expect_error(ce_curve(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",
+  for (type in c("binned", "isotonic", "smooth")) {
+    few <- ce_curve(data, y, prob, weights = copies, type = type)
+    whole <- ce_curve(data, y, prob, weights = many, type = type)
+    expect_equal(whole$summary[c("event_rate", "mean_confidence")], few$summary[c("event_rate", "mean_confidence")])
+    expect_lt(max(whole$curve$null_band.high - whole$curve$null_band.low), .01)
+  }
+  expect_true(all(is.finite(ce_validate(data, y, prob, weights = many)$table$estimate)))
+  expect_error(ce_decision(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",
                class = "calibrisk_error_size")
 })
 
@@ -164,4 +171,83 @@ test_that("scores of predictive distributions with counts are those of repeated 
   expect_same_columns(score(data, weights = data$copies), score(repeated))
   expect_same_columns(score(data, weights = data$copies, cluster = data$centre),
                       score(repeated, cluster = repeated$centre))
+})
+
+expect_same_parts <- function(parts, counted, repeated) {
+  for (part in parts) expect_same_columns(counted[[part]], repeated[[part]])
+}
+
+test_that("curves of rows with counts are those of repeated rows", {
+  data <- copies_frame()
+  tied <- transform(data, prob = round(prob, 1))
+  parts <- c("curve", "histogram", "summary", "ends", "counted")
+  of <- function(rows, ...) suppressWarnings(ce_curve(rows, y, prob, ...))
+  types <- list("binned", curve_binned(n_bins = 5, bins = "mass"), "isotonic", "smooth")
+  for (type in types) {
+    expect_same_parts(parts, of(data, weights = copies, type = type), of(repeat_frame(data), type = type))
+    expect_same_parts(parts, of(tied, weights = copies, type = type), of(repeat_frame(tied), type = type))
+    expect_same_parts(parts, of(data, weights = copies, type = type, cluster = centre),
+                      of(repeat_frame(data), type = type, cluster = centre))
+  }
+  at <- rep(1:80, data$copies)
+  laws <- list(normal = pred_normal(data$mean, data$sd), counts = pred_poisson(exp(data$mean / 4)))
+  outcomes <- list(normal = data$z, counts = withr::with_seed(1, stats::rpois(80, exp(data$mean / 4))))
+  for (law in names(laws)) for (type in c("pit", "quantile")) {
+    own <- function(rows, ...) ce_curve(laws[[law]][rows], outcomes[[law]][rows], type = type, ...)
+    expect_same_parts(parts, own(1:80, weights = data$copies), own(at))
+    expect_same_parts(parts, own(1:80, weights = data$copies, cluster = data$centre),
+                      own(at, cluster = data$centre[at]))
+  }
+})
+
+test_that("validations of rows with counts are those of repeated rows", {
+  data <- copies_frame()
+  of <- function(rows, ...) suppressWarnings(ce_validate(rows, ..., prob, group = part, delta = .2, times = 20))
+  parts <- c("table", "sample", "notes", "design")
+  repeated <- repeat_frame(data)
+  expect_same_parts(parts, of(data, y, weights = copies), of(repeated, y))
+  expect_same_parts(parts, of(data, y, weights = copies, cluster = centre), of(repeated, y, cluster = centre))
+  skip_if_not_installed("survival")
+  expect_same_parts(parts, of(data, survival::Surv(time, status), weights = copies, horizon = 1.5),
+                    of(repeated, survival::Surv(time, status), horizon = 1.5))
+})
+
+test_that("numbers of events of many copies have their binomial distribution", {
+  prob <- c(.01, .6, .4, .97)
+  copies <- c(200, 34, 4000, 60)
+  drawn <- cpp_count_draws(prob, copies, 1:4, 4000, 1, 1L)
+  for (k in 1:4) {
+    at <- 0:copies[k]
+    expect_lt(max(abs(stats::ecdf(drawn[k, ])(at) - stats::pbinom(at, copies[k], prob[k]))), .03)
+  }
+  together <- cpp_count_draws(rep(prob, 2), c(copies, 1:4), 8L, 4000, 1, 1L)
+  expect_equal(mean(together), sum(prob * (copies + 1:4)), tolerance = .001)
+  expect_equal(stats::var(together[1, ]), sum(prob * (1 - prob) * (copies + 1:4)), tolerance = .08)
+  # up to 32 copies: those of repeated rows
+  expect_identical(cpp_count_draws(prob, c(3, 0, 32, 1), c(1L, 4L), 20, 2, 1L),
+                   cpp_count_draws(rep(prob, c(3, 0, 32, 1)), numeric(), c(3L, 36L), 20, 2, 1L))
+})
+
+test_that("samples of weighted rows with many copies move as those of repeated rows", {
+  data <- copies_frame()
+  copies <- 300 + 100 * data$copies
+  problem <- scalar_problem(data$prob, data$y)
+  problem$design <- new_design(80, copies * withr::with_seed(2, stats::runif(80, .2, 2)), copies = copies)
+  alone <- repeat_copies(problem)
+  expect_equal(alone$design$n, sum(copies))
+  options <- list(smoother = "isotonic", span = .75, times = 400, threads = 1L)
+  of <- function(problem) {
+    frequency <- problem_frequency(problem, "isotonic", .75)
+    value <- curve_distances(frequency - problem$features[, 1], problem)
+    counts <- row_counts(problem$features[, 1], problem$labels, frequency, problem$design, .95)
+    withr::with_seed(1, c(cell_draws(problem, moderate_cells(problem, options, 40), frequency, value, options), list(
+      curve = weighted_draws(problem$features[, 1], counts, cluster_codes(problem$features[, 1]), 400)
+    )))
+  }
+  counted <- of(problem)
+  repeated <- of(alone)
+  for (name in c("samples", "noise", "curve")) {
+    expect_equal(rowMeans(counted[[name]]), rowMeans(repeated[[name]]), tolerance = .05)
+    expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .2)
+  }
 })

@@ -5,7 +5,7 @@
 
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/engine.h>
-#include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/recal/count_draws.h>
 
 #include <numeric>
 
@@ -26,49 +26,13 @@ inline Vector isotonic(const std::vector<double>& total, const std::vector<doubl
   return out;
 }
 
-// Numbers of successes per block of trials drawn as Bernoulli(prob); block_end[k] is the number
-// of rows up to the k-th block. A draw depends on (seed, draw) alone.
-inline std::vector<double> count_draw(const ConstVectorRef& prob, const std::vector<int>& block_end,
-                                      std::uint64_t seed, std::uint64_t draw) {
-  std::vector<double> total(block_end.size());
-  int i = 0;
-  for (std::size_t k = 0; k < block_end.size(); ++k) {
-    for (; i < block_end[k]; ++i) {
-      total[k] += counter_uniform(seed, draw, static_cast<std::uint64_t>(i)) < prob[i] ? 1.0 : 0.0;
-    }
-  }
-  return total;
-}
-
-// [blocks x draws]
-inline Matrix count_draws(const Engine& engine, const ConstVectorRef& prob,
-                          const std::vector<int>& block_end, Index times, std::uint64_t seed) {
-  require(!block_end.empty() && block_end.back() == prob.size(),
-          "count_draws: the last block ends at n.");
-  Matrix out(static_cast<Index>(block_end.size()), times);
-  parallel_for(engine, times, [&](Index r) {
-    const std::vector<double> total =
-        count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r));
-    std::copy(total.begin(), total.end(), out.col(r).data());
-  });
-  return out;
-}
-
 // Column r: the isotonic fit of draw r (blocks are the ties of the predictions) at the blocks
 // `at` (0-based). Cost O(draws n).
-inline Matrix isotonic_draws(const Engine& engine, const ConstVectorRef& prob,
-                             const std::vector<int>& block_end, const std::vector<int>& at,
-                             Index times, std::uint64_t seed) {
-  const std::size_t m = block_end.size();
-  require(m > 0 && block_end.back() == prob.size(), "isotonic_draws: the last block ends at n.");
-  std::vector<double> weight(m);
-  for (std::size_t k = 0; k < m; ++k) {
-    weight[k] = static_cast<double>(block_end[k] - (k == 0 ? 0 : block_end[k - 1]));
-  }
+inline Matrix isotonic_draws(const Engine& engine, const CountDraws& draws,
+                             const std::vector<int>& at, Index times, std::uint64_t seed) {
   Matrix out(static_cast<Index>(at.size()), times);
   parallel_for(engine, times, [&](Index r) {
-    const Vector fit =
-        isotonic(count_draw(prob, block_end, seed, static_cast<std::uint64_t>(r)), weight);
+    const Vector fit = isotonic(draws.totals(seed, static_cast<std::uint64_t>(r)), draws.trials());
     for (std::size_t g = 0; g < at.size(); ++g) out(static_cast<Index>(g), r) = fit[at[g]];
   });
   return out;

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Numbers of events in blocks of rows, for outcomes drawn from the rows' probabilities.
+#ifndef CALIBRISK_RECAL_COUNT_DRAWS_H
+#define CALIBRISK_RECAL_COUNT_DRAWS_H
+
+#include <calibrisk/engine.h>
+#include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/math/tail_quantiles.h>
+#include <calibrisk/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace calibrisk {
+
+// The smallest number of successes among `trials` whose distribution function reaches u, for
+// probabilities up to 1/2; `trials` p is small enough for a sum from 0 on.
+inline double binomial_quantile(double trials, double p, double u) {
+  const double odds = p / (1.0 - p);
+  double mass = std::exp(trials * std::log1p(-p)), reached = mass, k = 0.0;
+  while (reached <= u && k < trials && mass > 0.0) {
+    mass *= (trials - k) / (k + 1.0) * odds;
+    reached += mass;
+    k += 1.0;
+  }
+  return k;
+}
+
+// Rows of the probabilities `prob`, each of which stands for so many equal ones (`copies`, whole
+// numbers; empty: 1), in blocks: block k ends before row end[k]. A draw depends on (seed, draw)
+// alone and is that of the repeated rows, but for rows of more than 32 copies: their number of
+// events is drawn at once, and from the normal distribution with a correction for skewness (Cornish
+// and Fisher) where a block's rows of this kind have a variance of 9 or more.
+class CountDraws {
+ public:
+  CountDraws(const ConstVectorRef& prob, const ConstVectorRef& copies, const std::vector<int>& end)
+      : prob_(prob), copies_(copies), end_(end) {
+    require(!end.empty() && end.back() == prob.size(), "CountDraws: the last block ends at n.");
+    require(copies.size() == 0 || copies.size() == prob.size(), "CountDraws: one count per row.");
+    Index i = 0;
+    for (const int last : end) {
+      double trials = 0.0;
+      Moments many;
+      for (; i < last; ++i) {
+        const double c = count(i), p = prob[i], v = c * p * (1.0 - p);
+        trials += c;
+        if (c <= most_single) continue;
+        many.mean += c * p;
+        many.variance += v;
+        many.third += v * (1.0 - 2.0 * p);
+        many.trials += c;
+      }
+      trials_.push_back(trials);
+      many_.push_back(many);
+    }
+  }
+
+  // Numbers of events per block.
+  std::vector<double> totals(std::uint64_t seed, std::uint64_t draw) const {
+    std::vector<double> total(end_.size());
+    std::uint64_t place = 0;  // of a copy
+    Index i = 0;
+    for (std::size_t k = 0; k < end_.size(); ++k) {
+      if (copies_.size() == 0) {
+        for (; i < end_[k]; ++i) total[k] += event(seed, draw, place++, i);
+        continue;
+      }
+      const Moments& many = many_[k];
+      const bool normal = many.variance >= 9.0;
+      if (normal) total[k] = many.at(counter_uniform(seed, draw, first_many(i, place)));
+      for (; i < end_[k]; ++i) {
+        const double c = count(i);
+        if (c > most_single) {
+          if (!normal) total[k] += successes(c, prob_[i], counter_uniform(seed, draw, place));
+          place += static_cast<std::uint64_t>(c);
+          continue;
+        }
+        for (double one = 0.0; one < c; one += 1.0) total[k] += event(seed, draw, place++, i);
+      }
+    }
+    return total;
+  }
+
+  const std::vector<double>& trials() const { return trials_; }
+
+ private:
+  static constexpr double most_single = 32.0;
+
+  // Of the rows of many copies in a block together.
+  struct Moments {
+    double mean = 0.0, variance = 0.0, third = 0.0, trials = 0.0;
+
+    double at(double u) const {
+      const double z = -normal_quantile(u), sd = std::sqrt(variance);
+      const double value = mean + sd * z + third / variance * (z * z - 1.0) / 6.0;
+      return std::min(std::max(std::nearbyint(value), 0.0), trials);
+    }
+  };
+
+  double event(std::uint64_t seed, std::uint64_t draw, std::uint64_t place, Index i) const {
+    return counter_uniform(seed, draw, place) < prob_[i] ? 1.0 : 0.0;
+  }
+
+  double count(Index i) const { return copies_.size() == 0 ? 1.0 : copies_[i]; }
+
+  static double successes(double c, double p, double u) {
+    return p > 0.5 ? c - binomial_quantile(c, 1.0 - p, u) : binomial_quantile(c, p, u);
+  }
+
+  // The place of the first copy of many, from row i on.
+  std::uint64_t first_many(Index i, std::uint64_t place) const {
+    for (; count(i) <= most_single; ++i) place += static_cast<std::uint64_t>(count(i));
+    return place;
+  }
+
+  const ConstVectorRef& prob_;
+  const ConstVectorRef& copies_;
+  const std::vector<int>& end_;
+  std::vector<double> trials_;  // rows of a block, with their copies
+  std::vector<Moments> many_;
+};
+
+// [blocks x draws]
+inline Matrix count_draws(const Engine& engine, const CountDraws& draws, Index times,
+                          std::uint64_t seed) {
+  Matrix out(static_cast<Index>(draws.trials().size()), times);
+  parallel_for(engine, times, [&](Index r) {
+    const std::vector<double> total = draws.totals(seed, static_cast<std::uint64_t>(r));
+    std::copy(total.begin(), total.end(), out.col(r).data());
+  });
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif
