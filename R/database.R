@@ -81,9 +81,11 @@ ce_database <- function(con, table) {
   rlang::check_installed("DBI", reason = "to read a database.")
   example <- "ce_database(DBI::dbConnect(RSQLite::SQLite(), \"file.sqlite\"), \"table\")"
   if (missing(con)) stop_missing("con", "a DBI connection", example, call)
+  read <- inherits(con, "tbl_sql")
   stop_if(!methods_is(con, "DBIConnection"), "{.arg con} must be a DBI connection.",
-          "x" = "It is {.cls {class(con)[1]}}.", "i" = "For example {.code {example}}.", arg = "con", value = con,
-          call = call)
+          "x" = "It is {.cls {class(con)[1]}}.",
+          "i" = if (read) "Such a table is read as it is, as in {.code ece(table, truth, p)}." else
+            "For example {.code {example}}.", arg = "con", value = con, call = call)
   stop_if(missing(table), "{.arg table} must be given: the name of a table or a query.", "x" = "It is missing.",
           tables_remedy(con, NULL, call), class = c("argument", "database"), arg = "table", call = call)
   is_name <- rlang::is_string(table) || inherits(table, "Id")
@@ -130,6 +132,12 @@ print.ce_database <- function(x, ...) {
   cat("<ce_database> ", gsub("\\s+", " ", x$from), "\n", sep = "")
   cat("Columns: ", toString(names(x$columns)), "\n", sep = "")
   invisible(x)
+}
+
+# The remedy of errors where rows are needed.
+#' @exportS3Method dplyr::collect
+collect.ce_database <- function(x, ...) {
+  tibble::as_tibble(database_query(x, paste0("SELECT * FROM (", x$from, ") ce_rows"), current_env()))
 }
 
 # An instance of an S4 class; `inherits()` with which = FALSE knows the classes that it extends.

@@ -117,6 +117,21 @@ test_that("a table of dbplyr is read with what was done to it", {
   }
 })
 
+test_that("the rows of a table can be collected, as errors advise", {
+  skip_if_not_installed("dbplyr")
+  con <- local_database()
+  data <- database_data(30)
+  write_table(con, "ce_test_collect", data)
+  x <- ce_database(con, "ce_test_collect")
+  error <- expect_error(ce_curve(x, y, .pred_Yes), class = "calibrisk_error_unsupported")
+  expect_match(conditionMessage(error), "dplyr::collect(x)", fixed = TRUE)
+  rows <- dplyr::collect(x)
+  expect_equal(rows[["y"]], data$y)
+  expect_equal(rows, dplyr::collect(dplyr::tbl(con, "ce_test_collect")))
+  error <- expect_error(ce_database(dplyr::tbl(con, "ce_test_collect")), class = "calibrisk_error_argument")
+  expect_match(conditionMessage(error), "read as it is")
+})
+
 test_that("a database prints what it reads", {
   con <- local_database()
   x <- write_table(con, "ce_test_print", database_data(20))
