@@ -44,8 +44,14 @@ pandoc_blocks <- function(text, from) {
   }, "")
 }
 
+# A page without its figures, which are most of it.
+without_figures <- function(page) gsub("data:image/png;base64,[A-Za-z0-9+/=]*\"", "figure\"", page, perl = TRUE)
+
 # The text of a rendered page, without line breaks; marks are gone.
 page_words <- function(file) {
+  if (endsWith(file, ".html")) {
+    file <- withr::local_tempfile(lines = without_figures(readLines(file, encoding = "UTF-8")), fileext = ".html")
+  }
   out <- withr::local_tempfile(fileext = ".txt")
   rmarkdown::pandoc_convert(normalizePath(file), to = "plain", output = out, options = c("--wrap=none", "--standalone"),
                             wd = dirname(out))
@@ -59,6 +65,7 @@ chromium <- function() {
 
 # What a page holds that is not text: attributes of tags, scripts, without the figures' texts.
 page_marks <- function(page) {
+  page <- without_figures(page)
   bare <- gsub("alt=\"[^\"]*\"", "", page, perl = TRUE)
   tags <- unlist(regmatches(bare, gregexpr("<[a-zA-Z][^>]*>", bare, perl = TRUE)))
   own <- "https://doi.org/10"

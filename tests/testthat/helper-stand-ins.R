@@ -12,3 +12,9 @@ local_stand_ins <- function(stand_ins, package = "calibrisk", frame = parent.fra
   withr::defer(put(own), frame)
   put(stand_ins)
 }
+
+# Curves without slope and error, the numbers in the corner of a figure, which take as long as a binned curve: for samples
+# of curves.
+local_no_numbers <- function(frame = parent.frame()) {
+  local_stand_ins(list(curve_numbers = function(problem) list(slope = NA_real_, error = NA_real_)), frame = frame)
+}

@@ -133,6 +133,7 @@ test_that("smooth curves reproduce what local regression must", {
 
 test_that("intervals and bands have their level, and the curve is rejected exactly where its band leaves the diagonal", {
   skip_on_cran()
+  local_no_numbers()
   share <- function(type, rate, seeds = 1:40, n = 250, ...) {
     rowMeans(vapply(seeds, function(seed) {
       f <- draw_curve(seed, n, type, rate, ...)

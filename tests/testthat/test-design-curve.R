@@ -38,6 +38,7 @@ test_that("limits of curves of a sample drawn by outcome are those of its rows, 
 
 test_that("curves of weights that depend on the outcome, and of small clusters, hold their level", {
   skip_on_cran()
+  local_no_numbers()
   by_outcome <- function() {
     p <- stats::plogis(stats::rnorm(1600, -.3, 1.3))
     y <- stats::rbinom(1600, 1, p)

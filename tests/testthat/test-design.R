@@ -218,6 +218,7 @@ test_that("weights and clusters of curves", {
 
 test_that("limits of clustered curves hold the event frequency, those of independent rows do not", {
   skip_on_cran()
+  local_no_numbers()
   found <- withr::with_seed(9, vapply(1:200, function(i) {
     centre <- rep(1:50, each = 20)
     p <- rep(stats::runif(50, .1, .9), each = 20)

@@ -11,6 +11,11 @@ skip_without_pandoc <- function() {
   skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
 }
 
+# A page in which no figure is drawn, which takes half of its time, for tests that look at none.
+local_no_figures <- function(env = parent.frame()) {
+  local_stand_ins(list(autoplot = function(...) NULL), "ggplot2", frame = env)
+}
+
 # expect_match() writes down the whole page first
 has <- function(page, text, ...) grepl(text, page, ...)
 
@@ -165,6 +170,7 @@ test_that("a folder that cannot be written to is an error before any work", {
 
 test_that("a document that is being knitted may write a report", {
   skip_without_pandoc()
+  local_no_figures()
   folder <- withr::local_tempdir()
   withr::local_dir(folder)
   d <- report_rows()
@@ -179,6 +185,7 @@ test_that("a document that is being knitted may write a report", {
 
 test_that("a report says how many rows, events and censored ones there are", {
   skip_without_pandoc()
+  local_no_figures()
   withr::with_seed(1, {
     event <- stats::rexp(150)
     stop <- stats::rexp(150, .4)

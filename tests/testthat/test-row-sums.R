@@ -12,9 +12,17 @@ call_on <- function(name, x, ..., fit) {
   function() do.call(name, c(first, list(...), more_arguments[[name]]))
 }
 
+# Why a function needs rows, as its error says it. cli takes longer for it than most calls.
+reason_text <- function(name) {
+  if (!name %in% names(row_reasons)) return("none")
+  if (is.null(reason_texts[[name]])) reason_texts[[name]] <- cli::ansi_strip(cli::format_inline(row_reasons[[name]][1]))
+  reason_texts[[name]]
+}
+reason_texts <- new.env()
+
 # What a call gave: "result", "needs rows" where it said why its function does, or the error.
 outcome_of <- function(call, name) {
-  reason <- cli::ansi_strip(cli::format_inline(c(row_reasons[[name]], "none")[1]))
+  reason <- reason_text(name)
   without_backtraces(tryCatch({
     suppressMessages(suppressWarnings(call()))
     "result"

@@ -191,17 +191,15 @@ test_that("what is no source says so", {
   expect_error(update(ce_state(), ce_source(broken), y, p), class = "calibrisk_error_source")
 })
 
-test_that("sources of a list are merged in order: the same digits one after the other and in parallel", {
+test_that("sources of a list are merged in order: the same digits one after the other and in workers", {
   data <- source_data()
   folder <- write_parts(data, withr::local_tempdir(), 4)
   sources <- lapply(list.files(folder, full.names = TRUE), ce_source)
   alone <- update(ce_state(), sources, y, p)
   same_state(alone, update(ce_state(), data, y, p))
-  skip_on_cran()
-  skip_if_not_installed("future.apply")
-  old <- future::plan("multisession", workers = 2)
-  withr::defer(future::plan(old))
+  jobs <- local_copies()
   expect_identical(update(ce_state(), sources, y, p), alone)
+  expect_identical(jobs(), 4)
   wrong <- c(sources, list(ce_source(data.frame(p = 2, y = 1))))
   expect_error(update(ce_state(), wrong, y, p), class = "calibrisk_error_source")
 })

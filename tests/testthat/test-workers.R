@@ -6,21 +6,7 @@ local_forks <- function(env = parent.frame()) {
   withr::defer(future::plan(old), env)
 }
 
-# Workers that get what those of any plan get, and take turns in this process: to start those of future takes longer than
-# most jobs. Returns function(): how many jobs they had since it was last asked.
-local_copies <- function(env = parent.frame()) {
-  had <- 0
-  sent <- function(x) unserialize(serialize(x, NULL))
-  local_stand_ins(list(has_workers = function() TRUE, over_workers = function(jobs, fn, call) {
-    had <<- had + length(jobs)
-    lapply(sent(jobs), sent(fn))
-  }), frame = env)
-  function() {
-    out <- had
-    had <<- 0
-    out
-  }
-}
+some_rows <- vehicle_predictions[seq(1, nrow(vehicle_predictions), 3), ]
 
 where <- function(p1, p2) {
   Sys.setenv(CALIBRISK_TEST_WORKER = Sys.getpid())
@@ -31,7 +17,7 @@ test_that("ce_tune() is computed in the workers of the user's plan, with the sam
   methods <- list(method_bins(c(5, 10)), method_kde(c(.01, .1)), method_kkr(c(.01, 1)), where = method_function(where))
   tuned <- function() {
     withr::local_envvar(CALIBRISK_TEST_WORKER = "nobody")
-    out <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, notion = "class_wise", methods = methods, threads = 1))
+    out <- withr::with_seed(1, ce_tune(some_rows, truth, notion = "class_wise", methods = methods, threads = 1))
     # forms of a user's function hold its environment
     out$forms$where <- NULL
     list(out, here = Sys.getenv("CALIBRISK_TEST_WORKER") != "nobody")
@@ -69,7 +55,7 @@ test_that("fits by class, their risks, metrics of models and folds have the same
   columns <- data.frame(y, p, flat = sqrt(p), mid = (p + 0.5) / 2)
   all <- function() {
     methods <- list(method_bins(10), method_kde(0.1), method_ukkr(0.1))
-    fits <- lapply(methods, function(method) ce_fit(rows, truth, notion = "class_wise", method = method, threads = 1))
+    fits <- lapply(methods, function(method) ce_fit(some_rows, truth, notion = "class_wise", method = method, threads = 1))
     metrics <- lapply(list(ece, rbs, skce, ce_estimate), function(metric) {
       withr::with_seed(1, ce_compare(columns, y, p, flat, mid, metric = metric))
     })
@@ -80,7 +66,7 @@ test_that("fits by class, their risks, metrics of models and folds have the same
     own <- withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20,
                                           metric = function(x, truth) mean(abs(x - truth)) + runif(1)))
     curve <- function(by) withr::with_seed(1, glance(ce_decision(columns, y, p, recalibration = by, times = 100)))
-    list(lapply(fits, predict, rows), tibble::as_tibble(ce_compare(fits, rows, truth, threads = 1)), metrics, random, own,
+    list(lapply(fits, predict, some_rows), tibble::as_tibble(ce_compare(fits, some_rows, truth, threads = 1)), metrics, random, own,
          curve(method_stack()), curve("platt"))
   }
   alone <- all()
@@ -113,14 +99,13 @@ test_that("classes, fits, models and folds go to the workers, but not what is al
 test_that("errors of jobs are theirs, and a lost worker is a classed error", {
   local_forks()
   tuned <- function(f) {
-    ce_tune(vehicle_predictions, truth, notion = "top_label", methods = list(method_bins(5), method_function(f)),
-            threads = 1)
+    ce_tune(some_rows, truth, notion = "top_label", methods = list(method_bins(5), method_function(f)), threads = 1)
   }
   expect_error(tuned(function(...) stop("own")), "own", class = "calibrisk_error_function")
-  state <- update(ce_state(), vehicle_predictions, truth)
+  state <- update(ce_state(), some_rows, truth)
   was <- unserialize(serialize(state, NULL))
   killer <- function() tools::pskill(Sys.getpid(), 9)
-  cnd <- expect_error(suppressWarnings(update(state, list(ce_source(vehicle_predictions), ce_source(killer)), truth)),
+  cnd <- expect_error(suppressWarnings(update(state, list(ce_source(some_rows), ce_source(killer)), truth)),
                       class = "calibrisk_error_worker")
   expect_match(conditionMessage(cnd), "future::plan")
   expect_identical(state, was)
