@@ -145,11 +145,10 @@ validate_sums <- function(x, input, options, call) {
     check_validated(predictions, call)
     about <- validation_about(predictions, predictions$notion, NULL)
     problem <- predictions$problem
-    if (!is.null(problem$cells) || !is.null(problem$design$copies)) {
+    if (!is.null(problem$cells)) {
       problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
       problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
                                          calibrisk_error_headline = function(cnd) no_ladder(cnd))
-      problem$cells <- TRUE
     }
     problem$about <- about
     problems[[length(problems) + 1]] <<- problem
