@@ -21,14 +21,10 @@ check_few_weights <- function(rows, design, call) {
 
 # Rows with weights or clusters are repeated as in memory, where there is room; without `copies` all rows.
 repeated_problem <- function(problem, copies = TRUE) {
-  design <- problem$design
-  if (copies && equal_copies(design) && is.null(design$cluster) || is.null(problem$count)) return(problem)
+  if (copies && is_unweighted(problem$design) || is.null(problem$count)) return(problem)
   if (sum(problem$count) > most_repeated_rows) return(problem)
-  out <- take_rows(problem, rep(seq_len(design$n), problem$count))
-  w <- rep(design$w / problem$count, problem$count)
-  out$design <- new_design(length(w), if (any(w != w[1])) w, rep(design$cluster, problem$count))
-  out$count <- NULL
-  out
+  problem$design$copies <- problem$count
+  replace(repeat_copies(problem), "count", list(NULL))
 }
 
 # Those of every rung: all values where there are no more, else quantiles of type 2 (to a rounding of where a whole

@@ -205,10 +205,43 @@ copies_by_fold <- function(features, labels, design) {
 fold_copies <- function(problem) {
   copies <- problem$design$copies
   if (is.null(copies) || !is.null(problem$design$cluster) || !is.null(problem$fold)) return(problem)
-  counts <- problem$copies_by_fold %||% copies_by_fold(problem$features, problem$labels, problem$design)
+  split_copies(problem, problem$copies_by_fold %||% copies_by_fold(problem$features, problem$labels, problem$design))
+}
+
+# The data with a row for each fold that a row has copies in; `counts`: of every row (rows) in every fold (columns).
+split_copies <- function(data, counts) {
   at <- which(counts > 0)
-  out <- take_rows(problem, (at - 1L) %% nrow(counts) + 1L)
+  out <- take_rows(data, (at - 1L) %% nrow(counts) + 1L)
   out$design <- recounted(out$design, counts[at])
   out$fold <- (at - 1L) %/% nrow(counts) + 1L
   out
+}
+
+# Data with independent copies, of which each is dealt to one of so many folds, as make_split() deals rows. Other data,
+# and those whose folds are given, stay.
+deal_copies <- function(data, folds, call) {
+  design <- data$design
+  if (is.null(design$copies) || !is.null(design$cluster) || length(folds) != 1) return(data)
+  split_copies(data, copies_by_split(design$copies, folds, integer(), call)[, -1])
+}
+
+# The number of copies of every row (rows) among the test copies and in every fold (columns) of a split of all copies;
+# `test`: their share, or integer() for none. Sizes of folds of very many are binomial.
+copies_by_split <- function(copies, folds, test, call) {
+  n <- sum(copies)
+  m <- length(copies)
+  if (n <= most_repeated_rows) {
+    split <- make_split(n, folds, test, call)
+    return(matrix(tabulate(split$fold * m + rep(seq_len(m), copies), m * (split$k + 1)), m))
+  }
+  check_count(folds, "folds", lower = 2, call = call)
+  test <- c(test, 0)[1]
+  shares <- c(test, rep((1 - test) / folds, folds))
+  counts <- matrix(0, m, folds + 1)
+  left <- copies
+  for (f in seq_along(shares)) {
+    counts[, f] <- stats::rbinom(m, left, min(shares[f] / sum(shares[f:(folds + 1)]), 1))
+    left <- left - counts[, f]
+  }
+  counts
 }

@@ -139,8 +139,8 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   # from the information; of weighted or clustered rows from the influences of their scores
   errors <- if (!free || !converged) {
     rep(NA_real_, p)
-  } else if (is_plain(design)) {
-    sqrt(pmax(diag(fit$inverse), 0) / design$n)
+  } else if (is_unweighted(design)) {
+    sqrt(pmax(diag(fit$inverse), 0) / copy_count(design))
   } else {
     apply(influence(), 2, row_std_error, design)
   }

@@ -6,6 +6,7 @@
 # The values of the rows are temperatures.
 recalibrate_density <- function(method, laws, layout, folds, call) {
   if (laws$na) stop_incomplete_map(call)
+  laws <- deal_copies(laws, folds, call)
   law <- laws$law
   check_tempered(law, call)
   temper <- record_of(law)$temper
@@ -18,7 +19,7 @@ recalibrate_density <- function(method, laws, layout, folds, call) {
     loss = function(t) row_mean(base + k * log(t[, 1]) + a / t[, 1], laws$design),
     write = function(t) write_laws(temper_law(law, t[, 1]), laws$rows, laws$n_input, layout)
   )
-  data <- list(design = laws$design, rows = laws$rows, n_rows = laws$n_input)
+  data <- list(design = laws$design, rows = laws$rows, n_rows = laws$n_input, fold = laws$fold)
   fit_recalibration(method, of, matrix(1, length(a)), data, layout, folds, call, n_classes = NA_integer_,
                     kind = "distribution", fingerprint = density_fingerprint(law))
 }
@@ -43,8 +44,8 @@ fit_density <- function(a, k, range, law, design) {
   # k / T^2 is the curvature of the mean loss at the optimum
   std.error <- if (!inside) {
     NA_real_
-  } else if (is_plain(design)) {
-    temperature / sqrt(k * length(a))
+  } else if (is_unweighted(design)) {
+    temperature / sqrt(k * copy_count(design))
   } else {
     row_std_error(a, design) / k
   }

@@ -32,7 +32,7 @@ check_network_size <- function(hidden, call = caller_env()) {
 #' @export
 fit_map.map_diag <- function(method, data, threads) {
   hidden <- as.integer(method$hidden)
-  data <- in_own_order(data)
+  data <- in_own_order(repeat_copies(data))
   # log-probabilities lie in [log(floor), 0] for any data: one grid for fit and prediction
   range <- c(min(data$logp, log(.Machine$double.eps)), 0)
   start <- best_temperature(data, method, threads)

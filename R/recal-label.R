@@ -16,14 +16,17 @@ map_label_frequency <- function(loss = c("brier", "log")) {
 # One confidence, the accuracy, for every top label; the other classes share the rest.
 #' @export
 fit_map.map_constant_confidence <- function(method, data, threads) { # nolint: object_length_linter.
-  n <- length(data$truth)
   k <- ncol(data$probs)
   right <- as.numeric(predicted_label(data) == data$truth)
   accuracy <- row_mean(right, data$design)
   warn_if(accuracy * k <= 1, "The accuracy must be above {.code 1 / K} for the top labels to stay.",
           "x" = "It is {format(accuracy, digits = 4)} with K = {k}: the other classes get at least as much.",
           "i" = "The errors of the top label are then not zero.", class = "accuracy")
-  std.error <- if (is_plain(data$design)) sqrt(accuracy * (1 - accuracy) / n) else row_std_error(right, data$design)
+  std.error <- if (is_unweighted(data$design)) {
+    sqrt(accuracy * (1 - accuracy) / copy_count(data$design))
+  } else {
+    row_std_error(right, data$design)
+  }
   new_map_fit(
     new_map("label", images = constant_images(accuracy, k)),
     map_terms("confidence", accuracy, std.error = std.error),

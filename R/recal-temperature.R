@@ -63,8 +63,8 @@ best_temperature <- function(data, method, threads) {
     # se(b) = (n curvature)^(-1/2) of the log likelihood, T = 1/b by the delta method
     std.error <- if (!converged) {
       NA_real_
-    } else if (is_plain(data$design)) {
-      1 / (b^2 * sqrt(length(data$truth) * curvature))
+    } else if (is_unweighted(data$design)) {
+      1 / (b^2 * sqrt(copy_count(data$design) * curvature))
     } else {
       row_std_error(temperature_scores(b, data, threads), data$design) / (b^2 * curvature)
     }

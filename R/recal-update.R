@@ -76,16 +76,17 @@ update_fits <- function(z, knots, outcome, design) {
 update_tests <- function(fits, outcome, z, design, method) {
   usable <- vapply(fits, function(fit) isTRUE(fit$converged), NA)
   top <- utils::tail(names(fits)[usable], 1)
+  n <- copy_count(design)
   identity <- sum(row_shares(design) * (log1pexp(z) - outcome * z))
   loss <- c(none = identity, vapply(fits, function(fit) if (isTRUE(fit$converged)) fit$value else NA_real_, 0))
   size <- c(none = 0, intercept = 1, slope = 2, flexible = length(fits$flexible$theta %||% numeric(method$df + 1)))
   statistic <- p.value <- test_df <- rep(NA_real_, length(loss))
-  kind <- if (is_plain(design)) "likelihood ratio" else "Wald"
+  kind <- if (is_unweighted(design)) "likelihood ratio" else "Wald"
   below <- if (length(top) > 0) seq_len(match(top, update_models) - 1) else integer()
   for (m in below[!is.na(loss[below])]) {
     test_df[m] <- size[[top]] - size[[m]]
-    test <- if (is_plain(design)) {
-      ratio <- max(2 * design$n * (loss[[m]] - loss[[top]]), 0)
+    test <- if (is_unweighted(design)) {
+      ratio <- max(2 * n * (loss[[m]] - loss[[top]]), 0)
       list(statistic = ratio, p.value = stats::pchisq(ratio, test_df[m], lower.tail = FALSE))
     } else {
       robust_update_test(fits[[top]], update_models[m], design, needed = is.null(method$model))
@@ -94,7 +95,7 @@ update_tests <- function(fits, outcome, z, design, method) {
     p.value[m] <- test$p.value
   }
   columns_frame(model = update_models, class = NA_character_, n_parameters = unname(size),
-                log_likelihood = unname(-design$n * loss), test = kind,
+                log_likelihood = unname(-n * loss), test = kind,
                 statistic = statistic, df = test_df, p.value = p.value)
 }
 

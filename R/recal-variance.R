@@ -21,6 +21,7 @@ map_loss.map_variance <- function(method) "dss"
 recalibrate.map_variance <- function(method, part, input, threads, call) {
   data <- read_moments(part, input$truth, input$dots, input$na_rm, call, design = input$design)
   if (data$na) stop_incomplete_map(call)
+  data <- deal_copies(data, input$folds, call)
   check_moments(data$outcome, data, call)
   r <- (data$mean - data$outcome)^2
   full <- rep(NA_real_, data$n_rows)
@@ -54,8 +55,9 @@ fit_variance <- function(variance, r, design, call) {
   unit <- mean(r)
   stop_if(
     unit == 0, "There must be at least one residual that is not 0.",
-    "x" = "All {length(r)} predicted means equal the outcome: the best variance is 0, with a score of minus infinity.",
-    class = "degenerate", arg = "truth", n = length(r), call = call
+    "x" = "All {copy_count(design)} predicted means equal the outcome: the best variance is 0, with a score of minus \\
+           infinity.",
+    class = "degenerate", arg = "truth", n = copy_count(design), call = call
   )
   scale <- mean(variance)
   s <- if (scale > 0) variance / scale else variance

@@ -136,7 +136,7 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   check_flag(na_rm)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
-  input <- c(rows_input(), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
+  input <- c(rows_input(copies = TRUE), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
   objects_by_groups(x, input$by, function(part) recalibrate(method, part, input, threads, call), call)
 }
 
@@ -147,7 +147,7 @@ recalibrate <- function(method, part, input, threads, call) UseMethod("recalibra
 #' @export
 recalibrate.ce_choice <- function(method, part, input, threads, call) {
   read <- recal_data(part, input, threads, call)
-  data <- read$data
+  data <- deal_copies(read$data, input$folds, call)
   loss <- map_loss(method)
   of <- c(map_of_rows(method, data, threads), list(
     loss = function(probs) probs_loss(probs, data, loss),
@@ -168,7 +168,7 @@ map_of_rows <- function(method, data, threads) {
 # A map fitted to all rows. With `folds` a row's prediction is of a map that was fitted to the other folds.
 #   of      list(fit(rows), apply(fit, rows): predictions, loss(predictions), write(predictions): as they were given)
 #   before  the predictions as they are, a matrix
-#   data    list(design, rows, n_rows), as recal data
+#   data    list(design, rows, n_rows), as recal data; `fold` where copies have been dealt to folds
 fit_recalibration <- function(method, of, before, data, layout, folds, call, ...) {
   n <- nrow(before)
   fit <- of$fit(seq_len(n))
@@ -178,13 +178,14 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
          terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
          injective = fit$injective, counted = design_sentence(list(data$design)),
-         objective = c(before = of$loss(before), after = of$loss(after)), n = n, ..., rows = data$rows,
+         objective = c(before = of$loss(before), after = of$loss(after)), n = copy_count(data$design), ...,
+         rows = data$rows,
          n_rows = data$n_rows),
     class = "ce_recalibration"
   )
   if (!is.null(folds)) {
     cluster <- data$design$cluster
-    out$fold <- given_folds(folds, n, data$rows, data$n_rows, call, cluster) %||%
+    out$fold <- data$fold %||% given_folds(folds, n, data$rows, data$n_rows, call, cluster) %||%
       make_split(n, folds, test = integer(), call = call, cluster = cluster)$fold
     found <- cross_fit(out$fold, before, of)
     after <- found$values
@@ -195,6 +196,11 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
       warn_convergence(out$convergence, method$name)
     }
     out$objective_crossfit <- of$loss(after)
+    if (!is.null(data$fold)) {
+      # a row has the mean of its copies
+      row <- cluster_codes(data$rows)
+      after[] <- (sum_by_cluster(data$design$w * after, row) / sum_by_cluster(data$design$w, row))[row, ]
+    }
   }
   out$fitted <- of$write(after)
   warn_convergence(fit, method$name)

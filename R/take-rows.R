@@ -2,7 +2,7 @@
 # value per row have the same name in all of them; other parts are kept.
 
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
-               "given", "variances", "missed", "excess", "scale", "fold", "rows", "upper")
+               "given", "mean", "variance", "variances", "missed", "excess", "scale", "fold", "rows", "upper")
 
 take_rows <- function(data, rows, threads = 1L) {
   # what is NULL has no rows, and stays
@@ -64,8 +64,8 @@ repeat_copies <- function(data, most = most_repeated_rows) {
   if (is.null(design$copies) || sum(design$copies) > most) return(data)
   at <- rep(seq_len(design$n), design$copies)
   out <- take_rows(data, at)
-  each <- if (!equal_copies(design)) (design$w / design$copies)[at]
-  out$design <- new_design(length(at), each, design$cluster[at])
+  each <- design$w / design$copies
+  out$design <- new_design(length(at), if (any(each != each[1])) each[at], design$cluster[at])
   # of the rows as they were
   out$sorted <- NULL
   out

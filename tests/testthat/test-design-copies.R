@@ -251,3 +251,55 @@ test_that("samples of weighted rows with many copies move as those of repeated r
     expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .2)
   }
 })
+
+test_that("maps of rows with counts are those of repeated rows", {
+  data <- copies_frame()
+  at <- rep(1:80, data$copies)
+  kept <- which(data$copies > 0)
+  compare <- function(counted, repeated) {
+    for (part in c("terms", "tests", "objective", "objective_crossfit", "injective", "n", "counted", "fold_terms")) {
+      expect_equal(counted[[part]], repeated[[part]], tolerance = 1e-8)
+    }
+    if (!is.null(counted$fold)) return()
+    expect_equal(vctrs::vec_slice(counted$fitted, kept), vctrs::vec_slice(repeated$fitted, match(kept, at)),
+                 tolerance = 1e-8)
+  }
+  p <- data$prob
+  data$y <- withr::with_seed(6, stats::rbinom(80, 1, p))
+  classes <- withr::with_seed(4, matrix(stats::rexp(240), 80))
+  classes <- classes / rowSums(classes)
+  label <- factor(withr::with_seed(5, sample(3, 80, TRUE)))
+  fit <- function(...) suppressWarnings(withr::with_seed(1, ce_recalibrate(...)))
+  methods <- c("temperature", "platt", "beta", "isotonic", "histogram", "update", "label_frequency",
+               "constant_confidence")
+  for (method in methods) for (folds in list(NULL, 4)) {
+    compare(fit(p, data$y, weights = data$copies, method = method, folds = folds),
+            fit(p[at], data$y[at], method = method, folds = folds))
+    compare(fit(p, data$y, weights = data$copies, method = method, folds = folds, cluster = data$centre),
+            fit(p[at], data$y[at], method = method, folds = folds, cluster = data$centre[at]))
+  }
+  for (method in c("ets", "vector", "matrix")) for (folds in list(NULL, 3)) {
+    compare(fit(classes, label, weights = data$copies, method = method, folds = folds),
+            fit(classes[at, ], label[at], method = method, folds = folds))
+  }
+  compare(fit(p, data$y, weights = data$copies, method = "diag"), fit(p[at], data$y[at], method = "diag"))
+  normal <- pred_normal(data$mean, data$sd)
+  for (method in c("temperature", "variance")) for (folds in list(NULL, 4)) {
+    compare(fit(normal, data$z, weights = data$copies, method = method, folds = folds),
+            fit(normal[at], data$z[at], method = method, folds = folds))
+  }
+})
+
+test_that("a row has the mean of its copies' predictions out of fold", {
+  data <- copies_frame()
+  map <- withr::with_seed(1, ce_recalibrate(data$prob, data$y, weights = data$copies, method = "platt", folds = 4))
+  split <- withr::with_seed(1, make_split(sum(data$copies), 4, test = integer()))
+  slopes <- matrix(vapply(map$fold_terms, function(terms) terms$estimate, numeric(2)), 2)
+  copies <- stats::plogis(stats::qlogis(data$prob[rep(1:80, data$copies)]) * slopes[1, split$fold] +
+                            slopes[2, split$fold])
+  expect_equal(map$fitted[data$copies > 0], unname(tapply(copies, rep(1:80, data$copies), mean)), ignore_attr = TRUE)
+  many <- suppressWarnings(ce_recalibrate(data$prob, data$y, weights = data$copies * 2e7L, method = "platt", folds = 4))
+  expect_equal(many$n, sum(data$copies) * 2e7)
+  # each fold has a quarter of every row's copies
+  expect_equal(many$objective_crossfit, many$objective[["after"]], tolerance = 1e-6)
+})
