@@ -293,6 +293,10 @@ cpp_isotonic_blocks <- function(total, weight) {
     .Call(`_calibrisk_cpp_isotonic_blocks`, total, weight)
 }
 
+cpp_knot_line <- function(x, y, v) {
+    .Call(`_calibrisk_cpp_knot_line`, x, y, v)
+}
+
 cpp_isotonic_draws <- function(prob, copies, block_end, at, times, seed, threads) {
     .Call(`_calibrisk_cpp_isotonic_draws`, prob, copies, block_end, at, times, seed, threads)
 }
@@ -425,6 +429,10 @@ cpp_mostly_tied <- function(x) {
     .Call(`_calibrisk_cpp_mostly_tied`, x)
 }
 
+cpp_count_common <- function(values, others) {
+    .Call(`_calibrisk_cpp_count_common`, values, others)
+}
+
 cpp_fold_rows <- function(fold, f, held_out, threads) {
     .Call(`_calibrisk_cpp_fold_rows`, fold, f, held_out, threads)
 }
@@ -451,6 +459,14 @@ cpp_event_sums <- function(prob, outcome) {
 
 cpp_brier_rows <- function(probs, labels) {
     .Call(`_calibrisk_cpp_brier_rows`, probs, labels)
+}
+
+cpp_event_columns <- function(p) {
+    .Call(`_calibrisk_cpp_event_columns`, p)
+}
+
+cpp_scalar_rows <- function(prob, outcome) {
+    .Call(`_calibrisk_cpp_scalar_rows`, prob, outcome)
 }
 
 cpp_row_moments <- function(x) {

@@ -4,7 +4,9 @@
 # options, and are given by name only.
 
 new_choice <- function(kind, name, ...) {
-  structure(list(kind = kind, name = name, ...), class = c(paste0(kind, "_", name), "ce_choice"))
+  out <- list(kind = kind, name = name, ...)
+  class(out) <- c(paste0(kind, "_", name), "ce_choice")
+  out
 }
 
 is_choice <- function(x, kind) inherits(x, "ce_choice") && identical(x$kind, kind)
@@ -35,7 +37,8 @@ as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = charac
 
 check_choice_name <- function(value, kind, arg, also, call) {
   named <- c(also, without_options[[kind]])
-  known <- function(name) name %in% named || paste0(kind, "_", name) %in% getNamespaceExports(topenv())
+  exported <- function(name) exists(name, getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
+  known <- function(name) name %in% named || exported(paste0(kind, "_", name))
   if (rlang::is_string(value) && known(value)) return(invisible())
   made <- made_choices(kind)
   names <- c(also, choice_names(kind))

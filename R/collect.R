@@ -3,7 +3,9 @@
 # for rows, and the question whether rows are those of a group.
 
 tell_caller <- function(what, ...) {
-  signalCondition(structure(list(message = what, call = NULL, ...), class = c(paste0("calibrisk_", what), "condition")))
+  cnd <- list(message = what, call = NULL, ...)
+  class(cnd) <- c(paste0("calibrisk_", what), "condition")
+  signalCondition(cnd)
 }
 
 keep_estimates <- function(estimates) tell_caller("kept", name = "estimates", values = estimates)

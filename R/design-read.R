@@ -11,12 +11,17 @@ design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, call 
 # and missing values are read, and how rows count. `dots` reads the columns: column_dots(), or quote_dots() where names
 # are checked later.
 rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env()) {
-  quo <- function(arg) rlang::eval_bare(call("enquo", as.name(arg)), frame)
-  list(truth = quo("truth"), dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame),
-       by = if (exists(".by", frame, inherits = FALSE)) quo(".by"),
+  quos <- rlang::eval_bare(if (exists(".by", frame, inherits = FALSE)) enquo_groups else enquo_rows, frame)
+  list(truth = quos$truth, dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame), by = quos$by,
        event_level = frame$event_level, na_rm = frame$na_rm,
-       design = design_input(quo("weights"), quo("cluster"), frame$horizon, copies, frame))
+       design = design_input(quos$weights, quos$cluster, frame$horizon, copies, frame))
 }
+
+# The arguments of rows_input() as quosures, with groups and without: one evaluation of them all.
+enquo_groups <- quote(list(truth = enquo(truth), by = enquo(.by), weights = enquo(weights), cluster = enquo(cluster)))
+enquo_rows <- enquo_groups[names(enquo_groups) != "by"]
+
+is_given <- function(quo) !rlang::quo_is_null(quo) && !rlang::quo_is_missing(quo)
 
 # The same, of which vectors are evaluated once for all models and groups.
 evaluate_input_once <- function(input, x) {
@@ -32,7 +37,7 @@ predictions_of <- function(x, input, call, ...) {
 # Beside matrices and vectors (or a list of them) an expression is a vector, which is evaluated once, however many
 # models read it: a draw of weights would be another one for each. Beside a data frame it is a column of that.
 evaluate_once <- function(quo, x) {
-  if (rlang::quo_is_missing(quo) || rlang::quo_is_null(quo)) return(quo)
+  if (!is_given(quo)) return(quo)
   beside <- if (rlang::is_bare_list(x)) x else list(x)
   if (length(beside) == 0 || is_database(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
@@ -52,7 +57,7 @@ evaluate_design_once <- function(input, x) {
 # The raw columns for the rows of x: list(weights, cluster, kind, copies), NULL where not given; the reader of outcomes
 # adds `censoring`, see outcomes_at().
 read_design <- function(input, x, n, call) {
-  if (is.null(input)) return(list())
+  if (is.null(input) || !is_given(input$weights) && !is_given(input$cluster)) return(list())
   args <- c("weights", "cluster")
   out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg, call))
   if (!is.null(out$weights)) {
@@ -65,7 +70,7 @@ read_design <- function(input, x, n, call) {
 
 # Position of the one column that the argument selects; NULL if it is not given or selects none.
 select_column <- function(quo, x, arg, call) {
-  if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
+  if (!is_given(quo)) return(NULL)
   columns <- select_columns(quo, x, arg, call)
   stop_if(length(columns) > 1, "{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}.",
           class = "columns", arg = arg, call = call)
@@ -84,7 +89,7 @@ row_vector <- function(quo, arg, call) {
 }
 
 design_column <- function(quo, x, n, arg, call) {
-  if (rlang::quo_is_null(quo) || rlang::quo_is_missing(quo)) return(NULL)
+  if (!is_given(quo)) return(NULL)
   if (is.data.frame(x)) {
     column <- select_column(quo, x, arg, call)
     return(if (!is.null(column)) x[[column]])

@@ -17,9 +17,11 @@
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
                          smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL) {
-  structure(list(value = value, influence = influence, squares = squares, honest = honest, noise = noise,
-                 power = power, design = design, smallest = smallest, variance = variance,
-                 pairs = pairs, lower = lower, size = size), class = "ce_value")
+  out <- list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
+              design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size)
+  # structure() would take ten times as long
+  class(out) <- "ce_value"
+  out
 }
 
 influence_rows <- function(estimate) {
@@ -179,23 +181,23 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   value <- vapply(estimates, `[[`, 0, "value")
   power <- vapply(estimates, `[[`, 0, "power")
   smallest <- vapply(estimates, `[[`, 0, "smallest")
-  own <- lapply(seq_along(estimates), function(j) estimate_limits(estimates[[j]], level, draws[j, ]))
-  limits <- lapply(setNames(nm = c("std.error", "low", "high")), function(name) vapply(own, `[[`, 0, name))
-  std_error <- limits$std.error
+  limits <- lapply(seq_along(estimates), function(j) estimate_limits(estimates[[j]], level, draws[j, ]))
+  std_error <- vapply(limits, `[[`, 0, "std.error")
+  linear <- power == 1
   root <- function(v) {
     v <- pmax.int(v, smallest)
+    if (all(linear)) return(v)
     out <- pmax.int(v, 0)^(1 / power)
-    replace(out, power == 1, v[power == 1])
+    out[linear] <- v[linear]
+    out
   }
   estimate <- root(value)
   # 0, or what rounding leaves of it, has no tangent
-  smooth <- value > 1e-13^power * std_error
-  list(
-    .estimate = estimate,
-    std.error = ifelse(power == 1, std_error, ifelse(smooth, std_error / (power * estimate^(power - 1)), NA_real_)),
-    conf.low = root(limits$low), conf.high = root(limits$high),
-    power = value
-  )
+  flat <- !linear & !value > 1e-13^power * std_error
+  if (!all(linear)) std_error <- std_error / ifelse(linear, 1, power * estimate^(power - 1))
+  std_error[flat] <- NA_real_
+  list(.estimate = estimate, std.error = std_error, conf.low = root(vapply(limits, `[[`, 0, "low")),
+       conf.high = root(vapply(limits, `[[`, 0, "high")), power = value)
 }
 
 # Scales on which an interval is symmetric: to it, back, and the derivative of the way back.

@@ -3,7 +3,7 @@
 # An option of other bins would be ignored.
 check_bin_options <- function(scheme, preset, given, call) {
   owners <- list(n_bins = c("width", "mass"), min_size = "median_variance")
-  for (arg in intersect(given, names(owners))) {
+  for (arg in given[given %in% names(owners)]) {
     if (scheme$type %in% owners[[arg]]) next
     kinds <- paste0("type = \"", owners[[arg]], "\"")
     stop_input("{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",

@@ -16,7 +16,8 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
     x <- rlang::eval_tidy(dots$data)
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }
-  input <- without_yardstick(replace(input, "dots", list(dots)), call)
+  input$dots <- dots
+  input <- without_yardstick(input, call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   if (missing(x)) stop_no_predictions(call)
   by_predictions(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)), call)
@@ -40,7 +41,7 @@ result_frame <- function(metric, estimator, values, choices = list()) {
   choices <- choices[!names(choices) %in% names(values)]
   first <- list(.metric = values$.metric %||% metric, .estimator = estimator)
   keep_estimates(values$.estimates)
-  columns_frame(!!!c(first, values[!names(values) %in% c(".metric", ".estimates")], choices))
+  as_columns_frame(c(first, values[!names(values) %in% c(".metric", ".estimates")], choices))
 }
 
 mask_numbers <- function(values, kept = "n") {
@@ -54,9 +55,9 @@ mask_numbers <- function(values, kept = "n") {
 
 # Without the arguments of yardstick's metric sets, which call `weights` `case_weights`.
 without_yardstick <- function(input, call) {
+  if (length(input$dots) == 0) return(input)
   weights <- input$dots$case_weights
-  given <- !is.null(weights) && !rlang::quo_is_missing(weights) && !rlang::quo_is_null(weights)
-  if (given) input$design$weights <- weights
+  if (!is.null(weights) && is_given(weights)) input$design$weights <- weights
   dots <- input$dots[!names(input$dots) %in% c("data", "estimator", "case_weights")]
   names(dots)[names(dots) == "..."] <- ""
   input$dots <- check_dot_names(dots, call)

@@ -22,10 +22,8 @@ new_problem <- function(features, residuals, labels, class = NULL, design = new_
 }
 
 scalar_problem <- function(prob, outcome, class = NULL) {
-  check_interrupt()
-  residuals <- prob - outcome
-  dim(prob) <- dim(residuals) <- c(length(prob), 1L)
-  new_problem(prob, residuals, as.integer(outcome), class)
+  rows <- cpp_scalar_rows(prob, outcome)
+  new_problem(rows$features, rows$residuals, rows$labels, class)
 }
 
 # Two outcomes are an event or not; of more, the top label.
@@ -127,7 +125,7 @@ class_wise_problems <- function(predictions) {
 
 # The simplex form of predictions: a scalar is read as the two columns (1 - p, p).
 simplex_probs <- function(predictions) {
-  predictions$probs %||% cbind(1 - predictions$prob, predictions$prob, deparse.level = 0)
+  predictions$probs %||% cpp_event_columns(predictions$prob)
 }
 
 simplex_truth <- function(predictions) {

@@ -9,7 +9,7 @@ describe_object("ce_map_logit", fields(a = a_number(), b = a_number(), c = a_num
 describe_object("ce_map_isotonic", fields(
   x = numbers(least = 1), value = numbers(function(o) length(o$x), 0, 1),
   also = function(x) {
-    if (is.unsorted(x$x)) return(fault("in increasing order", x$x, "$x"))
+    if (is.unsorted(x$x, strictly = TRUE)) return(fault("in increasing order", x$x, "$x"))
     if (is.unsorted(x$value)) fault("in increasing order", x$value, "$value")
   }
 ))

@@ -169,8 +169,11 @@ code_outcome <- function(truth, event_level, call, column = NULL) {
   named <- named_level(column, two$levels)
   event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
   outcome <- cpp_event_outcomes(two$values, two$codes[event], two$codes[3L - event])
-  list(outcome = outcome %||% as.numeric(as.integer(two$values) == two$codes[event]),
-       levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
+  if (is.null(outcome)) {
+    if (is.numeric(truth)) check_single_truth(truth, call)
+    outcome <- as.numeric(as.integer(two$values) == two$codes[event])
+  }
+  list(outcome = outcome, levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
 }
 
 # Scalar truth: values, of which the codes are those of the two levels.
@@ -193,10 +196,13 @@ two_outcomes <- function(truth, call, column = NULL) {
           "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
           "x" = "It is {.cls {class(truth)[1]}}.", text_truth_remedy(truth, column, call), class = "truth",
           arg = "truth", call = call)
-  bad <- if (!cpp_all_whole(truth, 0, 1)) which(!is.na(truth) & truth != 0 & truth != 1)
+  list(values = truth, codes = 0:1, levels = c("0", "1"))
+}
+
+check_single_truth <- function(truth, call) {
+  bad <- which(!is.na(truth) & truth != 0 & truth != 1)
   stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
           single_truth_remedy(truth, call), class = "truth", arg = "truth", row = bad[1], value = truth[bad[1]],
           call = call)
-  list(values = truth, codes = 0:1, levels = c("0", "1"))
 }

@@ -79,7 +79,8 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
   }
   if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, call, raw, complete$censored)
   x <- if (logits) check_logits(x, keep, call) else check_probs(x, keep, call, coded$column)
-  dimnames(x) <- NULL
+  # no copy of what has no names
+  x <- unname(x)
   out <- new_ce_predictions(
     n_input = complete$n_input, levels = coded$levels, event = coded$event, rows = keep, dropped = complete$dropped,
     na = complete$na, column = coded$column, named = isTRUE(coded$named),
@@ -149,12 +150,10 @@ unlabelled_predictions <- function(x, levels, event, call) {
 new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,
                                event, rows, dropped, na, n_input, column = NULL, named = FALSE,
                                design = new_design(length(rows))) {
-  structure(
-    list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels,
-         event = event, rows = rows, dropped = dropped, na = na, column = column, named = named,
-         n_input = n_input, design = design),
-    class = "ce_predictions"
-  )
+  out <- list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels, event = event, rows = rows,
+              dropped = dropped, na = na, column = column, named = named, n_input = n_input, design = design)
+  class(out) <- "ce_predictions"
+  out
 }
 
 # Number of rows with their copies.

@@ -33,7 +33,7 @@ fit_map.ce_choice <- function(method, data, threads) {
                data$design)
   })
   bad <- which(!vapply(fits, `[[`, NA, "converged"))
-  terms <- vctrs::vec_rbind(!!!lapply(seq_along(fits), function(i) {
+  terms <- bind_rows(lapply(seq_along(fits), function(i) {
     out <- fits[[i]]$terms
     if (k > 2) out$class <- paste0(classes[i], ifelse(is.na(out$class), "", paste0(": ", out$class)), recycle0 = TRUE)
     out
@@ -48,7 +48,7 @@ fit_map.ce_choice <- function(method, data, threads) {
     if (k > 2 && !is.null(out)) out$class <- as.character(classes[i])
     out
   })
-  tests <- if (length(drop_null(tests)) > 0) vctrs::vec_rbind(!!!tests)
+  tests <- if (length(drop_null(tests)) > 0) bind_rows(tests)
   new_map_fit(
     new_map("one_vs_rest", maps = lapply(fits, `[[`, "map")), terms, length(bad) == 0,
     max(vapply(fits, `[[`, 0L, "iterations")),
@@ -67,7 +67,7 @@ map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
   k <- ncol(data$probs)
   if (k == 2) {
     event <- map_scalar(map$maps[[1]], data$probs[, 2], data$logp[, 2], data$logp[, 1])
-    return(cbind(1 - event, event, deparse.level = 0))
+    return(cpp_event_columns(event))
   }
   out <- vapply(seq_len(k), function(c) {
     map_scalar(map$maps[[c]], data$probs[, c], data$logp[, c], log_complement(data, c))
@@ -186,8 +186,7 @@ fit_scalar.map_isotonic <- function(method, p, log_p, log_q, outcome, design) {
 
 #' @export
 map_scalar.ce_map_isotonic <- function(map, p, log_p, log_q) {
-  if (length(map$x) == 1) return(rep(map$value, length(p)))
-  stats::approx(map$x, map$value, p, rule = 2, ties = "ordered")$y
+  cpp_knot_line(map$x, map$value, p)
 }
 
 # The mean outcome of each bin. Bins are right-closed; 0 belongs to the first.

@@ -35,7 +35,7 @@ expand_probs <- function(x, layout, threads) {
     }
     probs <- exp(logp)
   } else {
-    probs <- if (scalar) cbind(1 - x, x, deparse.level = 0) else x
+    probs <- if (scalar) cpp_event_columns(x) else x
     logp <- if (!isFALSE(layout$logs)) log(pmax(probs, layout$floor))
   }
   # pmax() keeps the shape of its first argument only where that is the longest
@@ -49,9 +49,10 @@ split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
 read_new_probs <- function(new, layout, threads, call = caller_env()) {
   x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new
   x <- layout_order(x, new, layout, call)
-  keep <- complete_rows(x, TRUE, TRUE, call,
-                        if (layout$logits) "Logits" else "Probabilities")$rows
-  x <- if (is.matrix(x)) x[keep, , drop = FALSE] else as.numeric(x)[keep]
+  complete <- complete_rows(x, TRUE, TRUE, call, if (layout$logits) "Logits" else "Probabilities")
+  keep <- complete$rows
+  if (!is.matrix(x)) x <- as.numeric(x)
+  if (!complete$whole) x <- rows_of_part(x, keep)
   x <- if (layout$logits) check_logits(x, keep, call) else check_probs(x, keep, call)
   list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new))
 }
@@ -132,8 +133,8 @@ describe_shape <- function(x) {
 # Internal n x K probabilities -> the shape of the input.
 write_like <- function(probs, layout, keep, n) {
   if (is.null(layout$order)) {
-    out <- rep(NA_real_, n)
-    out[keep] <- probs[, 2]
+    out <- probs[, 2]
+    if (length(keep) != n || is.unsorted(keep, strictly = TRUE)) out <- replace(rep(NA_real_, n), keep, out)
     if (layout$frame) out <- columns_frame(!!layout$columns := out)
     return(out)
   }
@@ -162,7 +163,7 @@ fitted_rows <- function(new, fitted) {
   if (length(new) < 2 || length(fitted) < 2) return(0L)
   if (identical(new, fitted)) return(length(new))
   repeats <- function(v) mean(duplicated(v) | duplicated(v, fromLast = TRUE))
-  same <- sum(new %in% fitted)
+  same <- as.integer(cpp_count_common(new, fitted))
   if (same == 0) return(0L)
   if (same <= 2 * max(repeats(new), repeats(fitted)) * length(new)) return(0L)
   same

@@ -172,8 +172,8 @@ map_of_rows <- function(method, data, threads) {
 fit_recalibration <- function(method, of, before, data, layout, folds, call, ...) {
   n <- nrow(before)
   fit <- of$fit(seq_len(n))
-  after <- before
-  after[] <- of$apply(fit, seq_len(n))
+  after <- of$apply(fit, seq_len(n))
+  if (!identical(attributes(after), attributes(before))) after <- replace(before, seq_along(before), after)
   out <- structure(
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
          terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
@@ -221,12 +221,18 @@ new_map_fit <- function(map, terms, converged = TRUE, iterations = NA_integer_, 
        message = message, injective = injective, tests = tests)
 }
 
-new_map <- function(type, ...) structure(list(...), class = c(paste0("ce_map_", type), "ce_map"))
+new_map <- function(type, ...) {
+  out <- list(...)
+  class(out) <- c(paste0("ce_map_", type), "ce_map")
+  out
+}
 
 injectivity <- function(value, reason) list(value = value, reason = reason)
 
 map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real_) {
-  columns_frame(term = term, class = class, estimate = as.numeric(estimate), std.error = std.error)
+  n <- length(estimate)
+  columns_frame(term = rep_len(term, n), class = rep_len(class, n), estimate = as.numeric(estimate),
+                std.error = rep_len(std.error, n))
 }
 
 # new_map_fit() of recal data.

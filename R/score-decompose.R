@@ -100,7 +100,7 @@ decompose_data <- function(predictions, notion, call) {
   }
   problem <- notion_problems(predictions, notion, call)[[1]]
   x <- problem$features[, 1]
-  list(probs = cbind(1 - x, x, deparse.level = 0), truth = problem$labels + 1L, scalar = TRUE,
+  list(probs = cpp_event_columns(x), truth = problem$labels + 1L, scalar = TRUE,
        design = predictions$design)
 }
 
@@ -144,7 +144,7 @@ decompose_parts <- function(data, score, method) {
   own <- score$value(probs, truth)
   if (method == "isotonic") {
     fitted <- cpp_isotonic_rows(probs[, 2], truth - 1L, design$w)
-    best <- score$value(cbind(1 - fitted$rows, fitted$rows, deparse.level = 0), truth)
+    best <- score$value(cpp_event_columns(fitted$rows), truth)
     distinct <- length(fitted$values)
     entropy <- score$entropy(overall)
     value <- c(mean(own), entropy, mean(own) - mean(best), entropy - mean(best))

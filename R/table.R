@@ -12,8 +12,9 @@ is_plain_tibble <- function(x) identical(class(x), c("tbl_df", "tbl", "data.fram
 
 # tibble() would take longer than most metrics; columns do not see those before them. Plain columns of one length with
 # names of their own, as most are, need no rules of vctrs either.
-columns_frame <- function(...) {
-  columns <- rlang::list2(...)
+columns_frame <- function(...) as_columns_frame(rlang::list2(...))
+
+as_columns_frame <- function(columns) {
   filled <- lengths(columns, use.names = FALSE) > 0
   if (!all(filled)) columns <- columns[filled | !vapply(columns, is.null, NA)]
   if (plain_columns(columns)) {
@@ -32,7 +33,10 @@ plain_columns <- function(columns) {
   named <- names(columns)
   if (is.null(named) || !all(nzchar(named)) || anyDuplicated(named) || any(startsWith(named, ".."))) return(FALSE)
   size <- lengths(columns, use.names = FALSE)
-  size[1] > 0 && all(size == size[1]) && all(vapply(columns, is_plain_column, NA))
+  if (size[1] == 0 || !all(size == size[1])) return(FALSE)
+  # without a call for each column: vectors have no dimensions
+  all(vapply(columns, is.atomic, NA)) && is.null(unlist(lapply(columns, dim))) ||
+    all(vapply(columns, is_plain_column, NA))
 }
 
 is_plain_column <- function(x) is.null(dim(x)) && (is.atomic(x) || is.list(x) && !is.object(x))

@@ -13,12 +13,11 @@ wanted_threads <- function(threads, call) {
     check_count(threads, "calibrisk.threads", call = call)
     return(as.integer(threads))
   }
-  from_env <- suppressWarnings(as.integer(Sys.getenv("RCPP_PARALLEL_NUM_THREADS", "")))
+  given <- Sys.getenv("RCPP_PARALLEL_NUM_THREADS")
+  from_env <- if (nzchar(given)) suppressWarnings(as.integer(given)) else NA
   if (!is.na(from_env) && from_env >= 1) return(from_env)
-  if (nzchar(Sys.getenv("_R_CHECK_LIMIT_CORES_")) &&
-        !identical(tolower(Sys.getenv("_R_CHECK_LIMIT_CORES_")), "false")) {
-    return(2L)
-  }
+  limit <- Sys.getenv("_R_CHECK_LIMIT_CORES_")
+  if (nzchar(limit) && !identical(tolower(limit), "false")) return(2L)
   max(1L, RcppParallel::defaultNumThreads())
 }
 

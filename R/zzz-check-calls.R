@@ -59,7 +59,11 @@ local({
     words <- intersect(names(formals(fn)), namespace$word_arguments)
     if (length(words) == 0) next
     kept <- attributes(fn)
-    body(fn) <- call("{", call("check_words", words), body(fn))
+    # most calls give few of them
+    checks <- lapply(words, function(word) {
+      call("if", call("!", call("missing", as.name(word))), call("check_words", word))
+    })
+    body(fn) <- as.call(c(quote(`{`), checks, body(fn)))
     attributes(fn) <- kept
     assign(name, fn, namespace)
   }

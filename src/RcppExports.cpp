@@ -1028,6 +1028,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_knot_line
+Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y, Rcpp::NumericVector v);
+RcppExport SEXP _calibrisk_cpp_knot_line(SEXP xSEXP, SEXP ySEXP, SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_knot_line(x, y, v));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_isotonic_draws
 Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> block_end, std::vector<int> at, int times, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP copiesSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -1498,6 +1510,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_count_common
+double cpp_count_common(Rcpp::NumericVector values, Rcpp::NumericVector others);
+RcppExport SEXP _calibrisk_cpp_count_common(SEXP valuesSEXP, SEXP othersSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type others(othersSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_count_common(values, others));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_fold_rows
 Rcpp::IntegerVector cpp_fold_rows(Rcpp::IntegerVector fold, int f, bool held_out, int threads);
 RcppExport SEXP _calibrisk_cpp_fold_rows(SEXP foldSEXP, SEXP fSEXP, SEXP held_outSEXP, SEXP threadsSEXP) {
@@ -1578,6 +1601,27 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_brier_rows(probs, labels));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_event_columns
+Rcpp::NumericMatrix cpp_event_columns(Rcpp::NumericVector p);
+RcppExport SEXP _calibrisk_cpp_event_columns(SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_event_columns(p));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_scalar_rows
+Rcpp::List cpp_scalar_rows(Rcpp::NumericVector prob, Rcpp::NumericVector outcome);
+RcppExport SEXP _calibrisk_cpp_scalar_rows(SEXP probSEXP, SEXP outcomeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcome(outcomeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_scalar_rows(prob, outcome));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2041,6 +2085,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
     {"_calibrisk_cpp_isotonic_blocks", (DL_FUNC) &_calibrisk_cpp_isotonic_blocks, 2},
+    {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
     {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 7},
     {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 6},
     {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},
@@ -2074,6 +2119,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
+    {"_calibrisk_cpp_count_common", (DL_FUNC) &_calibrisk_cpp_count_common, 2},
     {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 4},
     {"_calibrisk_cpp_matrix_rows", (DL_FUNC) &_calibrisk_cpp_matrix_rows, 3},
     {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
@@ -2081,6 +2127,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_event_outcomes", (DL_FUNC) &_calibrisk_cpp_event_outcomes, 3},
     {"_calibrisk_cpp_event_sums", (DL_FUNC) &_calibrisk_cpp_event_sums, 2},
     {"_calibrisk_cpp_brier_rows", (DL_FUNC) &_calibrisk_cpp_brier_rows, 2},
+    {"_calibrisk_cpp_event_columns", (DL_FUNC) &_calibrisk_cpp_event_columns, 1},
+    {"_calibrisk_cpp_scalar_rows", (DL_FUNC) &_calibrisk_cpp_scalar_rows, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
 #include <calibrisk/recal/isotonic.h>
+#include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/monotone_network.h>
 #include <calibrisk/recal/pit.h>
@@ -150,6 +151,16 @@ Rcpp::NumericVector cpp_clenshaw_curtis(int n) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_isotonic_blocks(std::vector<double> total, std::vector<double> weight) {
   return wrap_vector(calibrisk::isotonic(total, weight));
+}
+
+// The line through ascending knots (x, y) at each v, constant outside of them.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
+                                  Rcpp::NumericVector v) {
+  const calibrisk::KnotLine line(std::move(x), std::move(y));
+  Rcpp::NumericVector out(Rcpp::no_init(v.size()));
+  std::transform(v.begin(), v.end(), out.begin(), line);
+  return out;
 }
 
 // Isotonic fits of outcomes drawn from `prob`, [length(at) x times]; `copies` may be empty.

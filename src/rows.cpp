@@ -2,6 +2,7 @@
 // Rows as values: keys and the folds drawn by them, those of a fold, checks, moments and sums.
 #include "r_engine.h"
 #include <calibrisk/classical/row_folds.h>
+#include <calibrisk/math/common_values.h>
 
 #include <algorithm>
 #include <cmath>
@@ -67,6 +68,14 @@ Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, 
 // [[Rcpp::export(rng = false)]]
 bool cpp_mostly_tied(Rcpp::NumericVector x) {
   return calibrisk::mostly_tied(x.begin(), static_cast<std::size_t>(x.size()));
+}
+
+// How many of the values are among the others.
+// [[Rcpp::export(rng = false)]]
+double cpp_count_common(Rcpp::NumericVector values, Rcpp::NumericVector others) {
+  return static_cast<double>(
+      calibrisk::count_common(values.begin(), static_cast<std::size_t>(values.size()),
+                              others.begin(), static_cast<std::size_t>(others.size())));
 }
 
 // Rows of fold f (held_out), or those of the other folds; the test rows are fold 0.
@@ -146,11 +155,13 @@ template <class Value, class Missing>
 SEXP events_of(const Value* value, R_xlen_t n, double event, double other,
                const Missing& is_missing) {
   Rcpp::NumericVector out(Rcpp::no_init(n));
+  // counted, and without the checks of Rcpp's vectors, so that the loop has no branch
+  double* outcome = out.begin();
   R_xlen_t known = 0;
   for (R_xlen_t i = 0; i < n; ++i) {
     const double own = static_cast<double>(value[i]);
     known += (own == event) | (own == other);
-    out[i] = own == event ? 1.0 : 0.0;
+    outcome[i] = static_cast<double>(own == event);
   }
   if (known == n) return out;
   for (R_xlen_t i = 0; i < n; ++i) {
@@ -215,7 +226,7 @@ Moments moments_of(const double* value, R_xlen_t n) {
   };
   const double rows = static_cast<double>(n);
   double mean = sum([](double v) { return v; }) / rows;
-  mean += sum([&](double v) { return v - mean; }) / rows;
+  if (std::isfinite(mean)) mean += sum([&](double v) { return v - mean; }) / rows;
   return {mean, sum([&](double v) { return (v - mean) * (v - mean); })};
 }
 
@@ -237,15 +248,46 @@ Rcpp::NumericVector cpp_event_sums(Rcpp::NumericVector prob, Rcpp::NumericVector
 Rcpp::NumericVector cpp_brier_rows(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
   const R_xlen_t n = probs.nrow();
   calibrisk::require(labels.size() == n, "brier_rows: one label per row.");
-  Rcpp::NumericVector out(n);
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  // without branches and the checks of Rcpp's vectors
+  constexpr double outcome[2] = {0.0, 1.0};
+  const int* label = labels.begin();
+  double* sum = out.begin();
   for (int k = 0; k < probs.ncol(); ++k) {
     const double* p = &probs(0, k);
     for (R_xlen_t i = 0; i < n; ++i) {
-      const double residual = p[i] - (labels[i] == k + 1 ? 1.0 : 0.0);
-      out[i] += residual * residual;
+      const double residual = p[i] - outcome[label[i] == k + 1];
+      sum[i] = (k == 0 ? 0.0 : sum[i]) + residual * residual;
     }
   }
   return out;
+}
+
+// The two columns 1 - p and p of probabilities of an event.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_event_columns(Rcpp::NumericVector p) {
+  Rcpp::NumericMatrix out(Rcpp::no_init(p.size(), 2));
+  std::transform(p.begin(), p.end(), out.begin(), [](double event) { return 1.0 - event; });
+  std::copy(p.begin(), p.end(), out.begin() + p.size());
+  return out;
+}
+
+// The features, residuals and labels of a scalar problem, of probabilities and outcomes 0/1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_scalar_rows(Rcpp::NumericVector prob, Rcpp::NumericVector outcome) {
+  const R_xlen_t n = prob.size();
+  calibrisk::require(outcome.size() == n, "scalar_rows: one outcome per row.");
+  Rcpp::NumericMatrix features(Rcpp::no_init(n, 1)), residuals(Rcpp::no_init(n, 1));
+  Rcpp::IntegerVector labels(Rcpp::no_init(n));
+  const double *p = prob.begin(), *y = outcome.begin();
+  double *x = features.begin(), *d = residuals.begin();
+  int* label = labels.begin();
+  for (R_xlen_t i = 0; i < n; ++i) {
+    x[i] = p[i];
+    d[i] = p[i] - y[i];
+    label[i] = static_cast<int>(y[i]);
+  }
+  return named_list({{"features", features}, {"residuals", residuals}, {"labels", labels}});
 }
 
 // Mean of the values, and the sum of squares about it.

@@ -96,11 +96,21 @@ Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp:
     Rcpp::NumericVector rows(Rcpp::no_init(n));
     std::vector<double> other(size), w_sorted(weight == nullptr ? 0 : size);
     std::vector<int> order(size);
-    write_order(x, outcome, weight, rows.begin(), other.data(), order.data());
+    const bool counts = weight == nullptr && std::all_of(outcome, outcome + n, [](auto own) {
+                          return own == 0 || own == 1;
+                        });
+    if (counts) {
+      // sums of whole numbers: the order of the outcomes of equal x does not matter
+      calibrisk::RowOrder sorted(size, rows.begin(), other.data());
+      sorted.sort([&](std::size_t i) { return x.begin()[i]; });
+      for (std::size_t i = 0; i < size; ++i) order[i] = static_cast<int>(sorted[i]);
+    } else {
+      write_order(x, outcome, weight, rows.begin(), other.data(), order.data());
+    }
     // the memory of the sort holds x and y in order, then the values of the rows
     double *x_sorted = other.data(), *y_sorted = rows.begin();
     for (std::size_t i = 0; i < size; ++i) {
-      x_sorted[i] = x[order[i]];
+      x_sorted[i] = x.begin()[order[i]];
       y_sorted[i] = static_cast<double>(outcome[order[i]]);
     }
     for (std::size_t i = 0; i < w_sorted.size(); ++i) w_sorted[i] = weight[order[i]];
@@ -112,7 +122,7 @@ Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp:
       const auto end = static_cast<std::size_t>(pools.ends[k]);
       low.push_back(x_sorted[row]);
       high.push_back(x_sorted[end - 1]);
-      for (; row < end; ++row) rows[order[row]] = pools.values[k];
+      for (; row < end; ++row) rows.begin()[order[row]] = pools.values[k];
     }
     return named_list({{"rows", static_cast<SEXP>(rows)},
                        {"values", pools.values},

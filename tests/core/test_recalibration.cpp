@@ -6,7 +6,9 @@
 
 #include <calibrisk/canonical_ece.h>
 #include <calibrisk/classical/logistic.h>
+#include <calibrisk/math/common_values.h>
 #include <calibrisk/recal/isotonic.h>
+#include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/softmax_loss.h>
 #include <calibrisk/recal/softmax_regression.h>
@@ -162,6 +164,56 @@ TEST(isotonic_fits_are_the_largest_of_the_smallest_means) {
       largest = std::max(largest, smallest);
     }
     CHECK(is_near(fit(static_cast<Index>(i)), largest));
+  }
+}
+
+TEST(a_line_through_knots_is_the_formula_of_each_value) {
+  const auto spread = [](std::size_t n, double power) {
+    std::vector<double> x;
+    for (std::size_t i = 0; i < n; ++i) {
+      x.push_back(std::pow((static_cast<double>(i) + 0.5) / static_cast<double>(n), power));
+    }
+    return x;
+  };
+  // knots as dense as the stretches, a few, one, and nearly all of them in one stretch
+  for (const auto& x :
+       {spread(50, 1), spread(2, 1), spread(1, 1), spread(60, 40), spread(9, 0.1)}) {
+    std::vector<double> y, v = {-1.0, 0.0, 1.0, 2.0};
+    for (std::size_t i = 0; i < x.size(); ++i) y.push_back(std::sqrt(static_cast<double>(i / 2)));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      v.insert(v.end(), {x[i], std::nextafter(x[i], 0.0), std::nextafter(x[i], 1.0)});
+      if (i > 0) v.insert(v.end(), {0.3 * x[i - 1] + 0.7 * x[i], 0.9 * x[i - 1] + 0.1 * x[i]});
+    }
+    const KnotLine line(x, y);
+    for (const double value : v) {
+      double expected = y.back();
+      if (value <= x.front()) expected = y.front();
+      for (std::size_t i = 1; i < x.size(); ++i) {
+        if (value < x[i - 1] || value >= x[i]) continue;
+        expected = y[i - 1] + (y[i] - y[i - 1]) * ((value - x[i - 1]) / (x[i] - x[i - 1]));
+      }
+      CHECK(line(value) == expected);
+    }
+    CHECK(std::isnan(line(std::nan(""))));
+  }
+}
+
+TEST(common_values_are_those_that_a_search_finds) {
+  std::vector<double> many, some;
+  for (int i = 0; i < 3000; ++i) many.push_back(std::sin(i % 2000));
+  for (int i = 1900; i < 2300; ++i) some.push_back(i % 7 == 0 ? -0.0 : std::sin(i));
+  const auto naive = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return static_cast<std::size_t>(std::count_if(a.begin(), a.end(), [&](double value) {
+      return std::find(b.begin(), b.end(), value) != b.end();
+    }));
+  };
+  const auto count = [](const std::vector<double>& a, const std::vector<double>& b) {
+    return count_common(a.data(), a.size(), b.data(), b.size());
+  };
+  CHECK(naive(some, many) > 80 && naive(many, some) > 80);
+  for (const auto& other : {some, many, {0.5}, {}}) {
+    CHECK(count(many, other) == naive(many, other));
+    CHECK(count(other, many) == naive(other, many));
   }
 }
 

@@ -33,7 +33,8 @@ class RowOrder {
   RowOrder& operator=(const RowOrder&) = delete;
 
   // number(i) of row i is not NaN. Radix sort of the leading 32 bits that differ, which takes
-  // half the memory of one of all bits; rows that agree in these are then compared.
+  // half the memory of one of all bits, or of fewer where these tell most rows apart; rows that
+  // agree in these are then compared.
   template <class Number>
   void sort(const Number& number) {
     if (n_ == 0) return;
@@ -44,7 +45,8 @@ class RowOrder {
       high = std::max(high, bits);
     }
     int shift = 0;
-    while (((high - low) >> shift) > UINT32_MAX) ++shift;
+    const std::uint64_t largest = n_ <= few_rows ? (1u << 2 * digit_bits) - 1 : UINT32_MAX;
+    while (((high - low) >> shift) > largest) ++shift;
     std::uint32_t differ = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       const std::uint64_t bits = ascending_bits(number(rows_[i].row)) - low;
@@ -63,6 +65,7 @@ class RowOrder {
  private:
   static constexpr int digit_bits = 11;
   static constexpr std::size_t digits = std::size_t{1} << digit_bits;
+  static constexpr std::size_t few_rows = std::size_t{1} << 14;  // told apart by two digits
   struct Entry {
     std::uint32_t key, row;
   };
@@ -105,8 +108,17 @@ class RowOrder {
       Entry* to = from + 1;
       bool sorted = true;
       for (; to != end && to->key == from->key; ++to) sorted &= !before(*to, *(to - 1));
-      if (!sorted) std::stable_sort(from, to, before);
+      if (!sorted) sort_stretch(from, to, before);
       from = to;
+    }
+  }
+
+  // Few entries are put in place one by one: std::stable_sort() asks for memory.
+  template <class Before>
+  static void sort_stretch(Entry* from, Entry* to, const Before& before) {
+    if (to - from > 16) return std::stable_sort(from, to, before);
+    for (Entry* next = from + 1; next < to; ++next) {
+      std::rotate(std::upper_bound(from, next, *next, before), next, next + 1);
     }
   }
 
