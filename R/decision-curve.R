@@ -177,8 +177,7 @@ band_factor <- function(covariance, std_error, design, settings) {
   scale <- sqrt(ifelse(spectrum$values > 1e-12 * spectrum$values[1], spectrum$values, 0))
   root <- spectrum$vectors %*% (scale * t(spectrum$vectors))
   times <- settings$times
-  draws <- abs(root %*% matrix(stats::rnorm(length(known) * times), length(known)))
-  largest <- do.call(pmax, lapply(seq_len(nrow(draws)), function(k) draws[k, ]))
+  largest <- cpp_column_maxima(abs(root %*% matrix(stats::rnorm(length(known) * times), length(known))))
   df <- design_df(design)
   if (is.finite(df)) largest <- largest * sqrt(df / stats::rchisq(times, df))
   max(pointwise, sort(largest)[min(ceiling((times + 1) * settings$level), times)])

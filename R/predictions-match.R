@@ -61,10 +61,18 @@ named_levels <- function(names, levels) {
 
 # Names without up to three words before and two after the level.
 name_cores <- function(names) {
-  patterns <- list(paste0("^[.]?", probability_words, "[._ -]"), paste0("[._ -]", probability_words, "$"))
-  cores <- list(names)
-  for (pattern in patterns[c(1, 1, 1, 2, 2)]) {
-    cores <- unique(c(cores, lapply(cores, function(text) sub(pattern, "", text, ignore.case = TRUE))))
+  before <- further_cores(list(names), paste0("^[.]?", probability_words, "[._ -]"), 3)
+  further_cores(before, paste0("[._ -]", probability_words, "$"), 2)
+}
+
+# `cores`, and what is left of them without the pattern, up to so many times.
+further_cores <- function(cores, pattern, times) {
+  newest <- cores
+  for (i in seq_len(times)) {
+    more <- unique(c(cores, lapply(newest, function(text) sub(pattern, "", text, ignore.case = TRUE))))
+    newest <- more[-seq_along(cores)]
+    if (length(newest) == 0) break
+    cores <- more
   }
   cores
 }

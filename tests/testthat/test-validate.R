@@ -123,10 +123,10 @@ test_that("strong calibration is that of every group, with one test of all", {
 })
 
 test_that("samples of cells move as those of rows", {
-  d <- validation_rows(2000)
+  d <- validation_rows(1000)
   options <- list(smoother = "loess", span = .75, level = .95, threads = 1L)
   problem <- scalar_problem(d$p, d$y)
-  for (design in list(new_design(2000), new_design(2000, cluster = rep(1:200, each = 10)), new_design(2000, w = d$w))) {
+  for (design in list(new_design(1000), new_design(1000, cluster = rep(1:200, each = 5)), new_design(1000, w = d$w))) {
     problem$design <- design
     frequency <- problem_frequency(problem, "loess", .75)
     value <- curve_distances(frequency - d$p, problem)
