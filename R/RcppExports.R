@@ -57,6 +57,18 @@ cpp_width_cells <- function(x, y, fold, n_bins, n_folds) {
     .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds)
 }
 
+cpp_bins_of_sums <- function(size, d, d2, events) {
+    .Call(`_calibrisk_cpp_bins_of_sums`, size, d, d2, events)
+}
+
+cpp_bin_terms <- function(bins, n, p, debias) {
+    .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
+}
+
+cpp_cell_bound <- function(size, d, d2, bin_size, bin_gap, p) {
+    .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bin_size, bin_gap, p)
+}
+
 cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
     .Call(`_calibrisk_cpp_crossfit_bound`, d, w, fold, order, ends, p)
 }

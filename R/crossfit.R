@@ -43,7 +43,7 @@ fold_prefixes <- function(sorted, fold) {
 
 crossfit_bins <- function(prefixes, bins, p) {
   cells <- fold_cells(prefixes, bins$ends)
-  crossfit_sums(cells$size, cells$d, cells$d2, bins, p)
+  cpp_cell_bound(cells$size, cells$d, cells$d2, bins$size, bins$gap, p)
 }
 
 # Sums of w, w d and w d^2 in every bin (rows) and fold (columns).
@@ -58,35 +58,6 @@ fold_cells <- function(prefixes, ends) {
   lapply(setNames(nm = c("size", "d", "d2")), function(name) {
     matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
   })
-}
-
-# The gap of a bin in the other folds.
-fold_gaps <- function(size, d, bins) {
-  others <- bins$size - size
-  gap <- (bins$size * bins$gap - d) / others
-  gap[is.nan(gap) | others < 1e-9 * bins$size | abs(gap) < no_gap] <- 0
-  gap
-}
-
-# The bound for bins from the sums of w, w d and w d^2 in every bin (rows) and fold (columns): a row's term is slope * d
-# - offset; `squares` is that of rows that are unweighted.
-crossfit_sums <- function(size, d, d2, bins, p) {
-  total <- sum(size)
-  gap <- fold_gaps(size, d, bins)
-  offset <- 0 * gap
-  if (is.infinite(p)) {
-    top <- cbind(max.col(t(abs(gap)), "first"), seq_len(ncol(gap)))
-    slope <- 0 * gap
-    slope[top] <- sign(gap[top]) * total / bins$size[top[, 1]]
-  } else {
-    slope <- sign(gap) * abs(gap)^(p - 1)
-    scale <- tangent_scale(sum(slope * d), sum(size * abs(gap)^p))
-    slope <- p * scale^(p - 1) * slope
-    offset <- (p - 1) * scale^p * abs(gap)^p
-  }
-  mean <- sum(slope * d - offset * size) / total
-  square <- sum(slope^2 * d2 - 2 * slope * offset * d + offset^2 * size)
-  list(mean = mean, squares = square - total * mean^2, slope = slope, offset = offset)
 }
 
 # The same row by row, in the order of the data.

@@ -61,7 +61,7 @@ bins_estimate <- function(one, rows, p, debias, design, call) {
   size <- by_fold("w")
   d <- by_fold("wd")
   d2 <- by_fold("wd2")
-  bins <- bins_of_sums(size, d, d2, by_fold("wy"))
+  bins <- cpp_bins_of_sums(size, d, d2, by_fold("wy"))
   if (weighted) {
     bins$copies <- rowSums(by_fold("rows"))
     bins$concentration <- rowSums(by_fold("w2")) / bins$size^2

@@ -110,9 +110,9 @@ counted_ece <- function(problem, scheme, honest) {
   fold <- if (honest) problem_folds(problem) else integer()
   parts <- lapply(scheme$n_bins, function(n_bins) {
     cells <- cpp_width_cells(problem$features, problem$labels, fold, n_bins, crossfit_folds)
-    bins <- bins_of_sums(cells$size, cells$d, cells$d2, cells$events)
+    bins <- cpp_bins_of_sums(cells$size, cells$d, cells$d2, cells$events)
     value <- binned_power(bins, scheme$p, scheme$debias)
-    bound <- if (honest) crossfit_sums(cells$size, cells$d, cells$d2, bins, scheme$p)
+    bound <- if (honest) cpp_cell_bound(cells$size, cells$d, cells$d2, bins$size, bins$gap, scheme$p)
     bin <- function() {
       bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
       match(bin, sort(unique(bin)))
@@ -139,7 +139,7 @@ power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
 # weighted ones.
 sums_estimate <- function(table, p, debias, design, variance = function(slope, offset, mean) NULL) {
   value <- binned_power(table$bins, p, debias)
-  bound <- crossfit_sums(table$size, table$d, table$d2, table$bins, p)
+  bound <- cpp_cell_bound(table$size, table$d, table$d2, table$bins$size, table$bins$gap, p)
   new_estimate(
     value$power, no_rows, design, reported_power(p),
     new_estimate(bound$mean, no_rows, design, squares = bound$squares,

@@ -114,22 +114,17 @@ sum_light_bins <- function(sums, sorted, ends, from) {
 # Ends of the bins that are not empty.
 used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]
 
-# The same table from the sums of w, w d, w d^2 and w y in every bin (rows) and fold (columns), of unweighted rows.
-bins_of_sums <- function(size, d, d2, events) {
-  total <- rowSums(size)
-  gap <- rowSums(d) / total
-  list(copies = total, size = total, gap = gap, accuracy = rowSums(events) / total,
-       spread = pmax(rowSums(d2) / total - gap^2, 0), concentration = 1 / total)
-}
-
 # sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, Eq. 3 and Definition C.1; p = Inf: the
 # largest |gap_b|) and what its standard error needs. With the bins taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.
 binned_power <- function(bins, p, debias = FALSE) {
-  terms <- bin_terms(bins, sum(bins$size), p, debias)
-  squares <- terms$squares(terms$sums[["power"]])
-  c(power_of_sums(terms$sums, squares, sum(bins$size)), terms[c("offset", "slope")])
+  n <- sum(bins$size)
+  terms <- cpp_bin_terms(bins, n, p, debias)
+  c(power_of_sums(terms, squares_about(terms, terms$power), n), terms[c("offset", "slope")])
 }
+
+# Weighted squares of the bins' errors about a mean error.
+squares_about <- function(terms, power) sum(terms$share * (terms$centre - power)^2)
 
 # The same of as many bins as rows, where a table of all of them would be most of the memory: `at_once` bins at a time,
 # without what belongs to single bins. `p` is finite.
@@ -137,53 +132,16 @@ blocks_power <- function(sorted, ends, p, debias, at_once) {
   total <- if (is.null(sorted$w)) as.numeric(ends[length(ends)]) else sorted$sum_w[ends[length(ends)]]
   blocks <- split(seq_along(ends), (seq_along(ends) - 1) %/% at_once)
   terms <- function(at) {
-    bin_terms(bin_table(sorted, ends[at], if (at[1] > 1) ends[at[1] - 1] else 0), total, p, debias)
+    cpp_bin_terms(bin_table(sorted, ends[at], if (at[1] > 1) ends[at[1] - 1] else 0), total, p, debias)
   }
-  sums <- rowSums(vapply(blocks, function(at) terms(at)$sums, numeric(3)))
-  squares <- sum(vapply(blocks, function(at) terms(at)$squares(sums[["power"]]), 0))
-  power_of_sums(sums, squares, total)
+  parts <- c("power", "within", "noise")
+  sums <- rowSums(vapply(blocks, function(at) unlist(terms(at)[parts]), numeric(3)))
+  squares <- sum(vapply(blocks, function(at) squares_about(terms(at), sums[["power"]]), 0))
+  power_of_sums(as.list(sums), squares, total)
 }
 
 power_of_sums <- function(sums, squares, n) {
-  list(power = sums[["power"]], squares = n * (squares + sums[["within"]]), noise = sums[["noise"]])
-}
-
-# For bins, or a block of them, among rows of weight n: sums for the error and its variance, squares(power) around the
-# error, and the influence's coefficients.
-bin_terms <- function(bins, n, p, debias) {
-  share <- bins$size / n
-  size <- abs(bins$gap)
-  if (is.infinite(p)) {
-    top <- which.max(size)
-    slope <- ifelse(seq_along(size) == top, sign(bins$gap) / share, 0)
-    power <- size[top]
-    centre <- rep(power, length(size))
-  } else {
-    slope <- p * size^(p - 1) * sign(bins$gap)
-    # a gap of 0 has noise on both sides
-    if (p == 1) slope <- ifelse(bins$gap < 0, -1, 1)
-    centre <- size^p
-    power <- sum(share * centre)
-  }
-  if (debias) {
-    noise <- bins$accuracy * (1 - bins$accuracy) * bins$concentration / (1 - bins$concentration)
-    kept <- bins$copies >= 2
-    centre <- ifelse(kept, centre - noise, 0)
-    slope <- ifelse(kept, slope, 0)
-    power <- sum(share * centre)
-  }
-  calibrated <- if (is.infinite(p)) 0 else calibrated_variance(bins$spread * bins$concentration, p)
-  list(
-    sums = c(power = power, within = sum(share * slope^2 * bins$spread), noise = sum(share^2 * calibrated)),
-    squares = function(power) sum(share * (centre - power)^2),
-    offset = centre - slope * bins$gap, slope = slope
-  )
-}
-
-# Variance of |g|^p for a normal g around 0. The influence of a row vanishes with the gaps where p > 1:
-# no standard error is below that of a calibrated model with these bins.
-calibrated_variance <- function(variance, p) {
-  variance^p * 2^p / sqrt(pi) * (gamma(p + 1 / 2) - gamma((p + 1) / 2)^2 / sqrt(pi))
+  list(power = sums$power, squares = n * (squares + sums$within), noise = sums$noise)
 }
 
 # The same influence row by row, in the order of the data.

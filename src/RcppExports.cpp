@@ -212,6 +212,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_bins_of_sums
+Rcpp::List cpp_bins_of_sums(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::NumericMatrix events);
+RcppExport SEXP _calibrisk_cpp_bins_of_sums(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP eventsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d(dSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d2(d2SEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type events(eventsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bins_of_sums(size, d, d2, events));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_bin_terms
+Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias);
+RcppExport SEXP _calibrisk_cpp_bin_terms(SEXP binsSEXP, SEXP nSEXP, SEXP pSEXP, SEXP debiasSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type bins(binsSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bin_terms(bins, n, p, debias));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cell_bound
+Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::NumericVector bin_size, Rcpp::NumericVector bin_gap, double p);
+RcppExport SEXP _calibrisk_cpp_cell_bound(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP bin_sizeSEXP, SEXP bin_gapSEXP, SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d(dSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d2(d2SEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bin_size(bin_sizeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bin_gap(bin_gapSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_bound(size, d, d2, bin_size, bin_gap, p));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_crossfit_bound
 Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w, Rcpp::IntegerVector fold, Rcpp::IntegerVector order, Rcpp::NumericVector ends, double p);
 RcppExport SEXP _calibrisk_cpp_crossfit_bound(SEXP dSEXP, SEXP wSEXP, SEXP foldSEXP, SEXP orderSEXP, SEXP endsSEXP, SEXP pSEXP) {
@@ -2026,6 +2067,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 10},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 5},
+    {"_calibrisk_cpp_bins_of_sums", (DL_FUNC) &_calibrisk_cpp_bins_of_sums, 4},
+    {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
+    {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 6},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
 #include "r_engine.h"
+#include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
@@ -47,6 +48,52 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
                      {"events", table([](const Cell& c) { return static_cast<double>(c.events); })},
                      {"d", table([](const Cell& c) { return c.residual.value(); })},
                      {"d2", table([](const Cell& c) { return c.square.value(); })}});
+}
+
+// The bins of cells [bins x folds], from their sums of w, w d, w d^2 and w y.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_bins_of_sums(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
+                            Rcpp::NumericMatrix events) {
+  const calibrisk::BinTable bins =
+      calibrisk::bins_of_sums(as_matrix(size), as_matrix(d), as_matrix(d2), as_matrix(events));
+  return named_list({{"copies", bins.copies},
+                     {"size", bins.size},
+                     {"gap", bins.gap},
+                     {"accuracy", bins.accuracy},
+                     {"spread", bins.spread},
+                     {"concentration", bins.concentration}});
+}
+
+// The error of bins among rows of weight n, with the terms of its variance and influence.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
+  const auto column = [&](const char* name) -> calibrisk::Vector {
+    return as_vector(Rcpp::NumericVector(field(bins, name)));
+  };
+  const calibrisk::BinTerms terms =
+      calibrisk::bin_terms({column("copies"), column("size"), column("gap"), column("accuracy"),
+                            column("spread"), column("concentration")},
+                           n, p, debias);
+  return named_list({{"power", terms.power},
+                     {"within", terms.within},
+                     {"noise", terms.noise},
+                     {"share", terms.share},
+                     {"centre", terms.centre},
+                     {"offset", terms.offset},
+                     {"slope", terms.slope}});
+}
+
+// The cross-fitted bound from the sums of w, w d and w d^2 in every bin (rows) and fold (columns),
+// of bins with these weights and gaps.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
+                          Rcpp::NumericVector bin_size, Rcpp::NumericVector bin_gap, double p) {
+  const calibrisk::CellBound bound = calibrisk::cell_bound(
+      as_matrix(size), as_matrix(d), as_matrix(d2), as_vector(bin_size), as_vector(bin_gap), p);
+  return named_list({{"mean", bound.mean},
+                     {"squares", bound.squares},
+                     {"slope", bound.slope},
+                     {"offset", bound.offset}});
 }
 
 // `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and

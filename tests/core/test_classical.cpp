@@ -2,6 +2,8 @@
 // Transforms and densities on a grid against the sums that they stand for.
 #include "check.h"
 
+#include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/smooth_ece.h>
 #include <calibrisk/classical/sorted_rows.h>
@@ -169,6 +171,62 @@ TEST(local_weights_are_those_of_weighted_least_squares) {
       CHECK((own - naive).cwiseAbs().maxCoeff() < 1e-6);
     }
   }
+}
+
+TEST(errors_of_bins_and_their_bounds_are_those_of_their_rows) {
+  // bins of 30, 1 and 29 rows in three folds, of which the single row's bin is in one
+  const Index n = 60;
+  const int n_folds = 3;
+  const std::vector<std::size_t> ends = {30, 31, 60};
+  std::vector<double> d;
+  std::vector<int> fold;
+  Matrix size = Matrix::Zero(3, n_folds), sum = size, square = size, events = size;
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::uint64_t>(i);
+    const double prob = counter_uniform(1, 0, at);
+    const double y = counter_uniform(2, 0, at) < 0.3 * prob ? 1.0 : 0.0;
+    const Index bin = (i >= 30) + (i >= 31);
+    d.push_back(prob - y);
+    fold.push_back(static_cast<int>(i % n_folds) + 1);
+    const Index f = fold.back() - 1;
+    size(bin, f) += 1.0;
+    sum(bin, f) += d.back();
+    square(bin, f) += d.back() * d.back();
+    events(bin, f) += y;
+  }
+  const BinTable bins = bins_of_sums(size, sum, square, events);
+  for (const double p : {1.0, 1.5, 2.0}) {
+    const CellBound bound = cell_bound(size, sum, square, bins.size, bins.gap, p);
+    const CrossfitBound rows = crossfit_bound(d.data(), nullptr, fold.data(), ends, n_folds, p);
+    CHECK(is_near(bound.mean, rows.mean) && is_near(bound.squares, rows.squares));
+  }
+  for (const double p : {1.0, 1.5, 2.0, std::numeric_limits<double>::infinity()}) {
+    const BinTerms terms = bin_terms(bins, static_cast<double>(n), p, false);
+    // the mean of the influence is the power, and its variance that within and between bins
+    double power = 0.0, influence = 0.0, squares = 0.0, expected = 0.0;
+    for (Index b = 0; b < 3; ++b) {
+      const double gap = std::abs(bins.gap(b));
+      power = std::isinf(p) ? std::max(power, gap) : power + bins.size(b) / 60.0 * std::pow(gap, p);
+      expected += terms.share(b) * std::pow(terms.centre(b) - terms.power, 2);
+    }
+    for (Index i = 0; i < n; ++i) {
+      const Index bin = (i >= 30) + (i >= 31);
+      const double own = terms.offset(bin) + terms.slope(bin) * d[static_cast<std::size_t>(i)];
+      influence += own / 60.0;
+      squares += std::pow(own - terms.power, 2) / 60.0;
+    }
+    CHECK(is_near(terms.power, power) && is_near(influence, power));
+    CHECK(is_near(squares, expected + terms.within));
+  }
+  // without bias: a bin of one row adds nothing
+  const BinTerms unbiased = bin_terms(bins, 60.0, 2.0, true);
+  double expected = 0.0;
+  for (const Index b : {0, 2}) {
+    const double share = bins.accuracy(b);
+    expected += bins.size(b) / 60.0 *
+                (bins.gap(b) * bins.gap(b) - share * (1.0 - share) / (bins.size(b) - 1.0));
+  }
+  CHECK(is_near(unbiased.power, expected) && unbiased.slope(1) == 0.0);
 }
 
 TEST(rows_are_sorted_by_their_values_and_equal_ones_by_outcome) {

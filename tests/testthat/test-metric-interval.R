@@ -108,7 +108,8 @@ test_that("gaps of exactly 0 leave the standard error of a calibrated model, not
   # E|Z|^2p - (E|Z|^p)^2 by integration
   moment <- function(q) 2 * stats::integrate(function(z) z^q * stats::dnorm(z), 0, Inf)$value
   for (p in c(1, 1.5, 2, 3)) {
-    expect_equal(calibrated_variance(0.3, p), 0.3^p * (moment(2 * p) - moment(p)^2), tolerance = 1e-6)
+    bin <- list(copies = 1, size = 1, gap = 0, accuracy = 0.5, spread = 0.3, concentration = 1)
+    expect_equal(binned_power(bin, p)$noise, 0.3^p * (moment(2 * p) - moment(p)^2), tolerance = 1e-6)
   }
   prob <- rep(c(0.25, 0.5), c(40, 60))
   y <- c(rep(0:1, c(30, 10)), rep(0:1, 30))

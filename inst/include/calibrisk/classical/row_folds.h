@@ -29,7 +29,7 @@ inline std::uint64_t bits_of_text(double value) {
 // such places are counted. count(i): how often row i counts.
 template <class Count, class Task>
 void for_repeated(const std::vector<std::uint64_t>& keys, const Count& count, const Task& task) {
-  std::size_t places = 64, capacity = 16, shared = 0;
+  std::size_t places = 64, capacity = 16;
   while (places < 8 * keys.size()) places *= 2;
   std::vector<std::uint64_t> once(places / 64), twice(places / 64);
   const auto word = [&](std::uint64_t key) { return (key & (places - 1)) >> 6; };
@@ -40,14 +40,20 @@ void for_repeated(const std::vector<std::uint64_t>& keys, const Count& count, co
     once[at] |= bit(key);
   }
   const auto is_shared = [&](std::uint64_t key) { return (twice[word(key)] & bit(key)) != 0; };
-  for (const std::uint64_t key : keys) shared += is_shared(key);
-  while (capacity < 2 * shared) capacity *= 2;
+  // every row is written and those that share a place are kept, without a branch
+  std::vector<std::uint32_t> shared(keys.size() + 1);
+  std::size_t n_shared = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    shared[n_shared] = static_cast<std::uint32_t>(i);
+    n_shared += static_cast<std::size_t>(is_shared(keys[i]));
+  }
+  shared.resize(n_shared);
+  while (capacity < 2 * n_shared) capacity *= 2;
   struct Slot {
     std::uint64_t key, count;
   };
   std::vector<Slot> slots(capacity, Slot{0, 0});
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (!is_shared(keys[i])) continue;
+  for (const std::size_t i : shared) {
     std::size_t at = (keys[i] >> 32) & (capacity - 1);
     while (slots[at].count > 0 && slots[at].key != keys[i]) at = (at + 1) & (capacity - 1);
     slots[at].key = keys[i];
@@ -67,7 +73,12 @@ void for_repeated(const std::vector<std::uint64_t>& keys, const Task& task) {
 inline std::vector<std::uint64_t> row_keys(const double* features, std::size_t n, std::size_t q,
                                            const int* labels) {
   std::vector<std::uint64_t> keys(n);
-  for (std::size_t i = 0; i < n; ++i) keys[i] = mix_bits(counter_step + bits_of(labels[i]));
+  const auto key_of = [](int label) { return mix_bits(counter_step + bits_of(label)); };
+  std::uint64_t few[16];  // labels are few and small
+  for (int label = 0; label < 16; ++label) few[label] = key_of(label);
+  for (std::size_t i = 0; i < n; ++i) {
+    keys[i] = labels[i] >= 0 && labels[i] < 16 ? few[labels[i]] : key_of(labels[i]);
+  }
   for (std::size_t j = 0; j < q; ++j) {
     for (std::size_t i = 0; i < n; ++i) {
       keys[i] = mix_bits(keys[i] * 3 + bits_of_text(features[j * n + i]));
