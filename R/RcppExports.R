@@ -545,12 +545,12 @@ cpp_local_polynomials <- function(t, at, n, h, quadratic) {
     .Call(`_calibrisk_cpp_local_polynomials`, t, at, n, h, quadratic)
 }
 
-cpp_resampled_cells <- function(x, y, w, end, cluster, times, seed, threads) {
-    .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, end, cluster, times, seed, threads)
+cpp_resampled_cells <- function(x, y, w, copies, end, cluster, times, seed, threads) {
+    .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, copies, end, cluster, times, seed, threads)
 }
 
-cpp_redrawn_cells <- function(y, w, end, times, seed, threads) {
-    .Call(`_calibrisk_cpp_redrawn_cells`, y, w, end, times, seed, threads)
+cpp_redrawn_cells <- function(y, w, copies, end, times, seed, threads) {
+    .Call(`_calibrisk_cpp_redrawn_cells`, y, w, copies, end, times, seed, threads)
 }
 
 cpp_sorted_rows <- function(x, y, w, sorted) {

@@ -147,17 +147,11 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   }
   clusters <- design$cluster[sorted$order] %||% integer()
   plain <- is_unweighted(design) && (isTRUE(problem$cells) || copy_count(design) >= many_rows)
-  # of rows that stand for many each
-  counts <- if (!plain && is.null(design$cluster)) design$copies[sorted$order]
+  copies <- design$copies[sorted$order] %||% numeric()
   drawn <- if (plain) {
     drawn_cells(sorted, ends, options$times)
-  } else if (!is.null(counts)) {
-    vapply(seq_len(options$times), function(b) {
-      own <- w * stats::rpois(length(w), counts) / counts
-      unlist(lapply(list(own, own * sorted$x, own * sorted$y), function(v) bin_totals(cumsum(v), ends)))
-    }, numeric(3 * length(ends)))
   } else {
-    cpp_resampled_cells(sorted$x, sorted$y, w, ends, clusters, options$times, draw_seed(), options$threads)
+    cpp_resampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, draw_seed(), options$threads)
   }
   drawn <- apply(drawn, 2, function(sums) cells$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
   samples <- vapply(drawn, cells$distances, value)
@@ -169,12 +163,8 @@ cell_draws <- function(problem, cells, frequency, value, options) {
       size <- round(cells$rows[, 1])
       expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
       matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / cells$rows[, 1], 1)), length(ends))
-    } else if (!is.null(counts)) {
-      vapply(seq_len(options$times), function(b) {
-        bin_totals(cumsum(w * stats::rbinom(length(w), counts, frequency) / counts), ends)
-      }, numeric(length(ends)))
     } else {
-      cpp_redrawn_cells(frequency, w, ends, options$times, draw_seed(), options$threads)
+      cpp_redrawn_cells(frequency, w, copies, ends, options$times, draw_seed(), options$threads)
     }
     apply(events, 2, function(sums) cells$curve_of(cbind(cells$rows[, 1:2], sums)), simplify = FALSE)
   }

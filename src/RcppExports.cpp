@@ -1865,34 +1865,36 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_resampled_cells
-Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, std::vector<int> cluster, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, std::vector<int> cluster, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resampled_cells(x, y, w, end, cluster, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_resampled_cells(x, y, w, copies, end, cluster, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_redrawn_cells
-Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(y, w, end, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(y, w, copies, end, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2189,8 +2191,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_local_polynomials", (DL_FUNC) &_calibrisk_cpp_local_polynomials, 5},
-    {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 8},
-    {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 6},
+    {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 9},
+    {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},

@@ -142,7 +142,7 @@ test_that("samples of cells are sums of drawn rows", {
   cell <- rep(1:3, diff(c(0, ends)))
   sums <- function(v) unname(rowsum(v, cell)[, 1])
   total <- c(sums(w), sums(w * x), sums(w * y))
-  rows <- cpp_resampled_cells(x, y, w, ends, integer(), 2000, 1, 1)
+  rows <- cpp_resampled_cells(x, y, w, numeric(), ends, integer(), 2000, 1, 1)
   # the covariance of sums over rows that are drawn independently
   parts <- matrix(0, n, 9)
   for (k in 1:3) parts[cell == k, k + c(0, 3, 6)] <- (w * cbind(1, x, y))[cell == k, ]
@@ -151,13 +151,13 @@ test_that("samples of cells are sums of drawn rows", {
   expect_lt(max(abs(rowMeans(rows) - total) / sqrt(diag(exact) / 2000)), 4)
   expect_lt(max(abs(cov(t(rows)) - exact) / error), 4)
   # as many rows as there are
-  expect_equal(colSums(cpp_resampled_cells(x, y, numeric(), ends, integer(), 5, 1, 1)[1:3, ]), rep(n, 5))
+  expect_equal(colSums(cpp_resampled_cells(x, y, numeric(), numeric(), ends, integer(), 5, 1, 1)[1:3, ]), rep(n, 5))
   # of one cluster per row the rows; of three clusters whole ones
-  expect_identical(cpp_resampled_cells(x, y, w, ends, seq_len(n), 20, 1, 1), rows[, 1:20])
-  times <- cpp_resampled_cells(x, y, numeric(), ends, cell, 20, 1, 1)[1:3, ] / c(1000, 500, 1500)
+  expect_identical(cpp_resampled_cells(x, y, w, numeric(), ends, seq_len(n), 20, 1, 1), rows[, 1:20])
+  times <- cpp_resampled_cells(x, y, numeric(), numeric(), ends, cell, 20, 1, 1)[1:3, ] / c(1000, 500, 1500)
   expect_true(all(times %in% 0:3) && all(colSums(times) == 3))
-  expect_identical(cpp_resampled_cells(x, y, w, ends, integer(), 20, 1, 2), rows[, 1:20])
-  drawn <- cpp_redrawn_cells(x, w, ends, 2000, 1, 1)
+  expect_identical(cpp_resampled_cells(x, y, w, numeric(), ends, integer(), 20, 1, 2), rows[, 1:20])
+  drawn <- cpp_redrawn_cells(x, w, numeric(), ends, 2000, 1, 1)
   spread <- sqrt(sums(w^2 * x * (1 - x)))
   expect_lt(max(abs(rowMeans(drawn) - sums(w * x)) / spread * sqrt(2000)), 4)
   expect_equal(apply(drawn, 1, sd), spread, tolerance = .06)

@@ -6,15 +6,17 @@
 #include "../engine.h"
 #include "../math/counter_uniform.h"
 #include "../types.h"
+#include "count_draws.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace calibrisk {
 
-// Rows in the order of their cells; cell k ends before row end[k]. No weights: 1 each.
+// Rows in the order of their cells; cell k ends before row end[k]. No weights: 1 each. Rows may
+// stand for `copies` of the weight w together.
 struct CellRows {
-  ConstVectorRef x, y, w;
+  ConstVectorRef x, y, w, copies;
   const std::vector<int>& end;
 
   double weight(Index i) const { return w.size() == 0 ? 1.0 : w[i]; }
@@ -22,13 +24,14 @@ struct CellRows {
     require(!end.empty() && end.back() == x.size(), "cell_draws: the last cell ends at n.");
     require(y.size() == x.size() && (w.size() == 0 || w.size() == x.size()),
             "cell_draws: one outcome and one weight per row.");
+    require(copies.size() == 0 || copies.size() == x.size(), "cell_draws: one count per row.");
   }
 };
 
 // Sums of c w, c w x and c w y per cell, one below the other, a column per sample; c is how often
 // the row is drawn. As many rows as there are are drawn with replacement, or as many clusters
-// (numbers from 0; empty: none). Sample r depends on (seed, r) alone. Cost O(draws n), memory O(n)
-// per thread.
+// (numbers from 0; empty: none); of rows with copies a Poisson number. Sample r depends on (seed,
+// r) alone. Cost O(draws n), memory O(n) per thread.
 inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
                               const std::vector<int>& cluster, int n_clusters, Index times,
                               std::uint64_t seed) {
@@ -37,7 +40,8 @@ inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
   const bool clustered = !cluster.empty();
   require(!clustered || static_cast<Index>(cluster.size()) == n,
           "cell_draws: one cluster per row.");
-  const Index units = clustered ? n_clusters : n;
+  const bool counted = !clustered && rows.copies.size() > 0;
+  const Index units = clustered ? n_clusters : counted ? 0 : n;
   Matrix out = Matrix::Zero(3 * n_cells, times);
   parallel_for(engine, times, [&](Index r) {
     std::vector<std::uint16_t> count(static_cast<std::size_t>(units));
@@ -51,8 +55,12 @@ inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
       double size = 0.0, place = 0.0, events = 0.0;
       for (; i < rows.end[static_cast<std::size_t>(k)]; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        const double own =
-            rows.weight(i) * count[clustered ? static_cast<std::size_t>(cluster[at]) : at];
+        const double times =
+            counted ? drawn_copies(rows.copies[i],
+                                   counter_uniform(seed, static_cast<std::uint64_t>(r), at)) /
+                          rows.copies[i]
+                    : count[clustered ? static_cast<std::size_t>(cluster[at]) : at];
+        const double own = rows.weight(i) * times;
         size += own;
         place += own * rows.x[i];
         events += own * rows.y[i];
@@ -78,7 +86,10 @@ inline Matrix redrawn_cells(const Engine& engine, const CellRows& rows, Index ti
       for (; i < rows.end[static_cast<std::size_t>(k)]; ++i) {
         const double u =
             counter_uniform(seed, static_cast<std::uint64_t>(r), static_cast<std::uint64_t>(i));
-        events += static_cast<double>(u < rows.y[i]) * rows.weight(i);
+        const double share = rows.copies.size() == 0
+                                 ? static_cast<double>(u < rows.y[i])
+                                 : drawn_successes(rows.copies[i], rows.y[i], u) / rows.copies[i];
+        events += share * rows.weight(i);
       }
       out(k, r) = events;
     }

@@ -3,9 +3,9 @@
 #ifndef CALIBRISK_RECAL_ISOTONIC_H
 #define CALIBRISK_RECAL_ISOTONIC_H
 
+#include <calibrisk/classical/count_draws.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/engine.h>
-#include <calibrisk/recal/count_draws.h>
 
 #include <numeric>
 

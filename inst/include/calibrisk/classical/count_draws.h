@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Numbers of events in blocks of rows, for outcomes drawn from the rows' probabilities.
-#ifndef CALIBRISK_RECAL_COUNT_DRAWS_H
-#define CALIBRISK_RECAL_COUNT_DRAWS_H
+#ifndef CALIBRISK_CLASSICAL_COUNT_DRAWS_H
+#define CALIBRISK_CLASSICAL_COUNT_DRAWS_H
 
 #include <calibrisk/engine.h>
 #include <calibrisk/math/counter_uniform.h>
@@ -28,11 +28,45 @@ inline double binomial_quantile(double trials, double p, double u) {
   return k;
 }
 
+// The first three cumulants of a number of at most `most` events.
+struct CountLaw {
+  double mean = 0.0, variance = 0.0, third = 0.0, most = 0.0;
+
+  void add(double trials, double p) {
+    const double v = trials * p * (1.0 - p);
+    mean += trials * p;
+    variance += v;
+    third += v * (1.0 - 2.0 * p);
+    most += trials;
+  }
+  bool nearly_normal() const { return variance >= 9.0; }
+  // The quantile at u, by Cornish and Fisher's correction of the normal one for skewness.
+  double at(double u) const {
+    const double z = -normal_quantile(u);
+    const double value = mean + std::sqrt(variance) * z + third / variance * (z * z - 1.0) / 6.0;
+    return std::min(std::max(std::nearbyint(value), 0.0), most);
+  }
+};
+
+// A binomial number of successes, from a uniform one.
+inline double drawn_successes(double trials, double p, double u) {
+  CountLaw law;
+  law.add(trials, p);
+  if (law.nearly_normal()) return law.at(u);
+  return p > 0.5 ? trials - binomial_quantile(trials, 1.0 - p, u) : binomial_quantile(trials, p, u);
+}
+
+// How often a bootstrap sample of very many rows has a row that stands for `copies`: a Poisson
+// number, as that of so many successes that all are rare.
+inline double drawn_copies(double copies, double u) {
+  constexpr double many = 1e12;
+  return drawn_successes(many, copies / many, u);
+}
+
 // Rows of the probabilities `prob`, each of which stands for so many equal ones (`copies`, whole
 // numbers; empty: 1), in blocks: block k ends before row end[k]. A draw depends on (seed, draw)
 // alone and is that of the repeated rows, but for rows of more than 32 copies: their number of
-// events is drawn at once, and from the normal distribution with a correction for skewness (Cornish
-// and Fisher) where a block's rows of this kind have a variance of 9 or more.
+// events is drawn at once, and for all of a block together where that is nearly normal.
 class CountDraws {
  public:
   CountDraws(const ConstVectorRef& prob, const ConstVectorRef& copies, const std::vector<int>& end)
@@ -42,15 +76,10 @@ class CountDraws {
     Index i = 0;
     for (const int last : end) {
       double trials = 0.0;
-      Moments many;
+      CountLaw many;
       for (; i < last; ++i) {
-        const double c = count(i), p = prob[i], v = c * p * (1.0 - p);
-        trials += c;
-        if (c <= most_single) continue;
-        many.mean += c * p;
-        many.variance += v;
-        many.third += v * (1.0 - 2.0 * p);
-        many.trials += c;
+        trials += count(i);
+        if (count(i) > most_single) many.add(count(i), prob[i]);
       }
       trials_.push_back(trials);
       many_.push_back(many);
@@ -67,13 +96,13 @@ class CountDraws {
         for (; i < end_[k]; ++i) total[k] += event(seed, draw, place++, i);
         continue;
       }
-      const Moments& many = many_[k];
-      const bool normal = many.variance >= 9.0;
+      const CountLaw& many = many_[k];
+      const bool normal = many.nearly_normal();
       if (normal) total[k] = many.at(counter_uniform(seed, draw, first_many(i, place)));
       for (; i < end_[k]; ++i) {
         const double c = count(i);
         if (c > most_single) {
-          if (!normal) total[k] += successes(c, prob_[i], counter_uniform(seed, draw, place));
+          if (!normal) total[k] += drawn_successes(c, prob_[i], counter_uniform(seed, draw, place));
           place += static_cast<std::uint64_t>(c);
           continue;
         }
@@ -88,26 +117,11 @@ class CountDraws {
  private:
   static constexpr double most_single = 32.0;
 
-  // Of the rows of many copies in a block together.
-  struct Moments {
-    double mean = 0.0, variance = 0.0, third = 0.0, trials = 0.0;
-
-    double at(double u) const {
-      const double z = -normal_quantile(u), sd = std::sqrt(variance);
-      const double value = mean + sd * z + third / variance * (z * z - 1.0) / 6.0;
-      return std::min(std::max(std::nearbyint(value), 0.0), trials);
-    }
-  };
-
   double event(std::uint64_t seed, std::uint64_t draw, std::uint64_t place, Index i) const {
     return counter_uniform(seed, draw, place) < prob_[i] ? 1.0 : 0.0;
   }
 
   double count(Index i) const { return copies_.size() == 0 ? 1.0 : copies_[i]; }
-
-  static double successes(double c, double p, double u) {
-    return p > 0.5 ? c - binomial_quantile(c, 1.0 - p, u) : binomial_quantile(c, p, u);
-  }
 
   // The place of the first copy of many, from row i on.
   std::uint64_t first_many(Index i, std::uint64_t place) const {
@@ -119,7 +133,7 @@ class CountDraws {
   const ConstVectorRef& copies_;
   const std::vector<int>& end_;
   std::vector<double> trials_;  // rows of a block, with their copies
-  std::vector<Moments> many_;
+  std::vector<CountLaw> many_;  // of its rows of many copies
 };
 
 // [blocks x draws]
