@@ -165,11 +165,11 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   check_count(draws, lower = 2)
   check_level(level)
   threads <- resolve_threads(threads)
-  input <- rows_input()
   group <- enquo(group)
+  input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
   name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
   run <- function(part) {
-    laws <- laws_of(part, input, call)
+    laws <- tested_laws(part, input, call)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
     laws$group <- ckce_group(group_values(group, part, call), NULL, laws, threads, call)
     check_test_design(if (auto) "auto" else test$name, laws, call)
@@ -188,6 +188,20 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
     new_ce_test(result, test, problem, name)
   }
   objects_by_groups(x, input$by, run, call)
+}
+
+# Whether the joint test is made, from redraws or flips.
+takes_counts <- function(test, group, kernels) {
+  joint <- identical(test, "auto") || test$name == "joint" && is.null(test$bases)
+  joint && rlang::quo_is_null(group) && all(vapply(kernels, is.null, NA))
+}
+
+# Rows that stand for several are repeated unless they are of an event.
+tested_laws <- function(part, input, call) {
+  laws <- laws_of(part, input, call)
+  if (is.null(laws$design$copies) || !is_real(laws) && ncol(laws$probs) == 2) return(laws)
+  input$design$copies <- FALSE
+  laws_of(part, input, call)
 }
 
 kernel_free_tests <- c("joint", "cumulative")

@@ -17,7 +17,8 @@
 #'     \eqn{T} is fitted, then the weights: for the Brier score by the exact solution of the quadratic programme, for
 #'     the log score by EM, which stops on a bound for the remaining gain.}
 #'   \item{`"diag"`}{\eqn{\sigma(m(l_1), \ldots, m(l_K))} with one increasing function \eqn{m}, the integral of a
-#'     positive ReLU network (Rahimi et al. 2020), started at the temperature solution.}
+#'     positive ReLU network (Rahimi et al. 2020), started at the temperature solution. Integer weights repeat its
+#'     rows.}
 #'   \item{`"vector"`, `"matrix"`}{\eqn{\sigma(w \circ l + b)} and \eqn{\sigma(W l + b)} (Guo et al. 2017).}
 #'   \item{`"dirichlet"`}{As `"matrix"`, with off-diagonal and intercept regularisation (Kull et al. 2019);
 #'     `penalty` defaults to 0.01.}

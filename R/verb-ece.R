@@ -102,10 +102,12 @@
 #' @param na_rm Whether to drop incomplete rows. If `FALSE`, missing values make the result `NA`.
 #' @param weights The weight of each row: a column of `x`, or a vector if the other arguments are vectors. Integers (or
 #'   `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and estimate, standard error
-#'   and test are those of the repeated rows. Doubles (or `hardhat::importance_weights()`) are importance weights `w`,
-#'   whose scale does not matter: means are weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i -
-#'   \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective
-#'   number of rows as degrees of freedom, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are left out.
+#'   and test are those of the repeated rows. Functions that need single rows, such as [ce_tune()], [ce_decision()] and
+#'   tests with a kernel, repeat them, up to 50,000,000. Doubles (or `hardhat::importance_weights()`) are importance
+#'   weights `w`, whose scale does not matter: means are weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum
+#'   w_i^2 (\psi_i - \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row. Intervals use Student's t with
+#'   the effective number of rows as degrees of freedom, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are
+#'   left out.
 #' @param cluster The cluster of each row, such as the centre of a patient: a column of `x`, or a vector. Standard
 #'   errors are those of the clusters' summed influences, and intervals use Student's t with one degree of freedom less
 #'   than there are clusters. Unbiased means over pairs use only pairs of rows from different clusters, and a bootstrap

@@ -142,7 +142,7 @@ result_numbers <- function(result) {
 
 # Largest difference relative to the larger of the number and the mean size of all.
 expect_moved_less <- function(now, was, tolerance, info) {
-  expect_identical(is.na(now), is.na(was), info = info)
+  testthat::expect_identical(is.na(now), is.na(was), info = info)
   size <- pmax(abs(was), 1e-3, na.rm = TRUE)
   moved <- max(0, abs(now - was) / size, na.rm = TRUE)
   testthat::expect(moved <= tolerance, sprintf("%s moved by %.2g, more than %.0e.", info, moved, tolerance))

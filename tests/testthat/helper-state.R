@@ -23,9 +23,9 @@ columns_of <- function(table) unlist(Filter(is.numeric, as.list(table)), use.nam
 expect_same_numbers <- function(a, b, tolerance = tol$law) {
   a <- columns_of(a)
   b <- columns_of(b)
-  expect_identical(is.na(a), is.na(b))
+  testthat::expect_identical(is.na(a), is.na(b))
   same <- a == b | abs(a - b) <= tolerance * pmax(1, abs(b))
-  expect_true(all(same, na.rm = TRUE))
+  testthat::expect_true(all(same, na.rm = TRUE))
 }
 
 # Rows inside (0, 1), as Cox's regression needs them.

@@ -9,7 +9,7 @@ expect_path_is_plain <- function(method, problem, fold, grid, tolerance = 1e-10)
   path <- tune_path(method, problem, fold, grid, context)
   plain <- getS3method("tune_path", "default", envir = asNamespace("calibrisk"))(method, problem, fold, grid, context)
   for (name in c("risk", "squared_error", "squared_error_test")) {
-    expect_identical(dim(path[[name]]), dim(plain[[name]]))
+    testthat::expect_identical(dim(path[[name]]), dim(plain[[name]]))
     expect_close(path[[name]], plain[[name]], tolerance)
   }
   x <- problem$features[1:3, , drop = FALSE]

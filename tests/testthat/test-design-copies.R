@@ -160,7 +160,7 @@ test_that("counts have no limit where rows stand for several, and one where rows
     expect_lt(max(whole$curve$null_band.high - whole$curve$null_band.low), .01)
   }
   expect_true(all(is.finite(ce_validate(data, y, prob, weights = many)$table$estimate)))
-  expect_error(ce_decision(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made of them",
+  expect_error(ce_decision(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made",
                class = "calibrisk_error_size")
 })
 
@@ -250,6 +250,25 @@ test_that("samples of weighted rows with many copies move as those of repeated r
     expect_equal(rowMeans(counted[[name]]), rowMeans(repeated[[name]]), tolerance = .05)
     expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .2)
   }
+})
+
+test_that("tests of rows with counts are those of repeated rows", {
+  data <- copies_frame()
+  at <- rep(1:80, data$copies)
+  same <- function(test, ...) {
+    fields <- c("statistic", "p.value", "conf.int", "estimate", "n", "parameter", "method", "details")
+    expect_equal(test(1:80, weights = data$copies)[fields], test(at)[fields], tolerance = 1e-8)
+  }
+  of <- function(rows, ...) withr::with_seed(1, ce_test(data$prob[rows], data$y[rows], ...))
+  same(of)
+  same(function(rows, ...) of(rows, cluster = data$centre[rows], ...))
+  same(function(rows, ...) of(rows, delta = .3, ...))
+  # these repeat the rows
+  same(function(rows, ...) of(rows, test = "cumulative", ...))
+  same(function(rows, ...) of(rows, group = data$part[rows], ...))
+  same(function(rows, ...) of(rows, test = test_joint(bases = basis_hats(4)), ...))
+  many <- suppressWarnings(ce_test(data$prob, data$y, weights = data$copies * 2e7L))
+  expect_identical(many$n, sum(data$copies) * 2e7)
 })
 
 test_that("maps of rows with counts are those of repeated rows", {
