@@ -53,8 +53,8 @@ cpp_map_features <- function(terms, x, threads) {
     .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
 }
 
-cpp_width_cells <- function(x, y, fold, n_bins, n_folds) {
-    .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds)
+cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
+    .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds, p)
 }
 
 cpp_bins_of_sums <- function(size, d, d2, events) {

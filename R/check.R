@@ -49,17 +49,25 @@ check_share <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
                           open = FALSE, null = FALSE, size = NULL, call = caller_env()) {
   if (null && is.null(x)) return(invisible(x))
-  ok <- has_numbers(x, size)
-  if (!ok || !all(are_inside(x, lower, upper, open))) {
-    range <- range_text(lower, upper, open)
-    what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
-    bad <- if (ok) x[!are_inside(x, lower, upper, open)][1] else x
-    stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.",
-               number_remedy(x, arg, upper, call) %||% default_remedy(arg, function(value) {
-                 has_numbers(value, size) && all(are_inside(value, lower, upper, open))
-               }, call), arg = arg, value = x, call = call)
-  }
-  invisible(x)
+  # most are one number, for which the functions after this would take several times as long
+  if (is_number_between(x, lower, upper, size) && !open) return(invisible(x))
+  if (has_numbers(x, size) && all(are_inside(x, lower, upper, open))) return(invisible(x))
+  stop_numbers(x, arg, lower, upper, open, size, call)
+}
+
+is_number_between <- function(x, lower, upper, size = NULL) {
+  one <- is.numeric(x) && length(x) == 1 && is.null(dim(x)) && is.finite(x)
+  one && x >= lower && x <= upper && (is.null(size) || size == 1)
+}
+
+stop_numbers <- function(x, arg, lower, upper, open, size, call) {
+  fits <- function(value) has_numbers(value, size) && all(are_inside(value, lower, upper, open))
+  range <- range_text(lower, upper, open)
+  what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
+  bad <- if (has_numbers(x, size)) x[!are_inside(x, lower, upper, open)][1] else x
+  stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.",
+             number_remedy(x, arg, upper, call) %||% default_remedy(arg, fits, call), arg = arg, value = x,
+             call = call)
 }
 
 # Arrays of length one do not recycle.
@@ -122,10 +130,10 @@ check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
                          call = caller_env(), upper = 2^31 - 1) {
   if (null && is.null(x)) return(invisible(x))
   check_numbers(x, arg, lower = lower, upper = upper, size = size, call = call)
-  stop_if(any(x != round(x)), "{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.",
-          remedy("Round it", mended_line(call, setNames(list(short_value(pmax(round(x), lower))), arg))), arg = arg,
-          value = x, call = call)
-  invisible(x)
+  if (all(x == round(x))) return(invisible(x))
+  stop_input("{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.",
+             remedy("Round it", mended_line(call, setNames(list(short_value(pmax(round(x), lower))), arg))), arg = arg,
+             value = x, call = call)
 }
 
 check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
@@ -142,9 +150,9 @@ check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins
 check_exponent <- function(p, call = caller_env()) check_number(p, "p", lower = 1, upper = 32, call = call)
 
 check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
-  stop_if(!rlang::is_bool(x), "{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.",
-          flag_remedy(x, arg, call), arg = arg, value = x, call = call)
-  invisible(x)
+  if (rlang::is_bool(x)) return(invisible(x))
+  stop_input("{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.",
+             flag_remedy(x, arg, call), arg = arg, value = x, call = call)
 }
 
 flag_remedy <- function(x, arg, call) {
@@ -156,9 +164,9 @@ flag_remedy <- function(x, arg, call) {
 # The value of a choice argument: its first choice where the default is untouched.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_env()) {
   if (identical(x, choices)) return(choices[1])
-  stop_if(!rlang::is_string(x) || !x %in% choices, "{.arg {arg}} must be one of {.or {.val {choices}}}.",
-          "x" = "It is {describe(x)}.", choice_remedy(x, choices, arg, call), arg = arg, value = x, call = call)
-  x
+  if (rlang::is_string(x) && x %in% choices) return(x)
+  stop_input("{.arg {arg}} must be one of {.or {.val {choices}}}.", "x" = "It is {describe(x)}.",
+             choice_remedy(x, choices, arg, call), arg = arg, value = x, call = call)
 }
 
 # The choice that is meant, or the function.

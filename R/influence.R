@@ -97,10 +97,10 @@ estimate_std_error <- function(estimate) {
 honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
 
 # A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.
-honest_limit <- function(estimate, level) {
+honest_limit <- function(estimate, level, quantile = design_quantile((1 + level) / 2, estimate$design)) {
   if (is.null(estimate$honest)) return(Inf)
   spread <- estimate_std_error(estimate$honest) * honest_inflation(estimate$power)
-  estimate$honest$value - design_quantile((1 + level) / 2, estimate$design) * spread
+  estimate$honest$value - quantile * spread
 }
 
 # Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An estimated error is biased
@@ -117,10 +117,11 @@ moment_limits <- function(estimate, level, draws) {
   pairs <- if (!is.null(estimate$pairs) && !is.null(estimate$influence)) degenerate_limits(estimate, level)
   if (is.null(draws) && !is.null(pairs)) return(pairs)
   std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)
-  half <- design_quantile((1 + level) / 2, estimate$design) * std_error
+  quantile <- design_quantile((1 + level) / 2, estimate$design)
+  half <- quantile * std_error
   if (is.finite(estimate$smallest) && isTRUE(half < 1e-8)) return(constant_limits(estimate, level))
   # a value below the smallest possible one is taken as that, so the interval has a width
-  list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level), pairs$low),
+  list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level, quantile), pairs$low),
        high = max(max(estimate$value, estimate$smallest) + half, pairs$high))
 }
 

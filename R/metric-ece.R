@@ -109,10 +109,10 @@ is_counted <- function(problem, scheme, most = 8) {
 counted_ece <- function(problem, scheme, honest) {
   fold <- if (honest) problem_folds(problem) else integer()
   parts <- lapply(scheme$n_bins, function(n_bins) {
-    cells <- cpp_width_cells(problem$features, problem$labels, fold, n_bins, crossfit_folds)
-    bins <- cpp_bins_of_sums(cells$size, cells$d, cells$d2, cells$events)
+    cells <- cpp_width_cells(problem$features, problem$labels, fold, n_bins, crossfit_folds, scheme$p)
+    bins <- cells$bins
     value <- binned_power(bins, scheme$p, scheme$debias)
-    bound <- if (honest) cpp_cell_bound(cells$size, cells$d, cells$d2, bins$size, bins$gap, scheme$p)
+    bound <- cells$bound
     bin <- function() {
       bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
       match(bin, sort(unique(bin)))

@@ -41,7 +41,8 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
 # A level's own name is not its place, which the error says.
 check_event_level <- function(event_level, truth, x, call) {
   places <- c("first", "second")
-  if (rlang::is_string(event_level) && !event_level %in% places) {
+  if (rlang::is_string(event_level)) {
+    if (event_level %in% places) return(event_level)
     values <- tryCatch(read_outcomes(truth, x, NULL, call)$values, error = function(cnd) NULL)
     at <- if (is.factor(values)) match(event_level, levels(values)) else NA
     stop_if(at %in% 1:2, "{.arg event_level} must be \"first\" or \"second\".",

@@ -199,8 +199,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_width_cells
-Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, int n_bins, int n_folds);
-RcppExport SEXP _calibrisk_cpp_width_cells(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP) {
+Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
+RcppExport SEXP _calibrisk_cpp_width_cells(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP, SEXP pSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
@@ -208,7 +208,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_width_cells(x, y, fold, n_bins, n_folds));
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_width_cells(x, y, fold, n_bins, n_folds, p));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2068,7 +2069,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 10},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
-    {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 5},
+    {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_bins_of_sums", (DL_FUNC) &_calibrisk_cpp_bins_of_sums, 4},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 6},

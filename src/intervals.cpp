@@ -11,13 +11,29 @@
 
 namespace {
 std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
+
+Rcpp::List bin_list(const calibrisk::BinTable& bins) {
+  return named_list({{"copies", bins.copies},
+                     {"size", bins.size},
+                     {"gap", bins.gap},
+                     {"accuracy", bins.accuracy},
+                     {"spread", bins.spread},
+                     {"concentration", bins.concentration}});
+}
+
+Rcpp::List bound_list(const calibrisk::CellBound& bound) {
+  return named_list({{"mean", bound.mean},
+                     {"squares", bound.squares},
+                     {"slope", bound.slope},
+                     {"offset", bound.offset}});
+}
 }  // namespace
 
-// Numbers of rows and events and the sums of d and d^2, d = x - y, of the bins of equal width that
-// have rows, a column for each fold; one column where `fold` is empty.
+// The bins of equal width that have rows, of rows that count 1 each, and their cross-fitted bound,
+// which is NULL where `fold` is empty.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold,
-                           int n_bins, int n_folds) {
+                           int n_bins, int n_folds, double p) {
   const bool folded = fold.size() > 0;
   if (y.size() != x.size() || (folded && fold.size() != x.size())) {
     Rcpp::stop("width_cells: one outcome and fold per row.");
@@ -37,31 +53,30 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
     }
   }
   const auto table = [&](const auto& value) {
-    Rcpp::NumericMatrix out(static_cast<int>(used.size()), n_folds);
-    for (int b = 0; b < out.nrow(); ++b) {
+    calibrisk::Matrix out(static_cast<calibrisk::Index>(used.size()), n_folds);
+    for (calibrisk::Index b = 0; b < out.rows(); ++b) {
       for (int f = 0; f < n_folds; ++f) out(b, f) = value(cell(used[size_of(b)], f));
     }
     return out;
   };
+  using calibrisk::Matrix;
   using Cell = calibrisk::WidthCell;
-  return named_list({{"size", table([](const Cell& c) { return static_cast<double>(c.rows); })},
-                     {"events", table([](const Cell& c) { return static_cast<double>(c.events); })},
-                     {"d", table([](const Cell& c) { return c.residual.value(); })},
-                     {"d2", table([](const Cell& c) { return c.square.value(); })}});
+  const Matrix size = table([](const Cell& c) { return static_cast<double>(c.rows); });
+  const Matrix events = table([](const Cell& c) { return static_cast<double>(c.events); });
+  const Matrix d = table([](const Cell& c) { return c.residual.value(); });
+  const Matrix d2 = table([](const Cell& c) { return c.square.value(); });
+  const calibrisk::BinTable bins = calibrisk::bins_of_sums(size, d, d2, events);
+  if (!folded) return named_list({{"bins", bin_list(bins)}, {"bound", R_NilValue}});
+  const auto bound = calibrisk::cell_bound(size, d, d2, bins.size, bins.gap, p);
+  return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(bound)}});
 }
 
 // The bins of cells [bins x folds], from their sums of w, w d, w d^2 and w y.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bins_of_sums(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
                             Rcpp::NumericMatrix events) {
-  const calibrisk::BinTable bins =
-      calibrisk::bins_of_sums(as_matrix(size), as_matrix(d), as_matrix(d2), as_matrix(events));
-  return named_list({{"copies", bins.copies},
-                     {"size", bins.size},
-                     {"gap", bins.gap},
-                     {"accuracy", bins.accuracy},
-                     {"spread", bins.spread},
-                     {"concentration", bins.concentration}});
+  return bin_list(
+      calibrisk::bins_of_sums(as_matrix(size), as_matrix(d), as_matrix(d2), as_matrix(events)));
 }
 
 // The error of bins among rows of weight n, with the terms of its variance and influence.
@@ -88,12 +103,8 @@ Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
                           Rcpp::NumericVector bin_size, Rcpp::NumericVector bin_gap, double p) {
-  const calibrisk::CellBound bound = calibrisk::cell_bound(
-      as_matrix(size), as_matrix(d), as_matrix(d2), as_vector(bin_size), as_vector(bin_gap), p);
-  return named_list({{"mean", bound.mean},
-                     {"squares", bound.squares},
-                     {"slope", bound.slope},
-                     {"offset", bound.offset}});
+  return bound_list(calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2),
+                                          as_vector(bin_size), as_vector(bin_gap), p));
 }
 
 // `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and
