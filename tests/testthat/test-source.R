@@ -191,7 +191,7 @@ test_that("what is no source says so", {
   expect_error(update(ce_state(), ce_source(broken), y, p), class = "calibrisk_error_source")
 })
 
-test_that("sources of a list are merged in order: the same digits one after the other and in workers", {
+test_that("sources of a list are merged: the same digits one after the other and in workers", {
   data <- source_data()
   folder <- write_parts(data, withr::local_tempdir(), 4)
   sources <- lapply(list.files(folder, full.names = TRUE), ce_source)
