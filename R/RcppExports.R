@@ -505,6 +505,10 @@ cpp_column_maxima <- function(x) {
     .Call(`_calibrisk_cpp_column_maxima`, x)
 }
 
+cpp_plain_table <- function(columns) {
+    .Call(`_calibrisk_cpp_plain_table`, columns)
+}
+
 cpp_pair_sums <- function(prediction, target, threads, progress) {
     .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress)
 }

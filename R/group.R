@@ -16,7 +16,9 @@ by_groups <- function(x, by, fn, call = caller_env()) {
 
 # Tables of metrics print in their own way.
 metric_table <- function(out) {
-  if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- unique(c("ce_metrics", class(out)))
+  if (all(c(".metric", ".estimate") %in% names(out)) && !inherits(out, "ce_metrics")) {
+    class(out) <- c("ce_metrics", class(out))
+  }
   out
 }
 

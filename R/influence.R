@@ -17,11 +17,9 @@
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
                          smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL) {
-  out <- list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
-              design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size)
-  # structure() would take ten times as long
-  class(out) <- "ce_value"
-  out
+  # a class would make every look at a field take ten times as long
+  list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
+       design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size)
 }
 
 influence_rows <- function(estimate) {
@@ -179,11 +177,14 @@ squared_columns <- function(estimates, level) {
 # and mapped to the root at the end.
 # `draws`: bootstrap values, a row per estimate.
 summarise_estimates <- function(estimates, level, draws = NULL) {
-  value <- vapply(estimates, `[[`, 0, "value")
-  power <- vapply(estimates, `[[`, 0, "power")
-  smallest <- vapply(estimates, `[[`, 0, "smallest")
+  # most are one
+  one <- length(estimates) == 1
+  field <- function(parts, name) if (one) parts[[1]][[name]] else vapply(parts, `[[`, 0, name)
+  value <- field(estimates, "value")
+  power <- field(estimates, "power")
+  smallest <- field(estimates, "smallest")
   limits <- lapply(seq_along(estimates), function(j) estimate_limits(estimates[[j]], level, draws[j, ]))
-  std_error <- vapply(limits, `[[`, 0, "std.error")
+  std_error <- field(limits, "std.error")
   linear <- power == 1
   root <- function(v) {
     v <- pmax.int(v, smallest)
@@ -197,8 +198,8 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   flat <- !linear & !value > 1e-13^power * std_error
   if (!all(linear)) std_error <- std_error / ifelse(linear, 1, power * estimate^(power - 1))
   std_error[flat] <- NA_real_
-  list(.estimate = estimate, std.error = std_error, conf.low = root(vapply(limits, `[[`, 0, "low")),
-       conf.high = root(vapply(limits, `[[`, 0, "high")), power = value)
+  list(.estimate = estimate, std.error = std_error, conf.low = root(field(limits, "low")),
+       conf.high = root(field(limits, "high")), power = value)
 }
 
 # Scales on which an interval is symmetric: to it, back, and the derivative of the way back.

@@ -55,7 +55,8 @@ scheme_of_breaks <- function(scheme, upper) {
 # Inner edges of bins of equal width, as metric_frame() takes them; none where a state's own bins are used.
 scheme_edges <- function(scheme) {
   if (scheme$type != "width" || !is.null(scheme$preset)) return(NULL)
-  edges <- as.numeric(unlist(lapply(if (!scheme$own) scheme$n_bins, function(b) seq_len(b - 1) / b)))
+  if (scheme$own) return(numeric())
+  edges <- as.numeric(unlist(lapply(scheme$n_bins, function(b) seq_len(b - 1) / b)))
   setNames(edges, rep("n_bins", length(edges)))
 }
 
@@ -76,7 +77,7 @@ ece_columns <- function(predictions, scheme, interval) {
 scalar_ece <- function(problems, scheme, honest = TRUE) {
   parts <- lapply(problems, problem_ece, scheme, honest)
   counts <- scheme$n_bins
-  n_bins <- vapply(seq_along(counts), function(b) max(vapply(parts, function(part) part$n_bins[b], 0)), 0)
+  n_bins <- as.numeric(do.call(pmax.int, lapply(parts, `[[`, "n_bins")))
   scale <- rep(if (scheme$average) 1 / length(problems) else 1, length(problems))
   estimates <- lapply(seq_along(counts), function(b) {
     here <- lapply(parts, function(part) part$estimates[[b]])
@@ -117,11 +118,11 @@ counted_ece <- function(problem, scheme, honest) {
       bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
       match(bin, sort(unique(bin)))
     }
-    d <- problem$residuals[, 1]
-    rows <- function() value$offset[bin()] + value$slope[bin()] * d
+    # rows are looked at where they are asked for: a copy of a column takes as long as the sums
+    rows <- function() value$offset[bin()] + value$slope[bin()] * problem$residuals[, 1]
     bound_rows <- function() {
       at <- cbind(bin(), fold)
-      bound$slope[at] * d - bound$offset[at]
+      bound$slope[at] * problem$residuals[, 1] - bound$offset[at]
     }
     size <- if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))]
     list(estimate = power_estimate(value, rows, bound, bound_rows, problem$design, scheme$p, size),

@@ -10,36 +10,19 @@ new_table <- function(x, estimand, class) {
 
 is_plain_tibble <- function(x) identical(class(x), c("tbl_df", "tbl", "data.frame"))
 
-# tibble() would take longer than most metrics; columns do not see those before them. Plain columns of one length with
-# names of their own, as most are, need no rules of vctrs either.
+# tibble() would take longer than most metrics; columns do not see those before them.
 columns_frame <- function(...) as_columns_frame(rlang::list2(...))
 
+# Plain columns of one length with names of their own, as most are, need no rules of vctrs either.
 as_columns_frame <- function(columns) {
-  filled <- lengths(columns, use.names = FALSE) > 0
-  if (!all(filled)) columns <- columns[filled | !vapply(columns, is.null, NA)]
-  if (plain_columns(columns)) {
-    attr(columns, "row.names") <- .set_row_names(length(columns[[1]]))
-    class(columns) <- c("tbl_df", "tbl", "data.frame")
-    return(columns)
-  }
+  plain <- cpp_plain_table(columns)
+  if (!is.null(plain)) return(plain)
   columns <- vctrs::df_list(!!!columns)
   tibble::new_tibble(columns, nrow = vctrs::vec_size_common(!!!columns))
 }
 
 # Tables with the same columns as one.
 bind_rows <- function(tables) if (length(tables) == 1) tables[[1]] else vctrs::vec_rbind(!!!tables)
-
-plain_columns <- function(columns) {
-  named <- names(columns)
-  if (is.null(named) || !all(nzchar(named)) || anyDuplicated(named) || any(startsWith(named, ".."))) return(FALSE)
-  size <- lengths(columns, use.names = FALSE)
-  if (size[1] == 0 || !all(size == size[1])) return(FALSE)
-  # without a call for each column: vectors have no dimensions
-  all(vapply(columns, is.atomic, NA)) && is.null(unlist(lapply(columns, dim))) ||
-    all(vapply(columns, is_plain_column, NA))
-}
-
-is_plain_column <- function(x) is.null(dim(x)) && (is.atomic(x) || is.list(x) && !is.object(x))
 
 #' @importFrom tibble tbl_sum
 #' @method tbl_sum ce_table

@@ -41,6 +41,23 @@ other_exports <- paste0(
   "default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
 
+test_that("columns become the table that tibble makes of them", {
+  cases <- list(
+    plain = list(a = c(1.5, NA), b = c("x", "y"), c = c(TRUE, FALSE)),
+    classed = list(a = factor(c("u", "v")), b = as.Date(c(1, 2), origin = "1970-01-01")),
+    without = list(a = 1:2, b = NULL, c = 3:4), recycled = list(a = 1, b = 1:3), none = list(a = integer()),
+    lists = list(a = list(1, "x"), b = 1:2), matrices = list(a = matrix(1:4, 2), b = 1:2),
+    tables = list(a = data.frame(u = 1:2), b = 1:2), dots = list(..a = 1:2)
+  )
+  for (columns in cases) expect_identical(columns_frame(!!!columns), tibble::tibble(!!!columns))
+  expect_s3_class(tryCatch(columns_frame(a = 1, a = 2), error = identity), "vctrs_error_names")
+  # a column of two is not the value of a caller that changes the table
+  x <- c(1, 2)
+  table <- columns_frame(x = x)
+  table$x[1] <- 9
+  expect_identical(x, c(1, 2))
+})
+
 test_that("every result is a plain tibble by tidy(), with the names of broom", {
   results <- suppressMessages(every_result())
   exported <- grep(other_exports, getNamespaceExports("calibrisk"), invert = TRUE, value = TRUE)
