@@ -32,7 +32,8 @@ no_gap <- 1e-13
 fold_prefixes <- function(sorted, fold) {
   fold <- fold[sorted$order]
   lapply(seq_len(max(fold)), function(f) {
-    at <- which(fold == f)
+    # as numbers: see problem_ece()
+    at <- as.numeric(which(fold == f))
     d <- sorted$d[at]
     w <- sorted$w[at]
     # without weights their number is a range, which takes no memory

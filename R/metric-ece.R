@@ -90,6 +90,8 @@ problem_ece <- function(problem, scheme, honest) {
   if (is_counted(problem, scheme)) return(counted_ece(problem, scheme, honest))
   if (honest) problem <- fold_copies(problem)
   sorted <- sort_problem(problem)
+  # whole numbers would be copied as numbers in every search
+  if (scheme$type == "mass") sorted$places <- as.numeric(sorted$ties)
   folds <- if (honest) prefixes_of_folds(sorted, problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
     ends <- used_ends(scheme$ends(sorted, n_bins))

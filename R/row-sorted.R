@@ -52,7 +52,7 @@ edge_ends <- function(sorted, edges) {
 mass_ends <- function(sorted, n_bins) {
   if (!is.null(sorted$w)) return(unique(weighted_ends(sorted, seq_len(n_bins) / n_bins)))
   at <- (sorted$n * seq_len(n_bins) + n_bins - 1) %/% n_bins
-  unique(sorted$ties[findInterval(at, sorted$ties, left.open = TRUE) + 1])
+  unique(sorted$ties[findInterval(at, sorted$places %||% sorted$ties, left.open = TRUE) + 1])
 }
 
 # The first ties up to which the rows have these shares of the weight.
