@@ -505,10 +505,6 @@ cpp_column_maxima <- function(x) {
     .Call(`_calibrisk_cpp_column_maxima`, x)
 }
 
-cpp_plain_table <- function(columns) {
-    .Call(`_calibrisk_cpp_plain_table`, columns)
-}
-
 cpp_pair_sums <- function(prediction, target, threads, progress) {
     .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress)
 }
@@ -603,5 +599,9 @@ cpp_id_units <- function(ids) {
 
 cpp_group_rows <- function(low, high, above, most, moments, m, nodes) {
     .Call(`_calibrisk_cpp_group_rows`, low, high, above, most, moments, m, nodes)
+}
+
+cpp_plain_table <- function(columns) {
+    .Call(`_calibrisk_cpp_plain_table`, columns)
 }
 

@@ -1730,16 +1730,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_plain_table
-SEXP cpp_plain_table(Rcpp::List columns);
-RcppExport SEXP _calibrisk_cpp_plain_table(SEXP columnsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_plain_table(columns));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_pair_sums
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -2064,6 +2054,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_plain_table
+SEXP cpp_plain_table(Rcpp::List columns);
+RcppExport SEXP _calibrisk_cpp_plain_table(SEXP columnsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_plain_table(columns));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 7},
@@ -2192,7 +2192,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
     {"_calibrisk_cpp_row_ranks", (DL_FUNC) &_calibrisk_cpp_row_ranks, 2},
     {"_calibrisk_cpp_column_maxima", (DL_FUNC) &_calibrisk_cpp_column_maxima, 1},
-    {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},
@@ -2217,6 +2216,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_are_sums", (DL_FUNC) &_calibrisk_cpp_are_sums, 2},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
+    {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},
     {NULL, NULL, 0}
 };
 

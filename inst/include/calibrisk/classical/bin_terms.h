@@ -4,6 +4,7 @@
 #ifndef CALIBRISK_CLASSICAL_BIN_TERMS_H
 #define CALIBRISK_CLASSICAL_BIN_TERMS_H
 
+#include <calibrisk/classical/crossfit_terms.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
@@ -124,7 +125,6 @@ struct CellBound {
 
 inline CellBound cell_bound(const Matrix& size, const Matrix& d, const Matrix& d2,
                             const Vector& bin_size, const Vector& bin_gap, double p) {
-  constexpr double no_gap = 1e-13;  // a mean of 0 up to rounding has no sign
   const Index bins = size.rows(), folds = size.cols(), cells = bins * folds;
   require(bins > 0 && bin_size.size() == bins && bin_gap.size() == bins,
           "cell_bound: one value per bin.");
@@ -132,14 +132,10 @@ inline CellBound cell_bound(const Matrix& size, const Matrix& d, const Matrix& d
     require(sums->rows() == bins && sums->cols() == folds, "cell_bound: cells are the same.");
   }
   const double total = exact_sum(cells, [&](Index i) { return size.data()[i]; });
-  // the gap of a bin in the other folds
   Matrix gap(bins, folds);
   for (Index f = 0; f < folds; ++f) {
     for (Index b = 0; b < bins; ++b) {
-      const double others = bin_size(b) - size(b, f);
-      const double own = (bin_size(b) * bin_gap(b) - d(b, f)) / others;
-      const bool known = others >= 1e-9 * bin_size(b) && std::abs(own) >= no_gap;
-      gap(b, f) = known ? own : 0.0;
+      gap(b, f) = gap_of_others(bin_size(b), bin_size(b) * bin_gap(b), size(b, f), d(b, f));
     }
   }
   CellBound out;
@@ -153,19 +149,16 @@ inline CellBound cell_bound(const Matrix& size, const Matrix& d, const Matrix& d
       out.slope(top, f) = sign_of(gap(top, f)) * total / bin_size(top);
     }
   } else {
-    const auto slope_of = [p](double own) {
-      return own == 0.0 ? 0.0 : sign_of(own) * std::pow(std::abs(own), p - 1.0);
-    };
     const double* own = gap.data();
     const double product =
-        exact_sum(cells, [&](Index i) { return slope_of(own[i]) * d.data()[i]; });
+        exact_sum(cells, [&](Index i) { return gap_slope(own[i], p) * d.data()[i]; });
     const double power =
         exact_sum(cells, [&](Index i) { return size.data()[i] * std::pow(std::abs(own[i]), p); });
-    // the scale of the gaps at which the mean is largest
-    const double scale = power > 0.0 ? std::max(product / power, 0.0) : 0.0;
+    const double scale = gap_scale(product, power);
     for (Index i = 0; i < cells; ++i) {
-      out.slope.data()[i] = p * std::pow(scale, p - 1.0) * slope_of(own[i]);
-      out.offset.data()[i] = (p - 1.0) * std::pow(scale, p) * std::pow(std::abs(own[i]), p);
+      const CrossfitTerm term = crossfit_term(scale, own[i], p);
+      out.slope.data()[i] = term.slope;
+      out.offset.data()[i] = term.offset;
     }
   }
   const double *slope = out.slope.data(), *offset = out.offset.data();

@@ -4,6 +4,8 @@
 #ifndef CALIBRISK_CLASSICAL_CROSSFIT_BOUND_H
 #define CALIBRISK_CLASSICAL_CROSSFIT_BOUND_H
 
+#include <calibrisk/classical/crossfit_terms.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -23,7 +25,6 @@ inline CrossfitBound crossfit_bound(const double* d, const double* w, const int*
   struct Cell {
     double size = 0.0, d = 0.0, square = 0.0;
   };
-  constexpr double no_gap = 1e-13;  // a mean of 0 up to rounding has no sign
   std::vector<Cell> cells(static_cast<std::size_t>(n_folds));
   // visit(cell, sign, size of the gap) for every bin and fold
   const auto each_cell = [&](const auto& visit) {
@@ -40,29 +41,20 @@ inline CrossfitBound crossfit_bound(const double* d, const double* w, const int*
         all.size += weight;
         all.d += weight * d[row];
       }
-      for (const Cell& own : cells) {
-        const double others = all.size - own.size;
-        const double gap = (all.d - own.d) / others;
-        const bool known = others >= 1e-9 * all.size && std::abs(gap) >= no_gap;
-        visit(own, known ? gap : 0.0);
-      }
+      for (const Cell& own : cells) visit(own, gap_of_others(all.size, all.d, own.size, own.d));
     }
   };
   // the scale of all gaps is known at the end of the first pass
   double total = 0.0, product = 0.0, power = 0.0;
-  const auto slope_of = [p](double gap) {
-    return gap == 0.0 ? 0.0 : std::copysign(std::pow(std::abs(gap), p - 1.0), gap);
-  };
   each_cell([&](const Cell& cell, double gap) {
     total += cell.size;
-    product += slope_of(gap) * cell.d;
+    product += gap_slope(gap, p) * cell.d;
     power += cell.size * std::pow(std::abs(gap), p);
   });
-  const double scale = power > 0.0 ? std::max(0.0, product / power) : 0.0;
+  const double scale = gap_scale(product, power);
   CrossfitBound out;
   each_cell([&](const Cell& cell, double gap) {
-    const double slope = p * std::pow(scale, p - 1.0) * slope_of(gap);
-    const double offset = (p - 1.0) * std::pow(scale, p) * std::pow(std::abs(gap), p);
+    const auto [slope, offset] = crossfit_term(scale, gap, p);
     out.mean += slope * cell.d - offset * cell.size;
     out.squares +=
         slope * slope * cell.square - 2.0 * slope * offset * cell.d + offset * offset * cell.size;
