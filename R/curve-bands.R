@@ -33,9 +33,11 @@ clopper_pearson <- function(successes, n, tail) {
 # Quantiles of the number of events of independent trials: exact while that is cheap (n sd up to 3e7), else normal with
 # a correction for skewness (Cornish and Fisher). `copies`: of each trial; NULL: 1.
 count_quantiles <- function(prob, levels, copies = NULL) {
-  each <- copies %||% rep(1, length(prob))
+  each <- copies %||% 1
   variance <- sum(each * prob * (1 - prob))
-  if (sum(each) * sqrt(variance + 1) <= 3e7) return(cpp_poisson_binomial_quantiles(rep(prob, each), levels))
+  if (total_copies(length(prob), copies) * sqrt(variance + 1) <= 3e7) {
+    return(cpp_poisson_binomial_quantiles(repeat_values(prob, copies), levels))
+  }
   z <- qnorm(levels)
   skewness <- sum(each * prob * (1 - prob) * (1 - 2 * prob)) / variance^1.5
   round(sum(each * prob) + sqrt(variance) * (z + skewness * (z^2 - 1) / 6))
@@ -46,8 +48,8 @@ count_quantiles <- function(prob, levels, copies = NULL) {
 # number, with the `copies` of each (lists of NULL: 1). A bin of many rows counts as if its tails were full.
 joint_tail <- function(groups, level, size = lengths(groups), copies = list(NULL), many = 500) {
   few <- size <= many
-  cumulative <- Map(function(prob, each) cumsum(count_mass(if (is.null(each)) prob else rep(prob, each))),
-                    groups[few], rep_len(copies, length(groups))[few])
+  cumulative <- Map(function(prob, each) cumsum(count_mass(repeat_values(prob, each))), groups[few],
+                    rep_len(copies, length(groups))[few])
   larger <- length(groups) - length(cumulative)
   # a column for each bin, its distribution function from 0 on
   most <- max(0, lengths(cumulative))

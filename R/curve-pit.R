@@ -109,7 +109,7 @@ effective_size <- function(sums, expected, draws, n) {
 # represented by evenly spaced ones: the spread of a mean is known from 20,000 as well. Weighted rows stand at evenly
 # spaced sums of their weights.
 pit_null_draws <- function(pit, levels, control, counts = NULL, most = 20000) {
-  n <- if (is.null(counts$copies)) length(pit$low) else sum(counts$copies)
+  n <- total_copies(length(pit$low), counts$copies)
   most <- max(1000, min(most, 2e7 / (pit$members %||% 1)))
   if (is.null(counts)) {
     rows <- if (n <= most) seq_len(n) else round(seq(1, n, length.out = most))

@@ -245,7 +245,7 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
 
 # A figure draws a curve between the fifth smallest and the fifth largest prediction: beyond, a few rows bend it.
 drawn_ends <- function(values, copies = NULL, few = 5) {
-  n <- if (is.null(copies)) length(values) else sum(copies)
+  n <- total_copies(length(values), copies)
   at <- if (n < 4 * few) c(1, n) else c(few, n + 1 - few)
   ends <- if (is.null(copies)) sort(values, partial = at)[at] else weighted_quantile(values, at / n, copies, type = 1)
   columns_frame(from = ends[1], to = ends[2])

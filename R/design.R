@@ -24,6 +24,10 @@ equal_copies <- function(design) is.null(design$w) || identical(design$w, design
 # Whether rows are independent copies of one weight.
 is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
 
+# How many n rows and their copies are (NULL: 1 each), and values with one for each copy.
+total_copies <- function(n, copies) if (is.null(copies)) n else sum(copies)
+repeat_values <- function(values, copies) if (is.null(copies)) values else rep(values, copies)
+
 # Number of rows with their copies, an integer if it is small enough.
 copy_count <- function(design) {
   if (is.null(design$copies)) return(design$n)

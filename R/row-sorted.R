@@ -30,7 +30,7 @@ with_totals <- function(sorted, copies) {
     # n times a number of bins can exceed 2^31
     n = if (is.null(w)) as.numeric(rows) else sum(w),
     sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w2),
-    copies = if (is.null(copies)) rows else sum(copies), sum_copies = if (!is.null(copies)) cumsum(copies)
+    copies = total_copies(rows, copies), sum_copies = if (!is.null(copies)) cumsum(copies)
   ))
 }
 

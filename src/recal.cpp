@@ -159,7 +159,7 @@ Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
                                   Rcpp::NumericVector v) {
   const calibrisk::KnotLine line(std::move(x), std::move(y));
   Rcpp::NumericVector out(Rcpp::no_init(v.size()));
-  std::transform(v.begin(), v.end(), out.begin(), line);
+  std::transform(v.begin(), v.end(), out.begin(), [&](double at) { return line(at); });
   return out;
 }
 
