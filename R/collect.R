@@ -1,6 +1,6 @@
 # Signals by which a computation tells its callers more than its value; nobody has to take them. They carry the
-# estimates of a metric with their rows, the designs of survival outcomes that were read, sentences on sums that stand
-# for rows, and the question whether rows are those of a group.
+# estimates of a metric with their rows, or the designs of survival outcomes that were read. Others carry sentences on
+# sums that stand for rows, or ask whether rows are those of a group.
 
 tell_caller <- function(what, ...) {
   cnd <- list(message = what, call = NULL, ...)

@@ -89,8 +89,8 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   frame_times_odds(out, k)
 }
 
-# Distinct predictions in increasing order with the number of their rows and of their copies (`rows`), what these count
-# (`n`, by default each 1) and the sum of their outcomes; `order` sorts the rows, `end` is the last sorted row of each.
+# Distinct predictions in increasing order. For each: `rows`, the number of its rows with their copies; `n`, what these
+# count (by default each 1); and the sum of its outcomes. `order` sorts the rows; `end` is the last sorted row of each.
 pooled_outcomes <- function(p, outcome, copies = NULL, v = NULL) {
   v <- v %||% copies
   at <- order(p)

@@ -56,8 +56,8 @@ inline double drawn_successes(double trials, double p, double u) {
   return p > 0.5 ? trials - binomial_quantile(trials, 1.0 - p, u) : binomial_quantile(trials, p, u);
 }
 
-// How often a bootstrap sample of very many rows has a row that stands for `copies`: a Poisson
-// number, as that of so many successes that all are rare.
+// The number of times that a bootstrap sample of very many rows holds a row that stands for
+// `copies`. It is a Poisson number: the successes in many trials, each of them rare.
 inline double drawn_copies(double copies, double u) {
   constexpr double many = 1e12;
   return drawn_successes(many, copies / many, u);
@@ -65,8 +65,8 @@ inline double drawn_copies(double copies, double u) {
 
 // Rows of the probabilities `prob`, each of which stands for so many equal ones (`copies`, whole
 // numbers; empty: 1), in blocks: block k ends before row end[k]. A draw depends on (seed, draw)
-// alone and is that of the repeated rows, but for rows of more than 32 copies: their number of
-// events is drawn at once, and for all of a block together where that is nearly normal.
+// alone and is that of the repeated rows, except for rows of more than 32 copies. Their number of
+// events is drawn at once. Where that of a block is nearly normal, it is drawn for all of them.
 class CountDraws {
  public:
   CountDraws(const ConstVectorRef& prob, const ConstVectorRef& copies, const std::vector<int>& end)

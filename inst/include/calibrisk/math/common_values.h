@@ -38,7 +38,8 @@ inline std::vector<double> maybe_among(const double* values, std::size_t n, cons
   return out;
 }
 
-// How many of the n values are among the others, as sum(values %in% others) in R: mostly none.
+// The number of the n values that are among the others, as sum(values %in% others) in R. Mostly
+// there are none.
 inline std::size_t count_common(const double* values, std::size_t n, const double* others,
                                 std::size_t n_others) {
   std::vector<double> a = maybe_among(values, n, others, n_others);

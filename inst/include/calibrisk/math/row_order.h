@@ -33,8 +33,8 @@ class RowOrder {
   RowOrder& operator=(const RowOrder&) = delete;
 
   // number(i) of row i is not NaN. Radix sort of the leading 32 bits that differ, which takes
-  // half the memory of one of all bits, or of fewer where these tell most rows apart; rows that
-  // agree in these are then compared.
+  // half the memory of one of all bits. Few rows are told apart by fewer bits. Rows that agree in
+  // the sorted bits are then compared.
   template <class Number>
   void sort(const Number& number) {
     if (n_ == 0) return;
