@@ -1,5 +1,6 @@
 # Logistic regression (inst/include/calibrisk/classical/logistic.h): theta, the inverse of the second derivative of the
-# summed loss, the loss, iterations, converged. `ridge`: of the penalty sum(ridge * (theta - centre)^2).
+# summed loss, the loss at the start and at theta, iterations, converged. `ridge`: of the penalty
+# sum(ridge * (theta - centre)^2).
 logistic_fit <- function(x, y, start, w = NULL, offset = NULL, ridge = 0 * start, centre = start) {
   cpp_logistic(x, y, start, centre, ridge, w %||% numeric(), offset %||% numeric())
 }

@@ -78,7 +78,8 @@ cox_columns <- function(problem, floor, level, call) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   if (!is.null(floor)) p <- pmin(pmax(p, floor), 1 - floor)
-  bad <- which(p == 0 | p == 1)
+  # the range first: it needs no column of answers
+  bad <- if (any(range(p) == c(0, 1))) which(p == 0 | p == 1)
   some <- is.null(floor) && isTRUE(problem$extreme)
   stop_if(
     some || length(bad) > 0,
@@ -118,11 +119,13 @@ cox_fits <- function(z, y, design, copies = NULL) {
   both <- logistic_fit(cbind(1, z, deparse.level = 0), y, c(0, 1), w)
   large <- logistic_fit(matrix(1, length(z)), y, 0, w, z)
   # with one predictor the likelihood has no maximum exactly where its two groups do not overlap
-  apart <- all(y == y[1]) || max(z[y == 0]) <= min(z[y == 1]) || min(z[y == 0]) >= max(z[y == 1])
+  one <- all(y == y[1])
+  ends <- if (!one) list(range(z[y == 0]), range(z[y == 1]))
+  apart <- one || ends[[1]][2] <= ends[[2]][1] || ends[[1]][1] >= ends[[2]][2]
   two <- both$converged && !apart
-  ok <- c(two, two, large$converged && !all(y == y[1]), two)
+  ok <- c(two, two, large$converged && !one, two)
   warn_if(!all(ok), "Cox's regression has no finite estimate.",
-          "i" = if (all(y == y[1])) {
+          "i" = if (one) {
             "All outcomes are equal."
           } else if (all(z == z[1])) {
             "All predictions are equal: the slope is not defined."
@@ -139,10 +142,9 @@ cox_likelihood <- function(fit, level) {
   both <- fit$both
   large <- fit$large
   slope <- logistic_fit(as.matrix(fit$z), fit$y, 1, fit$w)
-  losses <- fit$y * stats::plogis(fit$z, log.p = TRUE) + (1 - fit$y) * stats::plogis(-fit$z, log.p = TRUE)
-  at_null <- -sum(if (is.null(fit$w)) losses else fit$w * losses)
   # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
-  drops <- c(slope$loss - both$loss, large$loss - both$loss, at_null - large$loss, at_null - both$loss)
+  at_null <- large$first_loss
+  drops <- c(slope$loss, large$loss, at_null, at_null) - c(both$loss, both$loss, large$loss, both$loss)
   ratio <- fit$unit * 2 * pmax(drops, 0)
   estimate <- c(both$theta, large$theta, ratio[4])
   variance <- c(diag(both$inverse), large$inverse, NA) / fit$unit

@@ -49,6 +49,7 @@ Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector&
       model.fit(as_vector(start), as_vector(centre), as_vector(ridge));
   return named_list({{"theta", fit.theta},
                      {"inverse", fit.inverse},
+                     {"first_loss", fit.first_loss},
                      {"loss", fit.loss},
                      {"iterations", fit.iterations},
                      {"converged", fit.converged}});

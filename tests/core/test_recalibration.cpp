@@ -218,13 +218,13 @@ TEST(common_values_are_those_that_a_search_finds) {
 }
 
 TEST(regressions_solve_their_score_equations) {
-  const Index n = 40;
+  const Index n = 600;  // more than a block
   Matrix x(n, 2);
   Vector y(n), w(n), offset(n);
   for (Index i = 0; i < n; ++i) {
     const auto at = static_cast<double>(i);
-    x.row(i) << 1.0, 0.1 * at - 2.0;
-    y(i) = i % 5 < 2 || i > 30 ? 1.0 : 0.0;
+    x.row(i) << 1.0, at / 150.0 - 2.0;
+    y(i) = i % 5 < 2 || i > 450 ? 1.0 : 0.0;
     w(i) = 1.0 + static_cast<double>(i % 3);
     offset(i) = std::sin(at);
   }
@@ -234,18 +234,24 @@ TEST(regressions_solve_their_score_equations) {
       const Vector ridge = Vector::Constant(2, penalty);
       const LogisticFit fit = LogisticRegression(x, y, given ? w : none, given ? offset : none)
                                   .fit(start, centre, ridge);
-      Vector score = 2.0 * ridge.cwiseProduct(fit.theta - centre);
-      Matrix curvature = Matrix((2.0 * ridge).asDiagonal());
-      double loss = ridge.dot((fit.theta - centre).cwiseAbs2());
-      for (Index i = 0; i < n; ++i) {
-        const double eta = (given ? offset(i) : 0.0) + x.row(i).dot(fit.theta);
-        const double mu = 1.0 / (1.0 + std::exp(-eta)), weight = given ? w(i) : 1.0;
-        score += weight * (mu - y(i)) * x.row(i).transpose();
-        curvature += weight * mu * (1.0 - mu) * x.row(i).transpose() * x.row(i);
-        loss -= weight * std::log(y(i) > 0.0 ? mu : 1.0 - mu);
-      }
+      Vector score;
+      Matrix curvature;
+      const auto loss_at = [&](const Vector& theta) {
+        score = 2.0 * ridge.cwiseProduct(theta - centre);
+        curvature = Matrix((2.0 * ridge).asDiagonal());
+        double loss = ridge.dot((theta - centre).cwiseAbs2());
+        for (Index i = 0; i < n; ++i) {
+          const double eta = (given ? offset(i) : 0.0) + x.row(i).dot(theta);
+          const double mu = 1.0 / (1.0 + std::exp(-eta)), weight = given ? w(i) : 1.0;
+          score += weight * (mu - y(i)) * x.row(i).transpose();
+          curvature += weight * mu * (1.0 - mu) * x.row(i).transpose() * x.row(i);
+          loss -= weight * std::log(y(i) > 0.0 ? mu : 1.0 - mu);
+        }
+        return loss;
+      };
+      CHECK(std::abs(fit.first_loss - loss_at(start)) < 1e-11);
+      CHECK(std::abs(fit.loss - loss_at(fit.theta)) < 1e-11);
       CHECK(fit.converged && score.cwiseAbs().maxCoeff() < 1e-11);
-      CHECK(std::abs(fit.loss - loss) < 1e-11);
       CHECK((fit.inverse * curvature - Matrix::Identity(2, 2)).cwiseAbs().maxCoeff() < 1e-6);
     }
   }

@@ -6,6 +6,7 @@
 #ifndef CALIBRISK_CLASSICAL_LOGISTIC_H
 #define CALIBRISK_CLASSICAL_LOGISTIC_H
 
+#include <calibrisk/math/vector_exp.h>
 #include <calibrisk/types.h>
 
 #include <Eigen/Cholesky>
@@ -18,8 +19,9 @@ namespace calibrisk {
 
 struct LogisticFit {
   Vector theta;
-  Matrix inverse;     // of the loss' second derivative; NaN where that is singular
-  double loss = 0.0;  // weighted negative log-likelihood, with the penalty
+  Matrix inverse;           // of the loss' second derivative; NaN where that is singular
+  double loss = 0.0;        // weighted negative log-likelihood, with the penalty
+  double first_loss = 0.0;  // at the start
   int iterations = 0;
   bool converged = false;
 };
@@ -44,6 +46,7 @@ class LogisticRegression {
     out.theta = start;
     out.inverse = Matrix::Constant(p, p, std::numeric_limits<double>::quiet_NaN());
     Moments at = moments(out.theta, centre, ridge);
+    out.first_loss = at.loss;
     while (out.iterations < max_iterations) {
       ++out.iterations;
       const Vector scale = at.curvature.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
@@ -87,27 +90,43 @@ class LogisticRegression {
   };
 
   Moments moments(const Vector& theta, const Vector& centre, const Vector& ridge) const {
-    const Index p = x_.cols();
     Moments m;
     m.slope = 2.0 * ridge.cwiseProduct(theta - centre);
     m.curvature = Matrix((2.0 * ridge).asDiagonal());
     m.loss = ridge.dot((theta - centre).cwiseAbs2());
-    for (Index i = 0; i < x_.rows(); ++i) {
-      double eta = offset_.size() > 0 ? offset_(i) : 0.0;
-      for (Index j = 0; j < p; ++j) eta += x_(i, j) * theta(j);
-      const double tail = std::exp(-std::fabs(eta));
-      const double mu = eta >= 0.0 ? 1.0 / (1.0 + tail) : tail / (1.0 + tail);
-      const double weight = weight_.size() > 0 ? weight_(i) : 1.0;
-      m.loss += weight * (std::max(eta, 0.0) - y_(i) * eta + std::log1p(tail));
-      const double gap = weight * (mu - y_(i)), w = weight * tail / ((1.0 + tail) * (1.0 + tail));
-      for (Index j = 0; j < p; ++j) {
-        m.slope(j) += gap * x_(i, j);
-        const double v = w * x_(i, j);
-        for (Index k = 0; k <= j; ++k) m.curvature(j, k) += v * x_(i, k);
+    Vector eta, tail, loss, gap, bend;  // of a block, whose columns stay in the first cache
+    Matrix bent;
+    constexpr Index block = 512;
+    for (Index from = 0; from < x_.rows(); from += block) {
+      const Index n = std::min(block, x_.rows() - from);
+      const auto x = x_.middleRows(from, n);
+      const auto y = y_.segment(from, n).array();
+      eta.noalias() = x * theta;
+      if (offset_.size() > 0) eta += offset_.segment(from, n);
+      tail = -eta.cwiseAbs();
+      exp_in_place(tail.array());
+      const auto z = eta.array(), t = tail.array();
+      loss = z.max(0.0) - y * z + log1p_up_to_1(t);
+      gap = (z >= 0.0).select(1.0, t) / (1.0 + t) - y;
+      bend = t / (1.0 + t).square();
+      if (weight_.size() > 0) {
+        const auto w = weight_.segment(from, n);
+        for (Vector* v : {&loss, &gap, &bend}) *v = v->cwiseProduct(w);
       }
+      m.loss += loss.sum();
+      m.slope.noalias() += x.transpose() * gap;
+      bent.noalias() = bend.asDiagonal() * x;
+      m.curvature.noalias() += x.transpose() * bent;
     }
-    m.curvature.triangularView<Eigen::StrictlyUpper>() = m.curvature.transpose();
     return m;
+  }
+
+  // log(1 + t) = 2 atanh(t / (2 + t)) for 0 <= t <= 1, by its series: the argument is at most 1/3.
+  static Eigen::ArrayXd log1p_up_to_1(const Eigen::ArrayXd& t) {
+    const Eigen::ArrayXd s = t / (2.0 + t), square = s.square();
+    Eigen::ArrayXd sum = Eigen::ArrayXd::Constant(t.size(), 1.0 / 33.0);
+    for (int k = 31; k > 0; k -= 2) sum = sum * square + 1.0 / k;
+    return 2.0 * s * sum;
   }
 
   const ConstMatrixRef x_;
