@@ -253,9 +253,10 @@ estimate_group <- function(predictions, notion, method, bases, level, threads, h
 events_of <- function(predictions, notion, horizon) {
   label <- if ("binary" %in% notion) event_label(predictions, "binary", horizon)
   if (is.null(label)) return(NULL)
-  is_event <- if (is.null(predictions$probs)) predictions$outcome == 1 else predictions$truth == predictions$event
+  is_event <- if (is.null(predictions$probs)) predictions$outcome else predictions$truth == predictions$event
+  copies <- predictions$design$copies
   # sums do not count them
-  n <- if (is.null(predictions$ladder)) sum(is_event * (predictions$design$copies %||% 1))
+  n <- if (is.null(predictions$ladder)) sum(if (is.null(copies)) is_event else is_event * copies)
   list(n = n, label = label, hint = event_hint(predictions))
 }
 

@@ -17,8 +17,9 @@ can_redraw <- function(design) {
 # The ladder of a problem with one residual per row, or with the two of two classes.
 binary_ladder <- function(problem, level, threads) {
   classes <- ncol(problem$residuals)
-  p <- problem$features[, 1]
-  y <- round(p - problem$residuals[, 1])
+  p <- problem$features
+  if (ncol(p) > 1) p <- p[, 1]
+  y <- if (classes == 1) problem$labels else round(p - problem$residuals[, 1])
   if (!can_redraw(problem$design)) {
     out <- run_ladder(problem, ladder_bases("binary", classes, copy_count(problem$design)), level, threads)
     return(flipped_ladder(out, p, y, problem$design, level, threads, classes = classes))
@@ -35,14 +36,16 @@ joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
     return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level, threads))
   }
   n <- counts %||% numeric()
-  found <- cpp_joint(p, as.matrix(as.numeric(y)), n, n, knots %||% list(), level, joint_redraws, threads)[[1]]
+  y <- as.numeric(y)
+  dim(y) <- c(length(y), 1)
+  found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, threads)[[1]]
   list(
     estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
     low = found$low, high = found$high, lower_bound = found$lower_bound,
     p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
     upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
     upper = joint_upper(found$upper),
-    value = new_estimate(found$square, 2 * found$half, new_design(length(p), counts), power = 2, noise = found$noise)
+    value = new_estimate(found$square, found$influence, new_design(length(p), counts), power = 2, noise = found$noise)
   )
 }
 
@@ -52,7 +55,7 @@ joint_upper <- function(facts) {
 }
 
 # Whether all predictions are certain and right: nothing is then tested.
-certainly_right <- function(p, y) all(p == y)
+certainly_right <- function(p, y) p[1] == y[1] && all(p == y)
 
 # Test and lower limits of rows that are not redrawn, by flips of their clusters' signs; all else is that of the nested
 # bases.

@@ -79,8 +79,9 @@ Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes,
   const calibrisk::Vector none;
   const calibrisk::JointTest test(
       engine,
-      calibrisk::joint_rows(as_vector(p), as_vector(weights), as_vector(copies),
-                            y.cols() == 1 ? calibrisk::Vector(y.col(0)) : none),
+      calibrisk::joint_rows(
+          as_vector(p), as_vector(weights), as_vector(copies),
+          y.cols() == 1 ? calibrisk::ConstVectorRef(y.col(0)) : calibrisk::ConstVectorRef(none)),
       redraws, Rcpp::as<std::vector<std::vector<double>>>(knots));
   Rcpp::List out(y.cols());
   for (calibrisk::Index j = 0; j < y.cols(); ++j) {
@@ -96,7 +97,7 @@ Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes,
                          {"cap", h.cap},
                          {"square", h.square},
                          {"noise", h.noise},
-                         {"half", h.half},
+                         {"influence", h.influence},
                          {"resolution", static_cast<double>(test.parts().resolution)},
                          {"weights", h.weights},
                          {"lows", h.lows},

@@ -141,7 +141,8 @@ TEST(redrawn_statistics_are_those_of_the_redrawn_outcomes) {
       rare_rows(draws, static_cast<std::uint64_t>(r),
                 [&](Index i) { e(i) += parts.rows.p(i) > 0.5 ? 1.0 : -1.0; });
       mean += e / 70.0;
-      const Vector observed = observed_statistics(parts, e, observe_rungs(engine, parts, e));
+      const Vector observed = observed_statistics(parts, observed_scores(engine, parts, e),
+                                                  observe_rungs(engine, parts, e));
       CHECK((redrawn.row(r).transpose() - observed).cwiseAbs().maxCoeff() < 1e-8);
     }
     CHECK(std::abs(mean.sum()) < 4.0 * std::sqrt(parts.rows.variance.sum() / 70.0));
@@ -232,7 +233,7 @@ TEST(order_of_rows_and_threads_change_nothing) {
   const Vector p2 = p.reverse(), y2 = y.reverse();
   const JointHeadline two = headline_of(engine, p2, y2, 399);
   CHECK(same(one, two));
-  CHECK((one.half - two.half.reverse()).cwiseAbs().maxCoeff() == 0.0);
+  CHECK((one.influence - two.influence.reverse()).cwiseAbs().maxCoeff() == 0.0);
 }
 
 TEST(the_complementary_event_has_the_same_headline) {
@@ -246,7 +247,7 @@ TEST(the_complementary_event_has_the_same_headline) {
     CHECK(one.p_value == two.p_value);
     CHECK(is_near(one.low, two.low, 1e-9) && is_near(one.high, two.high, 1e-9));
     CHECK(is_near(one.estimate, two.estimate, 1e-9));
-    CHECK((one.half - two.half).cwiseAbs().maxCoeff() < 1e-9);
+    CHECK((one.influence - two.influence).cwiseAbs().maxCoeff() < 1e-9);
   }
 }
 

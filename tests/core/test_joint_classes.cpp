@@ -57,7 +57,8 @@ Vector event_statistics(const Engine& engine, const Vector& p, const Vector& y) 
   }
   const JointParts parts = joint_parts(engine, std::move(rows), {knots, knots});
   const Vector e = parts.rows.residuals(y);
-  const Vector found = observed_statistics(parts, e, observe_rungs(engine, parts, e));
+  const Vector found = observed_statistics(parts, observed_scores(engine, parts, e),
+                                           observe_rungs(engine, parts, e));
   const double trust = parts.information(0) / (1.0 + parts.information(0));
   Vector out(3);
   out << found(0), found(3), trust;

@@ -45,7 +45,7 @@ class EventColumns {
   EventColumns(const Engine& engine, const FlipEvent& event) : event_(event) {
     const JointRows& rows = event.rows;
     basis_.add(LocalTerm(), 1);
-    const Vector known = rows.weight.cwiseProduct(rows.variance);
+    const Vector known = rows.weighted(rows.variance);
     information_ = event.effective * known.sum() / rows.total;
     if (!rows.constant()) {
       slope_ = rows.logit.array() - known.dot(rows.logit) / known.sum();
@@ -61,7 +61,7 @@ class EventColumns {
         basis_.add(hat, static_cast<Index>(knots.size()));
       }
     }
-    gram_ = weighted_gram(engine, basis_, rows.size(), [&](Index i) { return rows.weight(i); });
+    gram_ = weighted_gram(engine, basis_, rows);
     ones_ = column_squares(rows, event.e, Vector::Ones(rows.size()));
     clusters_ = sorted_clusters(rows, event.cluster);
   }

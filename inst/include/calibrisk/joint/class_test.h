@@ -357,10 +357,10 @@ class ClassTest {
     const double unit = top ? 1.0 / std::sqrt(most_shared_) : 1.0;
     const Vector e = residuals(labels, number);
     if (part == slope_part || part == confidence_part) {
-      const Vector z =
-          observed_scores(*one.parts, e).cwiseQuotient(one.parts->information.cwiseSqrt());
-      return unit *
-             lower_cox(*one.parts, e, std::min(edge / one.trust, z.squaredNorm() * (1.0 - 1e-6)));
+      const Vector scores = observed_scores(engine_, *one.parts, e);
+      const Vector z = scores.cwiseQuotient(one.parts->information.cwiseSqrt());
+      const double c = std::min(edge / one.trust, z.squaredNorm() * (1.0 - 1e-6));
+      return unit * lower_cox(engine_, *one.parts, e, scores, c);
     }
     const ObservedRung rung =
         detail::observe_rung(engine_, one.parts->rows, *tested_rungs(*one.parts)[0], e);

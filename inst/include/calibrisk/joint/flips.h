@@ -293,7 +293,7 @@ inline ColumnSquares column_squares(const JointRows& rows, const Vector& e, cons
 inline RowClusters sorted_clusters(const JointRows& rows, const Labels& cluster) {
   if (cluster.empty()) return RowClusters();
   Labels sorted;
-  for (const Index i : rows.order) sorted.push_back(cluster[static_cast<std::size_t>(i)]);
+  for (const int i : rows.order) sorted.push_back(cluster[static_cast<std::size_t>(i)]);
   return RowClusters(sorted);
 }
 
@@ -308,7 +308,7 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
                       nulls = {column_squares(rows, e, Vector::Ones(n)).null_ratio()};
   LocalBasis basis;
   basis.add(LocalTerm(), 1);
-  const Vector known = rows.weight.cwiseProduct(rows.variance);
+  const Vector known = rows.weighted(rows.variance);
   const Vector slope = rows.logit.array() - known.dot(rows.logit) / known.sum();
   std::array<HatPositions, 2> hats;
   std::vector<Index> first = {0};
@@ -331,8 +331,7 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
       basis.add(hat, static_cast<Index>(knots[m].size()));
     }
   }
-  const Matrix gram =
-      detail::weighted_gram(engine, basis, n, [&](Index i) { return rows.weight(i); });
+  const Matrix gram = detail::weighted_gram(engine, basis, rows);
   std::vector<FlipPart> parts;
   for (std::size_t m = 0; m < first.size(); ++m) {
     const Index end = m + 1 < first.size() ? first[m + 1] : basis.columns(), k = end - first[m];
@@ -342,7 +341,7 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
   }
 
   // residuals of the other sign are the same test
-  const double turn = rows.weight.dot(e) < 0.0 ? -1.0 : 1.0;
+  const double turn = rows.mean(e) < 0.0 ? -1.0 : 1.0;
   FlipSums sums(basis.columns());
   LocalRow row;
   const auto add = [&](Index i, double copies) {

@@ -19,7 +19,7 @@ struct JointHeadline {
   double p_value = 1.0, statistic = 0.0;            // the statistic of the deciding part
   double cap = 1.0;
   double square = 0.0, noise = 0.0;  // the squared estimate, and its variance at calibration
-  Vector half;                       // [n] rows as given: influence of a row is 2 half
+  Vector influence;                  // [n] rows as given
   std::vector<double> lows, highs, psi, weighted;  // of the parts, of the rungs
   Vector weights;                                  // of the rungs in the estimate
   JointUpper upper;
@@ -42,7 +42,8 @@ class JointTest {
     JointHeadline out;
     const double alpha = rejected_level(level), tail = alpha / 2.0;
     const std::vector<ObservedRung> rungs = observe_rungs(engine_, parts_, e);
-    const Vector observed = observed_statistics(parts_, e, rungs);
+    const Vector scores = observed_scores(engine_, parts_, e);
+    const Vector observed = observed_statistics(parts_, scores, rungs);
     out.weighted = law_.weighted(observed);
     const auto least = std::min_element(out.weighted.begin(), out.weighted.end());
     out.p_value = law_.p_value(*least);
@@ -53,10 +54,10 @@ class JointTest {
     std::vector<double> bounds;
     for (std::size_t m = 0; m < law_.parts(); ++m) {
       const bool rejects = out.weighted[m] < threshold;
-      out.lows.push_back(rejects ? lower(m, e, rungs, observed, failures, threshold, alpha, 2.0)
-                                 : 0.0);
-      bounds.push_back(rejects ? lower(m, e, rungs, observed, failures, threshold, alpha, 1.0)
-                               : 0.0);
+      out.lows.push_back(
+          rejects ? lower(m, e, scores, rungs, observed, failures, threshold, alpha, 2.0) : 0.0);
+      bounds.push_back(
+          rejects ? lower(m, e, scores, rungs, observed, failures, threshold, alpha, 1.0) : 0.0);
     }
     out.low = *std::max_element(out.lows.begin(), out.lows.end());
     out.lower_bound = std::max(out.low, *std::max_element(bounds.begin(), bounds.end()));
@@ -66,7 +67,7 @@ class JointTest {
     if (out.upper.constant) constant(alpha, out);
     out.high = std::max(out.low, out.upper.high(tail, out.highs));
     out.cap = out.upper.cap(tail);
-    estimate(rungs, out);
+    estimate(e, rungs, out);
     out.lower_bound = std::min(out.lower_bound, out.high);
     return out;
   }
@@ -82,22 +83,22 @@ class JointTest {
 
   // Limit of a part that rejects. `sides`: the tail of the noncentral distribution is that share of
   // the part's level.
-  double lower(std::size_t m, const Vector& e, const std::vector<ObservedRung>& rungs,
-               const Vector& observed, const Failures& failures, double threshold, double alpha,
-               double sides) const {
+  double lower(std::size_t m, const Vector& e, const Vector& scores,
+               const std::vector<ObservedRung>& rungs, const Vector& observed,
+               const Failures& failures, double threshold, double alpha, double sides) const {
     double most = 0.0;
     for (std::size_t k = 0; k < law_.parts(); ++k) most = std::max(most, law_.share(k));
     const double tail = law_.share(m) * std::min(threshold, alpha / most);
     const double z = normal_quantile(tail);
-    const Vector scores = observed_scores(parts_, e).cwiseQuotient(parts_.information.cwiseSqrt());
+    const Vector units = scores.cwiseQuotient(parts_.information.cwiseSqrt());
     constexpr double inside = 1.0 - 1e-6;
     if (m == 0) {
-      const double c = parts_.scores.cols() == 1 ? std::pow(normal_quantile(tail / 2.0), 2.0)
-                                                 : -2.0 * std::log(tail);
-      return lower_cox(parts_, e, std::min(c, scores.squaredNorm() * inside));
+      const double c =
+          scores.size() == 1 ? std::pow(normal_quantile(tail / 2.0), 2.0) : -2.0 * std::log(tail);
+      return lower_cox(engine_, parts_, e, scores, std::min(c, units.squaredNorm() * inside));
     }
     if (m < 3) {
-      const double normal = lower_total(parts_, e, std::min(z, std::abs(scores(0)) * inside));
+      const double normal = lower_total(parts_, e, std::min(z, std::abs(units(0)) * inside));
       return std::max(std::min(normal, lower_count(failures, tail)), 1e-9 * normal);
     }
     std::size_t at = 0;
@@ -160,45 +161,45 @@ class JointTest {
 
   bool is_fine(std::size_t m) const { return std::string(parts_.rungs[m]->name) == "fine"; }
 
-  // The stack, never outside of the interval.
-  void estimate(const std::vector<ObservedRung>& rungs, JointHeadline& out) const {
-    std::vector<std::size_t> stacked;
-    for (std::size_t m = 0; m < rungs.size(); ++m) {
-      out.psi.push_back(rungs[m].psi);
-      stacked.push_back(m);
-    }
-    const auto k = static_cast<Index>(stacked.size());
-    out.weights = Vector::Zero(static_cast<Index>(rungs.size()));
-    out.half = Vector::Zero(parts_.rows.size());
-    if (rungs.empty()) return;
-    std::vector<ConstMatrixRef> gaps;
-    Vector psi(k);
-    for (Index j = 0; j < k; ++j) {
-      gaps.emplace_back(rungs[stacked[static_cast<std::size_t>(j)]].gap);
-      psi(j) = rungs[stacked[static_cast<std::size_t>(j)]].psi;
-    }
-    const auto add = [](Matrix& total, const Matrix& part) { total += part; };
-    Matrix products = parallel_reduce(
+  // sum_i v_i g_i g'_i for the gaps g and g' of every two rungs, over the rows' total
+  Matrix gap_products(const Vector& e, const std::vector<ObservedRung>& rungs) const {
+    const auto k = static_cast<Index>(rungs.size());
+    Matrix out = parallel_reduce(
         engine_, parts_.rows.size(), rung_block, Matrix(Matrix::Zero(k, k)),
         [&](Index begin, Index size) {
-          Matrix part(k, k);
-          const auto weight = parts_.rows.weight.segment(begin, size);
-          for (Index a = 0; a < k; ++a) {
-            const auto left = gaps[static_cast<std::size_t>(a)].middleRows(begin, size).col(0);
-            for (Index b = 0; b <= a; ++b) {
-              const auto right = gaps[static_cast<std::size_t>(b)].middleRows(begin, size).col(0);
-              part(a, b) = part(b, a) = weight.cwiseProduct(left).dot(right);
+          Matrix part = Matrix::Zero(k, k);
+          Vector gaps(k);
+          for (Index i = begin; i < begin + size; ++i) {
+            for (Index m = 0; m < k; ++m) gaps(m) = gap_at(rungs, m, e, i).gap;
+            for (Index a = 0; a < k; ++a) {
+              const double value = parts_.rows.weight(i) * gaps(a);
+              for (Index b = 0; b <= a; ++b) part(a, b) += value * gaps(b);
             }
           }
           return part;
         },
-        add);
-    products /= parts_.rows.total;
-    const Vector w = stack_weights(products, psi);
-    for (Index j = 0; j < k; ++j) {
-      out.weights(static_cast<Index>(stacked[static_cast<std::size_t>(j)])) = w(j);
-    }
-    out.square = stacked_square(w, psi);
+        [](Matrix& total, const Matrix& part) { total += part; });
+    out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+    return out / parts_.rows.total;
+  }
+
+  RowGap gap_at(const std::vector<ObservedRung>& rungs, Index m, const Vector& e, Index i) const {
+    const JointRung& rung = *parts_.rungs[static_cast<std::size_t>(m)];
+    return detail::gap_of(rung, rungs[static_cast<std::size_t>(m)], rung.basis.row(i),
+                          parts_.rows.each(i), e(i));
+  }
+
+  // The stack, never outside of the interval.
+  void estimate(const Vector& e, const std::vector<ObservedRung>& rungs, JointHeadline& out) const {
+    const auto k = static_cast<Index>(rungs.size());
+    out.weights = Vector::Zero(k);
+    const Index n = parts_.rows.size();
+    out.influence.setZero(rungs.empty() ? n : 0);
+    if (rungs.empty()) return;
+    for (const ObservedRung& rung : rungs) out.psi.push_back(rung.psi);
+    const Vector psi = Eigen::Map<const Vector>(out.psi.data(), k);
+    out.weights = stack_weights(gap_products(e, rungs), psi);
+    out.square = stacked_square(out.weights, psi);
     Index lead;
     out.weights.maxCoeff(&lead);
     if (out.square < out.low * out.low) {
@@ -223,14 +224,21 @@ class JointTest {
     }
     const double unit = out.weights.sum() > 0.0 ? 1.0 / std::sqrt(out.weights.sum()) : 0.0;
     double deviation = 0.0;
-    for (std::size_t m = 0; m < rungs.size(); ++m) {
-      const double scale = unit * out.weights(static_cast<Index>(m));
-      if (scale == 0.0) continue;
-      out.half += scale * rungs[m].half;
-      deviation += scale * std::sqrt(std::max(rungs[m].here.variance, 0.0));
+    for (Index m = 0; m < k; ++m) {
+      const double variance = rungs[static_cast<std::size_t>(m)].here.variance;
+      deviation += unit * out.weights(m) * std::sqrt(std::max(variance, 0.0));
     }
     out.noise = deviation * deviation;
-    out.half = parts_.rows.as_given(out.half);
+    out.influence.resize(n);
+    parallel_for(engine_, (n + rung_block - 1) / rung_block, [&](Index task) {
+      for (Index i = task * rung_block; i < std::min(n, (task + 1) * rung_block); ++i) {
+        double half = 0.0;
+        for (Index m = 0; m < k; ++m) {
+          if (out.weights(m) != 0.0) half += out.weights(m) * gap_at(rungs, m, e, i).half;
+        }
+        out.influence(parts_.rows.order[static_cast<std::size_t>(i)]) = 2.0 * unit * e(i) * half;
+      }
+    });
   }
 
   const Engine engine_;

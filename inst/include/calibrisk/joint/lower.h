@@ -87,21 +87,20 @@ inline double lower_size(double size, double edge, double ratio) {
 }
 
 // By the scores.
-inline double lower_cox(const JointParts& parts, const Vector& e, double c) {
+inline double lower_cox(const Engine& engine, const JointParts& parts, const Vector& e,
+                        const Vector& scores, double c) {
   const JointRows& rows = parts.rows;
-  const Vector that = observed_scores(parts, e) / rows.total;
+  const Vector that = scores / rows.total;
   const double square = rows.total * rows.total;
   const Matrix s0 = Matrix(parts.information.asDiagonal()) / square;
   const Index q = that.size();
   Matrix s1(q, q);
   for (Index a = 0; a < q; ++a) {
     for (Index b = 0; b <= a; ++b) {
-      double sum = 0.0;
-      for (Index i = 0; i < rows.size(); ++i) {
-        sum += rows.weight(i) * rows.each(i) * (e(i) * parts.scores(i, a) - that(a)) *
-               (e(i) * parts.scores(i, b) - that(b));
-      }
-      s1(a, b) = s1(b, a) = sum;
+      s1(a, b) = s1(b, a) = sum_of_rows(engine, rows.size(), [&](Index i) {
+        return rows.weight(i) * rows.each(i) * (e(i) * parts.score(i, a) - that(a)) *
+               (e(i) * parts.score(i, b) - that(b));
+      });
     }
   }
   s1 *= rows.count / (rows.count - 1.0) / square;

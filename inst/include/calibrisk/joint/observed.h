@@ -11,25 +11,33 @@ namespace calibrisk {
 
 struct ObservedRung {
   double psi = 0.0;
-  Vector gap, half;  // the influence of a row is 2 half
+  Vector plain, scaled;  // coefficients of the basis, from residuals and from scaled ones
   // here: from squared residuals; null: of calibration, with the observed gap's slope
   RungMoments here, null;
 };
 
-inline Vector observed_scores(const JointParts& parts, const Vector& e) {
-  Vector out(parts.scores.cols());
+inline Vector observed_scores(const Engine& engine, const JointParts& parts, const Vector& e) {
+  Vector out(parts.n_scores());
   for (Index j = 0; j < out.size(); ++j) {
-    out(j) = parts.scores.col(j).cwiseProduct(parts.rows.weight).dot(e);
+    out(j) = sum_of_rows(engine, parts.rows.size(),
+                         [&](Index i) { return parts.rows.weight(i) * parts.score(i, j) * e(i); });
   }
   return out;
 }
 
+// Of a row with residual e: its gap, and half of its influence per residual.
+struct RowGap {
+  double gap, half;
+};
+
 namespace detail {
 
-inline double row_dot(const LocalRow& row, const Vector& c) {
-  double out = 0.0;
-  for (int a = 0; a < row.size; ++a) out += c(row.column[a]) * row.value[a];
-  return out;
+inline RowGap gap_of(const JointRung& rung, const ObservedRung& observed, const PairRow& row,
+                     double each, double e) {
+  const LeftOut left = rung.left_out(row, each);
+  const double own = left.leverage * e;
+  const double gap = left.scale * (row.dot(observed.plain) - own);
+  return {gap, (gap + row.dot(observed.scaled) - own * left.scale) / 2.0};
 }
 
 inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, const JointRung& rung,
@@ -39,22 +47,19 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
       engine, n, rung_block, Matrix(Matrix::Zero(k, 2)),
       [&](Index begin, Index size) {
         Matrix part = Matrix::Zero(k, 2);
-        LocalRow row;
         for (Index i = begin; i < begin + size; ++i) {
-          rung.basis.row(i, row);
+          const PairRow row = rung.basis.row(i);
           const double term = rows.weight(i) * e(i);
-          for (int a = 0; a < row.size; ++a) {
-            part(row.column[a], 0) += term * row.value[a];
-            part(row.column[a], 1) += term * rung.scale(i) * row.value[a];
-          }
+          const double scale = rung.left_out(row, rows.each(i)).scale;
+          row.add_to(term, part.col(0));
+          row.add_to(term * scale, part.col(1));
         }
         return part;
       },
       [](Matrix& total, const Matrix& part) { total += part; });
-  const Vector plain = rung.inverse * sums.col(0), scaled = rung.inverse * sums.col(1);
   ObservedRung out;
-  out.gap.resize(n);
-  out.half.resize(n);
+  out.plain = rung.inverse * sums.col(0);
+  out.scaled = rung.inverse * sums.col(1);
   struct Sums {
     double psi = 0.0, drift = 0.0, here = 0.0, null = 0.0;
   };
@@ -62,17 +67,12 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
       engine, n, rung_block, Sums(),
       [&](Index begin, Index size) {
         Sums part;
-        LocalRow row;
         for (Index i = begin; i < begin + size; ++i) {
-          rung.basis.row(i, row);
+          const PairRow row = rung.basis.row(i);
           const double square = rows.weight(i) * rows.each(i), variance = rows.variance(i);
-          const double own = rung.leverage(i) * e(i);
-          const double gap = rung.scale(i) * (row_dot(row, plain) - own);
-          const double f = (gap + row_dot(row, scaled) - own * rung.scale(i)) / 2.0;
-          out.gap(i) = gap;
-          out.half(i) = e(i) * f;
-          part.psi += rows.weight(i) * e(i) * gap;
-          part.drift += square * variance * f * f;
+          const RowGap at = gap_of(rung, out, row, rows.each(i), e(i));
+          part.psi += rows.weight(i) * e(i) * at.gap;
+          part.drift += square * variance * at.half * at.half;
           part.here += square * e(i) * e(i);
           part.null += square * variance;
         }
@@ -92,7 +92,8 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
     return slope_of_form(out.psi, variance, linear, scatter);
   };
   const double influence = sum_of_rows(engine, n, [&](Index i) {
-    const double off = out.half(i) - out.psi;
+    const PairRow row = rung.basis.row(i);
+    const double off = e(i) * gap_of(rung, out, row, rows.each(i), e(i)).half - out.psi;
     return rows.weight(i) * rows.each(i) * off * off;
   });
   out.here.slope =
@@ -115,7 +116,7 @@ inline std::vector<ObservedRung> observe_rungs(const Engine& engine, const Joint
 }
 
 // The statistics in the order of the parts.
-inline Vector observed_statistics(const JointParts& parts, const Vector& e,
+inline Vector observed_statistics(const JointParts& parts, const Vector& scores,
                                   const std::vector<ObservedRung>& rungs) {
   std::vector<double> forms;
   for (std::size_t m = 0; m < rungs.size(); ++m) {
@@ -123,7 +124,7 @@ inline Vector observed_statistics(const JointParts& parts, const Vector& e,
     forms.push_back(nine_digits(rungs[m].psi / std::sqrt(parts.rungs[m]->null.variance)));
   }
   Vector out(3 + static_cast<Index>(forms.size()));
-  const Vector z = observed_scores(parts, e).cwiseQuotient(parts.information.cwiseSqrt());
+  const Vector z = scores.cwiseQuotient(parts.information.cwiseSqrt());
   score_statistics(parts, z, [&](Index at) -> double& { return out(at); });
   for (std::size_t m = 0; m < forms.size(); ++m) out(3 + static_cast<Index>(m)) = forms[m];
   return out;

@@ -5,8 +5,8 @@
 #ifndef CALIBRISK_JOINT_PARTS_H
 #define CALIBRISK_JOINT_PARTS_H
 
+#include <calibrisk/joint/pair_basis.h>
 #include <calibrisk/joint/rows.h>
-#include <calibrisk/ladder/local_basis.h>
 #include <calibrisk/ladder/rung.h>
 #include <calibrisk/linalg/small_algebra.h>
 
@@ -18,112 +18,105 @@ namespace calibrisk {
 // Variance and third cumulant of psi, and the further variance per unit of the squared error.
 struct RungMoments {
   double variance = 0.0, cube = 0.0, slope = 0.0;
+  double spread = 0.0;  // sum over copies of weight^2 scale |b|^2 variance
+};
+
+// Of one copy of a row: h and 1 / (1 - h).
+struct LeftOut {
+  double leverage, scale;
 };
 
 struct JointRung {
   const char* name = "";
   double share = 0.0;  // of the level; 0: no part of the test
-  LocalBasis basis;
-  HatPositions hats;
+  PairBasis basis;
   Matrix whitener, inverse;  // of the Gram matrix in the weights
-  Vector leverage, scale;    // of one copy of a row: h, 1 / (1 - h)
-  double spread = 0.0;       // sum over copies of weight^2 scale |b|^2 variance
   RungMoments null;
   Index columns() const { return whitener.rows(); }
+  // Computed anew where it is needed: fresh memory for all rows takes longer.
+  LeftOut left_out(const PairRow& row, double each) const {
+    const double leverage = each * row.quadratic(inverse);
+    return {leverage, left_out_scale(leverage)};
+  }
 };
 
 struct JointParts {
   JointRows rows;
-  Matrix scores;       // [n x 1 or 2]: 1, and the logit orthogonal to it under calibration
-  Vector information;  // their variances
+  // Scores of a row: 1 and, unless there is one prediction, the logit without its part along 1.
+  double centre = 0.0;
+  double score(Index row, Index j) const { return j == 0 ? 1.0 : rows.logit(row) - centre; }
+  Vector information;  // their variances under calibration
+  Index n_scores() const { return information.size(); }
   // Cumulants of the scores in units of their deviations: number j is of j factors of the slope.
   Vector third = Vector::Zero(4), fourth = Vector::Zero(5);
   Matrix norm;  // W: theta' W theta is the squared norm of the projection on the scores
   std::vector<std::unique_ptr<JointRung>> rungs;
   Index resolution = 0;  // knots of the finest rung
-  // logistic tangent
-  Vector tangent;
 };
 
 namespace detail {
 
-// sum_i f(i) b_i b_i'
-template <class Weight>
-Matrix weighted_gram(const Engine& engine, const LocalBasis& basis, Index n, const Weight& f) {
+// sum_i v_i b_i b_i'
+template <class Basis>
+Matrix weighted_gram(const Engine& engine, const Basis& basis, const JointRows& rows) {
   const Index k = basis.columns();
   return parallel_reduce(
-      engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
+      engine, rows.size(), rung_block, Matrix(Matrix::Zero(k, k)),
       [&](Index begin, Index size) {
         Matrix part = Matrix::Zero(k, k);
-        LocalRow row;
         for (Index i = begin; i < begin + size; ++i) {
-          const double w = f(i);
-          if (w == 0.0) continue;
-          basis.row(i, row);
-          for (int a = 0; a < row.size; ++a) {
-            const double value = w * row.value[a];
-            for (int b = 0; b < row.size; ++b) {
-              part(row.column[b], row.column[a]) += value * row.value[b];
-            }
-          }
+          add_square(row_of(basis, i), rows.weight(i), part);
         }
         return part;
       },
       [](Matrix& total, const Matrix& part) { total += part; });
 }
 
-// Variance and third cumulant of psi where copies are independent with these variances and there is
-// no gap; the own pairs are left out.
+// Variance, third cumulant and spread of psi where copies are independent with these variances and
+// there is no gap; the own pairs are left out.
 template <class Variance>
 RungMoments moments_of(const Engine& engine, const JointRows& rows, const JointRung& rung,
                        const Variance& variance) {
-  const Index n = rows.size();
-  const auto square = [&](Index i) { return rows.weight(i) * rows.each(i) * variance(i); };
+  const Index n = rows.size(), k = rung.basis.columns(), all = n <= exact_rows ? k : 0;
+  // sums of b b' times scale^0, 1, 2; zeros of no size where the first power serves for all
+  struct Sums {
+    Matrix t0, t1, t2;
+    double own = 0.0;
+  };
+  const Sums zero{Matrix::Zero(all, all), Matrix::Zero(k, k), Matrix::Zero(all, all)};
+  const Sums sums = parallel_reduce(
+      engine, n, rung_block, zero,
+      [&](Index begin, Index size) {
+        Sums part = zero;
+        for (Index i = begin; i < begin + size; ++i) {
+          const PairRow row = rung.basis.row(i);
+          const LeftOut left = rung.left_out(row, rows.each(i));
+          const double square = rows.weight(i) * rows.each(i) * variance(i);
+          add_square(row, left.scale * square, part.t1);
+          if (all > 0) add_square(row, square, part.t0);
+          if (all > 0) add_square(row, left.scale * left.scale * square, part.t2);
+          const double one = left.scale * left.leverage * rows.each(i) * variance(i);
+          part.own += rows.copies(i) * one * one;
+        }
+        return part;
+      },
+      [](Sums& total, const Sums& part) {
+        total.t0 += part.t0;
+        total.t1 += part.t1;
+        total.t2 += part.t2;
+        total.own += part.own;
+      });
   const auto turned = [&](const Matrix& gram) {
     return Matrix(rung.whitener * gram * rung.whitener.transpose());
   };
-  const Matrix t1 = turned(
-      weighted_gram(engine, rung.basis, n, [&](Index i) { return rung.scale(i) * square(i); }));
-  double t20 = t1.squaredNorm();
-  if (n <= exact_rows) {
-    const Matrix t0 = turned(weighted_gram(engine, rung.basis, n, square));
-    const Matrix t2 = turned(weighted_gram(
-        engine, rung.basis, n, [&](Index i) { return rung.scale(i) * rung.scale(i) * square(i); }));
-    t20 = t2.cwiseProduct(t0).sum();
-  }
-  const double own = sum_of_rows(engine, n, [&](Index i) {
-    const double one = rung.scale(i) * rung.leverage(i) * rows.each(i) * variance(i);
-    return rows.copies(i) * one * one;
-  });
+  const Matrix t1 = turned(sums.t1);
+  const double t20 =
+      all > 0 ? turned(sums.t2).cwiseProduct(turned(sums.t0)).sum() : t1.squaredNorm();
   RungMoments out;
-  out.variance = (t20 + t1.squaredNorm() - 2.0 * own) / (rows.total * rows.total);
+  out.variance = (t20 + t1.squaredNorm() - 2.0 * sums.own) / (rows.total * rows.total);
   out.cube = 8.0 * (t1 * t1).cwiseProduct(t1).sum() / (rows.total * rows.total * rows.total);
+  out.spread = t1.trace();
   return out;
-}
-
-inline void finish_joint_rung(const Engine& engine, const JointRows& rows, JointRung& rung) {
-  const Index n = rows.size();
-  rung.whitener =
-      whitening(weighted_gram(engine, rung.basis, n, [&](Index i) { return rows.weight(i); }));
-  rung.inverse = rung.whitener.transpose() * rung.whitener;
-  rung.leverage.resize(n);
-  rung.scale.resize(n);
-  rung.spread = sum_of_rows(engine, n, [&](Index i) {
-    LocalRow row;
-    rung.basis.row(i, row);
-    double norm = 0.0;
-    for (int a = 0; a < row.size; ++a) {
-      double sum = 0.0;
-      for (int b = 0; b < row.size; ++b) {
-        sum += rung.inverse(row.column[b], row.column[a]) * row.value[b];
-      }
-      norm += sum * row.value[a];
-    }
-    rung.leverage(i) = rows.each(i) * norm;
-    rung.scale(i) = left_out_scale(rung.leverage(i));
-    return rows.weight(i) * rung.scale(i) * rung.leverage(i) * rows.variance(i);
-  });
-  rung.null = moments_of(engine, rows, rung, [&](Index i) { return rows.variance(i); });
 }
 
 // One copy's third and fourth cumulants are -v (1 - 2 p) and v (1 - 6 v).
@@ -133,7 +126,7 @@ inline void score_cumulants(JointParts& parts) {
   for (Index i = 0; i < rows.size(); ++i) {
     const double v = rows.variance(i), level = rows.each(i) / deviation(0);
     const double ratio =
-        deviation.size() == 1 ? 0.0 : parts.scores(i, 1) * deviation(0) / deviation(1);
+        deviation.size() == 1 ? 0.0 : parts.score(i, 1) * deviation(0) / deviation(1);
     double term = -rows.copies(i) * v * (1.0 - 2.0 * rows.p(i)) * level * level * level;
     for (Index j = 0; j < parts.third.size(); ++j, term *= ratio) parts.third(j) += term;
     term = rows.copies(i) * v * (1.0 - 6.0 * v) * level * level * level * level;
@@ -177,23 +170,26 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
   out.rows = std::move(rows);
   const JointRows& r = out.rows;
   const Index n = r.size();
-  const Vector known = r.weight.cwiseProduct(r.each).cwiseProduct(r.variance);
   const bool sloped = !r.constant();
-  out.scores = Matrix::Ones(n, sloped ? 2 : 1);
-  if (sloped) out.scores.col(1) = r.logit.array() - known.dot(r.logit) / known.sum();
-  const Index q = out.scores.cols();
+  const auto known = [&](Index i) { return r.weight(i) * r.each(i) * r.variance(i); };
+  const double level = sum_of_rows(engine, n, known);
+  if (sloped) {
+    out.centre = sum_of_rows(engine, n, [&](Index i) { return known(i) * r.logit(i); }) / level;
+  }
+  const Index q = sloped ? 2 : 1;
   Matrix gram(q, q);
   out.information.resize(q);
   for (Index a = 0; a < q; ++a) {
-    out.information(a) = out.scores.col(a).cwiseAbs2().dot(known);
+    out.information(a) =
+        sum_of_rows(engine, n, [&](Index i) { return known(i) * std::pow(out.score(i, a), 2); });
     for (Index b = 0; b <= a; ++b) {
-      gram(a, b) = gram(b, a) = out.scores.col(a).cwiseProduct(out.scores.col(b)).dot(r.weight);
+      gram(a, b) = gram(b, a) = sum_of_rows(
+          engine, n, [&](Index i) { return r.weight(i) * out.score(i, a) * out.score(i, b); });
     }
   }
   detail::score_cumulants(out);
   out.norm = r.total * inverse_of(gram);
 
-  out.tangent = r.variance.cwiseProduct(r.logit);
   std::vector<std::vector<double>> known_knots;
   const auto add = [&](const char* name, double share) {
     out.rungs.push_back(std::make_unique<JointRung>());
@@ -201,17 +197,9 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
     out.rungs.back()->share = share;
     return out.rungs.back().get();
   };
-  const auto column = [](JointRung& rung, const double* factor) {
-    LocalTerm term;
-    term.factor = factor;
-    rung.basis.add(term, 1);
-  };
-  column(*add("one", 0.0), nullptr);
-  if (sloped) {
-    JointRung& tangent = *add("tangent", 0.0);
-    column(tangent, out.rows.variance.data());
-    column(tangent, out.tangent.data());
-  }
+  add("one", 0.0);
+  // of the logistic function, whose slope is the variance
+  if (sloped) add("tangent", 0.0)->basis = PairBasis(r.variance.data(), r.logit.data());
   const auto hats = [&](const char* name, std::vector<double> own) {
     out.resolution = std::max(out.resolution, static_cast<Index>(own.size()));
     if (own.size() < 2) return;
@@ -220,17 +208,18 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
       out.rungs[out.rungs.size() - known_knots.size() + m]->share += 1.0;
       return;
     }
-    JointRung& rung = *add(name, 1.0);
-    rung.hats = hat_positions(engine, r.p, own);
-    LocalTerm term;
-    term.hats = &rung.hats;
-    rung.basis.add(term, static_cast<Index>(own.size()));
+    add(name, 1.0)->basis =
+        PairBasis(hat_positions(engine, r.p, own), static_cast<Index>(own.size()));
     known_knots.push_back(std::move(own));
   };
   knots = rung_knots(r, std::move(knots));
   hats("eight", std::move(knots[0]));
   hats("fine", std::move(knots[1]));
-  for (auto& rung : out.rungs) detail::finish_joint_rung(engine, r, *rung);
+  for (auto& rung : out.rungs) {
+    rung->whitener = whitening(detail::weighted_gram(engine, rung->basis, r));
+    rung->inverse = rung->whitener.transpose() * rung->whitener;
+    rung->null = detail::moments_of(engine, r, *rung, [&](Index i) { return r.variance(i); });
+  }
   out.rungs.erase(std::remove_if(out.rungs.begin(), out.rungs.end(),
                                  [](const auto& rung) { return !(rung->null.variance > 0.0); }),
                   out.rungs.end());

@@ -184,7 +184,7 @@ class RowRedraws {
   RowRedraws(const JointParts& parts, const Vector& usual, const Factor& factor_of)
       : parts_(parts), rungs_(tested_rungs(parts)), column_(rungs_.size() + 1, 0) {
     const JointRows& rows = parts.rows;
-    const Index n = rows.size(), q = parts.scores.cols();
+    const Index n = rows.size(), q = parts.n_scores();
     for (std::size_t m = 0; m < rungs_.size(); ++m) {
       column_[m + 1] = column_[m] + rungs_[m]->basis.columns();
     }
@@ -195,7 +195,6 @@ class RowRedraws {
     const std::size_t most = static_cast<std::size_t>(n) * (5 * rungs_.size() + 2);
     changes_.column.reserve(most);
     changes_.value.reserve(most);
-    LocalRow row;
     for (Index i = 0; i < n; ++i) {
       const double factor = factor_of(i), v = rows.weight(i);
       const double residual = rows.p(i) - usual(i), turn = usual(i) > 0.5 ? 1.0 : -1.0;
@@ -207,20 +206,20 @@ class RowRedraws {
       };
       for (std::size_t m = 0; m < rungs_.size(); ++m) {
         const JointRung& rung = *rungs_[m];
-        rung.basis.row(i, row);
-        for (int a = 0; a < row.size; ++a) {
-          const Index column = column_[m] + row.column[a];
-          add(column, base * row.value[a], change * row.value[a]);
-          add(k + column, base * rung.scale(i) * row.value[a],
-              change * rung.scale(i) * row.value[a]);
+        const PairRow row = rung.basis.row(i);
+        const LeftOut left = rung.left_out(row, rows.each(i));
+        for (const auto& [column, value] : row.values()) {
+          if (value == 0.0) continue;
+          add(column_[m] + column, base * value, change * value);
+          add(k + column_[m] + column, base * left.scale * value, change * left.scale * value);
         }
-        const double own = rung.scale(i) * rung.leverage(i);
+        const double own = left.scale * left.leverage;
         add(own_ + static_cast<Index>(m), v * own * residual * residual,
             rows.each(i) * factor * factor * own *
                 ((residual + turn) * (residual + turn) - residual * residual));
       }
       for (Index j = 0; j < q; ++j) {
-        add(score_ + j, base * parts.scores(i, j), change * parts.scores(i, j));
+        add(score_ + j, base * parts.score(i, j), change * parts.score(i, j));
       }
       changes_.first.push_back(changes_.value.size());
     }
@@ -300,7 +299,7 @@ inline Matrix standard_normals(Index rows, Index begin, Index size) {
 inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts, Index redraws) {
   const JointRows& rows = parts.rows;
   const std::vector<const JointRung*> rungs = tested_rungs(parts);
-  const Index n = rows.size(), q = parts.scores.cols();
+  const Index n = rows.size(), q = parts.n_scores();
   std::vector<Index> first(rungs.size() + 1, q);
   for (std::size_t m = 0; m < rungs.size(); ++m) {
     first[m + 1] = first[m] + rungs[m]->basis.columns();
@@ -311,15 +310,14 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
       [&](Index begin, Index size) {
         Matrix part = Matrix::Zero(k, k);
         std::vector<std::pair<Index, double>> values;
-        LocalRow row;
         for (Index i = begin; i < begin + size; ++i) {
           values.clear();
-          for (Index j = 0; j < q; ++j) values.emplace_back(j, parts.scores(i, j));
+          for (Index j = 0; j < q; ++j) values.emplace_back(j, parts.score(i, j));
           for (std::size_t m = 0; m < rungs.size(); ++m) {
-            const double root = std::sqrt(rungs[m]->scale(i));
-            rungs[m]->basis.row(i, row);
-            for (int a = 0; a < row.size; ++a) {
-              values.emplace_back(first[m] + row.column[a], root * row.value[a]);
+            const PairRow row = rungs[m]->basis.row(i);
+            const double root = std::sqrt(rungs[m]->left_out(row, rows.each(i)).scale);
+            for (const auto& [column, value] : row.values()) {
+              values.emplace_back(first[m] + column, root * value);
             }
           }
           const double w = rows.weight(i) * rows.each(i) * rows.variance(i);
@@ -362,7 +360,7 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
       for (std::size_t m = 0; m < rungs.size(); ++m) {
         const double square = sums.col(r).segment(place[m], place[m + 1] - place[m]).squaredNorm();
         out(begin + r, 3 + static_cast<Index>(m)) = nine_digits(
-            (square - rungs[m]->spread) / (rows.total * std::sqrt(rungs[m]->null.variance)));
+            (square - rungs[m]->null.spread) / (rows.total * std::sqrt(rungs[m]->null.variance)));
       }
     }
   });

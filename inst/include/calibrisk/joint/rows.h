@@ -5,49 +5,65 @@
 #ifndef CALIBRISK_JOINT_ROWS_H
 #define CALIBRISK_JOINT_ROWS_H
 
+#include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/math/row_order.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace calibrisk {
 
 struct JointRows {
-  bool turned = false;          // p and outcomes are those of the other event, 1 - p and 1 - y
-  std::vector<Index> order;     // row i is the given row order[i]
-  Vector p, logit, variance;    // variance under calibration, above 0
-  Vector weight, copies, each;  // v, c, v / c
-  double total = 0.0;           // of the weights
-  double count = 0.0;           // of the copies
+  bool turned = false;        // p and outcomes are those of the other event, 1 - p and 1 - y
+  std::vector<int> order;     // row i is the given row order[i]
+  Vector p, logit, variance;  // variance under calibration, above 0
+  RowWeights counts;          // v and c
+  double total = 0.0;         // of the weights
+  double count = 0.0;         // of the copies
 
   Index size() const { return p.size(); }
+  double weight(Index i) const { return counts(i); }
+  double copies(Index i) const { return counts.copies(i); }
+  double each(Index i) const { return counts.each(i); }
   // one prediction, up to rounding
   bool constant() const { return logit(size() - 1) - logit(0) <= 1e-9; }
-  bool equal_copies() const { return each.minCoeff() == each.maxCoeff(); }
+  bool equal_copies() const {
+    Index i = 1;
+    while (!counts.all_equal() && i < size() && each(i) == each(0)) ++i;
+    return counts.all_equal() || i == size();
+  }
   // as many equal copies would have a mean of the same variance
-  double effective() const { return total * total / weight.dot(each); }
+  double effective() const {
+    double squares = 0.0;
+    for (Index i = 0; i < size(); ++i) squares += counts.squares(i);
+    return total * total / squares;
+  }
 
   Vector sorted(const ConstVectorRef& given) const {
     Vector out(size());
     for (Index i = 0; i < size(); ++i) out(i) = given(order[static_cast<std::size_t>(i)]);
     return out;
   }
-  Vector as_given(const ConstVectorRef& values) const {
-    Vector out(size());
-    for (Index i = 0; i < size(); ++i) out(order[static_cast<std::size_t>(i)]) = values(i);
-    return out;
+  template <class Values>
+  double mean(const Eigen::MatrixBase<Values>& values) const {
+    if (counts.all_equal()) return values.sum() / total;
+    double sum = 0.0;
+    for (Index i = 0; i < size(); ++i) sum += weight(i) * values.coeff(i);
+    return sum / total;
   }
-  double mean(const ConstVectorRef& values) const { return weight.dot(values) / total; }
+  Vector weighted(Vector values) const {
+    for (Index i = 0; i < size(); ++i) values(i) *= weight(i);
+    return values;
+  }
   // of the given outcomes
   Vector residuals(const ConstVectorRef& outcomes) const {
     Vector out = sorted(outcomes);
-    if (turned) out = 1.0 - out.array();
-    out = p - out;
+    for (Index i = 0; i < size(); ++i) out(i) = p(i) - (turned ? 1.0 - out(i) : out(i));
     return out;
   }
 };
@@ -80,59 +96,50 @@ inline bool turns_events(const ConstVectorRef& p, const ConstVectorRef& weights,
 
 }  // namespace detail
 
-// `weights` and `copies` may be empty: 1 for every row, and the weights as copies where
-// `copies_are_weights`. Rows of weight 0 must be left out. `ties` (outcomes) orders rows that have
-// the same prediction and the same weight, so that sums over rows do not depend on the given order.
-// Events that are likelier than not are turned into their complements.
+// `weights` and `copies` may be empty: 1 for every row. Rows of weight 0 must be left out. `ties`
+// (outcomes) orders rows that have the same prediction and the same weight, so that sums over rows
+// do not depend on the given order. Events that are likelier than not are turned into their
+// complements.
 inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
                             const ConstVectorRef& copies, const ConstVectorRef& ties) {
   const Index n = p.size();
-  const auto at = [](const ConstVectorRef& values, Index i) {
-    return values.size() == 0 ? 1.0 : values(i);
+  const auto at = [](const ConstVectorRef& values, std::size_t i) {
+    return values.size() == 0 ? 1.0 : values(static_cast<Index>(i));
   };
   JointRows out;
   out.turned = detail::turns_events(p, weights, ties);
-  const double tie = out.turned ? -1.0 : 1.0;
-  // by the prediction alone first: most have no tie
-  std::vector<std::pair<double, Index>> keys(static_cast<std::size_t>(n));
-  for (Index i = 0; i < n; ++i) {
-    keys[static_cast<std::size_t>(i)] = {out.turned ? 1.0 - p(i) : p(i), i};
-  }
-  std::sort(keys.begin(), keys.end());
-  const auto before = [&](const auto& a, const auto& b) {
-    const auto rest = [&](Index i) {
-      return std::make_tuple(at(weights, i), at(copies, i), tie * at(ties, i), i);
-    };
-    return rest(a.second) < rest(b.second);
+  const auto event = [&](std::size_t i) { return out.turned ? 1.0 - at(p, i) : at(p, i); };
+  for (Vector* values : {&out.p, &out.logit, &out.variance}) values->resize(n);
+  out.order.resize(static_cast<std::size_t>(n));
+  RowOrder sorted(static_cast<std::size_t>(n), out.logit.data(), out.variance.data());
+  const auto place = [&] {
+    sorted.sort(event);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      out.order[i] = static_cast<int>(sorted[i]);
+      out.p(static_cast<Index>(i)) = event(sorted[i]);
+    }
   };
-  for (auto begin = keys.begin(); begin != keys.end();) {
-    auto end = begin + 1;
-    while (end != keys.end() && end->first == begin->first) ++end;
-    if (end - begin > 1) std::sort(begin, end, before);
-    begin = end;
+  place();
+  if (std::adjacent_find(out.p.data(), out.p.data() + n) != out.p.data() + n) {
+    // equal predictions by what else the rows are, the last of which is sorted first
+    if (ties.size() > 0) {
+      sorted.sort([&](std::size_t i) { return out.turned ? -at(ties, i) : at(ties, i); });
+    }
+    if (copies.size() > 0) sorted.sort([&](std::size_t i) { return at(copies, i); });
+    if (weights.size() > 0) sorted.sort([&](std::size_t i) { return at(weights, i); });
+    place();
   }
-  out.order.resize(keys.size());
-  out.p.resize(n);
-  out.logit.resize(n);
-  out.variance.resize(n);
-  out.weight.resize(n);
-  out.copies.resize(n);
-  out.each.resize(n);
   for (Index i = 0; i < n; ++i) {
-    const auto& key = keys[static_cast<std::size_t>(i)];
-    const double value = key.first, weight = at(weights, key.second),
-                 number = at(copies, key.second);
-    out.order[static_cast<std::size_t>(i)] = key.second;
-    out.p(i) = value;
-    const double inside = std::min(std::max(value, 1e-12), 1.0 - 1e-12);
+    const double inside = std::min(std::max(out.p(i), 1e-12), 1.0 - 1e-12);
     out.logit(i) = std::min(std::max(std::log(inside / (1.0 - inside)), -12.0), 12.0);
     out.variance(i) = inside * (1.0 - inside);
-    out.weight(i) = weight;
-    out.copies(i) = number;
-    out.each(i) = weight / number;
   }
-  out.total = out.weight.sum();
-  out.count = out.copies.sum();
+  const auto ordered = [&](const ConstVectorRef& values) {
+    return values.size() > 0 ? out.sorted(values) : Vector();
+  };
+  out.counts = RowWeights(ordered(weights), ordered(copies));
+  out.total = out.counts.total(n);
+  out.count = out.counts.count(n);
   return out;
 }
 
