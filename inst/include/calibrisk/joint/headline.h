@@ -191,11 +191,11 @@ class JointTest {
 
   // The stack, never outside of the interval.
   void estimate(const Vector& e, const std::vector<ObservedRung>& rungs, JointHeadline& out) const {
-    const auto k = static_cast<Index>(rungs.size());
-    out.weights = Vector::Zero(k);
-    const Index n = parts_.rows.size();
-    out.influence.setZero(rungs.empty() ? n : 0);
-    if (rungs.empty()) return;
+    const Index n = parts_.rows.size(), k = static_cast<Index>(rungs.size());
+    if (rungs.empty()) {
+      out.influence = Vector::Zero(n);
+      return;
+    }
     for (const ObservedRung& rung : rungs) out.psi.push_back(rung.psi);
     const Vector psi = Eigen::Map<const Vector>(out.psi.data(), k);
     out.weights = stack_weights(gap_products(e, rungs), psi);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Bases of the joint test: a row has two values, in neighbouring columns. Millions of rows are read
-// thirty times, so that there is nothing to loop over or to test within a row.
+// Bases of the joint test: a row has two values, in neighbouring columns. Every row is read some
+// thirty times, in loops without loops within.
 #ifndef CALIBRISK_JOINT_PAIR_BASIS_H
 #define CALIBRISK_JOINT_PAIR_BASIS_H
 

@@ -4,6 +4,7 @@
 #ifndef CALIBRISK_METHODS_BINS_PATH_H
 #define CALIBRISK_METHODS_BINS_PATH_H
 
+#include <calibrisk/math/row_order.h>
 #include <calibrisk/methods/bins.h>
 #include <calibrisk/methods/fold_clusters.h>
 #include <calibrisk/pair_statistics.h>
@@ -116,13 +117,11 @@ class BinsProblem {
     const FoldClusters by_fold(clusters, fold, n_folds);
     if (by_fold.given()) clusters_.resize(parts_.size());
     std::vector<std::vector<Index>> rows(static_cast<std::size_t>(n_folds + 1));
-    for (Index row = 0; row < z.size(); ++row) {
+    for (const Index row : ascending_order(z)) {
       rows[static_cast<std::size_t>(fold[static_cast<std::size_t>(row)])].push_back(row);
     }
     parallel_for(engine, n_folds + 1, [&](Index f) {
-      auto& mine = rows[static_cast<std::size_t>(f)];
-      std::sort(mine.begin(), mine.end(),
-                [&](Index a, Index b) { return z[a] < z[b] || (z[a] == z[b] && a < b); });
+      const auto& mine = rows[static_cast<std::size_t>(f)];
       parts_[static_cast<std::size_t>(f)] = SortedCells(z, residuals, outcome, mine, weights);
       if (by_fold.given()) {
         clusters_[static_cast<std::size_t>(f)] = ClusterCells(z, residuals, weights, by_fold, f);
