@@ -12,17 +12,15 @@
 
 namespace calibrisk {
 
-// <d_i, d_j> of `size` rows from `first` on with the rows `at`, [size x at]; 0 of a row with
+// out(i, j) = <d_i, d_j> of the rows from `first` on with `some`, the rows `at`; 0 of a row with
 // itself.
-inline Matrix residual_products(const Engine& engine, const ConstMatrixRef& residuals, Index first,
-                                Index size, const std::vector<Index>& at) {
-  Matrix out =
-      engine.dense.multiply_a_bt(residuals.middleRows(first, size), take_rows(residuals, at));
+inline void residual_products(const Engine& engine, const ConstMatrixRef& residuals, Index first,
+                              const Matrix& some, const std::vector<Index>& at, MatrixRef out) {
+  engine.dense.gemm(false, true, 1.0, residuals.middleRows(first, out.rows()), some, 0.0, out);
   for (std::size_t b = 0; b < at.size(); ++b) {
     const Index own = at[b] - first;
-    if (own >= 0 && own < size) out(own, static_cast<Index>(b)) = 0.0;
+    if (own >= 0 && own < out.rows()) out(own, static_cast<Index>(b)) = 0.0;
   }
-  return out;
 }
 
 // From A^-1: M = A^-1 - c A^-2, or the product itself where c dwarfs K.
@@ -33,9 +31,10 @@ inline double dual_noise(const Engine& engine, const ConstMatrixRef& gram,
   const Matrix weights = c > gram.trace()
                              ? engine.dense.multiply(inverse, engine.dense.multiply(gram, some))
                              : Matrix(some - c * engine.dense.multiply(inverse, some));
-  return weights.cwiseProduct(residual_products(engine, residuals, 0, gram.rows(), at))
-             .squaredNorm() *
-         static_cast<double>(gram.rows()) / static_cast<double>(at.size());
+  Matrix products(some.rows(), some.cols());
+  residual_products(engine, residuals, 0, take_rows(residuals, at), at, products);
+  return weights.cwiseProduct(products).squaredNorm() * static_cast<double>(gram.rows()) /
+         static_cast<double>(at.size());
 }
 
 // From a factor F with K = FF', [n x r], a block of rows at a time: rows(first, size). `some`:
@@ -45,7 +44,7 @@ void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* 
                   const Rows& rows, const Matrix& some, const ConstMatrixRef& residuals,
                   const ConstVectorRef& ridges, const std::vector<Index>& at,
                   std::vector<CkceValues>& values) {
-  constexpr Index block = 4096;
+  constexpr Index block = 1024;
   const Index n = residuals.rows();
   const Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : some;
   std::vector<Matrix> weights;
@@ -56,15 +55,16 @@ void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* 
     weights.push_back(rotation ? engine.dense.multiply_a_bt(filtered, *rotation) : filtered);
   }
   const double share = static_cast<double>(n) / static_cast<double>(at.size());
+  const Matrix residuals_at = take_rows(residuals, at);
+  // one memory for all blocks: new pages cost more than the products
+  Matrix products(std::min(block, n), some.rows()), pairs(std::min(block, n), some.rows());
   for (Index i = 0; i < n; i += block) {
     const Index m = std::min(block, n - i);
     const auto& f = rows(i, m);
-    const Matrix products = residual_products(engine, residuals, i, m, at);
-    // in the same memory for all ridges: new pages cost more than the product
-    Matrix pairs(m, products.cols());
+    residual_products(engine, residuals, i, residuals_at, at, products.topRows(m));
     for (std::size_t v = 0; v < weights.size(); ++v) {
-      engine.dense.gemm(false, true, 1.0, f, weights[v], 0.0, pairs);
-      values[v].squares += share * pairs.cwiseProduct(products).squaredNorm();
+      engine.dense.gemm(false, true, 1.0, f, weights[v], 0.0, pairs.topRows(m));
+      values[v].squares += share * pairs.topRows(m).cwiseProduct(products.topRows(m)).squaredNorm();
     }
   }
 }

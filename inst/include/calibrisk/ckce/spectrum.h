@@ -102,10 +102,12 @@ struct FactorMoments {
   // The weighted products, of rows that the others have.
   void add_diagonals(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
                      const ConstVectorRef& variances) {
-    const Matrix by_residual = residuals.rowwise().norm().asDiagonal() * f;
-    residual += engine.dense.crossprod(by_residual);
-    const Matrix by_variance = variances.cwiseMax(0.0).cwiseSqrt().asDiagonal() * f;
-    null += engine.dense.crossprod(by_variance);
+    // vectors: as expressions they would be evaluated for every column
+    const Vector size = residuals.rowwise().norm(), deviation = variances.cwiseMax(0.0).cwiseSqrt();
+    Matrix scaled = size.asDiagonal() * f;
+    residual += engine.dense.crossprod(scaled);
+    scaled = deviation.asDiagonal() * f;
+    null += engine.dense.crossprod(scaled);
   }
 
  private:
