@@ -24,7 +24,7 @@ equal_copies <- function(design) is.null(design$w) || identical(design$w, design
 # Whether rows are independent copies of one weight.
 is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
 
-# How many n rows and their copies are (NULL: 1 each), and values with one for each copy.
+# The number of n rows with their copies (NULL: 1 each), and values with one for each copy.
 total_copies <- function(n, copies) if (is.null(copies)) n else sum(copies)
 repeat_values <- function(values, copies) if (is.null(copies)) values else rep(values, copies)
 

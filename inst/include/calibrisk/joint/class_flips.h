@@ -61,7 +61,7 @@ class EventColumns {
         basis_.add(hat, static_cast<Index>(knots.size()));
       }
     }
-    gram_ = weighted_gram(engine, basis_, rows);
+    gram_ = local_gram(engine, basis_, rows.size(), rows.counts, [](Index) { return true; });
     ones_ = column_squares(rows, event.e, Vector::Ones(rows.size()));
     clusters_ = sorted_clusters(rows, event.cluster);
   }

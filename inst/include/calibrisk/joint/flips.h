@@ -17,6 +17,7 @@
 #include <calibrisk/joint/law.h>
 #include <calibrisk/joint/parts.h>
 #include <calibrisk/joint/redraws.h>
+#include <calibrisk/ladder/local_rung.h>
 #include <calibrisk/ladder/row_weights.h>
 #include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/math/roots.h>
@@ -331,7 +332,7 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
       basis.add(hat, static_cast<Index>(knots[m].size()));
     }
   }
-  const Matrix gram = detail::weighted_gram(engine, basis, rows);
+  const Matrix gram = detail::local_gram(engine, basis, n, rows.counts, [](Index) { return true; });
   std::vector<FlipPart> parts;
   for (std::size_t m = 0; m < first.size(); ++m) {
     const Index end = m + 1 < first.size() ? first[m + 1] : basis.columns(), k = end - first[m];

@@ -25,7 +25,7 @@ inline Vector observed_scores(const Engine& engine, const JointParts& parts, con
   return out;
 }
 
-// Of a row with residual e: its gap, and half of its influence per residual.
+// The gap of a row with residual e, and half of its influence per residual.
 struct RowGap {
   double gap, half;
 };

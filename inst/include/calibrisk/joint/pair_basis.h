@@ -4,7 +4,7 @@
 #ifndef CALIBRISK_JOINT_PAIR_BASIS_H
 #define CALIBRISK_JOINT_PAIR_BASIS_H
 
-#include <calibrisk/ladder/local_basis.h>
+#include <calibrisk/ladder/knots.h>
 
 #include <array>
 #include <utility>
@@ -61,19 +61,6 @@ inline void add_square(const PairRow& row, double w, Matrix& out) {
   out(row.column + 1, row.column) += both;
   out(row.column, row.column + 1) += both;
   out(row.column + 1, row.column + 1) += w * row.second * row.second;
-}
-inline void add_square(const LocalRow& row, double w, Matrix& out) {
-  for (int a = 0; a < row.size; ++a) {
-    const double value = w * row.value[a];
-    for (int b = 0; b < row.size; ++b) out(row.column[b], row.column[a]) += value * row.value[b];
-  }
-}
-
-inline PairRow row_of(const PairBasis& basis, Index i) { return basis.row(i); }
-inline LocalRow row_of(const LocalBasis& basis, Index i) {
-  LocalRow out;
-  basis.row(i, out);
-  return out;
 }
 
 }  // namespace calibrisk

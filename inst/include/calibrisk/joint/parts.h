@@ -21,7 +21,7 @@ struct RungMoments {
   double spread = 0.0;  // sum over copies of weight^2 scale |b|^2 variance
 };
 
-// Of one copy of a row: h and 1 / (1 - h).
+// The leverage h of one copy of a row, and 1 / (1 - h).
 struct LeftOut {
   double leverage, scale;
 };
@@ -57,15 +57,14 @@ struct JointParts {
 namespace detail {
 
 // sum_i v_i b_i b_i'
-template <class Basis>
-Matrix weighted_gram(const Engine& engine, const Basis& basis, const JointRows& rows) {
+inline Matrix pair_gram(const Engine& engine, const PairBasis& basis, const JointRows& rows) {
   const Index k = basis.columns();
   return parallel_reduce(
       engine, rows.size(), rung_block, Matrix(Matrix::Zero(k, k)),
       [&](Index begin, Index size) {
         Matrix part = Matrix::Zero(k, k);
         for (Index i = begin; i < begin + size; ++i) {
-          add_square(row_of(basis, i), rows.weight(i), part);
+          add_square(basis.row(i), rows.weight(i), part);
         }
         return part;
       },
@@ -216,7 +215,7 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
   hats("eight", std::move(knots[0]));
   hats("fine", std::move(knots[1]));
   for (auto& rung : out.rungs) {
-    rung->whitener = whitening(detail::weighted_gram(engine, rung->basis, r));
+    rung->whitener = whitening(detail::pair_gram(engine, rung->basis, r));
     rung->inverse = rung->whitener.transpose() * rung->whitener;
     rung->null = detail::moments_of(engine, r, *rung, [&](Index i) { return r.variance(i); });
   }
