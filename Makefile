@@ -17,7 +17,7 @@ CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(U
 comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
-.PHONY: help deps install demo test test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
+.PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
   contract check document readme layers names lint format check-format check-documented extending articles pages papers fuzz \
   fuzz-tamper bench site \
   test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
@@ -42,6 +42,9 @@ test: ## run the tests; the last line is `N passed, N failed`
 	@$(RSCRIPT) tools/install-deps.R Suggests
 	@$(RSCRIPT) tools/install.R
 	@$(RSCRIPT) tools/test.R '$(FILTER)'
+
+try: ## tests of changed R code, without compiling: against the core that was compiled last; FILTER=kernel
+	@$(RSCRIPT) tools/try.R '$(FILTER)'
 
 test-database: install ## the tests of databases on a PostgreSQL server, made and removed
 	@$(RSCRIPT) tools/test-database.R

@@ -1,6 +1,5 @@
-# The layers of R/: calls that point up and the largest cycle of files; fails on the first call that points up and
-# where a cycle has more than 17 files (the readers of predictions and outcomes, one room). Also counts the lines of R
-# code, the exported names, and the arguments of the exported functions that have an argument for outcomes.
+# The layers of R/ and the price of its abilities: fails where a call points up, or a count is above its ceiling. A
+# ceiling goes down with every change that leaves room, and up only in a commit that says why.
 #
 #   Rscript tools/layers.R [up] [cycle]    also lists the calls, the files of the cycle
 #
@@ -32,7 +31,10 @@ rooms <- c(
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
 )
 asked <- commandArgs(TRUE)
-most_files <- 17
+ceilings <- c(
+  "files of the largest cycle" = 17, "lines of R code" = 23830, "exported names" = 124,
+  "arguments of functions with outcomes" = 456, "lines of test code" = 24950, "lines of the longest help page" = 420
+)
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
 files <- sort(list.files("R", "[.]R$"))
 room_of <- function(file) {
@@ -90,15 +92,19 @@ if ("up" %in% asked) {
   cat(sort(sprintf("%s (%s, %s) <- %s (%s)", up$to, up$other, room, up$from, up$file)), sep = "\n")
 }
 if ("cycle" %in% asked) cat(cycle, fill = 120)
-code <- unlist(lapply(setdiff(files, "RcppExports.R"), function(file) readLines(file.path("R", file))))
-lines <- sum(!grepl("^\\s*(#|$)", code))
-cat(sprintf("Lines of R code (no comments, no blank lines): %s\n", format(lines, big.mark = ",")))
+lines_of <- function(files) sum(!grepl("^\\s*(#|$)", unlist(lapply(files, readLines, warn = FALSE))))
+rendered_lines <- function(page) length(capture.output(tools::Rd2txt(page, options = list(underline_titles = FALSE))))
 exported <- mget(getNamespaceExports(namespace), namespace, inherits = TRUE)
-arguments <- lapply(exported, function(x) names(formals(x)))
-of_outcomes <- Filter(function(names) "truth" %in% names, arguments)
-cat(sprintf("Exported names: %d; arguments of the %d functions with outcomes: %d\n", length(exported),
-            length(of_outcomes), length(unlist(of_outcomes))))
-if (length(lost) > 0 || nrow(up) > 0 || length(cycle) > most_files) {
-  cat("R/ is not as CONTRIBUTING says: name a room for each file, and let no call point up (`make layers LIST=up`).\n")
+of_outcomes <- Filter(function(names) "truth" %in% names, lapply(exported, function(x) names(formals(x))))
+counts <- setNames(c(
+  length(cycle), lines_of(file.path("R", setdiff(files, "RcppExports.R"))), length(exported),
+  length(unlist(of_outcomes)), lines_of(list.files("tests/testthat", "[.](R|dcf)$", full.names = TRUE)),
+  max(vapply(list.files("man", "[.]Rd$", full.names = TRUE), rendered_lines, 1L))
+), names(ceilings))
+cat(sprintf("%s: %s (at most %s)\n", names(counts), format(counts, big.mark = ","), format(ceilings, big.mark = ",")),
+    sep = "")
+if (length(lost) > 0 || nrow(up) > 0 || any(counts > ceilings)) {
+  cat("R/ is not as CONTRIBUTING says: name a room for each file, let no call point up (`make layers LIST=up`), and",
+      "stay below the ceilings.\n")
   quit(status = 1)
 }

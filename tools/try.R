@@ -1,0 +1,9 @@
+# Runs tests of the sources without installing them, against the core that was compiled last:
+#
+#   Rscript tools/try.R <filter>
+
+if (!file.exists("src/calibrisk.so")) stop("Compile the core first: `make install`.")
+if (!requireNamespace("pkgload", quietly = TRUE)) stop("Install pkgload first: `make deps`.")
+pkgload::load_all(".", compile = FALSE, quiet = TRUE, helpers = FALSE)
+testthat::test_dir("tests/testthat", filter = commandArgs(TRUE)[1], package = "calibrisk", load_package = "none",
+                   reporter = "check")
