@@ -26,11 +26,14 @@ estimate_sentences <- function(x, level, most = 6) {
     paste(c(if (length(keys) > 0) vapply(plain[keys], function(v) format(v[i]), ""), x$notion[i]), collapse = ", ")
   }, "")
   several <- nrow(x) > 1
+  verdicts <- page_verdicts(lapply(plain$p.value, function(p) c("joint test" = p)), level)
   lines <- vapply(shown, function(i) {
-    paste0(if (several) paste0(labels[i], ": "), page_sentences(list(level = level, error = plain[i, ])))
+    facts <- list(level = level, error = plain[i, ], verdict = verdicts[[i]]["rejects"])
+    paste0(if (several) paste0(labels[i], ": "), page_sentences(facts))
   }, "")
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
+    if (sum(!is.na(plain$p.value)) > 1) "\"Above 0\" is by p-values adjusted by Holm's rule; the column is not adjusted.",
     resolution_sentence(plain, level),
     facts_lines(attr(x, "event_hint"), attr(x, "design"), attr(x, "dropped")[1]),
     outside_sentence(plain))

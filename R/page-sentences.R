@@ -1,36 +1,52 @@
 # Sentences that interpret the numbers of a page. Every print, table and report takes them from page_sentences(), which
-# uses only the facts of the page: a p-value from another test needs no other sentence.
+# uses only the facts of the page.
 #
-# A sentence about a number claims what its own interval or test shows, whichever excludes the calibrated value. A
-# sentence about the model needs every test of the page: "no evidence" only where none of them rejects.
+# A page has one verdict, from page_verdicts(): the joint test of the calibration error, with groups also the test of
+# all groups, adjusted by Holm's rule over the whole page. A calibrated model's page claims evidence in at most 1 - level
+# of all samples. Only where the verdict rejects does a sentence say how the model is wrong, and only what its own
+# interval or test shows. Elsewhere sentences describe: a number with its interval.
 
-# The sentences of a page, by what each is about: mean, slope, error, below, model.
-# `facts`: list(level, ratio, large, slope, joint, error, below, evidence); what a page does not show is left out.
-# Numbers are rows with estimate, conf.low, conf.high and p.value; `evidence` is that of page_evidence().
+# The sentences of a page, by what each is about: mean, slope, error, groups, below, model.
+# `facts`: list(level, ratio, large, slope, error, groups, below, verdict); what a page does not show is left out.
+# Numbers are rows with estimate, conf.low, conf.high and p.value.
 page_sentences <- function(facts) {
   c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
+    groups = groups_sentence(facts),
     below = if (NROW(facts$below) > 0) {
       equivalence_sentence(term_value(facts$below$term), facts$below$p.value, facts$level)
     },
-    model = model_sentence(facts))
+    model = facts$verdict$text)
 }
 
-# A row per test or interval of the page. `excludes`: whether the interval of the same number lies beside the calibrated
-# value; counts without a p-value too.
-page_evidence <- function(label, p_value, level, excludes = FALSE) {
-  data.frame(label = label, p.value = p_value, rejects = excludes | rejects_at(p_value, level))
+# The verdict of each part of a page (model, group, class): list(rejects, text), where `rejects` has a value for each of
+# its tests. `tests`: a list with the named p-values of each part.
+page_verdicts <- function(tests, level) {
+  p <- stats::p.adjust(unlist(tests), "holm")
+  several <- sum(!is.na(p)) > 1
+  at <- rep(factor(seq_along(tests)), lengths(tests))
+  Map(function(p, names) {
+    first <- which.min(p)
+    rejects <- setNames(rejects_at(p, level), names)
+    text <- if (length(first) > 0) {
+      paste0(if (any(rejects)) "Evidence" else "No evidence", " of miscalibration: ", names[first], ", p ",
+             p_text(p[first]), if (several) " (adjusted by Holm's rule)", ".")
+    }
+    list(rejects = rejects, text = text)
+  }, split(unname(p), at), lapply(tests, names))
 }
+
+# Does the page show that the model is wrong?
+is_refuted <- function(facts) any(facts$verdict$rejects)
 
 mean_sentence <- function(facts) {
   ratio <- facts$ratio
   if (!has_interval(ratio)) return(NULL)
   text <- number_text("O:E ratio", ratio, 1, facts$level)
+  if (!is_refuted(facts)) return(paste0(text, "."))
   too_low <- ratio$estimate > 1
   if (!row_rejects(ratio, 1, facts$level)) {
     large <- facts$large
-    if (!row_rejects(large, 0, facts$level)) {
-      return(paste0("No evidence that predictions are too low or too high on average: ", text, "."))
-    }
+    if (!row_rejects(large, 0, facts$level)) return(paste0(text, "."))
     too_low <- large$estimate > 0
     text <- paste0(number_text("calibration in the large", large, 0, facts$level), "; ", text)
   }
@@ -40,22 +56,15 @@ mean_sentence <- function(facts) {
 slope_sentence <- function(facts) {
   slope <- facts$slope
   if (!has_interval(slope)) return(NULL)
-  text <- number_text("slope", slope, 1, facts$level)
-  if (row_rejects(slope, 1, facts$level)) {
-    claim <- if (slope$conf.high < 0) {
-      "Events are rarer where predictions are higher"
-    } else {
-      paste("Predictions are too", if (slope$estimate < 1) "extreme" else "moderate")
-    }
-    return(paste0(claim, ": ", text, "."))
+  if (!is_refuted(facts) || !row_rejects(slope, 1, facts$level)) {
+    return(paste0(number_text("Slope", slope, NULL, facts$level), "."))
   }
-  # what the joint test finds, another sentence has said where the mean is wrong
-  elsewhere <- row_rejects(facts$ratio, 1, facts$level) || row_rejects(facts$large, 0, facts$level)
-  if (!elsewhere && row_rejects(facts$joint, NULL, facts$level)) {
-    return(paste0("Calibration intercept and slope together differ from 0 and 1: joint test p ",
-                  p_text(facts$joint$p.value), ", ", text, "."))
+  claim <- if (slope$conf.high < 0) {
+    "Events are rarer where predictions are higher"
+  } else {
+    paste("Predictions are too", if (slope$estimate < 1) "extreme" else "moderate")
   }
-  paste0("No evidence that predictions are too extreme or too moderate: ", text, ".")
+  paste0(claim, ": ", number_text("slope", slope, 1, facts$level), ".")
 }
 
 error_sentence <- function(facts) {
@@ -68,8 +77,13 @@ error_sentence <- function(facts) {
     return(paste0(if (certain) "Every outcome was predicted with certainty" else "Too few rows for an estimate",
                   "; the calibration error is at most ", high, "."))
   }
-  if (!row_rejects(error, 0, facts$level)) {
-    return(paste0("The calibration error is not shown to be above 0; at this resolution it is at most ", high, "."))
+  alone <- row_rejects(error, 0, facts$level)
+  if (!(facts$verdict$rejects[[1]] %||% alone)) {
+    return(if (alone) {
+      paste0(number_text("The calibration error is estimated at", error, NULL, facts$level, 3), ".")
+    } else {
+      paste0("The calibration error is not shown to be above 0; at this resolution it is at most ", high, ".")
+    })
   }
   if (!isTRUE(error$conf.low > 0)) {
     return(paste0("The calibration error is above 0: p ", p_text(error$p.value),
@@ -77,6 +91,15 @@ error_sentence <- function(facts) {
   }
   text <- number_text("The calibration error is above 0:", error, 0, facts$level, 3)
   paste0(sub(": (", " (", text, fixed = TRUE), ".")
+}
+
+# `groups`: rows of the calibration error of each group. Those that Holm's rule rejects among them are named.
+groups_sentence <- function(facts) {
+  if (!isTRUE(facts$verdict$rejects["test of all groups"])) return(NULL)
+  p <- stats::p.adjust(facts$groups$p.value, "holm")
+  found <- rejects_at(p, facts$level)
+  paste0("The calibration error is above 0 in ",
+         list_text(paste0(term_value(facts$groups$term[found]), " (p ", p_text(p[found]), ")"), "and"), ".")
 }
 
 # `delta`: a number, or its text.
@@ -87,26 +110,6 @@ equivalence_sentence <- function(delta, p_value, level) {
          p_text(p_value), ".")
 }
 
-# A single test says what its own sentence says; of several the strongest is quoted.
-model_sentence <- function(facts) {
-  evidence <- facts$evidence
-  with_p <- sum(!is.na(evidence$p.value))
-  if (with_p < 2) return(NULL)
-  first <- evidence[which.min(evidence$p.value), ]
-  quoted <- paste0("the smallest of ", with_p, " p-values is ", sub("^= ", "", p_text(first$p.value)), " (",
-                   first$label, ")")
-  if (!any(evidence$rejects)) return(paste0("No evidence of miscalibration: ", quoted, "."))
-  if (rejects_at(first$p.value, facts$level)) {
-    return(paste0("Strongest evidence of miscalibration: ", first$label, ", p ", p_text(first$p.value),
-                  " (the smallest of ", with_p, " p-values)."))
-  }
-  found <- evidence$label[evidence$rejects]
-  many <- length(found) > 1
-  named <- if (length(found) > 3) c(found[1:3], paste(length(found) - 3, "more")) else found
-  paste0("Evidence of miscalibration: the ", percent_text(facts$level), if (many) " intervals of " else " interval of ",
-         list_text(named, "and"), if (many) " exclude" else " excludes", " perfect calibration; ", quoted, ".")
-}
-
 # "slope 0.96 (95% CI 0.74 to 1.17)"; with its p-value where that and the interval disagree.
 number_text <- function(name, row, null, level, digits = 2) {
   apart <- interval_excludes(row, null)
@@ -114,7 +117,7 @@ number_text <- function(name, row, null, level, digits = 2) {
   # an estimate of other rows may lie beside the interval
   within <- isTRUE(row$estimate >= row$conf.low - 1e-12 && row$estimate <= row$conf.high + 1e-12)
   text <- interval_text(if (within) row$estimate else NA, row$conf.low, row$conf.high, digits, level)
-  if (!is.na(tested) && rejects_at(tested, level) != apart) text <- sub(")$", paste0("; p ", p_text(tested), ")"), text)
+  if (!is.null(null) && !is.na(tested) && rejects_at(tested, level) != apart) text <- sub(")$", paste0("; p ", p_text(tested), ")"), text)
   paste(name, text)
 }
 

@@ -1,15 +1,16 @@
 # The sentences of a report; the page itself is inst/report/report.Rmd.
 
 # The paragraph to sign, of each class where there are several: the data, what they show, and the numbers behind it.
-# `evidence`: that of the rest of the page.
-sign_sentences <- function(name, validation, evidence) {
+# `more`: other joint tests of the page, see validation_sentences().
+sign_sentences <- function(name, validation, more = NULL) {
   labels <- curve_labels(validation$sample, validation$keys)
+  said <- validation_sentences(validation, more)
   vapply(seq_along(labels), function(i) {
-    sign_paragraph(paste(c(name, labels[i][nzchar(labels[i])]), collapse = ", "), validation, i, evidence)
+    sign_paragraph(paste(c(name, labels[i][nzchar(labels[i])]), collapse = ", "), validation, i, said[[i]])
   }, "")
 }
 
-sign_paragraph <- function(name, validation, i, evidence) {
+sign_paragraph <- function(name, validation, i, said) {
   rows <- validation_part(validation, i)
   sample <- validation$sample[i, ]
   of <- function(label, term, digits = 2) {
@@ -17,7 +18,6 @@ sign_paragraph <- function(name, validation, i, evidence) {
     if (is.na(row$estimate)) return(NULL)
     paste(label, interval_text(row$estimate, row$conf.low, row$conf.high, digits, validation$level))
   }
-  said <- validation_sentences(rows, validation$level, evidence)
   numbers <- c(of("O:E ratio", "oe_ratio"), of("calibration slope", "slope"), of("AUROC", "auroc"),
                of("Brier score", "brier", 3))
   paste0(
@@ -28,40 +28,11 @@ sign_paragraph <- function(name, validation, i, evidence) {
   )
 }
 
-# Tests and intervals of a model's page beside those of its validation: see page_evidence().
-report_evidence <- function(report, name, curve) {
-  level <- report$about$level
-  notions <- report$estimates[[name]]
-  # that of the page is a term of its validation
-  notions <- notions[notions$notion != report$notion, ]
-  classes <- report$classes[[name]]
-  class_rows <- if (!is.null(classes) && report$notion != "class_wise") {
-    lapply(seq_len(nrow(classes$sample)), function(i) {
-      validation_evidence(validation_part(classes, i), level, curve_labels(classes$sample, classes$keys)[i])
-    })
-  }
-  tests <- report$tests[[name]]
-  tests <- tests[!tests$validated %in% TRUE, ]
-  lost <- report$decisions[[name]]$curve$band.low > 0
-  gains <- report$gains[[name]]
-  do.call(rbind, c(list(
-    page_evidence(sprintf("calibration error, %s", gsub("_", "-", notions$notion)), notions$p.value, level,
-                  notions$conf.low > 0),
-    page_evidence(tests$test, tests$p.value, level),
-    curve_evidence(curve, level), curve_evidence(report$groups[[name]], level),
-    if (any(lost %in% TRUE)) page_evidence("net benefit lost to miscalibration", NA_real_, level, TRUE),
-    if (!is.null(gains)) {
-      page_evidence(paste("gain by", gains$map, "in the", gains$score), NA_real_, level, (gains$conf.low > 0) %in% TRUE)
-    }
-  ), class_rows))
-}
-
-# A band that leaves out the diagonal.
-curve_evidence <- function(curve, level) {
-  if (is.null(curve)) return(NULL)
-  label <- curve_labels(curve$summary, curve$keys)
-  page_evidence(paste0("calibration curve", ifelse(nzchar(label), ", ", ""), label), NA_real_, level,
-                curve$summary$rejected %in% TRUE)
+# The joint tests of the notions that are not the validation's.
+other_tests <- function(report, name) {
+  rows <- report$estimates[[name]]
+  rows <- rows[rows$notion != report$notion, ]
+  setNames(rows$p.value, sprintf("joint test of the %s error", gsub("_", "-", rows$notion)))
 }
 
 # Alternative text of a figure of curves.

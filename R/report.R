@@ -186,22 +186,15 @@ report_optional <- function(value) {
 report_tests <- function(data, notion, options) {
   rows <- data$predictions
   threads <- options$threads
-  # `validated`: ce_validate() has the same p-value
-  attempt <- function(name, value, validated = FALSE) {
+  attempt <- function(name, value) {
     out <- report_optional(value)
-    if (is.null(out)) return(NULL)
-    p <- if (inherits(out, "ce_test")) out$p.value else out$p.value[nrow(out)]
-    columns_frame(test = name, p.value = p, validated = validated)
+    if (!is.null(out)) columns_frame(test = name, p.value = utils::tail(out$p.value, 1))
   }
   vctrs::vec_rbind(
-    columns_frame(test = character(), p.value = numeric(), validated = logical()),
+    columns_frame(test = character(), p.value = numeric()),
     attempt(paste0("Joint test of the ", if (n_classes(rows) > 2) "canonical ", "calibration error"),
-            ce_test(rows, test = "joint", threads = threads), validated = TRUE),
-    if (is_plain(rows$design)) {
-      attempt("Kernel calibration error, simulated outcomes", ce_test(rows, test = "conditional", threads = threads))
-    },
-    attempt("Joint test of intercept and slope (Cox)", cox_calibration(rows, notion = notion, floor = options$floor),
-            validated = TRUE),
+            ce_test(rows, test = "joint", threads = threads)),
+    attempt("Joint test of intercept and slope (Cox)", cox_calibration(rows, notion = notion, floor = options$floor)),
     attempt("Spiegelhalter", spiegelhalter(rows, notion = notion))
   )
 }

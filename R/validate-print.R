@@ -36,6 +36,7 @@ print.ce_validation <- function(x, ...) {
   cat("<ce_validation> ", gsub("_", "-", x$notion), ", intervals at ", percent_text(x$level),
       if (!is.null(x$horizon)) paste0(", events by time ", format(x$horizon)), "\n", sep = "")
   labels <- curve_labels(x$sample, x$keys)
+  sentences <- validation_sentences(x)
   for (i in seq_len(nrow(x$sample))) {
     rows <- validation_part(x, i)
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
@@ -46,7 +47,7 @@ print.ce_validation <- function(x, ...) {
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
     cat(sub(" +$", "", do.call(paste, c(columns, sep = "  "))), sep = "\n")
     cat("\n")
-    print_lines(c(validation_sentences(rows, x$level),
+    print_lines(c(sentences[[i]],
                   if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]])))
   }
   print_lines(c(finest_basis_text(x$resolution), facts_lines(x$event$hint, x$design, x$dropped)))
@@ -80,40 +81,27 @@ rows_and_events <- function(sample, notion, event = NULL, horizon = NULL) {
          if (notion == "top_label") paste(count_text(sample$events), "right") else events_text(sample$events, event))
 }
 
-# A text per model, group and class: what its numbers mean. `more`: evidence from elsewhere on the page.
-validation_sentences <- function(rows, level, more = NULL) {
-  value <- function(term) rows[match(term, rows$term), ]
-  page_sentences(list(
-    level = level, ratio = value("oe_ratio"), large = value("in_the_large"), slope = value("slope"),
-    joint = value("joint"), error = value("calibration_error"), below = rows[startsWith(rows$term, "equivalence("), ],
-    evidence = rbind(validation_evidence(rows, level), more)
-  ))
+# The sentences of each model, group and class: what its numbers mean. `more`: named p-values of other joint tests on
+# the page.
+validation_sentences <- function(x, more = NULL) {
+  parts <- lapply(seq_len(nrow(x$sample)), function(i) validation_part(x, i))
+  of <- function(rows, term) rows[match(term, rows$term), ]
+  tests <- lapply(parts, function(rows) {
+    c("joint test" = of(rows, "calibration_error")$p.value, more,
+      if ("all_groups" %in% rows$term) c("test of all groups" = of(rows, "all_groups")$p.value))
+  })
+  Map(function(rows, verdict) {
+    page_sentences(list(
+      level = x$level, ratio = of(rows, "oe_ratio"), large = of(rows, "in_the_large"), slope = of(rows, "slope"),
+      error = of(rows, "calibration_error"), groups = rows[startsWith(rows$term, "calibration_error("), ],
+      below = rows[startsWith(rows$term, "equivalence("), ], verdict = verdict
+    ))
+  }, parts, page_verdicts(tests, x$level))
 }
 
 # As paragraphs, labelled where there are several.
 validation_paragraphs <- function(x, more = NULL) {
   labels <- curve_labels(x$sample, x$keys)
-  vapply(seq_along(labels), function(i) {
-    text <- paste(validation_sentences(validation_part(x, i), x$level, more), collapse = " ")
-    paste0(if (nzchar(labels[i])) paste0(labels[i], ": "), text)
-  }, "")
-}
-
-# Values of a calibrated model; other terms do not measure calibration.
-calibrated_values <- c(oe_ratio = 1, in_the_large = 0, intercept = 0, slope = 1, joint = NA, ici = 0, e50 = 0, e90 = 0,
-                       emax = 0, eci = 0, calibration_error = 0, all_groups = NA)
-
-evidence_labels <- c(in_the_large = "calibration in the large", intercept = "calibration intercept",
-                     slope = "calibration slope", joint = "joint test of intercept and slope",
-                     all_groups = "test of all groups")
-
-# `where`: what the rows are of, if not of the page: "class a".
-validation_evidence <- function(rows, level, where = "") {
-  name <- sub("[(].*", "", rows$term)
-  used <- name %in% names(calibrated_values)
-  rows <- rows[used, ]
-  name <- name[used]
-  label <- ifelse(name %in% names(evidence_labels), evidence_labels[name], term_label(rows$term))
-  excludes <- interval_excludes(rows, calibrated_values[name]) %in% TRUE
-  page_evidence(paste0(label, if (nzchar(where)) ", ", where), rows$p.value, level, excludes)
+  text <- vapply(validation_sentences(x, more), paste, "", collapse = " ")
+  paste0(ifelse(nzchar(labels), paste0(labels, ": "), ""), unname(text))
 }

@@ -56,38 +56,20 @@ test_that("a page contradicts neither its numbers nor itself", {
     predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(rlang::quo(NULL), rlang::quo(NULL)))
     parts <- report_parts(list(m = list(predictions = predictions, groups = NULL)), "binary", options, rlang::current_env())
     v <- parts$validations$m
-    evidence <- report_evidence(c(parts, list(about = list(level = .95))), "m", validation_curve(v))
-    text <- paste(c(sign_sentences("m", v, evidence), validation_paragraphs(v, evidence)), collapse = " ")
-    expect_identical(contradictions(text, tidy(v), parts$tests$m$p.value), character())
-    lost <- any(parts$decisions$m$curve$band.low > 0, na.rm = TRUE) || any(parts$gains$m$conf.low > 0, na.rm = TRUE)
-    expect_false(lost && has(text, "No evidence of miscalibration"))
+    text <- paste(c(sign_sentences("m", v), validation_paragraphs(v)), collapse = " ")
+    expect_identical(contradictions(text, tidy(v)), character())
     if (has(text, "No evidence of miscalibration")) "none" else "some"
   }, ""))
   expect_setequal(kinds, c("none", "some"))
 })
 
-test_that("evidence from elsewhere on the page speaks of the model", {
-  d <- withr::with_seed(1, page_rows(400))
-  v <- ce_validate(d$p, d$y, times = 0)
-  report <- list(about = list(level = .95), notion = "binary", estimates = list(m = ce_estimate(d$p, d$y)))
-  with_test <- function(p) {
-    report$tests <- list(m = columns_frame(test = "Spiegelhalter", p.value = p, validated = FALSE))
-    sign_sentences("m", v, report_evidence(report, "m", NULL))
-  }
-  expect_match(with_test(.6), "No evidence of miscalibration: the smallest of 7 p-values is ")
-  expect_match(with_test(.001), "Strongest evidence of miscalibration: Spiegelhalter, p = 0.001 (the smallest of 7",
-               fixed = TRUE)
-  report$tests <- list()
-  report$gains <- list(m = data.frame(map = "platt", score = "brier", conf.low = .1))
-  gained <- sign_sentences("m", v, report_evidence(report, "m", NULL))
-  expect_match(gained, "Evidence of miscalibration: the 95% interval of gain by platt in the brier excludes perfect")
-  # classes and groups
-  report <- list(about = list(level = .95), notion = "top_label",
-                 estimates = list(m = ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise"))),
-                 classes = list(m = ce_validate(vehicle_predictions, truth, times = 0)))
-  found <- report_evidence(report, "m", NULL)$label
-  expect_true(all(c("calibration error, class-wise", "calibration slope, class bus") %in% found))
-  expect_false("calibration error, top-label" %in% found)
+test_that("the verdict of several classes is over the tests of all notions", {
+  v <- ce_validate(vehicle_predictions, truth, notion = "top_label", times = 0)
+  notions <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
+  others <- other_tests(list(notion = "top_label", estimates = list(m = notions)), "m")
+  expect_identical(others, setNames(notions$p.value[-1], paste("joint test of the", c("class-wise", "canonical"), "error")))
+  p <- stats::p.adjust(notions$p.value, "holm")
+  expect_match(sign_sentences("m", v, others), paste("p", p_text(min(p)), "(adjusted by Holm's rule)"), fixed = TRUE)
 })
 
 test_that("models are compared, weights and clusters go through", {
