@@ -2,8 +2,8 @@
 # uses only the facts of the page.
 #
 # A page has one verdict, from page_verdicts(): the joint test of the calibration error, with groups also the test of
-# all groups, adjusted by Holm's rule over the whole page. A calibrated model's page claims evidence in at most 1 - level
-# of all samples. Only where the verdict rejects does a sentence say how the model is wrong, and only what its own
+# all groups, adjusted by Holm's rule over the whole page. So a calibrated model's page claims evidence in at most
+# 1 - level of all samples. Only where the verdict rejects does a sentence say how the model is wrong, and only what its own
 # interval or test shows. Elsewhere sentences describe: a number with its interval.
 
 # The sentences of a page, by what each is about: mean, slope, error, groups, below, model.
@@ -117,7 +117,8 @@ number_text <- function(name, row, null, level, digits = 2) {
   # an estimate of other rows may lie beside the interval
   within <- isTRUE(row$estimate >= row$conf.low - 1e-12 && row$estimate <= row$conf.high + 1e-12)
   text <- interval_text(if (within) row$estimate else NA, row$conf.low, row$conf.high, digits, level)
-  if (!is.null(null) && !is.na(tested) && rejects_at(tested, level) != apart) text <- sub(")$", paste0("; p ", p_text(tested), ")"), text)
+  disagree <- !is.null(null) && !is.na(tested) && rejects_at(tested, level) != apart
+  if (disagree) text <- sub(")$", paste0("; p ", p_text(tested), ")"), text)
   paste(name, text)
 }
 
