@@ -20,7 +20,7 @@ PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomput
 .PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
   contract check document readme layers names lint format check-format check-documented extending articles pages papers fuzz \
   fuzz-tamper bench site \
-  test-core sanitize sanitize-address sanitize-thread valgrind release-check clean
+  test-core check-clang sanitize sanitize-address sanitize-thread valgrind release-check clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 24
@@ -148,6 +148,16 @@ test-core: ## the C++ core on its own, without R; Eigen and the standard library
 	@$(RSCRIPT) tools/install-deps.R
 	@$(MAKE) --no-print-directory -j$(CORES) $(CORE)/core
 	$(CORE)/core
+
+# as R compiles the units, with the warnings of the core tests
+CLANG = clang++
+CLANG_FLAGS = -fsyntax-only -std=c++17 -Wall -Wextra -pedantic -Werror $(shell sed -n 's/^PKG_CPPFLAGS = //p' src/Makevars) \
+  -Iinst/include $(shell $(RSCRIPT) -e 'cat(paste("-isystem", c(R.home("include"), vapply(c("Rcpp", "RcppEigen", \
+  "RcppParallel"), function(p) system.file("include", package = p), ""))))')
+
+check-clang: $(CORE)/all_headers.cpp ## all headers and src/ by clang, which CRAN compiles with too: no error, no warning; CLANG
+	@$(RSCRIPT) tools/install-deps.R
+	@printf '%s\n' $< $(wildcard src/*.cpp) | xargs -P $(CORES) -n 1 $(CLANG) $(CLANG_FLAGS)
 
 # tests/core once more, in a folder of its own: $(1) its name, $(2) the sanitizers
 sanitized = $(MAKE) --no-print-directory -j$(CORES) CORE=tests/core/build-$(1) CORE_FLAGS="-std=c++17 -O1 -g1 \

@@ -70,10 +70,9 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   if (kind == "linear") return std::make_unique<LinearTarget>(view(spec, "mean"), view(spec, "y"));
   if (kind == "draws" && has_field(spec, "embedding")) {
     const Rcpp::List embedding(field(spec, "embedding"));
-    const Rcpp::NumericVector own(field(embedding, "own"));
     return std::make_unique<EmbeddedDrawsTarget>(
         as_kernel(field(spec, "kernel")), view(spec, "draws"), view(spec, "y"),
-        view(embedding, "mean"), Eigen::Map<const Vector>(own.begin(), own.size()),
+        view(embedding, "mean"), vector_view(field(embedding, "own")),
         view(embedding, "pivot_rows"), view(embedding, "triangle"),
         number_field(embedding, "missed"));
   }

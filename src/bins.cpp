@@ -11,8 +11,6 @@ BinType bin_type(const std::string& type) {
   return type == "mass" ? BinType::mass : BinType::width;
 }
 
-using ProblemPointer = Rcpp::XPtr<calibrisk::BinsProblem>;
-
 Rcpp::List wrap_fit(const std::vector<double>& edges, const calibrisk::BinValues& values) {
   return named_list({{"edges", edges}, {"b", values.b}, {"v", values.v}});
 }
@@ -48,9 +46,9 @@ SEXP cpp_bins_problem(Rcpp::NumericVector z, Rcpp::NumericVector residuals,
                       Rcpp::Nullable<Rcpp::List> design, int threads) {
   REngine engine(threads);
   const RowDesign of(design);
-  return ProblemPointer(new calibrisk::BinsProblem(engine, as_vector(z), as_vector(residuals),
-                                                   as_labels(outcome), as_labels(fold), n_folds,
-                                                   of.weights, of.clusters));
+  return owned(std::make_unique<calibrisk::BinsProblem>(engine, as_vector(z), as_vector(residuals),
+                                                        as_labels(outcome), as_labels(fold),
+                                                        n_folds, of.weights, of.clusters));
 }
 
 // Edges, b and v from the rows outside a fold.

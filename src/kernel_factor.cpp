@@ -4,7 +4,6 @@
 #include <calibrisk/kernels/pivoted_cholesky.h>
 
 using calibrisk::Index;
-using FactorPointer = Rcpp::XPtr<calibrisk::KernelFactor>;
 
 // Pivoted Cholesky factor of the Gram matrix of the rows of x: L [n x r], pivots
 // (1-based rows, in order), residual_trace (mean diagonal of K - L L').
@@ -38,8 +37,8 @@ Rcpp::NumericMatrix cpp_factor_features(Rcpp::List kernel, Rcpp::NumericMatrix p
 // A factor of the rows of x, to be extended.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x) {
-  return FactorPointer(
-      new calibrisk::KernelFactor(calibrisk::empty_factor(as_kernel(kernel), as_matrix(x))));
+  return owned(std::make_unique<calibrisk::KernelFactor>(
+      calibrisk::empty_factor(as_kernel(kernel), as_matrix(x))));
 }
 
 // Goes on until the residual trace is at most `tolerance` or the rank at least `enough`;

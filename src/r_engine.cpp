@@ -196,4 +196,4 @@ REngine::REngine(int threads, SEXP progress) : executor_(threads), progress_(pro
 
 REngine::~REngine() = default;
 
-REngine::operator calibrisk::Engine() { return {executor_, dense_, progress_}; }
+REngine::operator calibrisk::Engine() & { return {executor_, dense_, progress_}; }

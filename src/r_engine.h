@@ -53,7 +53,7 @@ class REngine {
  public:
   explicit REngine(int threads, SEXP progress = R_NilValue);
   ~REngine();
-  operator calibrisk::Engine();
+  operator calibrisk::Engine() &;  // a view: of an engine that lasts
 
  private:
   RcppExecutor executor_;

@@ -11,6 +11,11 @@ Eigen::Map<const Matrix> as_matrix(const Rcpp::NumericMatrix& x) {
   return Eigen::Map<const Matrix>(x.begin(), x.nrow(), x.ncol());
 }
 
+Eigen::Map<const Vector> vector_view(SEXP x) {
+  if (TYPEOF(x) != REALSXP) throw std::invalid_argument("A view needs a vector of doubles.");
+  return Eigen::Map<const Vector>(REAL(x), Rf_xlength(x));
+}
+
 calibrisk::Labels as_labels(const Rcpp::IntegerVector& x) {
   return calibrisk::Labels(x.begin(), x.end());
 }
@@ -95,8 +100,9 @@ std::vector<double> numbers_field(const Rcpp::List& list, const char* name) {
 }
 
 // An external pointer that R restored from a file holds nothing.
-void* held_address(SEXP pointer) {
-  void* const address = TYPEOF(pointer) == EXTPTRSXP ? R_ExternalPtrAddr(pointer) : nullptr;
+void* held_address(SEXP pointer, SEXP tag) {
+  const bool tagged = TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == tag;
+  void* const address = tagged ? R_ExternalPtrAddr(pointer) : nullptr;
   if (address == nullptr) throw std::invalid_argument("external pointer is not valid");
   return address;
 }

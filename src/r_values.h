@@ -8,7 +8,9 @@
 #include <calibrisk/types.h>
 
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 // Zero-copy views of R's matrices and vectors.
@@ -16,6 +18,8 @@ Eigen::Map<const calibrisk::Matrix> as_matrix(const Rcpp::NumericMatrix& x);
 inline Eigen::Map<const calibrisk::Vector> as_vector(const Rcpp::NumericVector& x) {
   return Eigen::Map<const calibrisk::Vector>(x.begin(), x.size());
 }
+// Of R's own memory: a vector of another type, which Rcpp would copy, is refused.
+Eigen::Map<const calibrisk::Vector> vector_view(SEXP x);
 
 calibrisk::Labels as_labels(const Rcpp::IntegerVector& x);
 Rcpp::NumericMatrix wrap_matrix(const calibrisk::Matrix& x);
@@ -52,11 +56,19 @@ bool flag_field(const Rcpp::List& list, const char* name);
 std::string text_field(const Rcpp::List& list, const char* name);
 std::vector<double> numbers_field(const Rcpp::List& list, const char* name);
 
-// What an external pointer holds.
-void* held_address(SEXP pointer);
+// An external pointer that owns a value, tagged with its type, and what such a pointer holds.
+template <class T>
+SEXP type_tag() {
+  return Rf_install(typeid(T).name());
+}
+template <class T>
+SEXP owned(std::unique_ptr<T> value) {
+  return Rcpp::XPtr<T>(value.release(), true, type_tag<T>());
+}
+void* held_address(SEXP pointer, SEXP tag);
 template <class T>
 T* held(SEXP pointer) {
-  return static_cast<T*>(held_address(pointer));
+  return static_cast<T*>(held_address(pointer, type_tag<T>()));
 }
 
 #endif

@@ -29,8 +29,6 @@ calibrisk::TaylorForm as_taylor_form(const Rcpp::List& map,
   return {as_taylor(map), as_matrix(b), as_matrix(m)};
 }
 
-using ExplicitPointer = Rcpp::XPtr<calibrisk::ExplicitRidge>;
-
 }  // namespace
 
 // Rank of the explicit features of a Gaussian kernel on an interval; 0 above max_rank.
@@ -86,9 +84,9 @@ SEXP cpp_ridge_explicit(Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
   const auto features = map.isNull()
                             ? calibrisk::ExplicitFeatures(x.ncol())
                             : calibrisk::ExplicitFeatures(as_taylor(Rcpp::List(map.get())));
-  return ExplicitPointer(new calibrisk::ExplicitRidge(engine, features, as_matrix(x),
-                                                      as_matrix(residuals), as_labels(fold),
-                                                      n_folds, of.weights, of.clusters));
+  return owned(std::make_unique<calibrisk::ExplicitRidge>(engine, features, as_matrix(x),
+                                                          as_matrix(residuals), as_labels(fold),
+                                                          n_folds, of.weights, of.clusters));
 }
 
 // [[Rcpp::export(rng = false)]]

@@ -11,9 +11,6 @@ calibrisk::FoldBegin as_fold_begin(const Rcpp::IntegerVector& begin) {
   return calibrisk::FoldBegin(begin.begin(), begin.end());
 }
 
-using FactorPointer = Rcpp::XPtr<calibrisk::KernelFactor>;
-using SpectraPointer = Rcpp::XPtr<std::vector<calibrisk::RidgeSpectrum>>;
-
 }  // namespace
 
 // Eigenbases of the training sets of all folds; begin: first row of fold 0 (test), 1, ..., and
@@ -24,7 +21,7 @@ SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::Integer
   auto* pointer = held<calibrisk::KernelFactor>(factor);
   calibrisk::require(rank <= pointer->rank(), "The factor has fewer columns.");
   REngine engine(threads, progress);
-  return SpectraPointer(new std::vector<calibrisk::RidgeSpectrum>(calibrisk::factor_spectra(
+  return owned(std::make_unique<std::vector<calibrisk::RidgeSpectrum>>(calibrisk::factor_spectra(
       engine, pointer->l.leftCols(rank), as_matrix(residuals), as_fold_begin(begin))));
 }
 

@@ -11,8 +11,6 @@ calibrisk::FoldBegin as_fold_begin(const Rcpp::IntegerVector& begin) {
   return calibrisk::FoldBegin(begin.begin(), begin.end());
 }
 
-using KrylovPointer = Rcpp::XPtr<calibrisk::KrylovRidge>;
-
 }  // namespace
 
 // Block Krylov spaces of the training sets of all folds, of one block; begin as above.
@@ -20,8 +18,8 @@ using KrylovPointer = Rcpp::XPtr<calibrisk::KrylovRidge>;
 SEXP cpp_ridge_krylov(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
                       Rcpp::IntegerVector begin, int threads) {
   REngine engine(threads);
-  return KrylovPointer(new calibrisk::KrylovRidge(engine, as_kernel(kernel), as_matrix(x),
-                                                  as_matrix(residuals), as_fold_begin(begin)));
+  return owned(std::make_unique<calibrisk::KrylovRidge>(
+      engine, as_kernel(kernel), as_matrix(x), as_matrix(residuals), as_fold_begin(begin)));
 }
 
 // Goes on until every space has `blocks` blocks or is exact: the largest rank, the part of the

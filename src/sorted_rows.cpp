@@ -5,12 +5,12 @@
 
 namespace {
 
-// The number of each row as doubles or integers; null where there is none.
-const double* numbers_of(const Rcpp::Nullable<Rcpp::NumericVector>& x, R_xlen_t n) {
-  if (x.isNull()) return nullptr;
-  const Rcpp::NumericVector values(x);
+// The weight of each row; null where there is none.
+const double* weights_of(const Rcpp::Nullable<Rcpp::NumericVector>& w, R_xlen_t n) {
+  if (w.isNull()) return nullptr;
+  const auto values = vector_view(w.get());
   calibrisk::require(values.size() == n, "sorted_rows: one weight per row.");
-  return values.begin();
+  return values.data();
 }
 
 // task(outcomes) with a pointer to integers or doubles.
@@ -49,7 +49,7 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
                            bool sorted) {
   const R_xlen_t n = x.size();
   const auto size = static_cast<std::size_t>(n);
-  const double* weight = numbers_of(w, n);
+  const double* weight = weights_of(w, n);
   return with_outcomes(y, n, [&](const auto* outcome) {
     using Outcome = std::decay_t<decltype(*outcome)>;
     using Outcomes =
@@ -90,7 +90,7 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w) {
   const R_xlen_t n = x.size();
-  const double* weight = numbers_of(w, n);
+  const double* weight = weights_of(w, n);
   return with_outcomes(y, n, [&](const auto* outcome) {
     const auto size = static_cast<std::size_t>(n);
     Rcpp::NumericVector rows(Rcpp::no_init(n));

@@ -4,7 +4,8 @@
 #
 # Depends, Imports and LinkingTo always; FIELD adds others: Suggests, Config/Needs/develop, ...
 # A needed package that cannot be had is an error, one of the further fields a warning.
-# --system adds the programs that R CMD check wants (pandoc, qpdf, tidy, ccache) and pngquant, for lighter figures.
+# --system adds the programs that R CMD check wants (pandoc, qpdf, tidy, ccache), clang for make
+# check-clang and pngquant, for lighter figures.
 #
 # Where R is Debian's own and apt-get may be used (root), packages come built as r-cran-*, with
 # OpenBLAS under R's linear algebra; whatever is then still missing comes from CRAN, into the
@@ -73,7 +74,7 @@ debian_system_packages <- function() {
   wanted <- c("libopenblas0-pthread", "r-base-dev")
   wanted <- wanted[!vapply(wanted, function(p) quietly(paste("dpkg -s", p)), NA)]
   if (system_tools) {
-    programs <- c("pandoc", "qpdf", "tidy", "ccache", "pngquant")
+    programs <- c("pandoc", "qpdf", "tidy", "ccache", "clang", "pngquant")
     wanted <- c(wanted, programs[!nzchar(Sys.which(programs))])
   }
   wanted

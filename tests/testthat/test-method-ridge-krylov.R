@@ -85,6 +85,12 @@ test_that("many rows take spaces where the factor leaves more the more rows ther
   expect_s3_class(form(diffuse = left / 3, gram = 199), "ce_form_factor")
 })
 
+test_that("an external pointer to something else is refused", {
+  factor <- cpp_ridge_factor(kernel_gaussian(1), matrix(0, 2, 1))
+  expect_error(cpp_bins_path(factor, 2L, "width", FALSE, 1L), "not valid", class = "calibrisk_error_core")
+  expect_error(cpp_ridge_krylov_extend(factor, 1L, 1L, NULL), "not valid", class = "calibrisk_error_core")
+})
+
 test_that("tied rows and residuals of 0 do no harm", {
   problem <- ridge_problem(90, 5)
   twice <- take_rows(problem, c(1:60, 1:30))

@@ -26,6 +26,9 @@ test_that("rows are sorted as order() does, with the prefix sums of cumsum()", {
     expect_identical(again, weighted)
   }
   expect_error(cpp_sorted_rows(c(.1, .2), 1L, NULL, FALSE), class = "calibrisk_error_core")
+  # a view of a vector that is converted would outlive it
+  expect_error(cpp_sorted_rows(c(.1, .2), 0:1, 1:2, FALSE), "doubles", class = "calibrisk_error_core")
+  expect_error(cpp_isotonic_rows(c(.1, .2), 0:1, 1:2), "doubles", class = "calibrisk_error_core")
 })
 
 test_that("isotonic regression of rows has the values of its pools", {

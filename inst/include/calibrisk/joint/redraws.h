@@ -143,6 +143,8 @@ class RedrawnSums {
     sums_ = static_cast<double*>(std::align(64, sizeof(double), begin, room));
     for (Index j = 0; j < usual.size(); ++j) column(j).setConstant(usual(j));
   }
+  RedrawnSums(const RedrawnSums&) = delete;  // sums_ points into memory_
+  RedrawnSums& operator=(const RedrawnSums&) = delete;
 
   Eigen::Map<Vector> column(Index j) const { return {sums_ + redraw_block * j, redraw_block}; }
   Eigen::Map<Matrix> columns(Index j, Index size) const {

@@ -54,12 +54,15 @@ CALIBRISK_INLINE void store_pack(double* x, const typename Packs<n>::Pack& value
   __builtin_memcpy(x, &value, sizeof value);
 }
 
-// A product x that is rounded before it is added to something: compilers fuse the two where the
-// instruction set can, which would change digits.
+// A product x that is rounded before it is added to something: GCC fuses the two where the
+// instruction set can, which would change digits. Clang fuses within one statement only, and takes
+// no pack in a template's asm that is wider than the registers of the unit's flags.
 template <class Product>
 CALIBRISK_INLINE void keep_rounded(Product& x) {
-#ifdef CALIBRISK_DISPATCH
+#if defined(CALIBRISK_DISPATCH) && !defined(__clang__)
   __asm__("" : "+v"(x));
+#elif defined(__aarch64__) && !defined(__clang__)
+  __asm__("" : "+w"(x));
 #else
   (void)x;
 #endif
