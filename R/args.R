@@ -13,7 +13,7 @@
 #'   `.pred_Yes`, `prob_yes`) is the probability of that level.
 #' @param notion Type of calibration: the prediction given which the outcome should have the predicted probability.
 #'   `"top_label"`: the confidence in the most probable class (is it right that often?). `"class_wise"`: the probability
-#'   of each class on its own, squared errors summed. `"canonical"`: the whole vector of probabilities. `"binary"`: the
+#'   of each class on its own; squared errors are summed over the classes. `"canonical"`: the whole vector of probabilities. `"binary"`: the
 #'   probability of one event. The default is `"binary"` for a single probability and for two classes, and `"top_label"`
 #'   otherwise. A single probability per row is used directly for `"binary"` and for `"top_label"` (the confidence in a
 #'   label that was right or not); for the other types it stands for two classes, (1 - p, p). See the vignette

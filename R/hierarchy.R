@@ -8,7 +8,8 @@
 #' `K^(1/p - 1/2) sqrt(2) >= K^(1/p - 1/2) RBS >= CE_p >= CWCE_p` (the second for `p <= 2`) and `CE_p >= TCE_p >=
 #' TCE_1`. `TCE_1` is at least the Kolmogorov-Smirnov error, the ECE with any bins, and the MMCE over the root of the
 #' kernel's largest value. (That is 1 here, for the Laplace kernel of [mmce()] with its default bandwidth; the paper
-#' prints the constant on the other side.) On a data set they hold exactly, for any `n`, with the plug-in errors of the
+#' prints the constant on the other side.) CWCE_p sums the p-th powers over the classes, where
+#' `ece(notion = "class_wise")` averages them. On a data set they hold exactly, for any `n`, with the plug-in errors of the
 #' distinct predictions (`ece(type = "discrete")`). They then
 #' describe the data, not the population: with all predictions distinct, CE_p is as large as it can be.
 #'
@@ -92,7 +93,8 @@ hierarchy_errors <- function(predictions, p, n_bins, level, call) {
   factor <- if (scalar) 1 else n_classes(predictions)^(1 / p - 1 / 2)
   columns <- function(value) error_columns(value$estimates, interval)
   binned <- function(problems, p, type = "discrete", n_bins = 1) {
-    columns(scalar_ece(problems, plain_scheme(n_bins, type, p, FALSE, "top_label", call)))
+    scheme <- plain_scheme(n_bins, type, p, FALSE, "top_label", call)
+    columns(scalar_ece(problems, replace(scheme, "average", FALSE)))
   }
   rbs <- rbs_columns(rowSums(whole[[1]]$residuals^2), "scalar", interval, predictions$design)
   c(

@@ -43,6 +43,9 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
   )
 }
 
+# The mean over the classes; of one problem its estimate.
+class_mean <- function(estimates) combine_estimates(estimates, rep(1 / length(estimates), length(estimates)))
+
 # The eigenvalues of a sum are those of its parts.
 combine_pairs <- function(estimates, scale) {
   pairs <- lapply(estimates, `[[`, "pairs")

@@ -18,7 +18,7 @@ check_bin_options <- function(scheme, preset, given, call) {
 #   ends(sorted, n_bins)            -> bin ends
 #   default(predictions)            -> the notion, if it is NULL
 #   problems(predictions, notion)   -> scalar problems
-#   average                         whether the mean over classes is taken instead of the sum
+#   average                         whether the mean over classes is taken, or the sum
 #   own                             whether a state's bins are those of its panel
 plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
   check_bins(n_bins, size = NULL, call = call)
@@ -38,7 +38,7 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
   if (type %in% c("sweep", "discrete", "median_variance")) n_bins <- NA_integer_
   list(
     notion = notion, type = type, n_bins = n_bins, p = p, debias = debias, min_size = min_size,
-    preset = NULL, average = FALSE,
+    preset = NULL, average = TRUE,
     ends = function(sorted, n_bins) bin_ends(sorted, type, n_bins),
     default = default_notion,
     problems = function(predictions, notion) notion_problems(predictions, notion, call)
@@ -73,15 +73,14 @@ ece_columns <- function(predictions, scheme, interval) {
   c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
 }
 
-# An estimate per entry of n_bins; p-th powers are summed over problems (the largest taken where p = Inf).
+# An estimate per entry of n_bins; p-th powers are averaged over problems (the largest taken where p = Inf).
 scalar_ece <- function(problems, scheme, honest = TRUE) {
   parts <- lapply(problems, problem_ece, scheme, honest)
   counts <- scheme$n_bins
   n_bins <- as.numeric(do.call(pmax.int, lapply(parts, `[[`, "n_bins")))
-  scale <- rep(if (scheme$average) 1 / length(problems) else 1, length(problems))
   estimates <- lapply(seq_along(counts), function(b) {
     here <- lapply(parts, function(part) part$estimates[[b]])
-    if (is.infinite(scheme$p)) here[[which.max(vapply(here, `[[`, 0, "value"))]] else combine_estimates(here, scale)
+    if (is.infinite(scheme$p)) here[[which.max(vapply(here, `[[`, 0, "value"))]] else (if (scheme$average) class_mean else combine_estimates)(here)
   })
   list(estimates = estimates, n_bins = if (all(is.na(counts))) n_bins else counts)
 }

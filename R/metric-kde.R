@@ -14,6 +14,8 @@
 #'   number of rows). Up to a few thousand rows densities are summed exactly, above that confidences are first shared
 #'   between their two neighbours on the grid.
 #'
+#' Class-wise, the p-th powers are averaged over the classes.
+#'
 #' # Intervals
 #' `"analytic"` uses the influence of each row on `power` at fixed bandwidth: exactly for the triweight error; for the
 #' Dirichlet error the differences at a row's neighbours are used for its own. The lower limit is at most the
@@ -78,11 +80,11 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
       new_estimate(part$power, part$rows, problem$design, p, mean_estimate(part$bound, problem$design))
     }, parts, of_folds)
     statistic <- function(part) {
-      sum(vapply(seq_along(part), function(k) {
+      mean(vapply(seq_along(part), function(k) {
         value(part[[k]], p, h[k], threads, call, FALSE)$power
       }, 0))
     }
-    columns <- error_columns(list(combine_estimates(unname(estimates))), interval, problems, statistic)
+    columns <- error_columns(list(class_mean(unname(estimates))), interval, problems, statistic)
     c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions),
                     notion = used))
   }, choices = list(kernel = kernel, p = p, interval = interval$type, level = level))

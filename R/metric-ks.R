@@ -5,7 +5,7 @@
 #' # Definition
 #' `max_s | (1/N) sum_i 1(conf_i <= s) (conf_i - outcome_i) |` (Gruber and Buettner 2022,
 #' Definition C.2, pooled over top labels). `s` runs over the distinct predictions only, so ties are counted together
-#' and the order of rows does not matter. Class-wise, the errors of the classes are added. With weights the sum is
+#' and the order of rows does not matter. Class-wise, it is the mean of the classes' errors. With weights the sum is
 #' \eqn{\sum_i w_i 1(conf_i \le s)(conf_i - outcome_i) / \sum_i w_i}. It is the ECCE-MAD of Arrieta-Ibarra et al.
 #' (2022). Their ECCE-R is `kuiper`, the largest minus the smallest value of the cumulative residual (0 included). If
 #' `x` is a [ce_state()], `s` runs over the edges of its cells; [ce_panel()] says by how much the error may be larger.
@@ -67,8 +67,8 @@ ks_columns <- function(problems, interval) {
          location = value$location, kuiper = value$kuiper, sigma = ks_sigma(value$value, spread))
   })
   columns <- error_columns(
-    list(combine_estimates(lapply(parts, `[[`, "estimate"))), interval, problems,
-    function(part) sum(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
+    list(class_mean(lapply(parts, `[[`, "estimate"))), interval, problems,
+    function(part) mean(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
   )
   shown <- c("location", "kuiper", "sigma", "p.value")
   if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))

@@ -8,8 +8,8 @@
 #' the squared error is `sum_ij d_i d_j k_ij / N^2` (`type = "biased"`, never negative), or
 #' the mean over pairs `i != j` (`"unbiased"`, may be negative); Gruber and Buettner 2022,
 #' Definition C.3. The estimate is its root. The default bandwidth 0.4 is the one behind
-#' published values. Class-wise, the squared errors of the classes are added. Up to the root
-#' this is [skce()] with [kernel_laplace()] on scalar predictions.
+#' published values. Class-wise, it is the root of the mean of the classes' squared errors. Up to
+#' the root this is [skce()] with [kernel_laplace()] on scalar predictions.
 #'
 #' # Cost
 #' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
@@ -46,9 +46,9 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
 }, "minimize", c(0, Inf))
 
 mmce_columns <- function(problems, bandwidth, type, interval) {
-  estimate <- combine_estimates(lapply(problems, mmce_estimate, bandwidth, type))
+  estimate <- class_mean(lapply(problems, mmce_estimate, bandwidth, type))
   error_columns(list(estimate), interval, problems, function(part) {
-    combine_estimates(lapply(part, mmce_estimate, bandwidth, type))$value
+    class_mean(lapply(part, mmce_estimate, bandwidth, type))$value
   })
 }
 

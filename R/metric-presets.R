@@ -14,12 +14,11 @@
 #'   \item{`"netcal"`}{10, width or mass. Edges `b (1 / B)`, or type-7 quantiles; left-closed, after clipping to
 #'     `[e, 1 - e]` with `e = 2^-52`. Two columns: the second one. `p` is 1 or `Inf` (MCE).}
 #'   \item{`"uncertainty-calibration"`}{15; width, mass or discrete. Edges `b / B`, or mid-points between the chunks of
-#'     an even split, or mid-points; right-closed. A vector: probability against outcome. Class-wise p-th powers are
-#'     averaged, not summed; `p = 2` can be debiased.}
+#'     an even split, or mid-points; right-closed. A vector: probability against outcome. `p = 2` can be debiased.}
 #'   \item{`"scikit-learn"`}{5, width or mass. Edges `b (1 / B)`, or type-7 quantiles; right-closed. The second column;
 #'     more classes are an error. Bins of `calibration_curve()`, weighted by their size.}
 #'   \item{`"better-uncertainty-calibration"`}{15; width, mass or discrete. As `"uncertainty-calibration"`, but chunks
-#'     of `ceiling(N / B)` rows, and class-wise p-th powers are summed.}
+#'     of `ceiling(N / B)` rows, and class-wise p-th powers are summed, not averaged.}
 #' }
 #'
 #' torchmetrics: `binary_calibration_error`, `multiclass_calibration_error`; netcal: `ECE`,
@@ -68,7 +67,7 @@ preset_scheme <- function(preset, given, call = caller_env()) {
   scheme$ends <- function(sorted, n_bins) preset_ends(preset, scheme$type, sorted, n_bins)
   scheme$default <- function(predictions) preset_notion(preset, predictions)
   scheme$problems <- function(predictions, notion) preset_problems(preset, predictions, notion, call)
-  scheme$average <- preset == "uncertainty-calibration"
+  scheme$average <- preset != "better-uncertainty-calibration"
   scheme
 }
 

@@ -10,7 +10,7 @@
 #' predictor, and continuous in the predictions, which binned errors are not.
 #'
 #' Residuals are shared between their two neighbours on a grid of 2^13 intervals, where the
-#' reflected kernel acts by the fast Fourier transform. Class-wise errors are added.
+#' reflected kernel acts by the fast Fourier transform. Class-wise, it is the mean of the classes' errors.
 #'
 #' # Intervals
 #' `"analytic"`: the influence of each row, also through the bandwidth. The lower limit is at most the cross-fitted
@@ -48,8 +48,8 @@ smooth_columns <- function(problems, bandwidth, interval) {
     new_estimate(part$value, part$influence, problem$design, honest = mean_estimate(part$bound, problem$design))
   }, of_folds, parts)
   columns <- error_columns(
-    list(combine_estimates(unname(estimates))), interval, problems,
-    function(part) sum(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0))
+    list(class_mean(unname(estimates))), interval, problems,
+    function(part) mean(vapply(part, function(q) smooth_value(q, bandwidth, FALSE)$value, 0))
   )
   c(columns, list(bandwidth = if (length(parts) == 1) parts[[1]]$bandwidth else NA_real_))
 }

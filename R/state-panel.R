@@ -21,7 +21,7 @@ state_panel <- function(x, level, call) {
     part
   })
   if (x$about$notion == "class_wise") {
-    whole <- vctrs::vec_cbind(class_sum(x, level), parts[[1]][1, c(".estimator", "n", "notion", "level")])
+    whole <- vctrs::vec_cbind(all_classes(x, level), parts[[1]][1, c(".estimator", "n", "notion", "level")])
     parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1), c(parts, list(whole)),
                  c(x$about$levels, NA))
   }
@@ -65,7 +65,7 @@ sorted_cells <- function(problem, upper) {
 
 block_detail <- function(state, detail) paste0(detail, "; errors from ", count_of(used_blocks(state), "block"))
 
-# The errors that are means over rows, and summed over classes.
+# The errors that are means over rows.
 mean_errors <- function(problem, spec) {
   of_bins <- function(p, debias) {
     scheme <- scheme_of_breaks(plain_scheme(spec$n_bins, "width", p, debias, "binary"), spec$bins[-1])
@@ -121,14 +121,18 @@ bin_words <- function(spec) {
   paste(spec$n_bins, if (equal) "bins of equal width" else "bins between given breaks")
 }
 
-# The sums over classes, as for rows in memory. A block has all classes of its rows.
-class_sum <- function(state, level) {
+# Over the classes, as for rows in memory: Brier scores are summed, binned errors averaged. A block has all classes of
+# its rows.
+all_classes <- function(state, level) {
   errors <- lapply(seq_along(state$sums), function(j) {
     lapply(mean_errors(panel_cells(state, j, TRUE), state$spec), over_blocks)
   })
-  sums <- lapply(seq_along(mean_metrics), function(m) combine_estimates(lapply(errors, `[[`, m)))
-  panel_frame(mean_metrics, summarise_estimates(sums, level),
-              block_detail(state, paste0(mean_details(state$spec), "; sum over the classes")))
+  averaged <- mean_metrics == "ece"
+  values <- lapply(seq_along(mean_metrics), function(m) {
+    (if (averaged[m]) class_mean else combine_estimates)(lapply(errors, `[[`, m))
+  })
+  details <- paste0(mean_details(state$spec), ifelse(averaged, "; mean", "; sum"), " over the classes")
+  panel_frame(mean_metrics, summarise_estimates(values, level), block_detail(state, details))
 }
 
 # An estimate with an influence for every block instead of its rows.

@@ -10,8 +10,9 @@
 #' * `"top_label"`: the largest probability and whether its class came true. `p = 1` is the
 #'   expected calibration error (ECE), other `p` the top-label error TCE_p.
 #' * `"binary"`, the default for two classes: the probability of the event. The second class is not counted again.
-#' * `"class_wise"`: every class on its own; the p-th powers are summed over the classes, neither averaged nor weighted
-#'   (CWCE_p).
+#' * `"class_wise"`: every class against the others; the p-th powers are averaged over the classes (Kull et al. 2019;
+#'   the marginal calibration error of Kumar, Liang and Ma 2019). The CWCE_p of Gruber and Buettner (2022) sums them: it
+#'   is K^(1/p) times as large, and the number of [ce_hierarchy()] and `preset = "better-uncertainty-calibration"`.
 #' * `"canonical"`: whole probability vectors (CE_p). `"discrete"` groups equal vectors and `"width"` uses a product
 #'   grid with `n_bins` per class. `"median_variance"` splits sets of vectors at the median of the class with the
 #'   largest variance, as long as both halves (below; at or above) keep `min_size` rows (Widmann, Lindsten and Zachariah
@@ -118,6 +119,7 @@
 #' p-th power before the root), `n_bins` (as given, or as chosen by the sweep), `n`, and the choices `notion`, `type`,
 #' `p`, `debias`, `interval`, `level`. There is one row per group and per entry of `n_bins`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
+#'   Kull, Perello Nieto, Kaengsepp, Silva Filho, Song and Flach (2019) \doi{10.48550/arXiv.1910.12656};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
 #'   Roelofs, Cain, Shlens and Mozer (2022) \doi{10.48550/arXiv.2012.08668};
 #'   Widmann, Lindsten and Zachariah (2019) \doi{10.48550/arXiv.1910.11385};

@@ -90,7 +90,8 @@ package_errors <- function(model, rows) {
            `15b dTCE_2` = top(n_bins = 15, p = 2, type = "mass", debias = TRUE),
            KS = ks_error(x, y, notion = "top_label")$.estimate)
   if (is.null(model$probs)) return(out)
-  class_wise <- ece(x, y, n_bins = c(15, 100), p = 2, notion = "class_wise")$.estimate
+  class_wise <- ece(x, y, n_bins = c(15, 100), p = 2, notion = "class_wise",
+                    preset = "better-uncertainty-calibration")$.estimate
   c(RBS = rbs(x, y)$.estimate, out, `15b CWCE_2` = class_wise[1], `100b CWCE_2` = class_wise[2])
 }
 kde_top <- function(model, rows) {

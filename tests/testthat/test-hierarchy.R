@@ -26,7 +26,7 @@ test_that("all inequalities hold on random data, exactly, for every binning and 
     error <- function(...) ece(data$p, data$y, ...)$.estimate
     expect_lte(error(type = "discrete", p = 1, notion = "canonical"), 2 + 1e-12)
     for (p in c(1, 1.5, 2, 4)) {
-      expect_lte(error(type = "discrete", p = p, notion = "class_wise"), 2^(1 / p) + 1e-12)
+      expect_lte(error(type = "discrete", p = p, notion = "class_wise"), (2 / k)^(1 / p) + 1e-12)
       expect_lte(error(type = "discrete", p = p, notion = "canonical"), 2^(1 / p) + 1e-12)
     }
     # norms are ordered
@@ -175,7 +175,7 @@ test_that("every row has the interval of its own function; distinct predictions 
   out <- ce_hierarchy(data$p, data$y, p = 2, n_bins = c(5, 10))
   own <- list(
     rbs(data$p, data$y), ece(data$p, data$y, type = "discrete", p = 2, notion = "canonical"),
-    ece(data$p, data$y, type = "discrete", p = 2, notion = "class_wise"),
+    ece(data$p, data$y, type = "discrete", p = 2, notion = "class_wise", preset = "better-uncertainty-calibration"),
     ece(data$p, data$y, type = "discrete", p = 2),
     ece(data$p, data$y, type = "discrete"), ks_error(data$p, data$y), ece(data$p, data$y, n_bins = c(5, 10)),
     mmce(data$p, data$y)

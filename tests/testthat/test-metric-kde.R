@@ -16,9 +16,9 @@ test_that("published values of fixture B are met", {
   expect_gt(library_objective(.02682695795), library_objective(1))
 })
 
-test_that("scalar and class-wise Dirichlet errors add up; trouble is named", {
+test_that("class-wise Dirichlet errors are means of scalar ones; trouble is named", {
   b <- fixture_b()
-  classes <- sum(vapply(1:3, function(k) {
+  classes <- mean(vapply(1:3, function(k) {
     kde_error(b$p[, k], b$y == k, bandwidth = .1)$power
   }, 0))
   expect_equal(kde_error(b$p, b$y, bandwidth = .1, notion = "class_wise")$power, classes)

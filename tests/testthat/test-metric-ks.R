@@ -22,7 +22,7 @@ test_that("the path is that of the definition", {
     top <- top_pair(data$p, data$y)
     path <- vapply(top$conf, function(s) mean((top$conf <= s) * (top$conf - top$cor)), 0)
     expect_equal(ks_error(data$p, data$y)$.estimate, max(abs(path)))
-    classes <- sum(vapply(1:3, function(k) {
+    classes <- mean(vapply(1:3, function(k) {
       x <- data$p[, k]
       max(abs(vapply(x, function(s) mean((x <= s) * (x - (data$y == k))), 0)))
     }, 0))

@@ -4,7 +4,7 @@ test_that("a class without outcomes, and labels that miss the last class, are ke
   b <- fixture_b()
   wide <- cbind(b$p * .9, .1)
   class_wise <- ece(wide, factor(b$y, levels = 1:4), notion = "class_wise", p = 2)
-  expected <- sum(vapply(1:4, function(k) {
+  expected <- mean(vapply(1:4, function(k) {
     oracle_binned(oracle_width_bin(wide[, k], 15), wide[, k], as.numeric(b$y == k), 2)
   }, 0))
   expect_equal(class_wise$power, expected)

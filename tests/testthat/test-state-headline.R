@@ -80,7 +80,7 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
   halves <- c(update(empty, data[odd, ], truth, id = id), update(empty, data[!odd, ], truth, id = id))
   expect_same_numbers(ce_estimate(halves), ce_estimate(state))
 
-  # the panel's sums over the classes
+  # the panel's rows of all classes
   table <- ce_panel(state)
   table <- table[is.na(table$class), ]
   expect_identical(table$.metric, c("rbs", "ece", "ece", "ece", "brier"))
