@@ -1,6 +1,6 @@
 # Signals by which a computation tells its callers more than its value; nobody has to take them. They carry the
-# estimates of a metric with their rows, or the designs of survival outcomes that were read. Others carry sentences on
-# sums that stand for rows, or ask whether rows are those of a group.
+# estimates of a metric with their rows, or what was read: the event, and the designs of survival outcomes. Others carry
+# sentences on sums that stand for rows, or ask whether rows are those of a group.
 
 tell_caller <- function(what, ...) {
   cnd <- list(message = what, call = NULL, ...)
@@ -10,7 +10,8 @@ tell_caller <- function(what, ...) {
 
 keep_estimates <- function(estimates) tell_caller("kept", name = "estimates", values = estimates)
 
-keep_design <- function(design) tell_caller("kept", name = "designs", values = list(design))
+# One of event and design.
+keep_read <- function(...) tell_caller("kept", name = "reads", values = list(list(...)))
 
 # Nothing where `what` is NULL.
 keep_note <- function(about, what) {

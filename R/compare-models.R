@@ -13,8 +13,10 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
   stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
           "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}.", class = "group", arg = ".by",
           call = call)
-  models <- told_once(warned_once(list_models(objects, truth, settings, call), "calibrisk_warning_cluster"))
-  compare_pairs(common_rows(models), metric, settings, call)
+  collect_read({
+    models <- told_once(warned_once(list_models(objects, truth, settings, call), "calibrisk_warning_cluster"))
+    compare_pairs(common_rows(models), metric, settings, call)
+  })$value
 }
 
 # Vectors one by one: the last one has the outcomes, a name is that of a model.
@@ -57,6 +59,7 @@ list_models <- function(models, truth, settings, call) {
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
   outcomes <- list_outcomes(models, truth, design_of(models[[1]]), call)
+  called <- if (length(outcomes$column) == 1) outcomes$column else outcome_name(truth, NULL)
   parts <- each_direction(names(models), function(name) {
     in_model({
       x <- models[[name]]
@@ -65,7 +68,10 @@ list_models <- function(models, truth, settings, call) {
       raw$censoring <- outcomes$censoring
       if (is.null(law)) {
         if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
-        new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
+        out <- new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
+        out$truth_name <- called
+        keep_read(event = event_label(out, horizon = outcomes$censoring))
+        out
       } else {
         law_or_classes(join_laws(law, outcomes$values, settings$event_level, TRUE, call, raw))
       }

@@ -142,7 +142,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
   )
   check_models(objects, columns, call)
   out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings, call),
-                            "designs"))
+                            "reads"))
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")

@@ -117,17 +117,18 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
     if (predictions$na) stop_missing_curve(call)
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
+    event <<- event_label(predictions, notion, input$design$horizon)
     notion_problems(predictions, notion, call)
   }
-  axis <- NULL
+  axis <- event <- NULL
   curves <- read_curves(x, input$by, read, call)
   keys <- vctrs::vec_rbind(!!!curves$keys)
   if (is.null(curve)) curve <- as_choice(default_curve(curves$problems), "curve", "type", call = call)
-  bind_curves(curves, keys, curve, level, threads, notion, axis, call)
+  bind_curves(curves, keys, curve, level, threads, notion, axis, event, call)
 }
 
 # `read`: what read_curves() returns; `axis`: what the predictions are called.
-bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
+bind_curves <- function(read, keys, curve, level, threads, notion, axis, event, call) {
   control <- curve_control(curve, level, threads)
   parts <- lapply(read$problems, one_curve, curve = curve, control = control, call = call)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
@@ -135,7 +136,8 @@ bind_curves <- function(read, keys, curve, level, threads, notion, axis, call) {
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
          keys = names(keys),
          counted = design_sentence(lapply(read$problems, `[[`, "design")),
-         type = curve$name, notion = notion, axis = axis, control = control),
+         type = curve$name, notion = notion, axis = axis, event = list(label = event),
+         control = control),
     class = "ce_curve"
   )
 }
@@ -233,7 +235,7 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
     histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(),
                               events = counts(problem$labels == 1)),
     summary = columns_frame(
-      n = copy_count(design),
+      n = entered_rows(design),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
       mean_confidence = row_mean(values, design),
       outside = mean(off_band(points, target)),
@@ -276,7 +278,8 @@ print.ce_curve <- function(x, ...) {
   cat("<ce_curve> ", what[[x$type]],
       if (!regression) paste0(", ", gsub("_", "-", x$notion)),
       if (x$type == "binned") paste0(", ", x$control$n_bins, " bins of equal ", x$control$bins),
-      ", level ", format(x$control$level), "\n", counted_line(x), sep = "")
+      ", level ", format(x$control$level), "\n", counted_line(list(counted = c(event_sentence(x$event$label), x$counted))),
+      sep = "")
   rows <- x$summary
   label <- curve_labels(rows, x$keys)
   for (i in seq_len(nrow(rows))) {

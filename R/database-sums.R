@@ -15,7 +15,7 @@ by_predictions.ce_database <- function(x, fn, input, call) {
     if (!room && is.null(input$edges) && is.null(input$sums)) check_has_rows(x, call, few = TRUE)
     fn(database_predictions(reads, g, own, input, call))
   }, bind_parts, call), "notes")
-  out <- metric_table(as_result(found$value))
+  out <- name_event(metric_table(as_result(found$value)), event_label(rows))
   designs <- lapply(seq_len(nrow(rows$counts)), function(g) database_design(rows, g))
   attr(out, "design") <- c(design_sentence(designs), unique(unlist(found$kept)))
   out

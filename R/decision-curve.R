@@ -158,7 +158,7 @@ decision_summary <- function(curve, p, better, y, design, level) {
   top <- which.max(curve$loss)
   useful <- curve$net_benefit > pmax(curve$treat_all, 0)
   columns_frame(
-    n = design$n, event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
+    n = entered_rows(design), event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
     conf.low = columns$conf.low, conf.high = columns$conf.high, worst = curve$threshold[top],
     loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(useful)
   )

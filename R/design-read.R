@@ -203,7 +203,7 @@ bind_design <- function(raw, rows, censored = NULL) {
   if (!is.null(censored)) {
     out$follow_up <- list(horizon = raw$censoring$horizon,
                           events = sum(raw$censoring$outcomes[rows] * (copies %||% 1)), censored = censored)
-    keep_design(out)
+    keep_read(design = out)
   }
   out
 }

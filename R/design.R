@@ -5,7 +5,8 @@
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
 #   n_clusters  number of clusters, where their rows are elsewhere; else NULL
-#   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n; else NULL
+#   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n, but are in
+#            every printed number of rows (entered_rows()); else NULL
 #
 # Frequency weights are copies where a function takes them (design_input(copies = TRUE)). For all others the rows are
 # repeated when they are read (R/design-read.R). Every number, error and test is that of the repeated rows.
@@ -34,6 +35,9 @@ copy_count <- function(design) {
   n <- sum(design$copies)
   if (n == round(n) && n <= .Machine$integer.max) as.integer(n) else n
 }
+
+# All rows that entered, those that were censored by the horizon too.
+entered_rows <- function(design) copy_count(design) + (design$follow_up$censored %||% 0L)
 
 # The sum of weight^k over the copies of every row: w^k / copies^(k - 1).
 copy_powers <- function(design, k) {
@@ -244,7 +248,7 @@ design_sentence <- function(designs, rows = TRUE) {
     NULL
   } else if (length(designs) > 0 && all(given("follow_up"))) {
     of <- function(value) vapply(designs, value, 0)
-    follow_up_text(of(copy_count), of(function(design) design$follow_up$events),
+    follow_up_text(of(entered_rows), of(function(design) design$follow_up$events),
                    of(function(design) design$follow_up$censored),
                    of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
   } else if (!all(vapply(designs, equal_copies, NA)) || any(given("sums"))) {
@@ -259,10 +263,10 @@ design_sentence <- function(designs, rows = TRUE) {
   if (nzchar(said)) paste0(first_upper(said), ".")
 }
 
-# "686 rows, 285 events by 1826, 280 censored before; effective sample size 338". `n` without the censored ones.
+# "686 rows, 285 events by 1826, 280 censored before; effective sample size 338".
 follow_up_text <- function(n, events, censored, effective, horizon) {
   span <- function(values) paste(unique(count_text(round(range(values)))), collapse = " to ")
-  paste0(span(n + censored), " row", if (any(n + censored != 1)) "s", ", ",
+  paste0(span(n), " row", if (any(n != 1)) "s", ", ",
          span(events), " event", if (any(events != 1)) "s", " by ", format(horizon), ", ",
          if (all(censored == 0)) "none" else span(censored), " censored before",
          if (any(censored > 0)) paste0("; effective sample size ", span(effective)))

@@ -212,6 +212,8 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
     part$rows
   }, c(input, list(notion = notion, sums = "ladder")), call)
   of_groups <- function(name) Filter(length, lapply(parts, `[[`, name))
+  # the line of outcomes counts the events
+  attr(out, "event") <- NULL
   attr(out, "dropped") <- if (na_rm) Reduce(`+`, of_groups("dropped"), c(0, 0))
   attr(out, "design") <- c(attr(out, "design") %||% design_sentence(of_groups("design")),
                            few_clusters_sentence(unlist(of_groups("least")), level), unique(unlist(of_groups("note"))))

@@ -15,8 +15,13 @@ variable_name <- function(expr) {
 # "type = No" of binary predictions; NULL where the event is that a label was right, or one by a time.
 event_label <- function(predictions, notion = "binary", horizon = NULL) {
   if (notion != "binary" || !is.null(horizon) || n_classes(predictions) != 2) return(NULL)
-  paste(predictions$truth_name %||% "truth", "=", predictions$levels[predictions$event])
+  level <- predictions$levels[predictions$event]
+  # a column without a name
+  paste(predictions$truth_name %||% "truth", "=", if (nzchar(level)) level else predictions$event)
 }
+
+# "Event: type = No.", NULL without one.
+event_sentence <- function(event) if (!is.null(event)) paste0("Event: ", event, ".")
 
 # "223 events (type = No)"; "events: type = No" if they were not counted.
 events_text <- function(n, event = NULL) {
@@ -42,10 +47,9 @@ event_hint <- function(predictions, notion = "binary", horizon = NULL) {
   paste0("The event is \"", event, "\". If you mean \"", other, "\", ", remedy, ".")
 }
 
-# ", events: No" of the binary rows of a state, if the event has a name.
+# ", events: No" of the binary rows of a state.
 state_event <- function(state) {
   about <- state$about
   if (!identical(about$notion, "binary") || !is.null(about$horizon) || length(about$levels) != 2) return(NULL)
-  event <- about$levels[about$event]
-  if (!event %in% c("1", "TRUE")) paste0(", events: ", event)
+  paste0(", events: ", about$levels[about$event])
 }

@@ -109,7 +109,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     pair <- gain_pair(before, after, input, after_dots, call)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
     gain_table(pair, score, one, level)
-  }, call), "designs"))
+  }, call), "reads"))
   if (!stated && any(out$injective %in% FALSE)) warn_not_injective(reason)
   measures <- unique(out$measures[out$scale == "squared"])
   new_table(out, c("Gain" = "before minus after, on the same rows",
@@ -209,7 +209,7 @@ by_pairs <- function(x, y, by, fn, call) {
     x <- ungroup_frame(x)
     y <- ungroup_frame(y)
   }
-  if (is.null(groups)) return(fn(x, y))
+  if (is.null(groups)) return(collect_read(fn(x, y))$value)
   bind_parts(groups$keys, run_groups(groups, function(rows) {
     fn(vctrs::vec_slice(x, rows), vctrs::vec_slice(y, rows))
   }, call))

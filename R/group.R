@@ -6,9 +6,9 @@ by_groups <- function(x, by, fn, call = caller_env()) {
   if (is_read(x)) return(fn(x))
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(as_counted(collect_kept(metric_table(as_result(fn(x))), "designs")))
+  if (is.null(groups)) return(as_counted(collect_read(metric_table(as_result(fn(x))))))
   x <- ungroup_frame(x)
-  found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call), "designs")
+  found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call), "reads")
   out <- bind_parts(groups$keys, found$value)
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
   as_counted(list(value = metric_table(as_result(out)), kept = found$kept))
@@ -28,29 +28,64 @@ as_result <- function(out) {
   out
 }
 
-# A result that says whose survival it is of: see design_sentence(). `found`: what collect_kept() returns.
+# A result that says which outcome is its event, and whose survival it is of: see design_sentence(). `found`: what
+# collect_kept() returns.
 as_counted <- function(found) {
-  if (length(found$kept) == 0) return(found$value)
-  said <- design_sentence(found$kept)
-  if (is.data.frame(found$value)) {
-    attr(found$value, "design") <- said
-  } else if (is.list(found$value)) {
-    found$value$counted <- found$value$counted %||% said
+  designs <- read_designs(found$kept)
+  out <- name_event(found$value, read_event(found$kept))
+  if (length(designs) == 0) return(out)
+  said <- design_sentence(designs)
+  if (is.data.frame(out)) {
+    attr(out, "design") <- said
+  } else if (is.list(out)) {
+    out$counted <- out$counted %||% said
   }
-  found$value
+  out
 }
+
+# A result of one group with all rows that entered it, and what was read.
+collect_read <- function(value) {
+  found <- collect_kept(value, "reads")
+  censored <- unlist(lapply(read_designs(found$kept), function(design) design$follow_up$censored))
+  found$value <- all_rows(found$value, if (length(censored) > 0) min(censored) else 0L)
+  found
+}
+
+# Its number of rows with these, which were censored by the horizon.
+all_rows <- function(out, censored) {
+  if (is.list(out) && censored > 0 && is.numeric(out[["n"]])) out[["n"]] <- out[["n"]] + censored
+  out
+}
+
+# With the name of the event, unless it is of another type of calibration: an attribute of a table, of other results the
+# first sentence below the header.
+name_event <- function(out, event) {
+  notion <- out[["notion"]]
+  if (is.null(event) || !is.null(notion) && !"binary" %in% notion) return(out)
+  if (is.data.frame(out)) {
+    attr(out, "event") <- event
+  } else if (is.list(out)) {
+    out$counted <- c(event_sentence(event), out$counted)
+  }
+  out
+}
+
+# That of the first model, which is that of all.
+read_event <- function(reads) Find(Negate(is.null), lapply(reads, `[[`, "event"))
+
+read_designs <- function(reads) drop_null(lapply(reads, `[[`, "design"))
 
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
 run_groups <- function(groups, fn, call) {
   one <- function(g) {
     rows <- groups$rows[[g]]
-    rlang::try_fetch(in_group(fn(rows), groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
+    rlang::try_fetch(in_group(collect_read(fn(rows))$value, groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
   found <- collect_kept(while_in_groups(told_once(warned_once(warned_once(
-    lapply(seq_along(groups$rows), one), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))), "designs")
-  check_group_events(found$kept, call)
+    lapply(seq_along(groups$rows), one), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))), "reads")
+  check_group_events(read_designs(found$kept), call)
   parts <- found$value
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
@@ -81,10 +116,10 @@ objects_by_groups <- function(x, by, fn, call = caller_env()) {
   if (is_read(x)) return(fn(x))
   x <- read_results(x, call)
   groups <- find_groups(x, by, call)
-  if (is.null(groups)) return(as_counted(collect_kept(fn(x), "designs")))
+  if (is.null(groups)) return(as_counted(collect_read(fn(x))))
   x <- ungroup_frame(x)
   new_grouped(groups$keys, run_groups(groups, function(rows) {
-    as_counted(collect_kept(fn(vctrs::vec_slice(x, rows)), "designs"))
+    as_counted(collect_kept(fn(vctrs::vec_slice(x, rows)), "reads"))
   }, call))
 }
 

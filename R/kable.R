@@ -146,12 +146,17 @@ paper_value <- function(v, digits) {
 
 paper_caption <- function(x) {
   if (inherits(x, "ce_validation")) {
-    rows <- paste(unique(vapply(x$sample$n, count_text, "")), collapse = ", ")
-    return(paste0("Validation: ", gsub("_", "-", x$notion), ", ", rows, " rows."))
+    said <- if (nrow(x$sample) == 1) rows_and_events(x$sample, x$notion, x$event$label, x$horizon) else
+      paste(paste(unique(vapply(x$sample$n, count_text, "")), collapse = ", "), "rows")
+    return(paste0("Validation: ", gsub("_", "-", x$notion), ", ", said, "."))
   }
-  if (inherits(x, "ce_tune")) return(paste0("Calibration error: ", notion_label(x), "."))
-  estimand <- attr(x, "estimand")
-  if (length(estimand) > 0) paste0(paste(names(estimand), estimand, sep = ": ", collapse = "; "), ".")
+  if (!is.data.frame(x)) {
+    said <- c(if (inherits(x, "ce_tune")) paste0("Calibration error: ", notion_label(x), "."),
+              if (is.list(x$event)) event_sentence(x$event$label), x$counted)
+    return(if (length(said) > 0) paste(said, collapse = " "))
+  }
+  lines <- c(attr(x, "estimand"), read_lines(x))
+  if (length(lines) > 0) paste0(paste(names(lines), lines, sep = ": ", collapse = "; "), ".")
 }
 
 #' @rdname ce_kable

@@ -80,7 +80,8 @@ scalar_ece <- function(problems, scheme, honest = TRUE) {
   n_bins <- as.numeric(do.call(pmax.int, lapply(parts, `[[`, "n_bins")))
   estimates <- lapply(seq_along(counts), function(b) {
     here <- lapply(parts, function(part) part$estimates[[b]])
-    if (is.infinite(scheme$p)) here[[which.max(vapply(here, `[[`, 0, "value"))]] else (if (scheme$average) class_mean else combine_estimates)(here)
+    if (is.infinite(scheme$p)) return(here[[which.max(vapply(here, `[[`, 0, "value"))]])
+    if (scheme$average) class_mean(here) else combine_estimates(here)
   })
   list(estimates = estimates, n_bins = if (all(is.na(counts))) n_bins else counts)
 }

@@ -38,6 +38,7 @@ describe_object("ce_curve", fields(
   keys = keys_rule, counted = maybe(texts()), type = one_of(c("binned", "isotonic", "smooth", "quantile", "pit")),
   notion = whether(function(o) o$type %in% c("quantile", "pit"), no_field,
                    one_of(c("binary", "top_label", "class_wise"))),
+  event = maybe(event_labels_rule),
   axis = whether(function(o) identical(o$notion, "binary"), a_text, maybe(a_text)),
   control = fields(level = level_rule, threads = a_count(1)),
   also = function(x) curve_fault(x)
@@ -182,7 +183,7 @@ describe_object("ce_rank", fields(
   pairs = a_table(of_type("text", "metric", "model", "other"), of_type("numeric", "difference", "mean", "std.deviation",
                                                                        "share", "conf.low", "conf.high", "ties")),
   draws = a_table(metric = "text", model = "text", sample = "numeric", estimate = "numeric"),
-  n = a_count(), n_sub = a_count(), times = a_count(), level = level_rule, counted = maybe(texts()),
+  n = a_count(), n_sub = a_count(), times = a_count(), level = level_rule, counted = maybe(texts()), titles = texts(),
   core = each(fields(row = a_text, kernel = described("ce_kernel"), ridge = maybe(numbers()))),
   n_classes = maybe(a_count()),
   also = function(x) {

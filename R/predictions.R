@@ -35,6 +35,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
   out <- new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw, logits)
   out[c("truth_name", "event_level")] <- list(name, event_level)
+  keep_read(event = event_label(out, horizon = design$horizon))
   out
 }
 

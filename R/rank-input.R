@@ -9,6 +9,25 @@ metric_labels <- function(metrics, data, call) {
   make.unique(labels, sep = "_")
 }
 
+metric_titles <- c(
+  ckce = "CKCE", ckce_debiased = "CKCE, off-diagonal", ckce_null_mean = "CKCE, null mean removed",
+  jkce = "JKCE", ece_canonical = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score",
+  log_loss = "log loss", error = "misclassification"
+)
+# The title of a metric in figures, with the type of calibration that errors of one probability per row are of: that of
+# this model.
+metric_title <- function(metric, name, model) {
+  if (name %in% names(metric_titles)) return(metric_titles[[name]])
+  scalar <- c(ece = "ECE", ks_error = "KS error", mmce = "MMCE", smooth_ece = "smooth ECE")
+  own <- Find(function(one) is_metric_of(metric, one), names(scalar))
+  if (is.null(own) || !is.null(metric$name)) return(name)
+  notion <- metric$options$notion %||% default_notion(model)
+  binned <- own == "ece" && is.null(metric$options$type) && is.null(metric$options$preset)
+  n_bins <- if (binned) metric$options$n_bins %||% formals(ece)$n_bins
+  paste0(if (notion != "binary") paste0(gsub("_", "-", notion), " "), scalar[[own]],
+         if (!is.null(n_bins)) paste0(" (", n_bins, " bins)"))
+}
+
 # Outcomes before models, or columns of a data frame.
 rank_remedy <- function(models, truth, call) {
   typed <- typed_call(call)
@@ -38,14 +57,16 @@ rank_data <- function(models, truth, event_level, design = NULL, call = caller_e
   check_truth_given(truth, call)
   settings <- list(design = design, event_level = event_level)
   found <- collect_kept(told_once(warned_once(list_models(models, truth, settings, call), "calibrisk_warning_cluster")),
-                   "designs")
+                   "reads")
   parts <- found$value
+  designs <- read_designs(found$kept)
   check_two_models(parts, call, "models")
   parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]), call)
   if (is_real(parts[[1]])) return(list(models = parts))
   list(
-    models = parts, counted = if (length(found$kept) > 0) design_sentence(found$kept),
+    models = parts,
+    counted = c(event_sentence(read_event(found$kept)), if (length(designs) > 0) design_sentence(designs)),
     probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]])
   )
 }

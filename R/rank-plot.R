@@ -36,16 +36,7 @@ keep_metrics <- function(x, metrics, call = caller_env()) {
   x
 }
 
-metric_titles <- c(
-  ckce = "CKCE", ckce_debiased = "CKCE, off-diagonal", ckce_null_mean = "CKCE, null mean removed",
-  jkce = "JKCE", ece = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score",
-  log_loss = "log loss", error = "misclassification"
-)
-metric_title <- function(metric) {
-  metric <- as.character(metric)
-  ifelse(metric %in% names(metric_titles), metric_titles[metric], metric)
-}
-metric_labeller <- function() ggplot2::as_labeller(metric_title)
+metric_labeller <- function(x) ggplot2::as_labeller(x$titles)
 
 # Models from the worst at the bottom to the best of the first metric at the top.
 model_levels <- function(x) {
@@ -89,7 +80,7 @@ autoplot_rank_ranges <- function(x, what = "") {
                             linewidth = 1.6) +
     ggplot2::geom_point(ggplot2::aes(x = .data$mean), shape = 21, fill = "white", colour = ce_colours[1],
                         size = 1.9, stroke = 0.7) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller()) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller(x)) +
     ggplot2::scale_x_continuous(n.breaks = 4) +
     ggplot2::labs(
       x = NULL, y = NULL,
@@ -116,7 +107,7 @@ autoplot_rank_orders <- function(x, max_orders) {
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$share, y = .data$label, colour = .data$colour)) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), linewidth = 0.6) +
     ggplot2::geom_point(size = 2) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_y", ncol = 1, labeller = metric_labeller()) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_y", ncol = 1, labeller = metric_labeller(x)) +
     ggplot2::scale_y_discrete(labels = setNames(wrap_order(shown$order), shown$label)) +
     ggplot2::scale_x_continuous(labels = percent_text, limits = c(0, max(shown$conf.high))) +
     ggplot2::scale_colour_identity() +
@@ -150,7 +141,7 @@ autoplot_rank_pairs <- function(x) {
     ggplot2::geom_tile(colour = "white", linewidth = 0.6) +
     ggplot2::geom_text(ggplot2::aes(label = round(100 * .data$share), colour = .data$dark), size = 3,
                        show.legend = FALSE) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), labeller = metric_labeller()) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), labeller = metric_labeller(x)) +
     ggplot2::scale_fill_gradient2(low = ce_colours[2], mid = "grey96", high = ce_colours[1], midpoint = 0.5,
                                   limits = c(0, 1), labels = percent_text) +
     ggplot2::scale_colour_manual(values = c(light = "white", dark = "grey20"), guide = "none") +

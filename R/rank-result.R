@@ -1,7 +1,8 @@
 # From metrics on all observations (metrics x models) and on subsamples (metrics x models x subsamples) to the tables of
 # a ce_rank, its print and its tidiers.
 
-new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NULL, counted = NULL) {
+new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NULL, counted = NULL,
+                     titles = stats::setNames(rownames(full), rownames(full))) {
   metrics <- rownames(full)
   structure(
     list(
@@ -15,7 +16,7 @@ new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NU
         estimate = as.numeric(draws)
       ),
       n = n, n_sub = n_sub, times = dim(draws)[3], level = level, core = drop_null(core),
-      n_classes = n_classes, counted = counted
+      n_classes = n_classes, counted = counted, titles = titles
     ),
     class = "ce_rank"
   )

@@ -97,9 +97,11 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
   full <- rank_samples(data, metrics, core, list(seq_len(n)), threads, call)
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
   draws <- rank_samples(data, metrics, core, samples, threads, call, progress_callback("Ranking"))
+  n <- n + (data$models[[1]]$design$follow_up$censored %||% 0L)
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
            n_sub = n_sub, level = level, core = setNames(core, names(metrics)),
-           n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]))
+           n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
+           titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
 }
 
 # Values of the core for every subsample, in its order.

@@ -1,7 +1,7 @@
 #' @export
 print.ce_state <- function(x, ...) {
   check_state(x)
-  cat("<ce_state> ", count_of(x$n, "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), state_event(x),
+  cat("<ce_state> ", count_of(state_rows(x), "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), state_event(x),
       sep = "")
   cat("\n")
   print_lines(c(if (!is.null(x$about$horizon)) followed_sentence(x), facts_lines(dropped = x$dropped),

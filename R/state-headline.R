@@ -35,9 +35,12 @@ state_test_sentence <- function(state) {
 # The sentence on censored rows and events of a state with a horizon.
 followed_sentence <- function(state) {
   if (is.null(state$about$horizon)) return(NULL)
-  paste0(follow_up_text(state$n, state$follow_up[["events"]], state$follow_up[["censored"]], effective_rows(state),
+  paste0(follow_up_text(state_rows(state), state$follow_up[["events"]], state$follow_up[["censored"]], effective_rows(state),
                         state$about$horizon), ".")
 }
+
+# All rows that entered.
+state_rows <- function(state) state$n + state$follow_up[["censored"]]
 
 # Effective sample size of weighted rows.
 effective_rows <- function(state) {
@@ -59,7 +62,7 @@ state_ladder <- function(state, level, threads) {
 }
 
 state_headline <- function(state, level, threads) {
-  headline_row(state_ladder(state, level, threads), state$about$notion, state$n)
+  headline_row(state_ladder(state, level, threads), state$about$notion, state_rows(state))
 }
 
 # Rescales weights to sum to n: the number of knots depends on the number of rows, not on the scale of the weights.

@@ -25,7 +25,8 @@ state_panel <- function(x, level, call) {
     parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1), c(parts, list(whole)),
                  c(x$about$levels, NA))
   }
-  out <- metric_table(as_result(vctrs::vec_rbind(!!!parts)))
+  out <- all_rows(metric_table(as_result(vctrs::vec_rbind(!!!parts))), x$follow_up[["censored"]])
+  out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
   attr(out, "design") <- followed_sentence(x)
   out
 }

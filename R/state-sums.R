@@ -32,7 +32,8 @@ by_predictions.ce_state <- function(x, fn, input, call) {
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
           class = c("unsupported", "state", "notion"), arg = "x", call = call)
   found <- collect_kept(fn(state_predictions(x, if (rows) 1)), "notes")
-  out <- metric_table(as_result(found$value))
+  out <- all_rows(metric_table(as_result(found$value)), x$follow_up[["censored"]])
+  out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
   attr(out, "design") <- c(followed_sentence(x), block_sentence(x), unlist(found$kept))
   out
 }
@@ -41,7 +42,7 @@ by_predictions.ce_state <- function(x, fn, input, call) {
 state_predictions <- function(x, j) {
   problem <- if (!is.null(j)) panel_cells(x, j)
   predictions <- sums_predictions(problem, x$about, dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped)
-  predictions[c("n", "event_level")] <- list(x$n, x$spec$event_level)
+  predictions[c("n", "censored", "event_level")] <- list(x$n, x$follow_up[["censored"]], x$spec$event_level)
   predictions$ladder <- function(level, threads, notion) state_ladder(x, level, threads)
   if (is.null(j)) return(predictions)
   predictions$log <- log_estimate(x, j)

@@ -42,11 +42,11 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
   } else {
     tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads, call)
   }
-  none <- function() missing_estimate("canonical", "adaptive", state$n)
+  none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
   headline <- if (canonical) none() else state_headline(state, level, threads)
   new_tune(results, methods, grids, headline, problems, list(
     histogram = tune_histogram(problems, notion, threads), source = NULL, notion = notion, level = level, split = split,
-    n_splits = 1, n = state$n, counted = c(followed_sentence(state), counted), dropped = state$dropped,
+    n_splits = 1, n = state_rows(state), counted = c(followed_sentence(state), counted), dropped = state$dropped,
     levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
   ))
 }

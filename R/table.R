@@ -28,21 +28,21 @@ bind_rows <- function(tables) if (length(tables) == 1) tables[[1]] else vctrs::v
 #' @method tbl_sum ce_table
 #' @export
 tbl_sum.ce_table <- function(x, ...) {
-  c(attr(x, "estimand"), rows_line(x), NextMethod())
+  c(attr(x, "estimand"), read_lines(x), NextMethod())
 }
 
 #' @method tbl_sum ce_result
 #' @export
-tbl_sum.ce_result <- function(x, ...) c(rows_line(x), NextMethod())
+tbl_sum.ce_result <- function(x, ...) c(read_lines(x), NextMethod())
 
-# Whom survival outcomes are of: see design_sentence().
-rows_line <- function(x) {
+# Which outcome is the event, and whom survival outcomes are of: see design_sentence().
+read_lines <- function(x) {
   said <- attr(x, "design")
-  if (!is.null(said)) c(Rows = paste(sub("[.]$", "", said), collapse = "; "))
+  c(Event = attr(x, "event", exact = TRUE), if (!is.null(said)) c(Rows = paste(sub("[.]$", "", said), collapse = "; ")))
 }
 
 # The same in a print that is not a table, of an object that holds it as `counted`: below its header.
-counted_line <- function(x) if (!is.null(x$counted)) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
+counted_line <- function(x) if (length(x$counted) > 0) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
 
 # Whole column names and the rest below, rather than all columns with names cut to five letters.
 #' @export
@@ -70,7 +70,7 @@ print.ce_metrics <- function(x, ...) {
   shown <- tibble::new_tibble(columns[setdiff(union(first, names(x)), shared)], nrow = nrow(x))
   same <- if (length(shared) > 0) paste0("; ", if (nrow(x) > 1) "of all: ", shared_text(columns[shared]))
   size <- paste0(count_of(nrow(x), "row"), ", ", length(columns), " columns", same)
-  attr(shown, "estimand") <- c(attr(x, "estimand"), rows_line(x), Metrics = size)
+  attr(shown, "estimand") <- c(attr(x, "estimand"), read_lines(x), Metrics = size)
   class(shown) <- c("ce_shown", "ce_table", class(shown))
   print(shown, ...)
   invisible(x)

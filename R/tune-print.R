@@ -1,7 +1,7 @@
 #' @export
 print.ce_tune <- function(x, ...) {
   cat("<ce_tune> Calibration error: ", notion_label(x), "\n", sep = "")
-  cat(split_label(x$split, x$n_splits), "\n", sep = "")
+  cat(split_label(x$split, x$n_splits, x$n), "\n", sep = "")
   print_lines(facts_lines(NULL, x$counted, x$dropped))
   cat("\nWhich function describes it best?\n")
   print(tune_display(x), row.names = FALSE, right = TRUE)
@@ -11,12 +11,13 @@ print.ce_tune <- function(x, ...) {
   invisible(x)
 }
 
-split_label <- function(split, n_splits = 1) {
+split_label <- function(split, n_splits = 1, n = NULL) {
   sizes <- split_sizes(split)
+  what <- if (isTRUE(n > sum(sizes))) "uncensored row" else "row"
   n_test <- sizes[1]
   paste0(
-    count_of(sum(sizes[-1]), "row"), " in ", split$k, " folds for tuning, ",
-    if (n_test > 0) paste0(count_of(n_test, "row"), " for testing") else "estimates on the held-out rows",
+    count_of(sum(sizes[-1]), what), " in ", split$k, " folds for tuning, ",
+    if (n_test > 0) paste0(count_of(n_test, what), " for testing") else "estimates on the held-out rows",
     if (n_splits > 1) paste0("; ", n_splits, " random splits")
   )
 }

@@ -26,7 +26,7 @@ tune_predictions <- function(predictions, notion, methods, splits, level, thread
   if (is.null(headline)) {
     problem <- if (length(problems) == 1) problems[[1]] else ladder_problem(predictions, notion, call)
     headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call, problem = problem), notion,
-                             n_obs(predictions))
+                             entered_rows(predictions$design))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
     histogram = tune_histogram(problems, notion, threads),

@@ -147,6 +147,7 @@ validate_sums <- function(x, input, options, call) {
     problem <- predictions$problem
     if (!is.null(problem$cells)) {
       problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
+      problem$n <- problem$n + (predictions[["censored"]] %||% 0)
       problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
                                          calibrisk_error_headline = function(cnd) no_ladder(cnd))
     }
@@ -261,7 +262,7 @@ validation_sample <- function(problem) {
   design <- problem$design
   prevalence <- row_mean(as.numeric(problem$labels), design)
   columns_frame(!!!drop_null(list(
-    n = problem$n %||% copy_count(design),
+    n = problem$n %||% entered_rows(design),
     events = problem$events %||% copy_count(design_rows(design, problem$labels == 1)), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
     n_effective = if (equal_copies(design)) problem$n %||% copy_count(design) else 1 / weight_concentration(design),
@@ -298,5 +299,5 @@ validation_curve <- function(x, type = "smooth", call = caller_env()) {
   curve <- as_choice(type, "curve", "type", call = call)
   stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state or a table.",
           "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object", call = call)
-  bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, call)
+  bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, x$event$label, call)
 }

@@ -57,3 +57,30 @@ test_that("a column that names the event has another hint, outcomes without leve
   }
   expect_no_match(printed(ce_estimate(d$no, factor(ifelse(y == 1, "b", "a")))), "If you mean")
 })
+
+test_that("every table, curve and test of a binary outcome names its event", {
+  d <- pima_like(60)
+  d$site <- rep(c("a", "b"), 30)
+  d$other <- d$no^2
+  yes <- as.numeric(d$type == "Yes")
+  of <- function(fn, ...) fn(d, type, no, ...)
+  results <- suppressWarnings(list(
+    of(ece), of(ece, .by = site), of(ece, notion = "binary", n_bins = c(5, 10)), of(rbs), of(ce_score), of(ks_error),
+    of(smooth_ece), of(mmce), of(kde_error), of(ici), of(spiegelhalter), of(hosmer_lemeshow), of(cox_calibration),
+    of(skce), of(ckce), of(ce_panel), of(ce_test), of(ce_test, .by = site), of(ce_recalibrate, method = "platt"),
+    of(ce_decompose, method = "isotonic"), of(ce_curve), of(ce_fit, method = method_bins(5)),
+    ce_gain(d, "platt", type, no), ce_gain(d$no, d$other, d$type), ce_compare(d, type, no, other, metric = ece),
+    ece(update(ce_state(), d, type, no))
+  ))
+  for (one in results) expect_match(printed(one), "Event: (type|truth) = No")
+  expect_match(printed(ece(d$risk, yes)), "Event: yes = 1 ")
+  models <- list(a = d$risk, b = d$risk^2)
+  expect_match(printed(ce_compare(models, yes, metric = ece)), "Event: yes = 1 ")
+  expect_match(printed(ce_rank(models, yes, metric = "brier", times = 3)), "Event: yes = 1.")
+  # of several classes, and of labels that were right
+  expect_no_match(printed(ece(vehicle_predictions, truth)), "Event")
+  expect_no_match(printed(ece(d$risk, yes, notion = "top_label")), "Event")
+  expect_false("event" %in% names(of(ece)))
+  expect_match(ggplot2::autoplot(of(ce_curve))$labels$caption, "Event: type = No.", fixed = TRUE)
+  expect_match(paste(ce_kable(of(rbs), format = "pipe"), collapse = " "), "Event: type = No", fixed = TRUE)
+})

@@ -241,3 +241,11 @@ test_that("a function is given what ce_compare() gives it, and a name is the sam
                  c(compared$estimate_a[1], compared$estimate_b), tolerance = 1e-6, ignore_attr = TRUE)
   }
 })
+
+test_that("titles say which type of calibration an error is of", {
+  p <- as.matrix(vehicle_predictions[2:5])[1:60, ]
+  models <- list(a = p, b = (p + 0.25) / 2)
+  metrics <- list("ece", "ece_canonical", ce_metric(ece, n_bins = 5, notion = "class_wise"))
+  titles <- ce_rank(models, vehicle_predictions$truth[1:60], metric = metrics, times = 2)$titles
+  expect_identical(unname(titles), c("top-label ECE (15 bins)", "canonical ECE", "class-wise ECE (5 bins)"))
+})

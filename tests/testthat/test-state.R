@@ -127,7 +127,8 @@ test_that("a state says what it holds", {
   expect_output(print(ce_state()), "0 rows")
   expect_output(print(ce_state(knots = c(.1, .5))), "2 given knots")
   expect_output(print(ce_state(knots = .5, n_bins = 1)), "1 given knot\\), 1 bin;")
-  expect_output(print(update(ce_state(), c(.3, NA), 1:0)), "1 row, binary\n1 incomplete row was dropped.", fixed = TRUE)
+  expect_output(print(update(ce_state(), c(.3, NA), 1:0)), "1 row, binary, events: 1\n1 incomplete row was dropped.",
+                fixed = TRUE)
   expect_output(print(ce_source(data.frame(p = 1))), "1 row in memory")
 })
 
