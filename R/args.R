@@ -12,12 +12,12 @@
 #'   levels of `truth` by name; see *Columns and levels*. A single column that is named after a level (`Yes`,
 #'   `.pred_Yes`, `prob_yes`) is the probability of that level.
 #' @param notion Type of calibration: the prediction given which the outcome should have the predicted probability.
-#'   `"top_label"`: the confidence in the most probable class (is it right that often?). `"class_wise"`: the probability
-#'   of each class on its own; squared errors are summed over the classes. `"canonical"`: the whole vector of probabilities. `"binary"`: the
-#'   probability of one event. The default is `"binary"` for a single probability and for two classes, and `"top_label"`
-#'   otherwise. A single probability per row is used directly for `"binary"` and for `"top_label"` (the confidence in a
-#'   label that was right or not); for the other types it stands for two classes, (1 - p, p). See the vignette
-#'   *Notation*.
+#'   `"top_label"`: the confidence in the most probable class (is it right that often?). `"class_wise"`: the
+#'   probability of each class on its own; squared errors are summed over the classes. `"canonical"`: the whole vector
+#'   of probabilities. `"binary"`: the probability of one event. The default is `"binary"` for a single probability
+#'   and for two classes, and `"top_label"` otherwise. A single probability per row is used directly for `"binary"`
+#'   and for `"top_label"` (the confidence in a label that was right or not); for the other types it stands for two
+#'   classes, (1 - p, p). See the vignette *Notation*.
 #' @param event_level For two classes: the level of `truth` that is the event, `"first"` (as in yardstick) or
 #'   `"second"`. A single column that is named after a level, such as `.pred_<level>`, takes precedence.
 #' @param na_rm Whether to drop rows with a missing value. If `FALSE`, a missing value makes the result `NA`; functions

@@ -220,7 +220,8 @@ curve_titles <- function(x, bands, histogram, shared, numbers) {
   if (shared && numbers) below <- paste0("CE: calibration error. ", below)
   # a square figure leaves half of the width
   width <- if (x$type == "pit") 100 else 58
-  caption <- paste(vapply(c(event_sentence(x$event$label), about, below), wrap_text, "", width = width), collapse = "\n")
+  lines <- c(event_sentence(x$event$label), about, below)
+  caption <- paste(vapply(lines, wrap_text, "", width = width), collapse = "\n")
   axes <- curve_axes(x)
   ggplot2::labs(x = axes[1], y = axes[2], caption = if (nzchar(caption)) caption)
 }

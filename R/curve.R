@@ -278,8 +278,8 @@ print.ce_curve <- function(x, ...) {
   cat("<ce_curve> ", what[[x$type]],
       if (!regression) paste0(", ", gsub("_", "-", x$notion)),
       if (x$type == "binned") paste0(", ", x$control$n_bins, " bins of equal ", x$control$bins),
-      ", level ", format(x$control$level), "\n", counted_line(list(counted = c(event_sentence(x$event$label), x$counted))),
-      sep = "")
+      ", level ", format(x$control$level), "\n",
+      counted_line(list(counted = c(event_sentence(x$event$label), x$counted))), sep = "")
   rows <- x$summary
   label <- curve_labels(rows, x$keys)
   for (i in seq_len(nrow(rows))) {

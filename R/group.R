@@ -79,7 +79,8 @@ read_designs <- function(reads) drop_null(lapply(reads, `[[`, "design"))
 run_groups <- function(groups, fn, call) {
   one <- function(g) {
     rows <- groups$rows[[g]]
-    rlang::try_fetch(in_group(collect_read(fn(rows))$value, groups$keys, g, call, rows), calibrisk_error_group = function(cnd) {
+    value <- function() in_group(collect_read(fn(rows))$value, groups$keys, g, call, rows)
+    rlang::try_fetch(value(), calibrisk_error_group = function(cnd) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }

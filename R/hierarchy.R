@@ -9,8 +9,8 @@
 #' TCE_1`. `TCE_1` is at least the Kolmogorov-Smirnov error, the ECE with any bins, and the MMCE over the root of the
 #' kernel's largest value. (That is 1 here, for the Laplace kernel of [mmce()] with its default bandwidth; the paper
 #' prints the constant on the other side.) CWCE_p sums the p-th powers over the classes, where
-#' `ece(notion = "class_wise")` averages them. On a data set they hold exactly, for any `n`, with the plug-in errors of the
-#' distinct predictions (`ece(type = "discrete")`). They then
+#' `ece(notion = "class_wise")` averages them. On a data set they hold exactly, for any `n`, with the plug-in errors of
+#' the distinct predictions (`ece(type = "discrete")`). They then
 #' describe the data, not the population: with all predictions distinct, CE_p is as large as it can be.
 #'
 #' A zero low in the chain says nothing about the errors above: recalibrating every

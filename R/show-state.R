@@ -1,8 +1,8 @@
 #' @export
 print.ce_state <- function(x, ...) {
   check_state(x)
-  cat("<ce_state> ", count_of(state_rows(x), "row"), if (!is.null(x$about)) paste0(", ", x$about$notion), state_event(x),
-      sep = "")
+  cat("<ce_state> ", count_of(state_rows(x), "row"), if (!is.null(x$about)) paste0(", ", x$about$notion),
+      state_event(x), sep = "")
   cat("\n")
   print_lines(c(if (!is.null(x$about$horizon)) followed_sentence(x), facts_lines(dropped = x$dropped),
                 paste0("Keeps: ", spec_words(x$spec), ".")))

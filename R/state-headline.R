@@ -35,8 +35,8 @@ state_test_sentence <- function(state) {
 # The sentence on censored rows and events of a state with a horizon.
 followed_sentence <- function(state) {
   if (is.null(state$about$horizon)) return(NULL)
-  paste0(follow_up_text(state_rows(state), state$follow_up[["events"]], state$follow_up[["censored"]], effective_rows(state),
-                        state$about$horizon), ".")
+  paste0(follow_up_text(state_rows(state), state$follow_up[["events"]], state$follow_up[["censored"]],
+                        effective_rows(state), state$about$horizon), ".")
 }
 
 # All rows that entered.

@@ -33,8 +33,8 @@
 #' @return `ce_state()`, `update()` and `c()` return a `ce_state`; their arguments do not change. `ce_panel(state)`
 #'   returns the table of [ce_panel()], class-wise with the column `class`, `NA` for all classes: binned errors are
 #'   averaged, Brier scores summed; `tidy()` returns it as a plain tibble. `ce_estimate(state)` returns a row as for
-#'   data in memory; `glance()` adds `dropped`, the number of incomplete rows. `ce_tune(state)` returns a [ce_tune()] of bins, kernel ridge and two-step kernel
-#'   ridge, with tables, figures and predictions as for data in memory.
+#'   data in memory; `glance()` adds `dropped`, the number of incomplete rows. `ce_tune(state)` returns a [ce_tune()] of
+#'   bins, kernel ridge and two-step kernel ridge, with tables, figures and predictions as for data in memory.
 #'
 #' @section Functions:
 #' [ece()], [rbs()], [ks_error()], [cox_calibration()] and [spiegelhalter()] of a state are rows of its panel, to the
@@ -78,10 +78,10 @@
 #' errors of differences come from the blocks. Without `id` and `cluster`, rows with the same values are in the same
 #' block, and pairs of them are not used. If there are many such rows, a warning asks for an `id`.
 #'
-#' Class-wise states keep blocks also for rows without weights and clusters, in addition to folds. The standard error over
-#' all classes needs all classes of a row, and these are in the same block. `ce_estimate()` of such a state
-#' leaves out blocks of independent rows, `ce_tune()` has folds of blocks, and the panel ends with the rows
-#' of all classes, with standard errors from the blocks.
+#' Class-wise states keep blocks also for rows without weights and clusters, in addition to folds. The standard error
+#' over all classes needs all classes of a row, and these are in the same block. `ce_estimate()` of such a state
+#' leaves out blocks of independent rows, `ce_tune()` has folds of blocks, and the panel ends with the rows of all
+#' classes, with standard errors from the blocks.
 #'
 #' @section Canonical states:
 #' The kernel is replaced by its approximation from landmarks \eqn{z_1, ..., z_r}, \eqn{\phi(p)'\phi(p')} with
