@@ -164,7 +164,9 @@ notion_label <- function(x) {
 #' @param type `"squared"`: \eqn{h(p, p)} per row, the estimated squared calibration gap (may be negative for kkr and
 #'   debiased bins; summed over classes for `notion = "class_wise"`). `"pairs"`: the matrix \eqn{h(p_i, p_j)}. `"gap"`:
 #'   the estimated residual \eqn{p - P(Y \mid p)} per row, a vector for scalar types of calibration and a matrix with a
-#'   column per class otherwise. It is an error for kkr and debiased bins, whose \eqn{h} is not an inner product of
+#'   column per class otherwise. It is bounded: \eqn{p} minus the gap is a probability, for `notion = "canonical"` a
+#'   probability vector, the nearest one to \eqn{p} minus what was fitted. (\eqn{h} and its risk are bounded for
+#'   [method_stack()] only.) It is an error for kkr and debiased bins, whose \eqn{h} is not an inner product of
 #'   estimated residuals.
 #' @param method For a `ce_tune`: the name of the method, by default the selected one.
 #' @param threads Number of threads; see [ce_threads].

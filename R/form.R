@@ -137,7 +137,20 @@ form_gap <- function(form, features, threads) {
   stop_if(!isTRUE(form$gap),
           "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
           "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}.", class = "gap", call = caller_env(2))
-  gap_features(form, features, threads)
+  bounded_gap(gap_features(form, features, threads), features)
+}
+
+# The nearest gap that leaves a probability, p - gap in [0, 1], or a probability vector: no further from the true gap.
+# Onto the simplex as Michelot (1986) does: what is negative is dropped until nothing is.
+bounded_gap <- function(gap, p) {
+  if (ncol(p) == 1) return(pmin(pmax(gap, p - 1), p))
+  kept <- array(TRUE, dim(p))
+  repeat {
+    excess <- (rowSums((p - gap) * kept) - 1) / rowSums(kept)
+    left <- kept & p - gap > excess
+    if (identical(left, kept)) return(pmin(gap + excess, p))
+    kept <- left
+  }
 }
 
 gap_features <- function(form, features, threads) UseMethod("gap_features")

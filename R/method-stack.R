@@ -2,7 +2,8 @@
 #' `method_stack()` fits the calibration gap by least squares on each of the bases of [ce_estimate()] (see [basis_hats])
 #' and weights the fits: \eqn{w = \arg\min_{w \ge 0} \sum_i |e_i - \sum_m w_m g_{mi}|^2}, \eqn{\sum_m w_m \le 1}, with
 #' \eqn{g_{mi}} the m-th fit at row i without the row's own outcome. \eqn{h(p, p') = \langle g(p), g(p')\rangle} with
-#' \eqn{g = \sum_m w_m g_m}. Nothing is left to tune.
+#' \eqn{g(p)} the value that is nearest to \eqn{\sum_m w_m g_m(p)} among those for which \eqn{p - g(p)} is a probability
+#' (vector); its risk is that of this bounded gap. Nothing is left to tune.
 #' @rdname ce_methods
 #' @export
 #' @examples
@@ -28,5 +29,5 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
 #' @export
 pair_features.ce_form_stack <- function(form, features, threads) {
   if (length(form$shapes) == 0) return(matrix(0, nrow(features), form$dimension))
-  cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, threads)
+  bounded_gap(cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, threads), features)
 }

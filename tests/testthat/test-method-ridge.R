@@ -41,8 +41,8 @@ test_that("Kronecker and two-step ridge equal their dense solves", {
         expect_close(form_pairs(kkr, p$eval$features, fit_x, 1L),
                      dense_kkr(gram, p$fit$residuals, ridge, k_eval, gram), 1e-7)
         ukkr <- fit_method(method_ukkr(kernel = kernel), p$fit, ridge)
-        expect_close(form_gap(ukkr, p$eval$features, 1L),
-                     dense_ukkr_gap(gram, p$fit$residuals, ridge, k_eval), 1e-7)
+        gap <- dense_ukkr_gap(gram, p$fit$residuals, ridge, k_eval)
+        expect_close(form_gap(ukkr, p$eval$features, 1L), bounded_gap(gap, p$eval$features), 1e-7)
       }
     }
     expect_error(form_gap(kkr, p$eval$features, 1L), class = "calibrisk_error_gap")
