@@ -10,22 +10,26 @@
 #' \describe{
 #'   \item{Two classes}{One column, `.pred_{event}`: the probability of the event as the model has it, which is the
 #'     second level of its outcome (`1`, `TRUE`; `.pred_event` where it has no name, as for counts of successes).
-#'     [stats::glm()] and mgcv's `gam()` of a binomial family; classifiers as in the next line.}
+#'     [stats::glm()], mgcv's `gam()` and rms' `Glm()` of a binomial family; `rms::lrm()`; classifiers as in the next
+#'     line.}
 #'   \item{Several classes}{A column per class: `ranger(probability = TRUE)`, `randomForest()`, caret's `train()`,
 #'     `nnet::multinom()`, `MASS::polr()`, `MASS::lda()`, `rpart()`, `gam(family = multinom())`, fits and workflows of
 #'     tidymodels.}
 #'   \item{Numbers}{A column `.pred` of predictive distributions. [stats::lm()], and glm and gam of a Gaussian family:
-#'     normal, with the sum of the variances of the residuals and of the fitted mean. Families Poisson, Gamma and
-#'     negative binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and standard
-#'     deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
+#'     normal, with the sum of the variances of the residuals and of the fitted mean, as for `rms::ols()`. Families
+#'     Poisson, Gamma and negative binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and
+#'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
 #'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
-#'     `survival::coxph()`, survival forests of ranger, censored regression of tidymodels; see [ce_horizon()].}
+#'     `survival::coxph()`, `rms::cph()`, survival forests of ranger, censored regression of tidymodels; see
+#'     [ce_horizon()].}
 #'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior
 #'     means of `posterior_epred()`, numbers have the draws of `posterior_predict()` as their distribution.}
 #'   \item{Several models}{A list of models gives a list of such data frames, for [ce_compare()], [ce_rank()] and
 #'     [ce_curve()].}
 #' }
-#' For another model add its predictions to the data yourself, as a column named `.pred_{level}`, or write a method.
+#' A class that only inherits from one of these is refused, except those known to predict alike: `svyglm`, `negbin`,
+#' `bam`, `rlm`, `aov`, `bayesglm`, `brglmFit`, `geeglm`, `cph` and penalised `coxph`. For another model add its
+#' predictions to the data yourself, as a column named `.pred_{level}`, or write a method.
 #'
 #' Predict rows that the model has not seen: on those of its fit most models look better calibrated than they are, and
 #' forests worse.
@@ -60,7 +64,27 @@ ce_predictions <- function(model, newdata, ...) {
             remedy("Fit the model first, then give it with rows that it has not seen, as in",
                    "ce_predictions(glm(outcome ~ ., binomial, train), test)"), arg = arg)
   }
+  if (!inherits_well(model)) return(ce_predictions.default(model, newdata))
   UseMethod("ce_predictions")
+}
+
+# Subclasses of coxph whose risks are none of an event by the horizon.
+unreadable_heirs <- c(
+  clogit = "It is a conditional logistic regression, which has no probabilities: it estimates no intercepts.",
+  coxphms = "It has several states: the risk of an event depends on all of them."
+)
+
+# Subclasses whose predictions are those of the class they inherit from. Any other subclass is refused by its name,
+# since predict() may have another meaning there.
+good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "cph", "geeglm", "mlm", "negbin", "rlm", "svyglm",
+                "train.formula", "train.recipe", "randomForest.formula", names(unreadable_heirs))
+
+inherits_well <- function(model) {
+  known <- !vapply(class(model), function(one) {
+    is.null(utils::getS3method("ce_predictions", one, optional = TRUE))
+  }, NA)
+  # a fit of parsnip has its engine's class, as in "_glm"
+  !any(known) || known[1] || class(model)[1] %in% good_heirs || startsWith(class(model)[1], "_")
 }
 
 #' @export
@@ -106,15 +130,18 @@ check_newdata <- function(newdata, package = character()) {
   rlang::check_installed(package, reason = "to predict from its model.")
 }
 
-# predict(), whose errors say what the data lack.
-predict_rows <- function(model, newdata, ...) {
-  rlang::try_fetch(stats::predict(model, newdata, ...), error = function(cnd) {
+# `predict`, whose errors say what the data lack.
+predict_rows <- function(model, newdata, ..., predict = stats::predict) {
+  rlang::try_fetch(predict(model, newdata, ...), error = function(cnd) {
     used <- tryCatch(all.vars(stats::delete.response(stats::terms(model))), error = function(cnd) character())
     absent <- setdiff(used, names(newdata))
+    if (length(absent) == 0) {
+      stop_input("The model must predict the rows of {.arg newdata}.", class = "model", arg = "model", parent = cnd,
+                 call = NULL)
+    }
     stop_input("{.arg newdata} must have the columns that the model was fitted to.",
-               "x" = if (length(absent) > 0) "It has no {.field {absent}}." else "The model's {.fn predict} failed.",
-               "i" = "Its columns are {.field {names(newdata)}}.", class = c("model", "columns"), arg = "newdata",
-               parent = if (length(absent) == 0) cnd, call = NULL)
+               "x" = "It has no {.field {absent}}.", "i" = "Its columns are {.field {names(newdata)}}.",
+               class = c("model", "columns"), arg = "newdata", call = NULL)
   })
 }
 
@@ -124,7 +151,7 @@ add_columns <- function(newdata, columns) {
           "x" = "It has {.field {taken}}.",
           remedy("Drop what it has, as in", paste0("subset(newdata, select = -", taken[1], ")")), class = "columns",
           arg = "newdata", call = NULL)
-  if (!inherits(newdata, "grouped_df")) newdata <- tibble::as_tibble(newdata)
+  if (!inherits(newdata, "grouped_df")) newdata <- ungroup_frame(newdata)
   for (name in names(columns)) newdata[[name]] <- columns[[name]]
   newdata
 }

@@ -34,14 +34,15 @@ ce_predictions.gam <- function(model, newdata, ...) {
   add_family(model, newdata, family, ...)
 }
 
-# For a generalised linear or additive model.
-add_family <- function(model, newdata, family, ...) {
+# For a generalised linear or additive model. `predicted`: a function like predict_rows().
+add_family <- function(model, newdata, family, ..., predicted = predict_rows,
+                       dispersion = model$sig2 %||% summary(model)$dispersion) {
   name <- family$family
-  mean <- function() unname(as.vector(predict_rows(model, newdata, type = "response", ...)))
+  mean <- function() unname(as.vector(predicted(model, newdata, type = "response", ...)))
   if (name %in% c("binomial", "quasibinomial")) return(add_event(newdata, mean(), event_of(model)))
   if (name == "poisson") return(add_law(newdata, pred_poisson(mean())))
   if (name == "Gamma") {
-    shape <- 1 / (model$sig2 %||% summary(model)$dispersion)
+    shape <- 1 / dispersion
     return(add_law(newdata, pred_gamma(shape, shape / mean())))
   }
   if (startsWith(name, "Negative Binomial")) {
@@ -50,9 +51,8 @@ add_family <- function(model, newdata, family, ...) {
     return(add_law(newdata, pred_negbin(mean(), size)))
   }
   if (name == "gaussian") {
-    fit <- predict_rows(model, newdata, type = "response", se.fit = TRUE, ...)
-    variance <- model$sig2 %||% summary(model)$dispersion
-    return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + variance))))
+    fit <- predicted(model, newdata, type = "response", se.fit = TRUE, ...)
+    return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + dispersion))))
   }
   stop_no_probabilities(
     "The family {.val {name}} has no distribution here.",
@@ -63,16 +63,51 @@ add_family <- function(model, newdata, family, ...) {
 #' @rdname ce_predictions
 #' @export
 ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
-  check_newdata(newdata, "survival")
+  check_newdata(newdata, c("survival", if (inherits(model, "cph")) "rms"))
+  other <- intersect(class(model), names(unreadable_heirs))
+  if (length(other) > 0) stop_no_probabilities(unreadable_heirs[[other[1]]], NULL)
+  if (!is.null(model$frail)) stop_no_probabilities("It has frailty terms, which new rows do not have.", NULL)
   check_horizon_given(horizon)
   used <- intersect(all.vars(stats::delete.response(stats::terms(model))), names(newdata))
   known <- stats::complete.cases(as.data.frame(newdata)[used])
   prob <- rep(NA_real_, nrow(newdata))
   if (any(known)) {
-    curves <- survival::survfit(model, newdata = as.data.frame(newdata)[known, , drop = FALSE], ...)
+    rows <- as.data.frame(newdata)[known, , drop = FALSE]
+    curves <- predict_rows(model, rows, ..., predict = survival::survfit)
     prob[known] <- 1 - as.vector(summary(curves, times = horizon, extend = TRUE)$surv)
   }
   add_event(newdata, prob)
+}
+
+# ---- rms ----------------------------------------------------------------------------------------------------------
+
+#' @export
+ce_predictions.lrm <- function(model, newdata, ...) {
+  check_newdata(newdata, "rms")
+  levels <- names(model$freq)
+  if (length(levels) > 2) return(add_classes(newdata, predict_rows(model, newdata, type = "fitted.ind", ...), levels))
+  add_event(newdata, predict_rows(model, newdata, type = "fitted", ...), levels[2])
+}
+
+#' @export
+ce_predictions.ols <- function(model, newdata, ...) {
+  check_newdata(newdata, "rms")
+  fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
+  add_law(newdata, pred_normal(unname(fit$linear.predictors), unname(sqrt(fit$se.fit^2 + model$stats["Sigma"]^2))))
+}
+
+#' @export
+ce_predictions.Glm <- function(model, newdata, ...) {
+  check_newdata(newdata, "rms")
+  add_family(model, newdata, model$family, ..., predicted = predict_link,
+             dispersion = stats::summary.glm(model)$dispersion)
+}
+
+# rms predicts on the scale of the link alone.
+predict_link <- function(model, newdata, type, ..., se.fit = FALSE) {
+  fit <- predict_rows(model, newdata, type = "lp", se.fit = TRUE, ...)
+  mean <- model$family$linkinv(fit$linear.predictors)
+  if (se.fit) list(fit = mean, se.fit = fit$se.fit * abs(model$family$mu.eta(fit$linear.predictors))) else mean
 }
 
 # ---- classifiers --------------------------------------------------------------------------------------------------

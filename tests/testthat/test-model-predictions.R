@@ -132,6 +132,7 @@ test_that("posterior draws come by the generics of rstantools", {
   register("posterior_predict", 10 * epred)
   registerS3method("family", "drawn_model", function(object, ...) list(family = object$kind),
                    envir = asNamespace("stats"))
+  local_mocked_bindings(good_heirs = "drawn_model")
   model <- function(kind) structure(list(kind = kind), class = c("drawn_model", "stanreg"))
   rows <- data.frame(x = 1:3)
   expect_equal(ce_predictions(model("binomial"), rows)$.pred_event, c(.3, .5, .65))
@@ -179,4 +180,60 @@ test_that("a model in place of predictions is told of what reads it", {
   expect_match(conditionMessage(error), "ce_predictions(model, newdata)", fixed = TRUE)
   error <- expect_error(ce_estimate(list(0.1, 0.2), mtcars$vs[1:2]), class = "calibrisk_error_probs")
   expect_no_match(conditionMessage(error), "ce_predictions", fixed = TRUE)
+})
+
+test_that("a class that inherits from a known one is read if it predicts alike, else refused by its name", {
+  d <- transform(mtcars, y = vs, own = wt)
+  glm <- stats::glm(y ~ wt, stats::binomial, d)
+  other <- structure(glm, class = c("scam", class(glm)))
+  expect_error(ce_predictions(other, d), "<scam>", class = "calibrisk_error_model")
+  expect_error(ce_predictions(list(other), d), "<scam>", class = "calibrisk_error_model")
+  law <- function(fit) format(ce_predictions(fit, d)$.pred)
+  expect_equal(law(stats::aov(mpg ~ wt, d)), law(stats::lm(mpg ~ wt, d)))
+  skip_if_not_installed("mgcv")
+  bam <- mgcv::bam(y ~ s(wt, k = 4), stats::binomial, d)
+  expect_equal(ce_predictions(bam, d)$.pred_1, unname(stats::fitted(bam)))
+})
+
+test_that("Cox models without a risk for new rows say why", {
+  skip_if_not_installed("survival")
+  d <- transform(survival::veteran, id = rep(1:10, length.out = 137), state = factor(rep(0:2, length.out = 137)),
+                 row = 1:137)
+  Surv <- survival::Surv
+  coxph <- survival::coxph
+  strata <- survival::strata
+  models <- list(
+    conditional = survival::clogit(status ~ karno + strata(id), d),
+    frailty = survival::coxph(Surv(time, status) ~ karno + survival::frailty(id), d),
+    states = survival::coxph(Surv(time, state) ~ karno, d, id = row)
+  )
+  for (name in names(models)) {
+    expect_error(ce_predictions(models[[name]], d, horizon = 100), name, class = "calibrisk_error_model")
+  }
+  moving <- survival::coxph(Surv(time, status) ~ tt(karno), d, tt = function(x, t, ...) x * t)
+  expect_error(ce_predictions(moving, d, horizon = 100), class = "calibrisk_error_model")
+})
+
+test_that("models of rms give what those of R give", {
+  skip_if_not_installed("rms")
+  d <- transform(mtcars, y = vs, yes = factor(vs, 0:1, c("no", "yes")), gears = factor(gear))
+  new <- d
+  new$wt[2] <- NA
+  event <- function(fit) last_column(ce_predictions(fit, new))
+  binary <- event(stats::glm(y ~ wt, stats::binomial, d))
+  expect_identical(names(ce_predictions(rms::lrm(yes ~ wt, d), new))[15], ".pred_yes")
+  expect_equal(event(rms::lrm(yes ~ wt, d)), binary, tolerance = 1e-5)
+  expect_equal(event(rms::Glm(y ~ wt, stats::binomial, d)), binary)
+  three <- rms::lrm(gears ~ wt, d)
+  expect_equal(as.matrix(ce_predictions(three, d)[paste0(".pred_", 3:5)]),
+               stats::predict(three, d, type = "fitted.ind"), ignore_attr = TRUE)
+  new <- d
+  same <- function(a, b) expect_equal(format(event(a)), format(event(b)))
+  same(rms::ols(mpg ~ wt, d), stats::lm(mpg ~ wt, d))
+  same(rms::Glm(carb ~ wt, stats::poisson, d), stats::glm(carb ~ wt, stats::poisson, d))
+  same(rms::Glm(mpg ~ wt, stats::gaussian, d), stats::glm(mpg ~ wt, stats::gaussian, d))
+  lung <- survival::veteran
+  risk <- function(fit) ce_predictions(fit, lung, horizon = 100)$.pred_event
+  expect_equal(risk(rms::cph(survival::Surv(time, status) ~ karno, lung, x = TRUE, y = TRUE)),
+               risk(survival::coxph(survival::Surv(time, status) ~ karno, lung)))
 })
