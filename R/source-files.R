@@ -57,11 +57,16 @@ at_once <- 2^28
 
 open_file <- function(file, rows) {
   if (file_kind(file) == "parquet") return(cut_iterator(read_parquet(file), rows))
-  if (file.size(file) <= at_once && rlang::is_installed("data.table") && grepl("csv$", file, ignore.case = TRUE)) {
+  warn_if(!ends_line(file), "The last line of {.file {file}} may be cut off: it has no end of line.", class = "source",
+          path = file)
+  # fread() takes a name with a line break for data
+  plain <- grepl("csv$", file, ignore.case = TRUE) && !grepl("[\r\n]", file)
+  if (plain && file.size(file) <= at_once && rlang::is_installed("data.table")) {
     read <- getExportedValue("data.table", "fread")
     left_out <- FALSE
     data <- withCallingHandlers(
-      read(file, sep = ",", na.strings = c("NA", ""), integer64 = "numeric", data.table = FALSE, showProgress = FALSE),
+      read(file = file, sep = ",", na.strings = c("NA", ""), integer64 = "numeric", data.table = FALSE,
+           showProgress = FALSE),
       # of what does not look like a row
       warning = function(cnd) {
         if (!grepl("Discarded|Stopped early", conditionMessage(cnd))) return()
@@ -108,6 +113,12 @@ csv_iterator <- function(file, rows) {
   }, function() close(con))
 }
 
+# Whether a file that is not compressed ends with a line, as those that are half copied mostly do not.
+ends_line <- function(file) {
+  if (!grepl("csv$", file, ignore.case = TRUE) || file.size(file) == 0) return(TRUE)
+  last_bytes(file, 1) %in% charToRaw("\r\n")
+}
+
 stop_cut_off <- function(file) {
   stop_input("A file must be whole.", "x" = "{.file {file}} is cut off, or not a table.",
              "i" = "Copy it again: it may have been read while it was written.", class = "source", call = NULL)
@@ -131,10 +142,11 @@ is_complete <- function(file) {
   any(last == charToRaw("\n"))
 }
 
-# The last four bytes.
-gzip_size <- function(file) {
+gzip_size <- function(file) sum(as.integer(last_bytes(file, 4)) * 256^(0:3))
+
+last_bytes <- function(file, n) {
   con <- base::file(file, "rb", raw = TRUE)
   on.exit(close(con))
-  seek(con, max(file.size(file) - 4, 0))
-  sum(as.integer(readBin(con, "raw", 4)) * 256^(0:3))
+  seek(con, max(file.size(file) - n, 0))
+  readBin(con, "raw", n)
 }

@@ -140,7 +140,8 @@ test_that("files that are cut off are errors, whole ones with an odd end are not
     half <- length(bytes) %/% 2
     if (ending == "csv") half <- which(bytes == charToRaw("\n"))[300] + 5
     writeBin(bytes[seq_len(half)], file)
-    expect_error(update(state, ce_source(file, rows = 100), y, p), class = "calibrisk_error_source", info = ending)
+    suppressWarnings(expect_error(update(state, ce_source(file, rows = 100), y, p), class = "calibrisk_error_source",
+                                  info = ending), "calibrisk_warning_source")
     pieces <- calibrisk:::csv_iterator(file, 100)
     expect_error(for (i in 1:20) pieces$pull(), class = "calibrisk_error", info = ending)
     pieces$close()
@@ -253,4 +254,25 @@ test_that("numbers that were saved as text of 15 digits are the same rows", {
   # values that differ in single precision are different rows
   near <- c(.3, .3 + 1e-7)
   expect_false(anyDuplicated(cpp_row_keys(matrix(near), c(1L, 1L))) > 0)
+})
+
+test_that("a CSV file whose last line has no end is warned about, and its name is no text", {
+  write <- function(text, file = withr::local_tempfile(fileext = ".csv", .local_envir = parent.frame())) {
+    writeBin(charToRaw(text), file)
+    file
+  }
+  text <- paste0("y,p\n", paste0(rep("0,0.25\n1,0.83\n1,0.25\n1,0.83\n", 10), collapse = ""))
+  sums <- function(file) glance(ce_estimate(update(ce_state(), ce_source(file), y, p)))$n
+  for (end in c(1, 3)) {
+    cut <- write(substr(text, 1, nchar(text) - end))
+    expect_warning(expect_identical(sums(cut), 40), "cut off", class = "calibrisk_warning_source")
+  }
+  expect_no_warning(sums(write(text)))
+  expect_no_warning(sums(write(gsub("\n", "\r\n", text))))
+  skip_on_os("windows")
+  folder <- withr::local_tempdir()
+  odd <- file.path(folder, "a b\nc,d.csv")
+  expect_identical(sums(write(text, odd)), 40)
+  withr::local_dir(folder)
+  expect_identical(sums(write(text, " z.csv")), 40)
 })
