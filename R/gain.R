@@ -98,7 +98,10 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
       injective <- after$injective$value
       reason <- after$injective$reason
     }
-    after <- predict(after, if (is.data.frame(before)) ungroup_frame(before) else before)
+    if (is.data.frame(before)) before <- ungroup_frame(before)
+    map <- after
+    after <- predict(map, before)
+    before <- without_logits(before, map, call)
     if (is.data.frame(after)) {
       after_dots <- rlang::quos(tidyselect::all_of(!!names(after)))
       if (length(input$dots) == 0) input$dots <- after_dots

@@ -45,16 +45,44 @@ expand_probs <- function(x, layout, threads) {
 
 split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
 
-# New data in the layout of the fit -> list(data, keep), rows with missing values left out.
-read_new_probs <- function(new, layout, threads, call = caller_env()) {
+# New data in the layout of the fit -> list(data, keep, n, logits), rows with missing values left out. A map of logits
+# takes probabilities too, whose logarithms are logits up to a constant. `fitted`: the logits of the fit.
+read_new_probs <- function(new, layout, threads, call = caller_env(), fitted = NULL) {
   x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new
   x <- layout_order(x, new, layout, call)
+  if (layout$logits) layout$logits <- !are_probabilities(x, fitted)
   complete <- complete_rows(x, TRUE, TRUE, call, if (layout$logits) "Logits" else "Probabilities")
   keep <- complete$rows
   if (!is.matrix(x)) x <- as.numeric(x)
   if (!complete$whole) x <- rows_of_part(x, keep)
   x <- if (layout$logits) check_logits(x, keep, call) else check_probs(x, keep, call)
-  list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new))
+  list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new), logits = layout$logits)
+}
+
+# Rows that sum to 1, or numbers from 0 to 1 where chance would put so many of the fitted logits with probability 1e-4.
+are_probabilities <- function(x, fitted) {
+  x <- as.matrix(x)
+  x <- x[stats::complete.cases(x), , drop = FALSE]
+  if (nrow(x) == 0 || any(x < 0 | x > 1)) return(FALSE)
+  share <- mean(fitted >= 0 & fitted <= 1)
+  sure <- if (ncol(x) > 1) all(abs(rowSums(x) - 1) < sum_tolerance$float) else share^nrow(x) < 1e-4
+  taken <- if (sure) "probabilities" else "logits"
+  tell("i" = "The map was fitted to logits. The values lie between 0 and 1 and are taken as {taken}.", class = "logits",
+       taken = taken)
+  sure
+}
+
+# `new` with the probabilities that its logits stand for, if it has logits.
+without_logits <- function(new, map, call) {
+  if (!isTRUE(map$layout$logits)) return(new)
+  read <- suppressMessages(read_new_probs(new, map$layout, resolve_threads(), call, map$fingerprint),
+                           "calibrisk_message_logits")
+  if (!read$logits) return(new)
+  tell("i" = "The predictions are taken as logits, to which the map was fitted.", class = "logits", taken = "logits")
+  probs <- write_like(read$data$probs, map$layout, read$keep, read$n)
+  if (!is.data.frame(new)) return(probs)
+  new[names(probs)] <- probs
+  new
 }
 
 # Data frame -> matrix or vector of the columns that the fit saw.
@@ -66,6 +94,7 @@ layout_columns <- function(new, layout, call) {
                arg = "new", call = call)
   }
   check_fitted_columns(new, layout, call)
+  check_narrow(new, match(layout$columns, names(new)), call, "new")
   values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }

@@ -46,12 +46,8 @@ before_after <- function(map, new, truth, ..., call = caller_env()) {
     outcome <- outcome_vector(truth, call)
   }
   after <- predict(map, new)
-  if (map$layout$logits) {
-    read <- read_new_probs(new, map$layout, resolve_threads(), call)
-    before <- write_like(read$data$probs, map$layout, read$keep, read$n)
-  } else {
-    before <- if (is.data.frame(new)) new[map$layout$columns] else new
-  }
+  before <- without_logits(new, map, call)
+  if (is.data.frame(before)) before <- before[map$layout$columns]
   # a map fitted to a frame answers with one, also where `new` is a matrix
   plain <- function(p) if (is.data.frame(p)) as.matrix(p) else p
   pair <- lapply(list(before = before, after = after), function(p) {

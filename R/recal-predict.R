@@ -10,7 +10,9 @@
 #' of them agree than repeats within the data explain, and a warning of class `calibrisk_warning_same_rows` counts them.
 #'
 #' @param object,x A `ce_recalibration`.
-#' @param new New predictions, in the shape of the data of the fit (logits if it was fitted to logits).
+#' @param new New predictions, in the shape of the data of the fit. If it was fitted to logits, logits or probabilities:
+#'   rows that sum to 1 are probabilities, and so are numbers between 0 and 1 if so many of them would be very unlikely
+#'   as logits of the fit; a message says which they were taken for.
 #'   A matrix' columns are matched by name where they carry those of the fit or of the classes, else by position.
 #'   Rows with missing values give `NA`.
 #' @param threads Number of threads, see [ce_threads].
@@ -27,7 +29,8 @@ predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
   threads <- resolve_threads(threads)
-  read <- read_new_probs(new, c(object$layout, list(logs = reads_logs(object$choice))), threads)
+  layout <- c(object$layout, list(logs = reads_logs(object$choice)))
+  read <- read_new_probs(new, layout, threads, fitted = object$fingerprint)
   same <- fitted_rows(fingerprint(read$data$given), object$fingerprint)
   if (same > 0) warn_same_rows(same, length(read$keep))
   probs <- map_probs(object$map, read$data, threads)
@@ -59,6 +62,6 @@ augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
     values <- as.data.frame(values)
     names(values) <- if (ncol(values) == 1) ".recal" else paste0(".recal_", sub("^\\.pred_", "", names))
   }
-  if (is.data.frame(new)) return(vctrs::vec_cbind(tibble::as_tibble(new), values))
+  if (is.data.frame(new)) return(vctrs::vec_cbind(ungroup_frame(new), values, .name_repair = "minimal"))
   tibble::as_tibble(values)
 }

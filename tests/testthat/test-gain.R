@@ -159,3 +159,38 @@ test_that("infinite scores on both sides are no gain, and say so", {
   expect_identical(ce_gain(before, after, c(2, 1, 2), score = "log", injective = TRUE)$gain, Inf)
   expect_no_warning(ce_gain(before, after, c(2, 1, 2), score = score_log(1e-7), injective = TRUE))
 })
+
+test_that("a map of logits takes logits and probabilities, and says which", {
+  withr::local_seed(3)
+  z <- matrix(rnorm(900, sd = 2), 300)
+  p <- exp(z) / rowSums(exp(z))
+  y <- apply(p^0.5 / rowSums(p^0.5), 1, function(row) sample(3, 1, prob = row))
+  fit <- 1:150
+  map <- ce_recalibrate(z[fit, ], y[fit], method = "temperature", logits = TRUE)
+  own <- ce_recalibrate(p[fit, ], y[fit], method = "temperature")
+  right <- ce_gain(p[-fit, ], own, y[-fit])
+  expect_message(gain <- ce_gain(p[-fit, ], map, y[-fit]), "probabilities", class = "calibrisk_message_logits")
+  expect_equal(gain$gain, right$gain, tolerance = 1e-6)
+  expect_message(gain <- ce_gain(z[-fit, ], map, y[-fit]), "logits", class = "calibrisk_message_logits")
+  expect_equal(gain$gain, right$gain, tolerance = 1e-6)
+  expect_equal(suppressMessages(predict(map, p[-fit, ])), predict(map, z[-fit, ]))
+  expect_equal(suppressMessages(predict(map, log(p[-fit, ]))), predict(map, z[-fit, ]))
+  # one probability per row, in a data frame
+  d <- data.frame(z = z[, 1], y = rbinom(300, 1, plogis(z[, 1] / 2)))
+  d$p <- plogis(d$z)
+  one <- ce_recalibrate(d[fit, ], y, z, method = "platt", logits = TRUE)
+  right <- predict(one, d[-fit, ])
+  as_p <- transform(d[-fit, ], z = p)
+  expect_equal(suppressMessages(predict(one, as_p)), right, tolerance = 1e-6)
+  gains <- lapply(list(as_p, d[-fit, ]), function(rows) suppressMessages(ce_gain(rows, one, y, z))$gain)
+  expect_equal(gains[[1]], gains[[2]], tolerance = 1e-6)
+  # too few to tell from logits
+  expect_message(few <- predict(one, as_p[1:2, ]), "taken as logits", class = "calibrisk_message_logits")
+  expect_equal(few$z, plogis(qlogis(predict(one, data.frame(z = as_p$z[1:2]))$z)))
+  skip_if_not_installed("ggplot2")
+  drawn <- lapply(list(as_p, d[-fit, ]), function(rows) {
+    plot <- suppressMessages(ggplot2::autoplot(one, rows, y))
+    ggplot2::layer_data(plot, length(plot$layers))[c("x", "y")]
+  })
+  expect_equal(drawn[[1]], drawn[[2]], tolerance = 1e-6)
+})
