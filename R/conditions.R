@@ -38,13 +38,14 @@ signal_lines <- function(signal, text, parts, class, envir, ...) {
 #' @export
 conditionMessage.calibrisk_error <- function(c) (if (plain_output()) plain_message(c)) %||% NextMethod()
 
-# Raises a warning that concerns all parts only once.
-warned_once <- function(value, class) {
-  said <- FALSE
+# Raises each of these warnings, which concern all parts, only once.
+warned_once <- function(value, classes) {
+  said <- character()
   withCallingHandlers(value, warning = function(cnd) {
-    if (!inherits(cnd, class)) return()
-    if (said) rlang::cnd_muffle(cnd)
-    said <<- TRUE
+    kind <- intersect(class(cnd), classes)
+    if (length(kind) == 0) return()
+    if (all(kind %in% said)) rlang::cnd_muffle(cnd)
+    said <<- c(said, kind)
   })
 }
 
@@ -60,7 +61,8 @@ told_once <- function(value) {
 
 # Mutes messages about columns that were shown when the predictions were first read.
 told_before <- function(value) {
-  suppressWarnings(suppressMessages(value, "calibrisk_message_columns"), "calibrisk_warning_direction")
+  suppressWarnings(suppressMessages(value, "calibrisk_message_columns"),
+                   c("calibrisk_warning_direction", "calibrisk_warning_decisions"))
 }
 
 # Only the first of several pieces says it.

@@ -121,7 +121,7 @@ mask_rows <- function(y, rows) {
 # A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector comes first: as a
 # selection, integer codes would be read as positions of columns.
 read_group <- function(group, x, call) {
-  value <- tryCatch(rlang::eval_tidy(group, data = x), error = function(e) NULL)
+  value <- tryCatch(rlang::eval_tidy(group, data = data_mask(x)), error = function(e) NULL)
   if (vctrs::vec_is(value)) {
     if (vctrs::vec_size(value) == nrow(x)) return(value)
     named <- is.character(value) && all(value %in% names(x))
@@ -134,9 +134,10 @@ read_group <- function(group, x, call) {
 # The values of a `group` argument, NULL where there is none.
 group_values <- function(group, x, call) {
   if (!is.data.frame(x)) return(check_group_values(row_vector(group, "group", call), call))
+  x <- ungroup_frame(x)
   # also a variable that is NULL
-  none <- tryCatch(is.null(rlang::eval_tidy(group, data = x)), error = function(e) FALSE)
-  if (none) NULL else read_group(group, ungroup_frame(x), call)
+  none <- tryCatch(is.null(rlang::eval_tidy(group, data = data_mask(x))), error = function(e) FALSE)
+  if (none) NULL else read_group(group, x, call)
 }
 
 # The distributions that are given: a vector, or a column of a data frame; NULL where there are none.
@@ -148,7 +149,7 @@ law_given <- function(x, dots, call) {
 law_in_frame <- function(x, dots, call) {
   if (length(dots) == 1) {
     if (makes_law(dots[[1]])) {
-      return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = x), error = function(cnd) {
+      return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = data_mask(x)), error = function(cnd) {
         if (inherits(cnd, "calibrisk_error")) return(rlang::zap())
         stop_input("{.arg ...} cannot be evaluated as predictive distributions.", class = "distribution", arg = "...",
                    parent = cnd, call = call)

@@ -84,8 +84,8 @@ run_groups <- function(groups, fn, call) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
-  found <- collect_kept(while_in_groups(told_once(warned_once(warned_once(
-    lapply(seq_along(groups$rows), one), "calibrisk_warning_cluster"), "calibrisk_warning_direction"))), "reads")
+  shared <- paste0("calibrisk_warning_", c("cluster", "direction", "decisions"))
+  found <- collect_kept(while_in_groups(told_once(warned_once(lapply(seq_along(groups$rows), one), shared))), "reads")
   check_group_events(read_designs(found$kept), call)
   parts <- found$value
   failed <- vapply(parts, rlang::is_error, NA)
@@ -173,11 +173,18 @@ level_order <- function(keys) {
   do.call(order, c(unname(lapply(keys, vctrs::vec_proxy_order)), list(method = "radix")))
 }
 
+# A plain tibble. Columns that nobody uses may have the same name, or none, which is then "...4" by their place.
 ungroup_frame <- function(x) {
+  names <- names(x)
+  unnamed <- which(is.na(names) | !nzchar(names))
+  if (length(unnamed) > 0) names(x)[unnamed] <- paste0("...", unnamed)
   if (is_plain_tibble(x)) return(x)
   attr(x, "groups") <- NULL
-  tibble::as_tibble(as.data.frame(x))
+  tibble::as_tibble(as.data.frame(x), .name_repair = "minimal")
 }
+
+# The columns whose names are theirs alone, which an expression can mean.
+data_mask <- function(x) if (anyDuplicated(names(x)) > 0) x[!names(x) %in% names(x)[duplicated(names(x))]] else x
 
 group_label <- function(keys, g) {
   key <- vctrs::vec_slice(keys, g)

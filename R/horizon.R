@@ -195,7 +195,7 @@ group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
 }
 
 survival_outcome <- function(truth, x, call) {
-  value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) x), error = function(cnd) {
+  value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) data_mask(x)), error = function(cnd) {
     stop_input(
       "{.arg truth} cannot be evaluated as survival outcomes.",
       "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row.",

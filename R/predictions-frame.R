@@ -23,6 +23,7 @@ read_probs <- function(x, dots, outcomes, except, call) {
       }, candidate_remedy(x, except, call), class = "columns", arg = "...", call = call
     )
   }
+  check_probability_columns(x, columns, outcomes, call)
   values <- x[unname(columns)]
   text <- names(columns)[!vapply(values, is.numeric, NA)]
   stop_if(length(text) > 0, "Probability columns must be numeric.",
@@ -32,10 +33,33 @@ read_probs <- function(x, dots, outcomes, except, call) {
          dimnames = list(NULL, names(columns)))
 }
 
+# Columns of one number per row, of which tidymodels does not give the name to something else.
+check_probability_columns <- function(x, columns, outcomes, call) {
+  check_narrow(x, columns, call)
+  other <- names(columns)[is_other_prediction(names(columns), outcomes)]
+  stop_if(length(other) > 0, "{.arg ...} must select probabilities of classes, or of an event.",
+          "x" = "In tidymodels, {.field {other[1]}} is the name of another kind of prediction.",
+          "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
+                 {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...", call = call)
+}
+
+check_narrow <- function(x, columns, call, arg = "...") {
+  wide <- Find(function(column) length(dim(x[[column]])) > 1 && prod(dim(x[[column]])[-1]) > 1, columns)
+  stop_if(!is.null(wide), "Probability columns must hold one number in each row.",
+          "x" = "{.field {names(x)[wide]}} has {prod(dim(x[[wide]])[-1])} columns.", class = "columns", arg = arg,
+          call = call)
+}
+
+is_other_prediction <- function(names, outcomes) {
+  other <- grepl("^[.]pred_(survival|time|hazard|linear_pred|quantile|(lower|upper)(_.*)?)$", names)
+  if (!any(other)) return(other)
+  other & !names %in% paste0(".pred_", if (is.factor(outcomes)) levels(outcomes) else unique(outcomes))
+}
+
 # The columns if none are selected: `.pred_*`, else a column for every outcome that has its exact name.
 default_columns <- function(x, outcomes, except) {
   numeric <- vapply(x, is.numeric, NA)
-  columns <- which(startsWith(names(x), ".pred_") & numeric)
+  columns <- which(startsWith(names(x), ".pred_") & numeric & !is_other_prediction(names(x), outcomes))
   if (length(columns) == 0 && (is.factor(outcomes) || is.character(outcomes))) {
     named <- match(if (is.factor(outcomes)) levels(outcomes) else sort(unique(outcomes)), names(x))
     if (length(named) > 1 && !anyNA(named) && !any(except %in% named) && all(numeric[named])) columns <- named

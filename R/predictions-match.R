@@ -109,7 +109,10 @@ column_order <- function(names, levels, call, arg = "x", what = "levels of {.arg
                          position = seq_along(levels)) {
   names[is.na(names)] <- ""
   # NULL too
-  if (!any(nzchar(names))) return(position)
+  if (!any(nzchar(names))) {
+    if (!in_numeric_order(levels)) tell_column_order(rep("", length(levels)), levels, position)
+    return(position)
+  }
   at <- matched_columns(names, levels)
   if (!is.null(at)) return(at)
   named <- partly_named(names, levels)
@@ -142,11 +145,19 @@ stop_partly_named <- function(names, levels, named, call, arg = "x", what = "lev
   )
 }
 
+# FALSE for numbers after one stem that are sorted as text, such as "1", "10", "2".
+in_numeric_order <- function(levels) {
+  number <- suppressWarnings(as.numeric(sub("^[^0-9]*", "", levels)))
+  anyNA(number) || length(unique(sub("[0-9].*", "", levels))) > 1 || !is.unsorted(number)
+}
+
 # `at`: the column of every level.
 tell_column_order <- function(names, levels, at, most = 30) {
   pairs <- paste(ifelse(nzchar(names[at]), names[at], paste("column", at)), "=", levels)
   if (length(pairs) > most) pairs <- c(pairs[seq_len(most)], paste(length(pairs) - most, "more"))
-  tell("i" = "The names of the probability columns match no level, so they are taken in order: {toString(pairs)}.",
+  fact <- if (any(nzchar(names))) "names of the probability columns match no level" else
+    "probability columns have no names"
+  tell("i" = "The {fact}, so they are taken in the order of the levels: {toString(pairs)}.",
        "i" = "Name them {.code .pred_<level>} if this is wrong.", class = "columns", key = toString(pairs),
        columns = names, levels = levels)
 }

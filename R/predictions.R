@@ -28,6 +28,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
     check_kind(x, call)
     check_no_columns(x, dots, call)
   }
+  x <- at_horizon(x, call, design$horizon)
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
   raw$censoring <- outcomes$censoring

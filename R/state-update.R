@@ -56,6 +56,7 @@ update_chunk <- function(object, data, truth, dots, given, call) {
   check_rows_here(data, "data", call)
   if (NROW(data) == 0) return(object)
   horizon <- given$horizon
+  data <- at_horizon(data, call, horizon)
   given <- lapply(given[c("weights", "cluster", "id")], evaluate_once, data)
   columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
   if (!is.null(horizon)) {

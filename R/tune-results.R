@@ -4,7 +4,7 @@
 
 read_results <- function(x, call, arg = "x") {
   check_has_rows(x, call, arg)
-  if (!inherits(x, "tune_results")) return(x)
+  if (!inherits(x, "tune_results")) return(at_horizon(x, call))
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {
     stop_input("The result must have kept its predictions.",
@@ -12,8 +12,35 @@ read_results <- function(x, call, arg = "x") {
                "i" = "Fit with {.code control = control_resamples(save_pred = TRUE)} (or {.code control_grid()}).",
                class = "results", parent = cnd, call = call)
   })
-  check_collected(out, call)
+  at_horizon(check_collected(out, call), call)
 }
+
+# Survival predictions of tidymodels, at several times: a column `.pred` of data frames, or a row for each patient and
+# time. The same frame with one row per patient and `.pred_event`, the risk by the `horizon`.
+at_horizon <- function(x, call, horizon = if (is.environment(call)) get0("horizon", call, inherits = FALSE)) {
+  if (!is.data.frame(x)) return(x)
+  nested <- is.list(x[[".pred"]]) && all(vapply(x[[".pred"]], is_survival_frame, NA))
+  if (!nested && !is_survival_frame(x) || ".pred_event" %in% names(x)) return(x)
+  time <- if (is.list(horizon)) horizon$time else horizon
+  # the reader of survival outcomes asks for it
+  if (!rlang::is_bare_numeric(time, 1)) return(x)
+  place <- function(times) which(abs(times - time) < 1e-9 * max(1, time))
+  times <- if (nested) lapply(x[[".pred"]], `[[`, ".eval_time") else list(x[[".eval_time"]])
+  found <- lapply(times, place)
+  stop_if(any(lengths(found) == 0), "Survival predictions must be those at {.arg horizon}.",
+          "x" = "The horizon is {.val {time}}, {.field .eval_time} has {.val {sort(unique(unlist(times)))}}.",
+          class = c("horizon", "columns"), arg = "x", call = call)
+  if (nested) {
+    x$.pred <- 1 - mapply(function(one, at) one[[".pred_survival"]][at[1]], x[[".pred"]], found)
+    x$.pred_event <- x$.pred
+    return(x)
+  }
+  x <- vctrs::vec_slice(x, found[[1]])
+  x$.pred_event <- 1 - x$.pred_survival
+  x
+}
+
+is_survival_frame <- function(x) is.data.frame(x) && all(c(".eval_time", ".pred_survival") %in% names(x))
 
 # Collected predictions as they are, of one candidate.
 check_collected <- function(out, call) {

@@ -195,3 +195,47 @@ test_that("sums of classes are those of a loop", {
   expect_error(cpp_class_sums(p, truth + 5L), "no class")
   expect_error(cpp_class_sums(p, truth[-1]), "one label")
 })
+
+test_that("outcomes that are the model's own decisions are warned about", {
+  decided <- function(code) expect_warning(code, "largest", class = "calibrisk_warning_decisions")
+  withr::local_seed(1)
+  p <- runif(60)
+  y <- as.integer(p > 0.5)
+  decided(ece(p, y))
+  decided(ece(p, p >= 0.5))
+  decided(ece(cbind(a = p, b = 1 - p), factor(ifelse(y == 1, "a", "b"))))
+  probs <- matrix(rexp(180), 60)
+  probs <- probs / rowSums(probs)
+  decided(ce_score(probs, max.col(probs), score = "brier"))
+  y[1] <- 1 - y[1]
+  expect_no_warning(ece(p, y))
+  # what chance does: few rows, sure predictions, or few clusters
+  expect_no_warning(ece(p[2:5], y[2:5]))
+  expect_no_warning(ece(rep(c(1e-7, 1 - 1e-7), 50), rep(0:1, 50), event_level = "second"))
+  expect_no_warning(ece(p[-1], y[-1], cluster = rep(1:3, length.out = 59)))
+  frame <- data.frame(p, y = as.integer(p > 0.5), g = rep(1:2, 30))
+  said <- 0
+  withCallingHandlers(ece(frame, y, p, .by = g), calibrisk_warning_decisions = function(cnd) {
+    said <<- said + 1
+    rlang::cnd_muffle(cnd)
+  })
+  expect_identical(said, 1)
+})
+
+test_that("calibrated outcomes raise no warning about decisions more often than promised", {
+  withr::local_seed(2)
+  # the probability of all outcomes being the likelier ones, over samples of any size
+  warned <- replicate(2000, {
+    p <- stats::rbeta(sample(c(5, 20, 60), 1), 0.1, 0.1)
+    y <- as.numeric(runif(length(p)) < p)
+    seen <- FALSE
+    withCallingHandlers(
+      warn_decisions(list(prob = p, outcome = y, levels = c("0", "1"), design = list())),
+      calibrisk_warning_decisions = function(cnd) {
+        seen <<- TRUE
+        rlang::cnd_muffle(cnd)
+      })
+    seen
+  })
+  expect_lte(sum(warned), 2)
+})

@@ -249,3 +249,21 @@ test_that("integer outcomes follow columns that are named after them, else the o
   expect_no_message(expect_identical(ece(x, d$k)$.estimate, ece(unname(x), d$k)$.estimate))
   expect_identical(ece(x[, 3:1], d$k - 1)$.estimate, ece(unname(x), d$k)$.estimate)
 })
+
+test_that("unnamed columns of numbered levels that are sorted as text are listed", {
+  withr::local_seed(1)
+  probs <- matrix(rexp(12 * 50), 50)
+  probs <- probs / rowSums(probs)
+  y <- c(1:12, sample(12, 38, TRUE))
+  listed <- function(levels) {
+    expect_message(ce_score(probs, levels, score = "log"), "column 2 = .*10", class = "calibrisk_message_columns")
+  }
+  listed(factor(as.character(y)))
+  listed(factor(paste("class", y)))
+  listed(factor(paste0("c", y)))
+  expect_no_message(ce_score(probs, factor(y), score = "log"))
+  expect_no_message(ce_score(probs, factor(paste("class", y), paste("class", 1:12)), score = "log"))
+  expect_no_message(ce_score(probs, factor(letters[y]), score = "log"))
+  error <- expect_error(ce_score(probs, as.character(y), score = "log"), class = "calibrisk_error_columns")
+  expect_match(conditionMessage(error), "order")
+})
