@@ -172,3 +172,13 @@ test_that("printed metrics of groups show the interval at 80 columns", {
   header <- capture.output(print(ce_estimate(data, truth, p, .by = c(g, site_of_measurement))))[5]
   expect_match(header, "conf[.]low +conf[.]high")
 })
+
+test_that("a group column named as a column of the result is refused by its name", {
+  withr::local_seed(1)
+  p <- runif(80)
+  d <- data.frame(n = rep(1:2, 40), method = rep(c("a", "b"), 40), y = rbinom(80, 1, p), p)
+  expect_error(ece(d, y, p, .by = n), "It is n", class = "calibrisk_error_group")
+  expect_error(ce_validate(d, y, p, .by = n, times = 0), "It is n", class = "calibrisk_error_group")
+  expect_error(ce_estimate(d, y, p, .by = method), "It is method", class = "calibrisk_error_group")
+  expect_identical(ece(d, y, p, .by = method)$method, c("a", "b"))
+})
