@@ -23,7 +23,6 @@
 #' @param bases Nested bases in place of the default test, as in [ce_estimate()].
 #' @param delta Of `test_joint()`: `NULL`, or a calibration error, on the scale of the estimate of [ce_estimate()]. The
 #'   test then asks whether the error is below it.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.

@@ -1,19 +1,12 @@
 # The test that the interval of ce_estimate() inverts, and that of an error below delta by its upper limit.
 
 joint_test <- function(test, laws, level, threads, call) {
-  if (!is.null(laws$law) || !is.null(laws$group)) {
-    given <- if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}."
-    if (!is.null(test$delta)) {
-      stop_input(
-        "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have.",
-        "x" = given, remedy("Drop {.arg delta} to test whether there is any error"), class = "test", arg = "delta",
-        call = call
-      )
-    }
-    stop_input("The joint test takes class probabilities, without groups.", "x" = given,
-               remedy("Use the conditional test", mended_line(call, list(test = "conditional"))), class = "test",
-               arg = "test", call = call)
-  }
+  stop_if(!is.null(laws$law) || !is.null(laws$group), if (is.null(test$delta)) {
+    "The joint test takes class probabilities, without groups."
+  } else {
+    "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
+  }, "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
+  class = "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"

@@ -1,4 +1,4 @@
-# Argument checks. Each names the argument, the value and the remedy, and raises a calibrisk_error_argument with the
+# Argument checks. Each names the argument, its rule and its value, and raises a calibrisk_error_argument with the
 # caller's call.
 
 # Describes a value in words: a number, a text in quotes, or its class and length.
@@ -25,12 +25,11 @@ vector_words <- function(x) {
   paste(if (grepl("^[aeiou]", class)) "an" else "a", class)
 }
 
-# The value of a user's function `arg`, or a classed error that says where it failed; `where` is evaluated in the
-# caller.
-user_value <- function(value, arg, where, class, call = NULL, .envir = caller_env()) {
+# The value of a user's function `arg`, or a classed error that says where it failed: `where`, a text.
+user_value <- function(value, arg, where, class, call = NULL) {
   rlang::try_fetch(value, error = function(cnd) {
-    stop_input("The function {.arg {arg}} failed.", "x" = cli::format_inline(where, .envir = .envir),
-               "i" = "Its own message is below.", class = class, arg = arg, parent = cnd, call = call)
+    stop_input("The function {.arg {arg}} failed.", "x" = "{where}", "i" = "Its own message is below.", class = class,
+               arg = arg, parent = cnd, call = call)
   })
 }
 
@@ -61,13 +60,10 @@ is_number_between <- function(x, lower, upper, size = NULL) {
 }
 
 stop_numbers <- function(x, arg, lower, upper, open, size, call) {
-  fits <- function(value) has_numbers(value, size) && all(are_inside(value, lower, upper, open))
   range <- range_text(lower, upper, open)
   what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
   bad <- if (has_numbers(x, size)) x[!are_inside(x, lower, upper, open)][1] else x
-  stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.",
-             number_remedy(x, arg, upper, call) %||% default_remedy(arg, fits, call), arg = arg, value = x,
-             call = call)
+  stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.", arg = arg, value = x, call = call)
 }
 
 # Arrays of length one do not recycle.
@@ -78,40 +74,6 @@ has_numbers <- function(x, size = NULL) {
 }
 
 are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper else x >= lower & x <= upper
-
-# The typed line with the default of an argument (1 if it has none), if that is a valid number, or without the argument.
-default_remedy <- function(arg, is_valid, call) {
-  made <- maker_remedy(call)
-  if (!is.null(made)) return(made)
-  formals <- formals(frame_function(call))
-  # a survival outcome and a planned study cannot do without these
-  if (!arg %in% names(formals) || arg %in% c("horizon", "n") && is.null(formals[[arg]])) return(NULL)
-  default <- if (rlang::is_missing(formals[[arg]])) Find(is_valid, c(1, 2, 10, 0.5)) %||% 1 else formals[[arg]]
-  shown <- is.numeric(default) && is_valid(default)
-  line <- if (shown) mended_line(call, setNames(list(default), arg)) else mended_line(call, drop = arg)
-  if (is.null(line) || rlang::is_missing(formals[[arg]]) && !shown) return(NULL)
-  remedy(if (shown) "For example" else "Leave it out for the default", line)
-}
-
-# The error of a required argument that is missing; `example` is a call with it.
-stop_missing <- function(arg, what, example, call) {
-  stop_input(paste0("{.arg {arg}} must be given: ", what, "."), "x" = "It is missing.",
-             "i" = "For example {.code {example}}.", arg = arg, call = call)
-}
-
-# Numbers as text, and percentages.
-number_remedy <- function(x, arg, upper, call) {
-  number <- if (is.character(x) && length(x) > 0) suppressWarnings(as.numeric(x))
-  if (!is.null(number) && !anyNA(number)) {
-    return(remedy("Give numbers without quotes", mended_line(call, setNames(list(short_value(number)), arg))))
-  }
-  percent <- upper == 1 && is.numeric(x) && length(x) > 0 && all(is.finite(x) & x > 1 & x <= 100)
-  if (!percent) return(NULL)
-  remedy("If these are percentages, divide by 100", mended_line(call, setNames(list(short_value(x / 100)), arg)))
-}
-
-# c(1, 2) as it is typed.
-short_value <- function(x) if (length(x) == 1) x else as.call(c(quote(c), as.list(x)))
 
 range_text <- function(lower, upper, open) {
   # the largest integer is not named as a limit
@@ -131,8 +93,7 @@ check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
   if (null && is.null(x)) return(invisible(x))
   check_numbers(x, arg, lower = lower, upper = upper, size = size, call = call)
   if (all(x == round(x))) return(invisible(x))
-  stop_input("{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.",
-             remedy("Round it", mended_line(call, setNames(list(short_value(pmax(round(x), lower))), arg))), arg = arg,
+  stop_input("{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.", arg = arg,
              value = x, call = call)
 }
 
@@ -151,40 +112,17 @@ check_exponent <- function(p, call = caller_env()) check_number(p, "p", lower = 
 
 check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   if (rlang::is_bool(x)) return(invisible(x))
-  stop_input("{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.",
-             flag_remedy(x, arg, call), arg = arg, value = x, call = call)
-}
-
-flag_remedy <- function(x, arg, call) {
-  flag <- if (rlang::is_string(x) || is.numeric(x) && length(x) == 1) as.logical(x) else NA
-  if (is.na(flag)) return(default_remedy(arg, function(value) FALSE, call))
-  remedy("Give a logical value", mended_line(call, setNames(list(flag), arg)))
+  stop_input("{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.", arg = arg,
+             value = x, call = call)
 }
 
 # The value of a choice argument: its first choice where the default is untouched.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_env()) {
   if (identical(x, choices)) return(choices[1])
   if (rlang::is_string(x) && x %in% choices) return(x)
-  stop_input("{.arg {arg}} must be one of {.or {.val {choices}}}.", "x" = "It is {describe(x)}.",
-             choice_remedy(x, choices, arg, call), arg = arg, value = x, call = call)
-}
-
-# The choice that is meant, or the function.
-choice_remedy <- function(x, choices, arg, call) {
-  if (is.numeric(x) && length(x) == 1) x <- as.character(x)
-  # a word without quotes that is the name of a function
-  typed <- if (is.function(x)) typed_argument(typed_call(call), arg)
-  if (rlang::is_symbol(typed)) x <- as.character(typed)
   meant <- meant_word(x, choices)
-  if (!is.null(meant)) {
-    return(remedy(paste0("Did you mean \"", meant, "\"?"), mended_line(call, setNames(list(meant), arg))))
-  }
-  verb <- if ("truth" %in% names(formals(frame_function(call)))) meant_verb(x)
-  if (!is.null(verb)) verb_remedy(verb, call) else default_remedy(arg, function(value) FALSE, call)
-}
-
-verb_remedy <- function(verb, call, only = c("x", "truth", "")) {
-  remedy(paste0("{.fn ", verb, "} does this"), mended_line(call, only = only, verb = verb))
+  stop_input("{.arg {arg}} must be one of {.or {.val {choices}}}.", "x" = "It is {describe(x)}.",
+             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = x, call = call)
 }
 
 check_level <- function(level, call = caller_env()) {
@@ -247,13 +185,14 @@ check_simplex <- function(x, rows, call) {
     stop_input(
       "Probabilities must be finite and not negative.",
       "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; {length(bad)} of {n} rows are affected.",
-      logit_remedy(call), class = "probs", arg = "x", row = rows[bad[1]], value = value, call = call
+      "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = value, call = call
     )
   }
   bad <- which(off > sum_tolerance$float)
   stop_if(length(bad) > 0, "Rows of {.arg x} must sum to 1.",
           "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {length(bad)} of {n} rows are off by \\
-                 more than {.val {sum_tolerance$float}}.", sum_remedy(x, sums, call), class = "probs", arg = "x",
+                 more than {.val {sum_tolerance$float}}.",
+          "x" = "Rows sum to between {signif(min(sums), 4)} and {signif(max(sums), 4)}.", class = "probs", arg = "x",
           row = rows[bad[1]], value = sums[bad[1]], call = call)
   inexact <- off > sum_tolerance$exact
   if (any(inexact)) {
@@ -262,4 +201,12 @@ check_simplex <- function(x, rows, call) {
     x[inexact, ] <- x[inexact, , drop = FALSE] / sums[inexact]
   }
   x
+}
+
+# What is seen in values that should be probabilities, as text.
+seen_values <- function(x) {
+  range <- signif(range(x[is.finite(x)], 0[!any(is.finite(x))]), 4)
+  if (all(x <= 0, na.rm = TRUE)) return("All values are at most 0, as log-probabilities are.")
+  percent <- range[1] >= 0 && range[2] > 10 && range[2] <= 100
+  paste0("Values range from ", range[1], " to ", range[2], if (percent) ", as percentages do", ".")
 }

@@ -25,8 +25,6 @@ made_choices <- function(kind) {
 
 choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv(), mode = "function")
 
-option_names <- function(kind, name) setdiff(names(formals(choice_constructor(kind, name))), "...")
-
 # A choice of `kind` from a name or a choice. `arg` is the argument of the calling function, `also` the names that it
 # reads itself; errors are raised in its name.
 as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character(), call = caller_env()) {
@@ -40,29 +38,17 @@ check_choice_name <- function(value, kind, arg, also, call) {
   exported <- function(name) exists(name, getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
   known <- function(name) name %in% named || exported(paste0(kind, "_", name))
   if (rlang::is_string(value) && known(value)) return(invisible())
-  made <- made_choices(kind)
+  example <- paste0(kind, "_", rev(made_choices(kind))[1])
   names <- c(also, choice_names(kind))
-  # a constructor that was not called
-  own <- Filter(function(name) identical(value, choice_constructor(kind, name)), made)
-  line <- if (length(own) == 1) call(paste0(kind, "_", own))
-  stop_input(
-    "{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {kind}_{made[length(made)]}}.",
-    "x" = "It is {describe(value)}.",
-    if (is.null(line)) {
-      choice_remedy(value, names, arg, call) %||% choice_example(kind, names, arg, call)
-    } else {
-      remedy("To use its defaults, call it", mended_line(call, setNames(list(line), arg)) %||% line_text(line))
-    }, arg = arg, value = value, call = call
-  )
-}
-
-choice_example <- function(kind, names, arg, call) {
-  name <- if (kind == "map") "platt" else names[1]
-  remedy("For example", mended_line(call, setNames(list(name), arg)) %||% paste0(arg, " = \"", name, "\""))
+  meant <- meant_word(value, names)
+  stop_input("{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {example}}.",
+             "x" = "It is {describe(value)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg,
+             value = value, call = call)
 }
 
 #' @export
 format.ce_choice <- function(x, ...) {
+  check_object(x)
   if (x$name %in% without_options[[x$kind]]) return(paste0("\"", x$name, "\""))
   options <- choice_options(x)
   text <- vapply(options, option_text, "")
@@ -80,7 +66,7 @@ option_text <- function(x) {
 print_value <- function(class) {
   force(class)
   function(x, ...) {
-    cat("<", class, "> ", format(x), "\n", sep = "")
+    cat("<", class, "> ", format(check_object(x)), "\n", sep = "")
     invisible(x)
   }
 }

@@ -11,7 +11,6 @@
 #' @param max_rank Largest rank of the low-rank computation; `NULL` for `min(n, 1000, 1e8 / n)`, at least 50.
 #' @param n_features Number of random frequencies.
 #' @param frequencies A matrix with one frequency per row to use instead of random ones.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.

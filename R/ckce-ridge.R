@@ -18,7 +18,6 @@
 #' @param values Ridges to try; `NULL` for \eqn{n^{-1/4}} times powers of ten from
 #'   \eqn{10^{-3}} to 10, four per decade.
 #' @param target `"outcome"` or `"gap"`.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice` for `ckce(ridge = )`; `"loo"` is short for `ridge_loo()`. The result of [ckce()] then has the
 #'   columns `loo` and `path`: a list of tibbles with a row per value and the columns `ridge`, `loo`, `selected`.
 #' @export

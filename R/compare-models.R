@@ -2,7 +2,7 @@
 
 compare_models <- function(objects, truth, columns, metric, settings, call) {
   metric <- as_metric(metric, call)
-  if (rlang::quo_is_missing(truth)) stop_no_outcomes(objects, call)
+  if (rlang::quo_is_missing(truth)) stop_no_outcomes(call)
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
       models <- told_once(warned_once(column_models(part, truth, columns, settings, call),
@@ -19,30 +19,9 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
   })$value
 }
 
-# Vectors one by one: the last one has the outcomes, a name is that of a model.
-models_line <- function(call) {
-  typed <- typed_call(call)
-  own <- rlang::names2(typed$args) %in% names(formals(ce_compare))
-  parts <- typed$args[!own]
-  if (is.null(typed) || length(parts) < 3) return(NULL)
-  at <- length(parts)
-  models <- as.call(c(quote(list), parts[-at]))
-  line_text(as.call(c(typed$expr[[1]], models, unname(parts[at]), typed$args[own])))
-}
-
-# Models have their outcomes as second argument: the vector, the only column that may hold them, or any name.
-stop_no_outcomes <- function(objects, call) {
-  frames <- if (is.data.frame(objects)) list(objects) else Filter(is.data.frame, objects)
-  found <- if (length(frames) > 0) Reduce(intersect, lapply(frames, outcome_names))
-  typed <- typed_call(call)
-  at <- typed$places["objects"]
-  line <- if (!is.null(typed)) {
-    columns <- if (is.data.frame(objects)) setdiff(names(objects)[vapply(objects, is.numeric, NA)], found)
-    given <- c(typed$args[at], as.name(c(found, "truth")[1]), lapply(columns, as.name), typed$args[-at])
-    line_text(as.call(c(typed$expr[[1]], given)))
-  }
+stop_no_outcomes <- function(call) {
   stop_input("{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
-             remedy("The outcomes follow the models", line), class = "truth", arg = "truth", call = call)
+             "i" = "The outcomes follow the models.", class = "truth", arg = "truth", call = call)
 }
 
 # Selections, of which those that make distributions may have a name: that of the model.

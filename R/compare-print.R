@@ -3,6 +3,8 @@
 # The answer first: who, by how much, how sure. Leaves out what the header says.
 #' @export
 print.ce_differences <- function(x, ...) {
+  if (is_reshaped(x)) return(print_reshaped(x, ...))
+  check_object(x)
   if (!all(c("a", "b", "difference") %in% names(x))) return(NextMethod())
   keys <- names(x)[seq_len(match("a", names(x)) - 1)]
   first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))

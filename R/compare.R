@@ -124,8 +124,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
       rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x), call)
     }
     stop_input("{.arg metric} must be given to compare models.",
-               "x" = "{.arg objects} is {describe(objects)}, not a list of fits.", compare_remedy(objects, call),
-               arg = "metric", call = call)
+               "x" = "{.arg objects} is {describe(objects)}, not a list of fits.", arg = "metric", call = call)
   }
   # models have no `x`: the second argument is the truth, unless that has its name
   if (!is.list(objects)) check_models(objects, NULL, call)
@@ -150,42 +149,8 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
 
 check_no_margin <- function(margin, call) {
   stop_if(!is.null(margin), "{.arg margin} is for models.",
-          "x" = "{.arg objects} are fits, which are compared by their risk.",
-          remedy("Leave it out", mended_line(call, drop = "margin")), arg = "margin", value = margin, call = call)
-}
-
-# Results, models that have not predicted, vectors one by one, or no metric.
-compare_remedy <- function(objects, call) {
-  each <- if (rlang::is_bare_list(objects)) objects else list(objects)
-  if (any(vapply(each, is_result, NA))) {
-    return(remedy("Give the models' predictions, not their results", "ce_compare(list(a = p, b = q), y, metric = ece)"))
-  }
-  typed <- typed_call(call)
-  options <- setdiff(names(formals(ce_compare)), c("objects", "x", "truth"))
-  args <- typed$args[!rlang::names2(typed$args) %in% options]
-  values <- lapply(args, typed_eval, call)
-  if (length(args) > 0 && length(each) > 0 && all(vapply(each, is_model, NA))) {
-    models <- c(TRUE, vapply(values[-1], is_model, NA))
-    # the new data and the outcomes, which may not have been given
-    rest <- c(unname(args[!models]), utils::tail(list(quote(newdata), quote(truth)), max(0, 2 - sum(!models))))
-    given <- if (sum(models) > 1) as.call(c(quote(list), args[models])) else args[[1]]
-    line <- compare_line(typed, call("ce_predictions", given, rest[[1]]), rest[[2]])
-    return(remedy("Add the predictions of the models to new data", line))
-  }
-  at <- which(vapply(values, is.function, NA))
-  if (length(at) == 1) {
-    line <- line_text(as.call(c(typed$expr[[1]], typed$args[-match(args[at], typed$args)], list(metric = args[[at]]))))
-    return(remedy("Arguments after {.arg ...} need their name", line))
-  }
-  if (!is.list(objects) && length(args) > 2) {
-    models <- as.call(c(quote(list), args[-length(args)]))
-    return(remedy("Give the models as one list", compare_line(typed, models, args[[length(args)]])))
-  }
-  remedy("Choose one", mended_line(call, list(metric = quote(ece))) %||% "metric = ece")
-}
-
-compare_line <- function(typed, models, truth) {
-  line_text(as.call(c(typed$expr[[1]], models, truth, list(metric = quote(ece)))))
+          "x" = "{.arg objects} are fits, which are compared by their risk.", arg = "margin", value = margin,
+          call = call)
 }
 
 is_fits <- function(objects) {
@@ -194,18 +159,11 @@ is_fits <- function(objects) {
 }
 
 check_models <- function(objects, columns, call) {
-  stop_if(
-    !is.list(objects) || is_law(objects) || is_fits(objects),
-    "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
-    "x" = "It is {describe(objects)}.",
-    if (is_fits(objects)) {
-      remedy("Fits are compared by their risk", mended_line(call, drop = "metric"))
-    } else if (rlang::is_bare_list(typed_value("x", call))) {
-      remedy("Predictions come first, outcomes second", swapped_line(call, c("objects", "x")))
-    } else {
-      remedy("Give the models as one list", models_line(call) %||% "ce_compare(list(a = p, b = q), y, metric = ece)")
-    }, arg = "objects", call = call
-  )
+  stop_if(!is.list(objects) || is_law(objects) || is_fits(objects),
+          "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
+          "x" = "It is {describe(objects)}.",
+          "i" = if (is_fits(objects)) "Fits are compared by their risk, without {.arg metric}.", arg = "objects",
+          call = call)
   stop_if(!is.data.frame(objects) && length(columns) > 0,
           "{.arg ...} must be empty where {.arg objects} is a list of models.",
           "x" = "{length(columns)} extra argument{?s} given.", arg = "...", call = call)

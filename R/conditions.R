@@ -1,10 +1,11 @@
 # Every error of the package goes through stop_input(): one class chain, one form. In `...` are the lines of the message
 # and the fields of the condition, as in
 #   stop_input("Two rows are needed.", "x" = "There is {n}.", "i" = "Take more.", class = "rows", arg = "x")
-# The lines: the rule first, "x" the fact with its value and position, "i" the remedy; in the mark-up of cli, which
-# condition-text.R reads.
+# The lines: the rule first, "x" the fact with its value and position, "i" what else helps. Each is a template of cli,
+# which runs what is in braces as code: a constant, so that no text of the data is run (tools/lint.R refuses others).
+# What varies is a value in it: "{.val {x}}", or "{fact}".
 stop_input <- function(..., class = "argument", call = caller_env(), .envir = parent.frame()) {
-  signal_lines(rlang::abort, inline_text, list(...), c(paste0("calibrisk_error_", class), "calibrisk_error"), .envir,
+  signal_lines(rlang::abort, each_inline, list(...), c(paste0("calibrisk_error_", class), "calibrisk_error"), .envir,
                use_cli_format = TRUE, call = call, .frame = .envir)
 }
 
@@ -14,29 +15,31 @@ stop_if <- function(bad, ..., call = caller_env(), .envir = parent.frame()) {
 }
 
 warn_result <- function(..., class, .envir = parent.frame()) {
-  text <- function(lines, envir) bullet_text(lines, envir, cli::format_warning)
-  signal_lines(rlang::warn, text, list(...), c(paste0("calibrisk_warning_", class), "calibrisk_warning"), .envir)
+  signal_lines(rlang::warn, cli::format_warning, list(...), c(paste0("calibrisk_warning_", class), "calibrisk_warning"),
+               .envir)
 }
 
 warn_if <- function(bad, ..., .envir = parent.frame()) if (bad) warn_result(..., .envir = .envir)
 
 tell <- function(..., class, .envir = parent.frame()) {
-  text <- function(lines, envir) bullet_text(lines, envir, cli::format_message)
-  signal_lines(rlang::inform, text, list(...), c(paste0("calibrisk_message_", class), "calibrisk_message"), .envir)
+  signal_lines(rlang::inform, cli::format_message, list(...), c(paste0("calibrisk_message_", class),
+                                                                "calibrisk_message"), .envir)
 }
 
-# `parts`: lines and fields; `text(lines, envir)` writes the lines.
-signal_lines <- function(signal, text, parts, class, envir, ...) {
+# `parts`: lines and fields; `format(lines, .envir)` writes the lines.
+signal_lines <- function(signal, format, parts, class, envir, ...) {
   is_line <- rlang::names2(parts) %in% c("", "x", "i", "!")
-  said <- text(do.call(c, parts[is_line]), envir)
+  lines <- unlist(parts[is_line])
+  # a line of the source that goes on in the next one
+  lines[] <- gsub("\\\\\n *", "", lines)
   # fields may be expressions
-  do.call(signal, c(list(said, class = class), parts[!is_line], list(...)), quote = TRUE)
+  do.call(signal, c(list(format(lines, .envir = envir), class = class), parts[!is_line], list(...)), quote = TRUE)
 }
 
-# R asks for the text of every condition, also where it is caught. It is that of rlang, which writes the causes of other
-# packages, and the backtrace of an error on its way to the console.
-#' @export
-conditionMessage.calibrisk_error <- function(c) (if (plain_output()) plain_message(c)) %||% NextMethod()
+each_inline <- function(lines, .envir) {
+  lines[] <- vapply(lines, cli::format_inline, "", .envir = .envir)
+  lines
+}
 
 # Raises each of these warnings, which concern all parts, only once.
 warned_once <- function(value, classes) {
@@ -68,12 +71,18 @@ told_before <- function(value) {
 # Only the first of several pieces says it.
 first_said <- function(value, first) if (first) value else told_before(value)
 
-# Raises the error of what a database cannot do. `what`, `fact` and `instead` are text with marks; `class`: one more.
-unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL, instead = NULL) {
-  stop_if(bad, paste0("In a database ", what, "."), "x" = fact,
-          "i" = paste0(instead, if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece; ",
-                       "{.code dplyr::collect(x)} takes the rows into memory."),
-          class = c(class, "unsupported", "database"), arg = arg, rule = what, fact = fact, call = call)
+# Raises the error of what a database cannot do. `what`, `fact` and `instead` are templates of the caller; `class`: one
+# more.
+unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL, instead = NULL,
+                           .envir = parent.frame()) {
+  if (!bad) return(invisible())
+  texts <- each_inline(unlist(list(what = what, fact = fact, instead = instead)), .envir)
+  stop_input("In a database {texts['what']}.", "x" = "{texts['fact']}",
+             "i" = if (!is.null(instead)) "{texts['instead']}",
+             "i" = if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece.",
+             "i" = "{.code dplyr::collect(x)} takes the rows into memory.",
+             class = c(class, "unsupported", "database"), arg = arg, rule = texts[["what"]], fact = texts[["fact"]],
+             call = call)
 }
 
 # Errors say which model they are about.

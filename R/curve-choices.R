@@ -10,7 +10,6 @@
 #' @param times Number of simulated curves behind isotonic intervals, the bands of smooth curves, and those of
 #'   predictions whose distribution function jumps.
 #' @param bandwidth Bandwidth of the smooth curve, on the logit scale, at least 1e-6; by default chosen from the data.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.

@@ -163,8 +163,6 @@ stop_law_curve <- function(type, call) {
   stop_input("Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
              "x" = if (is.null(type)) "{.arg type} is not given." else if (classes)
                "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
-             remedy("Predicted against observed quantiles are drawn by",
-                    mended_line(call, list(type = "quantile")) %||% "type = \"quantile\""),
              arg = "type", value = type, call = call)
 }
 
@@ -265,13 +263,14 @@ curve_numbers <- function(problem) {
 }
 
 #' @export
-tidy.ce_curve <- function(x, ...) x$curve
+tidy.ce_curve <- function(x, ...) check_object(x)$curve
 
 #' @export
-glance.ce_curve <- function(x, ...) x$summary
+glance.ce_curve <- function(x, ...) check_object(x)$summary
 
 #' @export
 print.ce_curve <- function(x, ...) {
+  check_object(x)
   what <- c(binned = "Reliability diagram", isotonic = "Isotonic (CORP) calibration curve",
             smooth = "Smooth calibration curve", quantile = "Quantile calibration", pit = "PIT histogram")
   regression <- x$type %in% c("quantile", "pit")

@@ -4,8 +4,8 @@
 # The columns of ece() for the rows of one group.
 database_ece <- function(rows, scheme, interval, call) {
   unsupported_if(!scheme$type %in% c("width", "mass", "discrete"),
-                 paste0("bins of more than ", count_text(few_rows), " different rows are {.val width}, {.val mass} or \\
-                        {.val discrete}"), paste0("{.arg type} is {.val ", scheme$type, "}."), call, "type")
+                 "bins of more than {count_text(few_rows)} different rows are {.val width}, {.val mass} or \\
+                  {.val discrete}", "{.arg type} is {.val {scheme$type}}.", call, "type")
   keep_note("Lower end: ", "folds by the database's hash of the rows")
   design <- database_design(rows)
   bins <- lapply(scheme$n_bins, database_bins, rows, scheme$type, call)
@@ -28,8 +28,8 @@ database_bins <- function(n_bins, rows, type, call) {
 }
 
 mass_cell <- function(rows, n_bins, call, most = 5000) {
-  unsupported_if(n_bins > most, paste0("there are at most ", most, " bins of equal mass"),
-                 paste0("{.arg n_bins} is ", n_bins, "."), call, "n_bins")
+  unsupported_if(n_bins > most, "there are at most {most} bins of equal mass", "{.arg n_bins} is {n_bins}.", call,
+                 "n_bins")
   weighted <- rows$kind != "none"
   total <- if (weighted) rows$counts$weight else rows$counts$used
   targets <- if (rows$kind == "importance") {
@@ -44,8 +44,8 @@ mass_cell <- function(rows, n_bins, call, most = 5000) {
 
 check_few_values <- function(rows, call, most = 100000) {
   counted <- count_query(rows$db, "DISTINCT p", rows$pairs, call)
-  unsupported_if(counted > most, paste0("bins of type {.val discrete} are at most ", count_text(most)),
-                 paste0("There are ", count_text(counted), " distinct predictions."), call, "type")
+  unsupported_if(counted > most, "bins of type {.val discrete} are at most {count_text(most)}",
+                 "There are {count_text(counted)} distinct predictions.", call, "type")
 }
 
 bins_estimate <- function(one, rows, p, debias, design, call) {
@@ -87,8 +87,8 @@ weighted_variance <- function(slope, offset, sums, mean, design) {
 # The squares of the clusters' sums of w (slope d + centre), summed: coefficients by bin (`at`: its value of `cell`), or
 # by bin and fold.
 cluster_squares <- function(rows, cell, at, slope, centre, call, most = 5000) {
-  unsupported_if(length(at) > most, paste0("rows of clusters are in at most ", count_text(most), " bins"),
-                 paste0("They are in ", count_text(length(at)), "."), call, "cluster")
+  unsupported_if(length(at) > most, "rows of clusters are in at most {count_text(most)} bins",
+                 "They are in {count_text(length(at))}.", call, "cluster")
   by_fold <- is.matrix(slope)
   pairs <- rows$pairs
   if (by_fold) pairs <- sql_scatter(pairs, character(), rows$extra)

@@ -13,10 +13,9 @@ database_ladder <- function(rows, level, threads, call, few = few_problem(rows, 
 
 # The squares of the weights of single rows would be needed.
 check_few_weights <- function(rows, design, call) {
-  unsupported_if(is_weighted(rows), paste0("`ce_estimate()` takes importance weights of at most ", count_text(few_rows),
-                                           " different rows"),
-                 paste0("There are more among ", count_text(design$n), "."), call, "weights", state = TRUE,
-                 class = "headline")
+  unsupported_if(is_weighted(rows),
+                 "{.fn ce_estimate} takes importance weights of at most {count_text(few_rows)} different rows",
+                 "There are more among {count_text(design$n)}.", call, "weights", state = TRUE, class = "headline")
 }
 
 # Rows with weights or clusters are repeated as in memory, where there is room; without `copies` all rows.

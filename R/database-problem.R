@@ -110,7 +110,7 @@ rows_of_sums <- function(rows, pairs, keys, edges, call, m = 6) {
   found <- database_query(rows$db, sql_select(c(keys, sql_sums(sums)), placed, "ce_placed", sql_group(keys),
                                               " ORDER BY ", sql_list(keys), limit), call)
   unsupported_if(!is.null(limit) && nrow(found) > most_cluster_sums,
-                 paste0("at most ", count_text(most_cluster_sums), " sums of a cluster and a cell are sent"),
+                 "at most {count_text(most_cluster_sums)} sums of a cluster and a cell are sent",
                  "There are more; fewer or smaller numbers of bins make fewer cells.", call, "cluster",
                  class = "headline")
   found <- numbers_of(found)

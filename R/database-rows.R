@@ -89,7 +89,7 @@ check_database_notion <- function(notion, coded, call) {
   if (notion == "binary") check_two_classes(coded, call)
   unsupported_if(notion %in% c("class_wise", "canonical"),
                  "{.arg notion} is {.val top_label} or {.val binary}: a pair of numbers per row",
-                 paste0("{.arg notion} is {.val ", notion, "}."), call, "notion")
+                 "{.arg notion} is {.val {notion}}.", call, "notion")
 }
 
 database_groups <- function(db, by, call) {

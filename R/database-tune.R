@@ -25,7 +25,8 @@ headline_of_tune <- function(rows, level, threads, call) {
   n <- database_design(rows)$n
   rlang::try_fetch(headline_row(database_ladder(rows, level, threads, call), rows$notion, n),
                    calibrisk_error_headline = function(cnd) {
-    tell("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = cnd$fact, class = "headline")
+    tell("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = "{cnd$fact}",
+         class = "headline")
     missing_estimate(rows$notion, "adaptive", n)
   })
 }
@@ -153,8 +154,8 @@ tuned_edges <- function(rows, methods, call, most = 5000) {
   bins <- Filter(function(method) inherits(method, "ce_method_bins"), methods)
   values <- lapply(bins, function(method) method_grid(method, rows$notion, NA)$value)
   size <- sum(unlist(values) - 1)
-  unsupported_if(size > most, paste0("all numbers of bins together are at most ", count_text(most)),
-                 paste0("They are ", count_text(size), "."), call, "methods")
+  unsupported_if(size > most, "all numbers of bins together are at most {count_text(most)}",
+                 "They are {count_text(size)}.", call, "methods")
   mass <- vapply(bins, function(method) method$type == "mass", NA)
   width <- lapply(unique(c(unlist(values[!mass]), 100)), function(b) seq_len(b - 1) / b)
   shares <- unlist(lapply(unique(unlist(values[mass])), function(b) seq_len(b - 1) / b))

@@ -68,7 +68,6 @@
 #'
 #' @param con A DBI connection.
 #' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_database`, for `x` of these functions.
 #' @export
 #' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))
@@ -79,15 +78,10 @@
 ce_database <- function(con, table) {
   call <- current_env()
   rlang::check_installed("DBI", reason = "to read a database.")
-  example <- "ce_database(DBI::dbConnect(RSQLite::SQLite(), \"file.sqlite\"), \"table\")"
-  if (missing(con)) stop_missing("con", "a DBI connection", example, call)
-  read <- inherits(con, "tbl_sql")
   stop_if(!methods_is(con, "DBIConnection"), "{.arg con} must be a DBI connection.",
           "x" = "It is {.cls {class(con)[1]}}.",
-          "i" = if (read) "Such a table is read as it is, as in {.code ece(table, truth, p)}." else
-            "For example {.code {example}}.", arg = "con", value = con, call = call)
-  stop_if(missing(table), "{.arg table} must be given: the name of a table or a query.", "x" = "It is missing.",
-          tables_remedy(con, NULL, call), class = c("argument", "database"), arg = "table", call = call)
+          "i" = if (inherits(con, "tbl_sql")) "Such a table is read as it is, as in {.code ece(table, truth, p)}.",
+          arg = "con", value = con, call = call)
   is_name <- rlang::is_string(table) || inherits(table, "Id")
   stop_if(!is_name && !inherits(table, "SQL"),
           "{.arg table} must be the name of a table, a {.code DBI::Id()}, or a query as {.code DBI::SQL()}.",
@@ -103,21 +97,15 @@ check_table <- function(con, table, call) {
   if (table %in% database_tables(con) || isTRUE(tryCatch(DBI::dbExistsTable(con, table), error = function(e) TRUE))) {
     return(invisible())
   }
+  tables <- database_tables(con)
+  meant <- meant_word(table, tables)
   stop_input("{.arg table} must be a table of the database.", "x" = "There is no {.val {table}}.",
-             tables_remedy(con, table, call), class = c("database", "argument"), arg = "table", value = table,
-             call = call)
+             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
+             "i" = if (length(tables) > 0) "Its tables are {.val {utils::head(tables, 10)}}.",
+             class = c("database", "argument"), arg = "table", value = table, call = call)
 }
 
 database_tables <- function(con) tryCatch(DBI::dbListTables(con), error = function(e) character())
-
-tables_remedy <- function(con, table, call) {
-  tables <- database_tables(con)
-  if (length(tables) == 0) return(NULL)
-  meant <- meant_word(table, tables) %||% if (length(tables) == 1) tables
-  if (!is.null(meant)) return(remedy("Its table is", mended_line(call, list(table = meant))))
-  quoted <- paste0("{.val ", escape_braces(utils::head(tables, 10)), "}")
-  c("i" = paste0("Its tables are ", paste(quoted, collapse = ", "), "."))
-}
 
 new_database <- function(con, from, groups, call) {
   out <- structure(list(con = con, from = from, groups = groups), class = "ce_database")
@@ -129,6 +117,7 @@ new_database <- function(con, from, groups, call) {
 
 #' @export
 print.ce_database <- function(x, ...) {
+  check_object(x)
   cat("<ce_database> ", gsub("\\s+", " ", x$from), "\n", sep = "")
   cat("Columns: ", toString(names(x$columns)), "\n", sep = "")
   invisible(x)

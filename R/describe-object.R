@@ -1,5 +1,5 @@
 # Objects come back from files and other processes, so their fields may be anything. Each class has a description of
-# its fields. check_object() compares an object with it in the methods of its class (R/zzz-check-objects.R) and in the
+# its fields. check_object() compares an object with it in the methods of its class and in the
 # checks of arguments.
 #
 # A rule is function(x, o): NULL where x is as it must be, else fault(); o is the list that x is a field of. fields() is

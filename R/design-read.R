@@ -98,17 +98,8 @@ design_column <- function(quo, x, n, arg, call) {
   stop_if(
     !is.null(value) && length(value) != n, "{.arg {arg}} must have a value for every row.",
     "x" = if (is.data.frame(value)) "It is a data frame." else "It has {length(value)}, {.arg x} has {n} row{?s}.",
-    if (rlang::is_string(value)) {
-      c("i" = "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values, \\
-               {.code {arg} = data${value}}.")
-    } else if (is.data.frame(value)) {
-      expr <- typed_argument(typed_call(call), arg)
-      line <- if (!is.null(expr)) mended_line(call, setNames(list(call("[[", expr, names(value)[1])), arg))
-      remedy("Give one of its columns", line)
-    } else if (length(value) == 1) {
-      remedy("If all rows have the same, leave it out", mended_line(call, drop = arg))
-    } else {
-      c("i" = "If rows were left out of {.arg x}, leave them out of {.arg {arg}} too.")
+    "i" = if (rlang::is_string(value)) {
+      "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values."
     }, class = "length", arg = arg, call = call
   )
   value

@@ -82,24 +82,16 @@ par_of <- function(x, name) {
   if (is.matrix(value)) value else matrix(value)
 }
 
-# The arguments of the constructor in their order.
-signature_text <- function(call) {
-  typed <- typed_call(call)
-  if (is.null(typed)) return(NULL)
-  expr <- as.call(c(typed$expr[[1]], lapply(verb_arguments(call, NULL), as.name)))
-  paste0("The arguments are, in this order, {.code ", line_text(expr), "}.")
-}
-
 check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
   if (is.data.frame(x)) x <- as.matrix(x)
   stop_if(!is.numeric(x) || length(x) == 0, "{.arg {arg}} must be numeric, with at least one value.",
-          "x" = "It is {describe(x)}.", "i" = signature_text(call), class = "distribution", call = call)
+          "x" = "It is {describe(x)}.", class = "distribution", call = call)
   if (!all_within(x, lower, upper)) {
     bad <- which(!is.finite(x) | x < lower | x > upper)
     if (length(bad) == 0) return(x)
     stop_input("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
                "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
-               "i" = signature_text(call), class = "distribution", call = call)
+               class = "distribution", call = call)
   }
   x
 }
@@ -116,11 +108,13 @@ recycle_parameters <- function(..., call = caller_env()) {
 }
 
 #' @export
-format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
+format.ce_distribution <- function(x, ...) if (length(check_object(x)) == 0) character() else law_text(x)
 
-# The check of its fields is written in when the package is built (R/zzz-check-objects.R).
 #' @export
-print.ce_distribution <- function(x, ...) NextMethod()
+print.ce_distribution <- function(x, ...) {
+  check_object(x)
+  NextMethod()
+}
 
 #' @export
 vec_ptype_abbr.ce_distribution <- function(x, ...) "dist"

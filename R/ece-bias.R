@@ -14,7 +14,6 @@
 #' @param share,confidence,accuracy,variance Per bin: share of the rows, mean confidence, accuracy, and variance
 #'   of the confidence (recycled).
 #' @param n Numbers of rows.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A tibble with `n`, `ece` (of the bins as given), `expected`, `bias` and `slope`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @examples

@@ -271,7 +271,7 @@ sum_events <- function(events) {
 check_estimate_method <- function(method, notion, call) {
   if (identical(method, "adaptive")) return(invisible())
   stop_if(!is_method(method), "{.arg method} must be {.val adaptive} or a method of {.code ?ce_methods}.",
-          "x" = "It is {describe(method)}.", method_remedy(method, "method", call, several = TRUE),
+          "x" = "It is {describe(method)}.",
           "i" = "{.fn ce_tune} chooses among methods by their risk.", class = "method", arg = "method", value = method,
           call = call)
   check_bins_notion(list(method), notion, call)

@@ -1,10 +1,6 @@
 #' @rdname pred
 #' @export
 pred_quantiles <- function(values, levels) {
-  if (missing(levels)) {
-    stop_missing("levels", "the levels of the columns of {.arg values}", "pred_quantiles(values, c(0.1, 0.5, 0.9))",
-                 current_env())
-  }
   values <- check_parameter(values, "values")
   levels <- check_levels(levels)
   if (is.null(dim(values))) values <- matrix(values, 1)

@@ -14,7 +14,10 @@
 #' @exportS3Method ggplot2::autoplot ce_fit
 #' @examplesIf requireNamespace("ggplot2", quietly = TRUE)
 #' plot(ce_fit(vehicle_predictions, truth, method = method_kde(0.05)))
-autoplot.ce_fit <- function(object, classes = NULL, ...) autoplot_fits(list(object), classes)
+autoplot.ce_fit <- function(object, classes = NULL, ...) {
+  check_empty(...)
+  autoplot_fits(list(check_object(object)), classes)
+}
 
 # `fits`: named by group where there are several.
 autoplot_fits <- function(fits, classes = NULL, call = caller_env()) {
@@ -34,6 +37,7 @@ fit_panel <- function(x, call) {
 
 #' @export
 print.ce_fit <- function(x, ...) {
+  check_object(x)
   cat("<ce_fit> ", x$label, "\n", sep = "")
   cat("Type:    ", notion_label(x), "\n", sep = "")
   cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")

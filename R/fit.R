@@ -32,8 +32,8 @@ ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level
   call <- current_env()
   if (!missing(x)) check_has_rows(x, call)
   notion <- check_notion(notion)
-  stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.", fit_method_remedy(call),
-          class = "method", arg = "method")
+  stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.",
+          "i" = "{.fn ce_tune} chooses among several.", class = "method", arg = "method")
   check_method(method)
   check_bins_notion(list(method), notion, call)
   threads <- resolve_threads(threads)
@@ -59,9 +59,8 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
   notion <- notion %||% default_notion(predictions)
   grid <- method_grid(method, notion, n_obs(predictions))
   stop_if(nrow(grid) != 1, "{.arg method} must have a single value of {.arg {method$parameter}}.",
-          "x" = "It has a grid of {nrow(grid)}.",
-          remedy("Choose one, or let {.fn ce_tune} do it", tuned_line(method, call)), class = "method", arg = "method",
-          call = call)
+          "x" = "It has a grid of {nrow(grid)}.", "i" = "{.fn ce_tune} chooses among several.", class = "method",
+          arg = "method", call = call)
   problems <- notion_problems(predictions, notion, call)
   k <- length(problems)
   jobs <- Map(function(problem, j) list(problem = problem, j = j), problems, seq_len(k))
@@ -76,25 +75,6 @@ fit_predictions <- function(predictions, notion, method, context, call = caller_
 fitter_alone <- function(method, point) {
   force(list(method, point))
   function(job) fit_form(method, job$problem, point, new_context(1L))
-}
-
-tuned_line <- function(method, call) {
-  typed <- typed_argument(typed_call(call), "method")
-  if (!is.null(typed)) mended_line(call, rename = c(method = "methods"), verb = "ce_tune")
-}
-
-# A method that was given as a column, or the usual one.
-fit_method_remedy <- function(call) {
-  typed <- typed_call(call)
-  is_made <- vapply(typed$args, function(arg) rlang::is_call(arg) && startsWith(deparse(arg)[1], "method_"), NA)
-  made <- which(is_made & seq_along(typed$args) %in% typed$places[names(typed$places) == ""])
-  if (length(made) == 0) {
-    unknown <- setdiff(names(typed$places), c(names(formals(ce_fit)), ""))
-    line <- mended_line(call, list(method = quote(method_bins(15))), drop = unknown)
-    return(remedy("Give one, or let {.fn ce_tune} choose", line))
-  }
-  remedy("Arguments after {.arg ...} need their name",
-         line_text(as.call(c(typed$expr[[1]], typed$args[-made[1]], list(method = typed$args[[made[1]]])))))
 }
 
 # `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted; `fingerprint` identifies
@@ -130,6 +110,7 @@ check_complete <- function(predictions, call = caller_env()) {
 #' tidy(fit)
 #' glance(fit)
 tidy.ce_fit <- function(x, ...) {
+  check_object(x)
   out <- vctrs::vec_rep(columns_frame(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
   if (x$notion == "class_wise") out$class <- x$levels
   out
@@ -138,6 +119,7 @@ tidy.ce_fit <- function(x, ...) {
 #' @rdname ce_fit_tables
 #' @export
 glance.ce_fit <- function(x, ...) {
+  check_object(x)
   columns_frame(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
                 n = x$n, n_classes = length(x$levels))
 }
@@ -174,6 +156,7 @@ notion_label <- function(x) {
 #' @export
 predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap"),
                            threads = NULL) {
+  check_object(object)
   type <- check_choice(type, c("squared", "pairs", "gap"))
   threads <- resolve_threads(threads)
   n <- NROW(new)
@@ -241,6 +224,7 @@ read_new <- function(object, new, dots, call) {
 #' @rdname augment.ce_fit
 #' @export
 augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
+  check_object(x)
   check_data(data)
   augment(tune_fit(x, method), data, ..., threads = threads)
 }
@@ -255,6 +239,7 @@ augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
 #'   it, `.gap` (scalar types of calibration) or `.gap_<class>`.
 #' @export
 augment.ce_fit <- function(x, data, ..., threads = NULL) {
+  check_object(x)
   check_data(data)
   out <- tibble::as_tibble(data)
   out$.squared <- predict(x, data, ..., type = "squared", threads = threads)
@@ -272,8 +257,7 @@ augment.ce_fit <- function(x, data, ..., threads = NULL) {
 
 check_data <- function(data, call = caller_env()) {
   stop_if(missing(data), "{.arg data} must be given: a data frame of predictions.",
-          "x" = "It is missing; the result itself keeps none.",
-          remedy("For example", mended_line(call, list(data = quote(newdata)))), arg = "data", call = call)
+          "x" = "It is missing; the result itself keeps none.", arg = "data", call = call)
   stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {.cls {class(data)[1]}}.",
           "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data", call = call)
 }

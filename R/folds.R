@@ -124,19 +124,14 @@ check_test_rows <- function(test, n, call, single = FALSE) {
   if (is.logical(test) && length(test) == n && !anyNA(test)) test <- which(test)
   ok <- is.numeric(test) && !anyNA(test) && all(test >= 1 & test <= n & test == round(test))
   one <- ok && !single && length(test) == 1
-  if (!ok || one) stop_test_rows("It is {describe(test)}.", test, n, call, one)
-  if (anyDuplicated(test)) stop_test_rows("Row {test[duplicated(test)][1]} occurs twice.", test, n, call)
-  as.integer(test)
-}
-
-stop_test_rows <- function(fact, test, n, call, one = FALSE) {
-  stop_input(
+  usable <- ok && !one
+  stop_if(
+    !usable || anyDuplicated(test),
     "{.arg test} must be a share of the rows, at least 0 and below 1, or two or more row numbers in 1, ..., {n}.",
-    "x" = fact,
-    if (one && test < 100) {
-      remedy(paste0("If ", test, "% of the rows are meant"), mended_line(call, list(test = test / 100)))
-    }, class = "folds", arg = "test", value = test, call = call
+    "x" = if (usable) "Row {test[duplicated(test)][1]} occurs twice." else "It is {describe(test)}.", class = "folds",
+    arg = "test", value = test, call = call
   )
+  as.integer(test)
 }
 
 check_fold_count <- function(folds, n_tune, n, call) {

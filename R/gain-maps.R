@@ -88,7 +88,7 @@ fold_probs <- function(map, data, fold, threads, score) {
 }
 
 warn_folds <- function(name, message) {
-  warn_result("The map {.val {name}} has not reached an optimum in every fold.", "x" = message[1],
+  warn_result("The map {.val {name}} has not reached an optimum in every fold.", "x" = "{message[1]}",
               "i" = "It is flagged: {.field converged} is {.val {FALSE}}.", class = "convergence")
 }
 

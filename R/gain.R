@@ -79,7 +79,6 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   }
   check_level(level)
   before <- read_results(before, call, "before")
-  check_gain_places(before, missing(truth), call)
   input <- evaluate_input_once(rows_input(), before)
   after_dots <- input$dots
   check_has_rows(after, call, "after")
@@ -128,62 +127,7 @@ check_gain_folds <- function(predicted, injective, given, call) {
           "x" = "Maps know whether they are.", arg = "injective", call = call)
 }
 
-# Outcomes given as second predictions. No typed call is evaluated twice, except one given as outcomes.
-check_gain_order <- function(before, call) {
-  numbers <- function(v) is.atomic(v) && is.numeric(v) && length(v) > 1
-  known <- function(v) all(v %in% c(0, 1, NA))
-  if (!numbers(before) || known(before) || !is.name(typed_argument(typed_call(call), "after"))) return()
-  after <- typed_value("after", call)
-  truth <- if (numbers(after) && known(after)) typed_value("truth", call)
-  if (!numbers(truth) || known(truth)) return()
-  stop_input("{.arg after} must be a map, or predictions.", "x" = "All of its values are 0 or 1.",
-             remedy("Predictions come first, outcomes third", swapped_line(call, c("after", "truth"))), arg = "after",
-             call = call)
-}
-
-check_gain_places <- function(before, alone, call) {
-  check_gain_truth(before, call)
-  if (!alone) return(check_gain_order(before, call))
-  known <- c("", names(formals(ce_gain)))
-  if (all(rlang::names2(typed_call(call)$args) %in% known)) check_gain_outcomes(before, call)
-}
-
-check_gain_outcomes <- function(before, call) {
-  after <- typed_argument(typed_call(call), "after")
-  outcomes <- if (is.name(after) && is.numeric(before)) typed_value("after", call)
-  stop_if(length(outcomes) > 1 && is.atomic(outcomes) && (is.factor(outcomes) || all(outcomes %in% 0:1)),
-          "{.arg after} must be a map, or predictions.", "x" = "It is {describe(outcomes)}, with two values.",
-          remedy("If these are the outcomes, name a map",
-                 mended_line(call, list(after = "platt", truth = after))), class = c("truth", "argument"),
-          arg = "after", call = call)
-}
-
-# Outcomes where the map belongs, as in `ce_gain(data, truth)` and `ce_gain(data, truth, p)`.
-check_gain_truth <- function(before, call) {
-  after <- substitute(after, call)
-  if (!is.name(after) || !is.data.frame(before) || !as.character(after) %in% names(before)) return()
-  if (!rlang::is_error(tryCatch(call$after, error = identity))) return()
-  typed <- typed_call(call)
-  data <- typed$places["before"]
-  named <- "after" %in% names(typed$args)
-  line <- if (!is.null(typed) && !named) {
-    line_text(as.call(c(typed$expr[[1]], typed$args[data], quote(map_platt()), typed$args[-data])))
-  }
-  stop_input("{.arg after} must be a map, or predictions.",
-             "x" = "{.field {as.character(after)}} is a column of {.arg before}.",
-             if (named) c("i" = "Predictions are a data frame with the columns of {.arg before}.") else
-               remedy("Outcomes come after the map", line), arg = "after", call = call)
-}
-
 check_gain_map <- function(after, call) {
-  typed <- typed_argument(typed_call(call), "truth")
-  # other calls are evaluated once
-  made <- is.name(typed) || is.character(typed) ||
-    rlang::is_call(typed) && startsWith(rlang::call_name(typed) %||% "", "map_")
-  truth <- if (made) typed_value("truth", call)
-  stop_if(is.atomic(after) && (inherits(truth, c("ce_choice", "ce_recalibration")) || rlang::is_string(truth)),
-          "{.arg after} must be a map, or predictions.", "x" = "It is {describe(after)}; {.arg truth} is a map.",
-          remedy("Outcomes come after the map", swapped_line(call, c("after", "truth"))), arg = "after", call = call)
   if (inherits(after, "ce_recalibration")) check_object(after, "after", call)
   stop_if(inherits(after, "ce_grouped"), "{.arg after} must be one map, or predictions.",
           "x" = "It is a map per group.", "i" = "Take the rows and the map of each group.", arg = "after", call = call)

@@ -9,17 +9,17 @@ data_condition <- function(cnd) {
   }
 }
 
-warn_groups <- function(keys, parts, failed, most = 5) {
+warn_groups <- function(keys, parts, failed, most = 3) {
   at <- which(failed)
   shown <- utils::head(at, most)
   reasons <- vapply(shown, function(g) {
     cnd <- data_condition(parts[[g]])
     paste(c(paste0(group_label(keys, g), ":"), rlang::cnd_header(cnd), unname(cnd$body["x"])), collapse = " ")
   }, "")
-  text <- setNames(paste0("{reasons[", seq_along(shown), "]}"), rep("x", length(shown)))
   warn_result("{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} \\
-               missing (NA).", text, "i" = if (length(at) > most) "{length(at) - most} more.", class = "group",
-              groups = vctrs::vec_slice(keys, at))
+               missing (NA).", "x" = "{reasons[1]}", "x" = if (length(at) > 1) "{reasons[2]}",
+              "x" = if (length(at) > 2) "{reasons[3]}", "i" = if (length(at) > most) "{length(at) - most} more.",
+              class = "group", groups = vctrs::vec_slice(keys, at))
 }
 
 # Results, or errors, of groups -> one table, groups first.

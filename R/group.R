@@ -128,7 +128,7 @@ objects_by_groups <- function(x, by, fn, call = caller_env()) {
 find_groups <- function(x, by, call) {
   by_given <- !rlang::quo_is_null(by)
   if (!is.data.frame(x)) {
-    stop_if(by_given, "{.arg .by} needs a data frame.", "x" = "{.arg x} is {.cls {class(x)[1]}}.", by_remedy(call),
+    stop_if(by_given, "{.arg .by} needs a data frame.", "x" = "{.arg x} is {.cls {class(x)[1]}}.",
             class = "group", arg = ".by", call = call)
     return(NULL)
   }
@@ -153,19 +153,6 @@ find_groups <- function(x, by, call) {
   loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
-}
-
-# Vectors as columns of one data frame.
-by_remedy <- function(call) {
-  typed <- typed_call(call)
-  parts <- lapply(c("x", "truth", ".by"), function(name) typed_argument(typed, name))
-  line <- if (!any(vapply(parts, is.null, NA)) && !is.matrix(get0("x", call, inherits = FALSE))) {
-    frame <- as.call(c(quote(data.frame), setNames(parts, c("p", "y", "group"))))
-    others <- !names(typed$places) %in% c("x", "truth", ".by", "")
-    line_text(as.call(c(typed$expr[[1]], frame, quote(y), quote(p), typed$args[typed$places[others]],
-                        list(.by = quote(group)))))
-  }
-  remedy("Put the predictions, the truth and the group in one data frame", line)
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

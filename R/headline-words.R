@@ -2,6 +2,8 @@
 
 #' @export
 print.ce_estimate <- function(x, ...) {
+  if (is_reshaped(x)) return(print_reshaped(x, ...))
+  check_object(x)
   # format() of an estimate is its text: the table is printed without the class
   table <- x
   class(table) <- setdiff(class(x), "ce_estimate")

@@ -10,6 +10,8 @@
 #' @method autoplot ce_hierarchy
 #' @exportS3Method ggplot2::autoplot ce_hierarchy
 autoplot.ce_hierarchy <- function(object, ...) {
+  check_object(object)
+  check_empty(...)
   check_columns(object, c("quantity", "value", "conf.low", "conf.high", "below", "holds", "p", "n_classes", "n"))
   rows <- hierarchy_display(object)
   labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
@@ -59,6 +61,7 @@ hierarchy_display <- function(x) {
 
 #' @export
 print.ce_hierarchy <- function(x, ...) {
+  check_object(x)
   if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
   shown <- c("p", "n_classes", "n", "n_distinct", "below", "holds", "value", "conf.low", "conf.high")
   if (!all(shown %in% names(x)) || nrow(x) == 0) return(NextMethod())

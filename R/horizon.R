@@ -22,7 +22,6 @@
 #' @param censoring Follow-up data for estimating `G`, if not the rows themselves. A chunk of a [ce_state()] needs the
 #'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events, 0 for censored
 #'   rows), `strata` where there are any, and `count` where rows count unequally.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_horizon`.
 #' @section Errors:
 #' `calibrisk_error_horizon` if nobody is followed to the horizon (`G(t) = 0`), if no event has happened by then (is the
@@ -44,9 +43,6 @@
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
 ce_horizon <- function(time, strata = NULL, censoring = NULL) {
-  if (missing(time)) {
-    stop_missing("time", "the horizon, in the unit of the times in {.arg truth}", "ce_horizon(5)", current_env())
-  }
   check_horizon_time(time, "time", current_env())
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
@@ -86,19 +82,8 @@ check_horizon_time <- function(x, arg, call) {
   stop_if(!is.numeric(x) || is.object(x) || length(x) != 1 || !is.finite(x) || x <= 0,
           "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
           "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.",
-          horizon_remedy(x, arg, call), arg = arg, value = x, call = call)
+          arg = arg, value = x, call = call)
   invisible(x)
-}
-
-# The first of several numbers, the median time if the outcomes are there, or any number.
-horizon_remedy <- function(x, arg, call) {
-  if (inherits(x, "Surv")) {
-    return(c("i" = "The outcomes are {.arg truth}, as in {.code ce_estimate(p, Surv(time, status), horizon = 5)}."))
-  }
-  times <- if (arg == "horizon") typed_value("truth", call)
-  at <- if (inherits(times, "Surv")) signif(stats::median(unclass(times)[, 1]), 2) else 5
-  if (has_numbers(x) && x[1] > 0) at <- x[1]
-  remedy("For example", mended_line(call, setNames(list(at), arg)) %||% paste0(arg, " = 5"))
 }
 
 as_horizon <- function(horizon, call) {
@@ -110,6 +95,7 @@ as_horizon <- function(horizon, call) {
 
 #' @export
 print.ce_horizon <- function(x, ...) {
+  check_object(x)
   cat("<ce_horizon> ", format(x$time), if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
   invisible(x)
 }
@@ -206,9 +192,7 @@ survival_outcome <- function(truth, x, call) {
     !inherits(value, "Surv") || !identical(attr(value, "type"), "right"),
     "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
     "x" = "It is {.cls {class(value)[1]}}{if (inherits(value, 'Surv')) paste0(' of type ', attr(value, 'type'))}.",
-    if (is.atomic(value) && !inherits(value, "Surv")) {
-      remedy("For outcomes that are all known, leave {.arg horizon} out", mended_line(call, drop = "horizon"))
-    }, "i" = "Censored outcomes are given as {.code Surv(time, status)}.", class = c("horizon", "truth"), arg = "truth",
+    "i" = "Censored outcomes are given as {.code Surv(time, status)}.", class = c("horizon", "truth"), arg = "truth",
     call = call
   )
   value

@@ -2,6 +2,7 @@
 
 #' @export
 paper_table.ce_power <- function(x, digits = 3, call = caller_env()) {
+  check_object(x)
   if (!is.null(x[["events"]])) x$events <- ceiling(x$events)
   paper_columns(x, digits)
 }
@@ -108,6 +109,8 @@ knit_result <- function(x) {
 
 #' @export
 print.ce_summary <- function(x, ...) {
+  if (is_reshaped(x)) return(print_reshaped(x, ...))
+  check_object(x)
   print(x$object)
   for (name in names(x$tables)) {
     cat("\n", name, "\n", sep = "")

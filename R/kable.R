@@ -83,6 +83,7 @@ paper_table.default <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
+  check_object(x)
   text <- validation_display(x$table, digits, x$keys)
   text$p <- sub("^= ", "", text$p)
   names(text)[ncol(text) - 1] <- interval_title("estimate", x$level)
@@ -91,6 +92,7 @@ paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
+  check_object(x)
   out <- tune_display(x, named_values(x$glance))
   names(out)[1] <- "best"
   out
@@ -98,6 +100,7 @@ paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_grouped <- function(x, digits = 3, call = caller_env()) {
+  check_object(x)
   parts <- lapply(x$results, paper_table, digits, call)
   bind_parts(x$keys, parts)
 }
@@ -162,6 +165,7 @@ paper_caption <- function(x) {
 #' @rdname ce_kable
 #' @export
 format.ce_estimate <- function(x, digits = 3, ...) {
+  check_object(x)
   check_count(digits, lower = 0)
   check_columns(x, c("estimate", "conf.low", "conf.high"))
   text <- interval_text(x$estimate, x$conf.low, x$conf.high, digits, attr(x, "level") %||% 0.95)

@@ -45,7 +45,6 @@
 #' @param power The exponent of the distance, at most 2; other values than 1 and 2 keep an n x n matrix.
 #' @param target_kernel Kernel on outcomes; a bandwidth of `"median"` is the root mean squared distance of outcomes
 #'   drawn from two of the predictions.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A kernel; see [ce_kernels].
 #' @seealso [ce_kernels] for kernels on probabilities.
 #' @name kernel_distributions
@@ -193,7 +192,6 @@ warn_not_psd <- function(gram, kernel) {
 #' @param x,y Numeric matrices with one row per observation (a vector is one column), or vectors of predictive
 #'   distributions ([pred]) of one family; `y = NULL` means `x`.
 #' @param draws Number of draws per distribution where a kernel needs expectations without closed form.
-#' @param ... Must be empty: any other argument is an error.
 #' @param threads Number of threads; see [ce_threads].
 #' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
 #'   estimators do not form it. One that needs more than half of the free memory is an error of class

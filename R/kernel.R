@@ -31,7 +31,6 @@
 #' @param bandwidth Length scale, in the units of the features; a positive number or
 #'   `"median"`.
 #' @param nu Smoothness: 0.5, 1.5 or 2.5.
-#' @param ... Must be empty: any other argument is an error.
 #' @return An object of class `ce_kernel`.
 #' @name ce_kernels
 #' @examples
@@ -44,16 +43,11 @@ new_kernel <- function(type, ..., scale = 1) {
 }
 
 check_bandwidth <- function(bandwidth, call = caller_env()) {
-  stop_if(missing(bandwidth), "{.arg bandwidth} must be given: a positive number, or {.val median}.",
-          "x" = "It is missing.", remedy("For example", mended_line(call, list(bandwidth = "median"))),
-          arg = "bandwidth", call = call)
-  if (!identical(bandwidth, "median")) {
-    meant <- identical(bandwidth, stats::median) ||
-      rlang::is_string(bandwidth) && (grepl("median", bandwidth, ignore.case = TRUE) || is.na(string_number(bandwidth)))
-    if (meant) stop_median(bandwidth, call)
-    check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
-    check_bandwidth_range(bandwidth, call)
-  }
+  if (identical(bandwidth, "median")) return(bandwidth)
+  stop_if(!is.numeric(bandwidth), "{.arg bandwidth} must be a positive number, or {.val median}.",
+          "x" = "It is {describe(bandwidth)}.", arg = "bandwidth", value = bandwidth, call = call)
+  check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
+  check_bandwidth_range(bandwidth, call)
   bandwidth
 }
 
@@ -61,14 +55,6 @@ check_bandwidth <- function(bandwidth, call = caller_env()) {
 #' @export
 kernel_gaussian <- function(bandwidth) {
   new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
-}
-
-string_number <- function(x) suppressWarnings(as.numeric(x))
-
-stop_median <- function(bandwidth, call) {
-  stop_input("{.arg bandwidth} must be a positive number, or {.val median}.", "x" = "It is {describe(bandwidth)}.",
-             remedy("The median heuristic is", mended_line(call, list(bandwidth = "median"))), arg = "bandwidth",
-             value = bandwidth, call = call)
 }
 
 #' @rdname ce_kernels
@@ -87,11 +73,8 @@ kernel_tv <- function(bandwidth) {
 #' @export
 kernel_matern <- function(nu, bandwidth) {
   stop_if(!is.numeric(nu) || length(nu) != 1 || !nu %in% c(0.5, 1.5, 2.5), "{.arg nu} must be 0.5, 1.5 or 2.5.",
-          "x" = "It is {describe(nu)}.",
-          if (is.numeric(nu) && length(nu) == 1 && is.finite(nu)) {
-            nearest <- c(0.5, 1.5, 2.5)[which.min(abs(c(0.5, 1.5, 2.5) - nu))]
-            remedy("The nearest is", mended_line(current_env(), list(nu = nearest)))
-          }, "i" = "As {.arg nu} grows, the kernel becomes {.fn kernel_gaussian}.", arg = "nu", value = nu)
+          "x" = "It is {describe(nu)}.", "i" = "As {.arg nu} grows, the kernel becomes {.fn kernel_gaussian}.",
+          arg = "nu", value = nu)
   new_kernel("matern", nu = nu, bandwidth = check_bandwidth(bandwidth))
 }
 
@@ -107,27 +90,10 @@ is_kernel <- function(x) inherits(x, "ce_kernel")
 
 check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
   stop_if(!is_kernel(x) || is.list(x) && identical(.subset2(x, "type"), "function"), "{.arg {arg}} must be a kernel.",
-          "x" = "It is {describe(x)}.", kernel_remedy(x, arg, call), class = "kernel", arg = arg, value = x,
-          call = call)
+          "x" = "It is {describe(x)}.",
+          "i" = "Functions make kernels, such as {.fn kernel_gaussian}; see {.code ?ce_kernels}.", class = "kernel",
+          arg = arg, value = x, call = call)
   check_object(x, arg, call)
-}
-
-# A name, or a constructor that was not called.
-kernel_remedy <- function(x, arg, call) {
-  with_bandwidth <- c("gaussian", "laplace", "tv", "hellinger", "wasserstein")
-  names <- c(with_bandwidth, "linear", "white")
-  name <- if (rlang::is_string(x)) meant_word(sub("^kernel_", "", x), names)
-  if (is.function(x)) {
-    name <- Find(function(one) identical(x, get(paste0("kernel_", one), topenv())), names)
-    # the name of a function of another package, such as `gaussian` of stats
-    typed <- typed_argument(typed_call(call), arg)
-    if (is.null(name) && rlang::is_symbol(typed) && as.character(typed) %in% names) name <- as.character(typed)
-  }
-  if (is.null(name)) {
-    return(c("i" = "Make one with {.fn kernel_gaussian}, {.fn kernel_tv}, ...; see {.code ?ce_kernels}."))
-  }
-  code <- paste0("kernel_", name, if (name %in% with_bandwidth) "(\"median\")" else "()")
-  remedy("Kernels are values of functions", mended_line(call, setNames(list(str2lang(code)), arg)) %||% code)
 }
 
 #' @export
@@ -152,6 +118,7 @@ Ops.ce_kernel <- function(e1, e2) {
 
 #' @export
 format.ce_kernel <- function(x, ...) {
+  check_object(x)
   text <- if (x$type %in% c("sum", "product")) {
     parts <- vapply(x$parts, format, "")
     inner <- x$type == "product"

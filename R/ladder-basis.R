@@ -25,7 +25,6 @@
 #' @param knots Number of quantile knots of each coordinate's hat functions (at least 2); a coordinate with fewer
 #'   distinct values has one function per value.
 #' @param landmarks Number of landmarks.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_basis` for `ce_estimate(bases = )`. There a function of the matrix of predictions that returns a matrix
 #'   of columns is a basis, too.
 #' @seealso [ce_estimate()]
@@ -49,7 +48,7 @@ basis_kernel <- function(landmarks = 100) {
 new_basis <- function(spec, label) structure(list(spec = spec, label = label), class = "ce_basis")
 
 #' @export
-format.ce_basis <- function(x, ...) x$label
+format.ce_basis <- function(x, ...) check_object(x)$label
 
 #' @export
 print.ce_basis <- print_value("ce_basis")
@@ -74,12 +73,9 @@ check_bases <- function(bases, notion, call = caller_env()) {
 }
 
 stop_no_bases <- function(bases, call) {
-  knots <- if (is.numeric(bases) && length(bases) == 1 && isTRUE(bases >= 2)) bases else 8
   stop_input(
     "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
-     the matrix of predictions.", "x" = "It is {describe(bases)}.",
-    remedy("For example", mended_line(call, list(bases = call("basis_hats", knots)))), arg = "bases", value = bases,
-    call = call
+     the matrix of predictions.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases, call = call
   )
 }
 

@@ -7,15 +7,12 @@ check_memory <- function(rows, cols, what, call = caller_env()) {
 }
 
 stop_memory <- function(what, size, need, call) {
-  fact <- if (is.null(need)) {
+  sizes <- if (!is.null(size)) count_text(size)
+  stop_input("There must be memory for {what}, and as much again to work with it.", "x" = if (is.null(need)) {
     "More was needed than could be had."
   } else {
-    sizes <- count_text(size)
     "With {sizes[1]} rows and {sizes[2]} columns it needs {gigabytes(need)}; {gigabytes(available_memory())} are free."
-  }
-  stop_input("There must be memory for {what}, and as much again to work with it.", "x" = fact,
-             "i" = "Take fewer rows: the package's own estimators need no matrix of pairs.", class = "memory",
-             call = call)
+  }, "i" = "Take fewer rows: the package's own estimators need no matrix of pairs.", class = "memory", call = call)
 }
 
 # The core's error of memory, or R's own, which has no class: its words are those of R's translation.

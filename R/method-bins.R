@@ -37,7 +37,6 @@ NULL
 #' @param n Number of bins; a vector is a grid, `NULL` the default grid.
 #' @param type Bins of equal width or of equal mass.
 #' @param debias Subtract the variance of the bin means?
-#' @param ... Must be empty: any other argument is an error.
 #' @return An object of class `ce_method`.
 #' @rdname ce_methods
 #' @export

@@ -27,7 +27,6 @@
 #' @param bandwidth Bandwidths \eqn{h > 0}, a grid where there are several. `NULL` is the
 #'   published grid: 15 values from 1e-5 to 1e-1, evenly spaced on the log scale, and 0.2, 0.4,
 #'   0.6, 0.8, 1.
-#' @param ... Must be empty: any other argument is an error.
 #' @return An object of class `ce_method`.
 #' @references Popordanoska, T., Sayer, R. and Blaschko, M. (2022). A consistent and
 #'   differentiable Lp canonical calibration error estimator. *NeurIPS*.

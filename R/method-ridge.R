@@ -11,7 +11,6 @@
 #'   test rows), in [ce_fit()] on the rows that fit.
 #' @param exact Whether to compute every ridge to full precision, rather than the selected one to the reported digits.
 #'   See Cost.
-#' @param ... Must be empty: any other argument is an error.
 #' @return An object of class `ce_method`.
 #' @section Definition:
 #' With \eqn{n} training rows, their Gram matrix \eqn{K} and residuals \eqn{D} (prediction minus

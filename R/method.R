@@ -88,36 +88,15 @@ new_context <- function(threads = resolve_threads(), progress = NULL) {
 is_method <- function(x) inherits(x, "ce_method")
 
 check_method <- function(x, arg = "method", call = caller_env()) {
-  stop_if(!is_method(x), "{.arg {arg}} must be a method.", "x" = "It is {describe(x)}.", method_remedy(x, arg, call),
-          class = "method", arg = arg, value = x, call = call)
+  stop_if(!is_method(x), "{.arg {arg}} must be a method.", "x" = "It is {describe(x)}.",
+          "i" = "Functions make methods, such as {.fn method_bins}; see {.code ?ce_methods}.", class = "method",
+          arg = arg, value = x, call = call)
   check_object(x, arg, call)
-}
-
-# The names of methods, with a call that makes one with a single value.
-method_calls <- c(bins = "method_bins(15)", kde = "method_kde(0.1)", kkr = "method_kkr(0.01)",
-                  ukkr = "method_ukkr(0.01)", power = "method_power(1)", stack = "method_stack()")
-
-# A name, or a constructor that was not called; `several`: a grid may be given.
-method_remedy <- function(x, arg, call, several = FALSE) {
-  name <- if (rlang::is_string(x)) meant_word(sub("^method_", "", x), names(method_calls))
-  if (is.function(x)) {
-    name <- Find(function(one) identical(x, get(paste0("method_", one), topenv())), names(method_calls))
-  }
-  if (is.null(name)) {
-    names <- if (is.character(x)) unlist(lapply(x, meant_word, names(method_calls)))
-    several <- several && length(names) > 1
-    made <- lapply(paste0("method_", names), function(name) as.call(list(as.name(name))))
-    code <- if (several) as.call(c(quote(list), made))
-    example <- code %||% if (is.numeric(x)) call("method_bins", short_value(x)) else quote(method_bins(15))
-    return(remedy("{.code ?ce_methods} lists the functions that make them; for example",
-                  mended_line(call, setNames(list(example), arg))))
-  }
-  code <- if (several) paste0("method_", name, "()") else method_calls[[name]]
-  remedy("Methods are values of functions", mended_line(call, setNames(list(str2lang(code)), arg)) %||% code)
 }
 
 #' @export
 format.ce_method <- function(x, ...) {
+  check_object(x)
   choices <- x[setdiff(names(x), c("name", "parameter", "values"))]
   values <- if (is.null(x$values)) "default grid" else format_values(x$values)
   args <- c(

@@ -55,7 +55,7 @@ distance_error <- function(problems, scheme) {
     prediction <- rowsum(w * problem$features, cell, reorder = TRUE) / size
     frequency <- rowsum(w * (problem$features - problem$residuals), cell, reorder = TRUE) / size
     value <- user_value(scheme$distance(frequency, prediction), "distance",
-                        "For {length(size)} bin{?s} and {ncol(prediction)} classes.", "function")
+                        cli::format_inline("For {length(size)} bin{?s} and {ncol(prediction)} classes."), "function")
     stop_if(!is.numeric(value) || length(value) != length(size) || !all(is.finite(value)) || any(value < 0),
             "{.arg distance} must return a finite number of at least 0 per row.",
             "x" = "For {length(size)} row{?s} it returned {describe(value)}.", class = "function", arg = "distance",

@@ -26,7 +26,7 @@ plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), m
   if (!identical(p, Inf)) check_exponent(p, call)
   check_flag(debias, call = call)
   stop_if(debias && p != 2, "{.code debias = TRUE} needs {.code p = 2}.", "x" = "{.arg p} is {.val {p}}.",
-          remedy("Use squared errors", mended_line(call, list(p = 2))), arg = "debias", call = call)
+          arg = "debias", call = call)
   stop_if(identical(notion, "canonical") && type %in% c("mass", "sweep"),
           "Whole probability vectors have no order, hence no {.val {type}} bins.",
           "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid).",

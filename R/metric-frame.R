@@ -12,7 +12,6 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
     first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
-    check_no_formula(call)
     x <- rlang::eval_tidy(dots$data)
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }

@@ -94,16 +94,16 @@ panel_part <- function(metric, data) {
               notion = value[["notion"]]))
 }
 
-# The value, or `otherwise` where it cannot be computed; `tell()` gets the reason, and that of a fit which has not
+# The value, or `otherwise` where it cannot be computed; `note()` gets the reason, and that of a fit which has not
 # converged.
-with_reasons <- function(value, tell, otherwise) {
+with_reasons <- function(value, note, otherwise) {
   rlang::try_fetch(
     withCallingHandlers(value, calibrisk_warning_convergence = function(cnd) {
-      tell(panel_reason(cnd))
+      note(panel_reason(cnd))
       rlang::cnd_muffle(cnd)
     }),
     calibrisk_error = function(cnd) {
-      tell(panel_reason(cnd))
+      note(panel_reason(cnd))
       otherwise
     }
   )

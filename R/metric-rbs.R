@@ -40,8 +40,7 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = N
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
     if (used == "canonical") {
-      check_whole_sums(predictions, call, "The root Brier score of several classes needs all probabilities of a row.",
-                       "{.code notion = \"top_label\"} has that of one probability per row.")
+      check_whole_sums(predictions, call, "The root Brier score")
     }
     scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
       rowSums(problem$residuals^2)

@@ -67,6 +67,7 @@ new_metric_value <- function(fn, options = list(), name = NULL) {
 
 #' @export
 format.ce_metric_value <- function(x, ...) {
+  check_object(x)
   options <- x$options
   text <- vapply(options, option_text, "")
   paste0(x$name %||% "of one number", if (length(options) > 0) {
@@ -84,10 +85,11 @@ as_metric <- function(metric, call = caller_env()) {
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
   named <- named_metric(metric)
   if (!is.null(named)) return(as_metric(named, call))
+  meant <- meant_word(metric, metric_names())
   stop_input(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
-     {.val brier}.", "x" = "It is {describe(metric)}.", metric_remedy(metric, call), arg = "metric",
-    value = metric, call = call
+     {.val brier}.", "x" = "It is {describe(metric)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
+    arg = "metric", value = metric, call = call
   )
 }
 
@@ -106,37 +108,10 @@ as_metrics <- function(metrics, call, arg = "metrics") {
 
 check_metric_names <- function(metrics, arg, call) {
   wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
-  if (is.null(wrong)) return(invisible())
-  verb <- meant_verb(wrong)
-  meant <- meant_word(wrong, metric_names()) %||% if (is.null(verb)) "ece"
-  mended <- lapply(unname(metrics), function(one) if (identical(one, wrong)) meant else one)
-  mended <- unique(Filter(rlang::is_string, mended))
-  stop_input(
-    "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
-    "x" = "{.val {wrong}} is none of them.",
-    if (!is.null(meant)) {
-      remedy("Did you mean {.val {meant}}?", mended_line(call, setNames(list(short_value(unlist(mended))), arg)))
-    } else {
-      verb_remedy(verb, call)
-    }, arg = arg, value = wrong, call = call
-  )
-}
-
-# The nearest metric, or the function instead of its value.
-metric_remedy <- function(metric, call) {
-  typed <- typed_argument(typed_call(call), "metric")
-  meant <- meant_word(metric, metric_names())
-  if (!is.null(meant)) {
-    return(remedy(paste0("Did you mean {.val ", meant, "}?"), mended_line(call, list(metric = meant))))
-  }
-  if (rlang::is_call(typed) && is.data.frame(metric)) {
-    return(remedy("Give the function, not its value", mended_line(call, list(metric = typed[[1]]))))
-  }
-  known <- function(one) is.function(one) || rlang::is_string(one) && one %in% metric_names()
-  first <- if (is.vector(metric)) Find(known, metric)
-  expr <- if (rlang::is_call(typed, c("c", "list")) && !is.null(first)) typed[[2]]
-  if (!is.null(expr)) return(remedy("Give one at a time", mended_line(call, list(metric = expr))))
-  remedy("For example", mended_line(call, list(metric = quote(ece))))
+  meant <- meant_word(wrong, metric_names())
+  stop_if(!is.null(wrong), "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
+          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
+          arg = arg, value = wrong, call = call)
 }
 
 metric_names <- function() {

@@ -54,16 +54,6 @@
 #'
 #' ce_score(ce_predictions(lm(mpg ~ wt, cars[train, ]), cars[-train, ]), mpg, score = "crps")
 ce_predictions <- function(model, newdata, ...) {
-  if (missing(newdata) && any(names(list(...)) %in% argument_words$newdata)) {
-    check_dot_names(enquos(...), current_env(), "{.arg newdata} must be given.")
-  }
-  for (arg in c("model", "newdata")) {
-    word <- bare_words(arg, current_env(), caller_env())
-    stop_if(length(word) > 0, "{.arg {arg}} must be {if (arg == 'model') 'a fitted model' else 'a data frame'}.",
-            "x" = "There is no object {.code {word[1]}}.",
-            remedy("Fit the model first, then give it with rows that it has not seen, as in",
-                   "ce_predictions(glm(outcome ~ ., binomial, train), test)"), arg = arg)
-  }
   if (!inherits_well(model)) return(ce_predictions.default(model, newdata))
   UseMethod("ce_predictions")
 }
@@ -92,18 +82,10 @@ ce_predictions.default <- function(model, newdata, ...) {
   stop_input(
     "{.arg model} must be one of the models that {.fn ce_predictions} knows, see its help.",
     "x" = "It is {.cls {class(model)[1]}}.",
-    if (is.data.frame(model) && !missing(newdata) && is_model(newdata)) {
-      remedy("The model comes first", swapped_model(current_env()))
-    } else {
-      c("i" = "For another model add its predictions as a column: {.code newdata$.pred_yes <- predict(...)}, named \\
-               after the level of the outcome.")
-    }, class = c("model", "argument"), arg = "model", call = NULL
+    "i" = if (is.data.frame(model)) "The model comes first, then {.arg newdata}.",
+    "i" = "Of another model give the predictions as a column, named {.code .pred_<level>}.",
+    class = c("model", "argument"), arg = "model", call = NULL
   )
-}
-
-swapped_model <- function(call) {
-  typed <- typed_call(call)
-  mended_line(call, list(model = typed_argument(typed, "newdata"), newdata = typed_argument(typed, "model")))
 }
 
 #' @export
@@ -124,8 +106,7 @@ check_newdata <- function(newdata, package = character()) {
   stop_if(
     missing(newdata) || !is.data.frame(newdata), "{.arg newdata} must be a data frame of rows to predict.",
     "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
-    remedy("Give rows that were not used to fit the model, with their outcomes", "ce_predictions(model, newdata)"),
-    arg = "newdata", call = NULL
+    "i" = "Take rows that were not used to fit the model, with their outcomes.", arg = "newdata", call = NULL
   )
   rlang::check_installed(package, reason = "to predict from its model.")
 }
@@ -148,9 +129,7 @@ predict_rows <- function(model, newdata, ..., predict = stats::predict) {
 add_columns <- function(newdata, columns) {
   taken <- intersect(names(columns), names(newdata))
   stop_if(length(taken) > 0, "{.arg newdata} must not have the columns of predictions yet.",
-          "x" = "It has {.field {taken}}.",
-          remedy("Drop what it has, as in", paste0("subset(newdata, select = -", taken[1], ")")), class = "columns",
-          arg = "newdata", call = NULL)
+          "x" = "It has {.field {taken}}.", class = "columns", arg = "newdata", call = NULL)
   if (!inherits(newdata, "grouped_df")) newdata <- ungroup_frame(newdata)
   for (name in names(columns)) newdata[[name]] <- columns[[name]]
   newdata
@@ -179,9 +158,10 @@ event_of <- function(model) {
   if (is.numeric(y) && is.null(dim(y)) && all(y %in% 0:1)) "1" else "event"
 }
 
-stop_no_probabilities <- function(what, remedy, .envir = parent.frame()) {
-  stop_input("The model must predict probabilities or distributions.", "x" = what, "i" = remedy, class = "model",
-             arg = "model", call = NULL, .envir = .envir)
+# `fact` and `instead`: texts.
+stop_no_probabilities <- function(fact, instead) {
+  stop_input("The model must predict probabilities or distributions.", "x" = "{fact}", "i" = "{instead}",
+             class = "model", arg = "model", call = NULL)
 }
 
 check_horizon_given <- function(horizon) {

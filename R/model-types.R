@@ -55,8 +55,8 @@ add_family <- function(model, newdata, family, ..., predicted = predict_rows,
     return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + dispersion))))
   }
   stop_no_probabilities(
-    "The family {.val {name}} has no distribution here.",
-    "Known are binomial, gaussian, poisson, Gamma and negative binomial; for another give {.fn pred_draws}."
+    cli::format_inline("The family {.val {name}} has no distribution here."),
+    "Known are binomial, gaussian, poisson, Gamma and negative binomial; for another give `pred_draws()`."
   )
 }
 
@@ -118,11 +118,11 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
   check_newdata(newdata, "ranger")
   kind <- model$treetype
   if (kind == "Classification") {
-    stop_no_probabilities("It is a forest of class votes.", "Fit it with {.code ranger(probability = TRUE)}.")
+    stop_no_probabilities("It is a forest of class votes.", "Fit it with `ranger(probability = TRUE)`.")
   }
   if (kind == "Regression") {
     if (is.null(model$random.node.values)) {
-      stop_no_probabilities("It is a forest of means.", "Fit it with {.code ranger(quantreg = TRUE)}.")
+      stop_no_probabilities("It is a forest of means.", "Fit it with `ranger(quantreg = TRUE)`.")
     }
     levels <- seq(0.01, 0.99, by = 0.02)
     fit <- predict_rows(model, newdata, type = "quantiles", quantiles = levels, ...)
@@ -147,7 +147,7 @@ add_ordered <- function(newdata, probs, levels = NULL) {
 ce_predictions.randomForest <- function(model, newdata, ...) {
   check_newdata(newdata, "randomForest")
   if (model$type == "regression") {
-    stop_no_probabilities("It is a forest of means.", "{.code ranger::ranger(quantreg = TRUE)} predicts distributions.")
+    stop_no_probabilities("It is a forest of means.", "`ranger::ranger(quantreg = TRUE)` predicts distributions.")
   }
   add_ordered(newdata, predict_rows(model, newdata, type = "prob", ...), model$classes)
 }
@@ -156,10 +156,11 @@ ce_predictions.randomForest <- function(model, newdata, ...) {
 ce_predictions.train <- function(model, newdata, ...) {
   check_newdata(newdata, "caret")
   if (model$modelType != "Classification") {
-    stop_no_probabilities("It predicts means.", "Give the model itself, {.code model$finalModel}, where that is known.")
+    stop_no_probabilities("It predicts means.", "Give the model itself, `model$finalModel`, where that is known.")
   }
   if (!is.function(model$modelInfo$prob)) {
-    stop_no_probabilities("Its method {.val {model$method}} has none.", "Choose a method with class probabilities.")
+    stop_no_probabilities(cli::format_inline("Its method {.val {model$method}} has none."),
+                          "Choose a method with class probabilities.")
   }
   add_ordered(newdata, predict_rows(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
 }
@@ -188,8 +189,8 @@ ce_predictions.qda <- ce_predictions.lda
 ce_predictions.rpart <- function(model, newdata, ...) {
   check_newdata(newdata, "rpart")
   if (model$method != "class") {
-    stop_no_probabilities("It is a tree of the method {.val {model$method}}.",
-                          "Fit it with {.code method = \"class\"}.")
+    stop_no_probabilities(cli::format_inline("It is a tree of the method {.val {model$method}}."),
+                          "Fit it with `method = \"class\"`.")
   }
   add_classes(newdata, predict_rows(model, newdata, type = "prob", ...))
 }
@@ -219,7 +220,7 @@ add_parsnip <- function(model, newdata, mode, horizon, ...) {
     return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
   }
   stop_no_probabilities("It predicts means.",
-                        "Give the model of its engine, {.code parsnip::extract_fit_engine(model)}.")
+                        "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")
 }
 
 # ---- posterior draws ----------------------------------------------------------------------------------------------

@@ -266,5 +266,5 @@ warn_not_injective <- function(reason, what = "upper bound", stated = TRUE) {
   warn_result("The gain is not the improvement of the calibration error: the map is not injective.",
               "x" = "Of this map: {reason}.",
               "i" = "It is the improvement of the {what}, any loss of sharpness included.",
-              if (stated) c("i" = "{.code injective = FALSE} says that you know."), class = "injective")
+              "i" = if (stated) "{.code injective = FALSE} says that you know.", class = "injective")
 }

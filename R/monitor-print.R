@@ -2,6 +2,7 @@
 
 #' @export
 print.ce_monitor <- function(x, ...) {
+  check_object(x)
   n <- x$state$n
   what <- if (n == 0) "no rows yet" else gsub("_", "-", x$state$about$notion)
   cat("<ce_monitor> ", what, ", level ", format(x$alpha), state_event(x$state), "\n", sep = "")
@@ -48,6 +49,7 @@ e_text <- function(log_e) {
 #' @method autoplot ce_monitor
 #' @exportS3Method ggplot2::autoplot ce_monitor
 autoplot.ce_monitor <- function(object, ...) {
+  check_object(object)
   check_empty(...)
   stop_if(object$state$n == 0, "A monitor must have rows to be drawn.", "i" = "Feed it by {.fn update}.",
           class = "rows", arg = "object", call = caller_env())
@@ -69,6 +71,7 @@ autoplot.ce_monitor <- function(object, ...) {
 
 #' @export
 glance.ce_monitor <- function(x, ...) {
+  check_object(x)
   check_empty(...)
   slope <- if (length(x$streams) == 1) x$streams[[1]]$bets[[2]] else c(NA_real_, NA_real_)
   limits <- c("estimate", "conf.low", "conf.high")

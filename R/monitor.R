@@ -271,6 +271,7 @@ check_same_classes <- function(known, levels, call) {
 
 #' @export
 tidy.ce_monitor <- function(x, ...) {
+  check_object(x)
   check_empty(...)
   x$history %||% monitor_row(x)[0, ]
 }

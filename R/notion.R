@@ -9,9 +9,10 @@ check_notion <- function(notion, several = FALSE, call = caller_env()) {
   if (is.null(notion)) return(NULL)
   ok <- is.character(notion) && length(notion) >= 1 && all(notion %in% ce_notions) &&
     (several || length(notion) == 1)
+  meant <- if (!ok) meant_word(notion, ce_notions)
   stop_if(!ok, "{.arg notion} must be {if (several) 'among' else 'one of'} {.or {.val {ce_notions}}}.",
-          "x" = "It is {describe(notion)}.", choice_remedy(notion, ce_notions, "notion", call), class = "notion",
-          arg = "notion", value = notion, call = call)
+          "x" = "It is {describe(notion)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
+          class = "notion", arg = "notion", value = notion, call = call)
   notion
 }
 

@@ -99,7 +99,7 @@ groups_sentence <- function(facts) {
   p <- stats::p.adjust(facts$groups$p.value, "holm")
   found <- rejects_at(p, facts$level)
   paste0("The calibration error is above 0 in ",
-         list_text(paste0(term_value(facts$groups$term[found]), " (p ", p_text(p[found]), ")"), "and"), ".")
+         cli::ansi_collapse(paste0(term_value(facts$groups$term[found]), " (p ", p_text(p[found]), ")"), trunc = 20), ".")
 }
 
 # `delta`: a number, or its text.

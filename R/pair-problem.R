@@ -73,10 +73,10 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
           "x" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities.",
           "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not \\
                  {.code kernel_wasserstein}.", class = "kernel", arg = "kernel", call = call)
-  arguments <- setdiff(names(formals(args(kernel))), if (is_maker(kernel)) "...")
+  arguments <- names(formals(args(kernel)))
   stop_if(length(arguments) != 4 && !"..." %in% arguments,
           "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
-          "x" = "It takes {length(arguments)}.", kernel_remedy(kernel, "kernel", call), class = "kernel",
+          "x" = "It takes {length(arguments)}.", class = "kernel",
           arg = "kernel", call = call)
   probs <- laws$probs
   residuals <- canonical_residuals(probs, as.vector(laws$y))

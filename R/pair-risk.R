@@ -14,7 +14,6 @@
 #' @param threads Number of threads; see [ce_threads].
 #' @param pairs `"all"`, or of neighbouring rows only: `"consecutive"` (1, 2), (2, 3), ... or `"disjoint"` (1, 2),
 #'   (3, 4), ...; see Definition.
-#' @param ... Must be empty: any other argument is an error.
 #' @return One row with `risk`, `root_risk`, `std.error` (of `risk`), `n` (rows that count),
 #'   `zero_risk` (of \eqn{h = 0}), `squared_error` (the mean of \eqn{h(p_i, p_i)}) and `n_missing`
 #'   (ordered pairs, diagonal included, where `h` is missing).
@@ -101,7 +100,8 @@ check_pair_matrix <- function(h, m, call = caller_env()) {
 }
 
 index_tile <- function(h, rows, cols) {
-  values <- user_value(h(rows, cols), "h", "For {length(rows)} rows and {length(cols)} columns it failed.", "function")
+  values <- user_value(h(rows, cols), "h", paste("For", length(rows), "rows and", length(cols), "columns it failed."),
+                       "function")
   stop_if(!is.numeric(values) || length(values) != length(rows) * length(cols),
           "The function {.arg h} must return a numeric matrix with one row per row number and one \\
            column per column number.",

@@ -10,10 +10,6 @@ draw_figure <- function(x, ..., call = caller_env()) {
 no_figure <- function(x, call = caller_env()) {
   stop_input(
     "Tables of metrics and of differences, states and summaries have no figure.", "x" = "{.arg x} is {describe(x)}.",
-    "i" = if (is_state(x)) {
-      verb <- if (identical(x$about$notion, "canonical")) "ce_tune" else "ce_estimate"
-      paste0("Draw what it tells: {.code plot(", verb, "(state))}.")
-    },
     "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
            {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}.", arg = "x",
     call = call
@@ -107,6 +103,7 @@ plot.ce_monitor <- function(x, ...) draw_figure(x, ...)
 #' @method autoplot ce_grouped
 #' @exportS3Method ggplot2::autoplot ce_grouped
 autoplot.ce_grouped <- function(object, ...) {
+  check_object(object)
   switch(class(object$results[[1]])[1],
     ce_tune = autoplot_tunes(group_panels(object), ...),
     ce_fit = autoplot_fits(group_panels(object), ...),

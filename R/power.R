@@ -146,66 +146,36 @@ ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL,
 check_wishes <- function(width, power, n, threshold, delta, call) {
   wished <- !is.null(width) || !is.null(power)
   stop_if(wished == !is.null(n), "Give either the aim, {.arg width} or {.arg power}, or the number of rows, {.arg n}.",
-          "x" = if (wished) "Both are given." else "Neither is given.",
-          remedy("For example", if (wished) mended_line(call, drop = "n") else
-            mended_line(call, list(width = quote(c(slope = 0.2))))), arg = "n", call = call)
+          "x" = if (wished) "Both are given." else "Neither is given.", arg = "n", call = call)
   check_count(n, lower = 2, null = TRUE, call = call)
   check_number(power, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
   stop_if(!is.null(delta) && is.null(power) && is.null(n), "{.arg delta} needs a {.arg power} beside {.arg width}.",
-          "x" = "There is only {.arg width}.",
-          remedy("For example", mended_line(call, list(power = 0.8)) %||% "power = 0.8"), arg = "delta", value = delta,
-          call = call)
+          "x" = "There is only {.arg width}.", arg = "delta", value = delta, call = call)
   if (is.null(width)) return(invisible())
   check_numbers(width, lower = 0, open = TRUE, call = call)
   known <- names(power_widths)
   named <- rlang::names2(width)
   bad <- which(!named %in% known | duplicated(named))
-  if (length(bad) > 0) stop_unknown_width(width, named, bad, known, call)
+  if (length(bad) > 0) stop_unknown_width(width, named[bad[1]], known, call)
   stop_if(any(grepl("net_benefit", named)) && is.null(threshold),
           "Net benefit needs a {.arg threshold}, the risk from which on people are treated.", "x" = "It is missing.",
-          remedy("For example", mended_line(call, list(threshold = 0.1))), arg = "threshold", call = call)
+          arg = "threshold", call = call)
 }
 
-stop_unknown_width <- function(width, named, bad, known, call) {
-  for (i in bad) named[i] <- c(meant_word(named[i], setdiff(known, named)), setdiff(known, named))[1]
-  line <- mended_line(call, list(width = as.call(c(quote(c), setNames(as.list(unname(width)), named)))))
-  stop_input(
-    "{.arg width} must be named by different criteria: {.or {.val {known}}}.",
-    "x" = if (nzchar(names(width)[bad[1]] %||% "")) "Element {bad[1]} is named {.val {names(width)[bad[1]]}}." else
-      "Element {bad[1]} has no name.", if (!anyNA(named)) remedy("For example", line), arg = "width", value = width,
-    call = call
-  )
+stop_unknown_width <- function(width, name, known, call) {
+  meant <- meant_word(name, known)
+  stop_input("{.arg width} must be named by different criteria: {.or {.val {known}}}.",
+             "x" = if (nzchar(name)) "An element is named {.val {name}}." else "An element has no name.",
+             "i" = if (!is.null(meant) && meant != name) "Did you mean {.val {meant}}?", arg = "width", value = width,
+             call = call)
 }
 
 # Not the predictions of a pilot study, a model, a number of rows or a word.
 check_assumption <- function(x, call) {
   if (inherits(x, "ce_assumption")) return(check_object(x, "x", call))
   stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
-             (if (is.data.frame(x) || is_model(x) || length(x) > 1) pilot_remedy else planned_remedy)(x, call),
+             "i" = "Functions make them: {.fn assume_beta}, {.fn assume_logit}, and {.fn assume_pilot} of rows.",
              arg = "x", value = x, call = call)
-}
-
-# Rows are those of a pilot: arguments that say how they are read are its own.
-pilot_remedy <- function(x, call) {
-  typed <- typed_call(call)
-  kept <- rlang::names2(typed$args) %in% setdiff(names(formals(ce_power)), c("x", "..."))
-  pilot <- typed$args[!kept]
-  named <- nzchar(rlang::names2(pilot))
-  names(pilot)[named] <- vapply(names(pilot)[named], function(name) {
-    near_argument(name, names(formals(assume_pilot))) %||% name
-  }, "")
-  if (is_model(x)) pilot[[1]] <- call("ce_predictions", pilot[[1]], quote(newdata))
-  if (length(pilot) == 1) pilot <- c(pilot, quote(truth))
-  plan <- typed$args[kept]
-  if (length(intersect(names(plan), c("n", "width", "power", "delta"))) == 0) plan$width <- quote(c(slope = 0.2))
-  line <- line_text(as.call(c(typed$expr[[1]], as.call(c(quote(assume_pilot), pilot)), plan)))
-  remedy("Predictions and outcomes of a pilot study make one", if (!is.null(typed)) line)
-}
-
-# A number of rows, or a power.
-planned_remedy <- function(x, call) {
-  more <- if (is.numeric(x) && x > 1) list(n = x) else if (is.numeric(x) && x > 0) list(power = x)
-  remedy("Assumptions are values of functions", mended_line(call, c(list(x = quote(assume_beta(1, 3))), more)))
 }
 
 check_both_outcomes <- function(prevalence, call) {
@@ -275,10 +245,13 @@ power_header <- function(nodes, facts) {
 }
 
 #' @export
-tidy.ce_power <- function(x, ...) tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
+tidy.ce_power <- function(x, ...) {
+  tibble::as_tibble(vctrs::new_data_frame(unclass(check_object(x)), n = nrow(x)))
+}
 
 #' @export
 glance.ce_power <- function(x, ...) {
+  check_object(x)
   check_columns(x, c("criterion", "n", "events"))
   facts <- attr(x, "facts")
   top <- which.max(x$n)

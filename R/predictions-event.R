@@ -76,13 +76,11 @@ falling_trend <- function(prob, outcome, design) {
 warn_trends <- function(trends, classes, predictions, event_level) {
   facts <- vapply(trends, function(trend) paste0(signif(trend$auc, 2), " (z = ", round(trend$z, 1), ")"), "")
   fact <- toString(utils::head(if (length(classes) > 1) paste(classes, facts) else facts, 10))
-  # as one line: it is text of another message
-  remedy <- gsub("\\\\\n *", "", direction_remedy(predictions, event_level))
-  remedy <- inline_text(remedy, environment())
+  read <- direction_read(predictions, event_level)
   warn_result(
     "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \\
-     probability rises.", "x" = "The area under the ROC curve is {fact}.", "i" = "{remedy}", class = "direction",
-    auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, remedy = remedy
+     probability rises.", "x" = "The area under the ROC curve is {fact}.", "i" = "{read}", class = "direction",
+    auc = vapply(trends, `[[`, 0, "auc"), event = classes, fact = fact, read = read
   )
 }
 
@@ -100,7 +98,7 @@ each_direction <- function(names, fn) {
 }
 
 warn_models <- function(found, n, most = 5) {
-  remedy <- found[[1]]$remedy
+  read <- found[[1]]$read
   events <- unique(unlist(lapply(found, `[[`, "event")))
   facts <- vapply(found, function(cnd) {
     paste0(if (length(events) > 1 && length(cnd$event) == 1) paste0(cnd$event, " "), cnd$fact)
@@ -109,25 +107,22 @@ warn_models <- function(found, n, most = 5) {
   areas <- toString(paste(shown, facts[shown]))
   if (length(found) > most) areas <- paste(areas, "and", length(found) - most, "more")
   warn_result("Outcomes become rarer as their predicted probability rises in {length(found)} of {n} models.",
-              "x" = "The area under the ROC curve, of {.val {events}}, is {areas}.", "i" = "{remedy}",
+              "x" = "The area under the ROC curve, of {.val {events}}, is {areas}.", "i" = "{read}",
               class = "direction", auc = unlist(lapply(found, `[[`, "auc")), event = events, models = names(found))
 }
 
-# The remedy, which depends on how the class of the probability was determined.
-direction_remedy <- function(predictions, event_level) {
-  levels <- predictions$levels
+# Whose probability was read, and what says so, as text.
+direction_read <- function(predictions, event_level) {
+  event <- predictions$levels[predictions$event]
   if (!is.null(predictions$probs)) {
-    return("Name the columns {.code .pred_<level>}, each after the class whose probability it holds. If they are so \\
-            named, the model ranks these classes the wrong way round.")
+    cli::format_inline("Columns are matched to classes by their names, {.code .pred_<level>}, else by their order.")
+  } else if (predictions$named) {
+    cli::format_inline("{.field {predictions$column}} was read as the probability of {.val {event}}, as its name says.")
+  } else if (is.null(event_level)) {
+    cli::format_inline("It was read as the probability of {.val {event}}.")
+  } else {
+    cli::format_inline("It was read as the probability of {.val {event}}, the {event_level} level: {.arg event_level}.")
   }
-  if (predictions$named) {
-    return("The column {.field {predictions$column}} was read as the probability of {.val {classes}}. If it is that \\
-            of {.val {predictions$levels[1]}}, name it {.code .pred_{predictions$levels[1]}}.")
-  }
-  if (is.null(event_level)) return("If these are probabilities of {.val {predictions$levels[1]}}, give {.code 1 - x}.")
-  other <- if (identical(event_level, "first")) "second" else "first"
-  paste0("If these are probabilities of {.val {predictions$levels[1]}}, use {.code event_level = \"", other, "\"} or \\
-         name the column {.code .pred_{predictions$levels[1]}}.")
 }
 
 # Area under the ROC curve, ties counted half, and its distance from 1/2 in standard errors of the rank test.

@@ -105,7 +105,7 @@ shared_cores <- function(names) {
 }
 
 # The column of every level: by name, else that of `position`, which a message says; an error if some names match.
-column_order <- function(names, levels, call, arg = "x", what = "levels of {.arg truth}",
+column_order <- function(names, levels, call, arg = "x", what = "levels of `truth`",
                          position = seq_along(levels)) {
   names[is.na(names)] <- ""
   # NULL too
@@ -126,18 +126,18 @@ column_order <- function(names, levels, call, arg = "x", what = "levels of {.arg
   position
 }
 
-stop_partly_named <- function(names, levels, named, call, arg = "x", what = "levels of {.arg truth}") {
+stop_partly_named <- function(names, levels, named, call, arg = "x", what = "levels of `truth`") {
   hit <- which(!is.na(named))
   twice <- hit[named[hit] %in% named[hit][duplicated(named[hit])]]
-  fact <- if (length(twice) > 0) {
-    pair <- twice[named[twice] == named[twice[1]]]
-    "Columns {.val {names[pair]}} are all named after {.val {levels[named[pair[1]]]}}."
-  } else {
-    "{cli::qty(length(hit))}{.val {names[hit]}} {?is/are} named after {.val {levels[named[hit]]}}, but \\
-     {.val {names[is.na(named)]}} after none of them."
-  }
+  pair <- twice[named[twice] == named[twice[1]]]
   stop_input(
-    paste0("Names of probability columns must match all ", what, ", or none."), "x" = fact,
+    "Names of probability columns must match all {what}, or none.",
+    "x" = if (length(twice) > 0) {
+      "Columns {.val {names[pair]}} are all named after {.val {levels[named[pair[1]]]}}."
+    } else {
+      "{cli::qty(length(hit))}{.val {names[hit]}} {?is/are} named after {.val {levels[named[hit]]}}, but \\
+       {.val {names[is.na(named)]}} after none of them."
+    },
     "x" = "Columns: {.val {names}}.", "x" = "Levels: {.val {levels}}.",
     "i" = "Name all columns {.code .pred_<level>}. The columns of a matrix without names are in the order of the \\
            levels.", class = c("columns", "argument"[arg != "x"]), arg = arg, columns = names, levels = levels,

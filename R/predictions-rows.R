@@ -2,23 +2,11 @@
 
 # `k`: columns of a matrix, which may lie on its side.
 check_length <- function(n, n_truth, call, k = 0) {
-  stop_if(
-    n != n_truth, "There must be one outcome for each prediction.",
-    "x" = paste0("There ", if (n == 1) "is 1 prediction" else paste("are", n, "predictions"), " and ",
-                 if (n_truth == 1) "1 outcome" else paste(n_truth, "outcomes"), "."),
-    if (k == n_truth) {
-      remedy("Observations are rows", mended_predictions(call, transposed))
-    } else if (n == 1) {
-      remedy("Repeat the prediction for every outcome",
-             mended_predictions(call, function(x) call("rep", x, as.numeric(n_truth))))
-    } else {
-      c("i" = "Models leave out rows with missing values: predict with {.code newdata =}, and take the outcomes of \\
-               the same rows. Columns of one data frame have one length.")
-    }, class = "length", arg = "truth", call = call
-  )
+  stop_if(n != n_truth, "There must be one outcome for each prediction.",
+          "x" = "There {cli::qty(n)}{?is/are} {n} prediction{?s} and {n_truth} outcome{?s}.",
+          "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
+          "i" = if (n > 1) "Models leave out rows with missing values.", class = "length", arg = "truth", call = call)
 }
-
-transposed <- function(x) call("t", x)
 
 # `censored`: number of rows left out as censored before the horizon.
 stop_empty <- function(dropped, call, raw = list(), censored = NULL) {
@@ -63,9 +51,9 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
        dropped = dropped, n_input = n, censored = count_censored(raw, complete))
 }
 
-check_probs <- function(x, rows, call, column = NULL) {
+check_probs <- function(x, rows, call) {
   if (is.matrix(x)) return(check_simplex(x, rows, call))
-  check_unit(x, rows, call, column)
+  check_unit(x, rows, call)
   x
 }
 
@@ -86,10 +74,10 @@ check_logits <- function(x, rows, call) {
   invisible(x)
 }
 
-check_unit <- function(x, rows, call, column = NULL) {
+check_unit <- function(x, rows, call) {
   if (all_within(x, 0, 1)) return(invisible())
   bad <- which(!is.finite(x) | x < 0 | x > 1)
   stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",
           "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
-          unit_remedy(x, column, call), class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
+          "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
 }

@@ -1,8 +1,8 @@
 # Outcomes, coded to match the probabilities: classes 1..K of a matrix, 0/1 of a vector.
 
 check_truth_given <- function(truth, call) {
-  stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given.", "x" = "It is missing in {verb_text(call)}.",
-          missing_truth_remedy(call), class = "truth", arg = "truth", call = call)
+  stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given.", "x" = "It is missing.", class = "truth",
+          arg = "truth", call = call)
 }
 
 # list(values, column): the outcomes, and which column of a data frame x they are; with a `horizon` those of
@@ -25,7 +25,6 @@ check_no_prediction <- function(x, column, call) {
   twin[column] <- FALSE
   stop_if(is.factor(x[[column]]) && any(twin), "{.arg truth} must be the outcomes, not the predicted classes.",
           "x" = "It is {.field {name}}, beside {.field {names(x)[twin][1]}} with the same levels.",
-          remedy("If that column has the outcomes", mended_line(call, list(truth = as.name(names(x)[twin][1])))),
           class = "truth", arg = "truth", value = name, call = call)
 }
 
@@ -47,42 +46,23 @@ outcome_vector <- function(truth, call) {
     name <- as.character(rlang::quo_get_expr(truth))
     unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
     stop_input("{.arg truth} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
-               remedy("Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the name of a column",
-                      if (unknown) column_truth_line(name, call)), class = "truth", arg = "truth",
-               parent = if (!unknown) cnd, call = call)
+               "i" = "Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the name of a column.",
+               class = "truth", arg = "truth", parent = if (!unknown) cnd, call = call)
   })
-  if (is.data.frame(value)) stop_truth_frame(value, call)
+  if (!is.atomic(value)) stop_truth_kind(value, call)
   value
 }
 
-# `f(data$p, y)`, where `y` is a column of the data.
-column_truth_line <- function(name, call) {
-  typed <- typed_call(call)
-  x <- if (length(typed$data) == 1) typed_argument(typed, typed$data)
-  if (!rlang::is_call(x, "$") || !name %in% names(typed_eval(x[[2]], call))) return(NULL)
-  mended_line(call, list(truth = call("$", x[[2]], as.name(name))))
-}
-
-# Times and status, or a column of 0 and 1 for each class.
 stop_truth_matrix <- function(value, call) {
-  columns <- function(truth) lapply(colnames(value), function(name) call("[", truth, rlang::missing_arg(), name))
+  columns <- colnames(value)
   stop_input("{.arg truth} must be a vector of outcomes.", "x" = "It is a matrix of {ncol(value)} columns.",
-             if (identical(colnames(value), c("time", "status"))) {
-               remedy("Survival outcomes are",
-                      mended_truth(call, function(truth) as.call(c(quote(survival::Surv), columns(truth)))))
-             } else if (is.numeric(value) && all(value %in% 0:1) && all(rowSums(value) == 1)) {
-               remedy("If its columns are the classes", mended_truth(call, function(truth) call("max.col", truth)))
-             } else {
-               remedy("Give one of its columns", mended_truth(call, first_column))
-             }, class = "truth", arg = "truth", call = call)
+             "x" = if (!is.null(columns)) "They are {.field {columns}}.", class = "truth", arg = "truth", call = call)
 }
 
 # Several outcomes are a matrix.
-stop_truth_frame <- function(value, call) {
-  column <- if (ncol(value) == 1) function(truth) call("$", truth, as.name(names(value)))
-  stop_input("{.arg truth} must be a vector of outcomes.",
-             "x" = "It is a data frame with the columns {.field {names(value)}}.",
-             remedy("Give one of its columns", if (!is.null(column)) mended_truth(call, column)), class = "truth",
+stop_truth_kind <- function(value, call) {
+  stop_input("{.arg truth} must be a vector of outcomes.", "x" = "It is {describe(value)}.",
+             "x" = if (is.data.frame(value)) "Its columns are {.field {names(value)}}.", class = "truth",
              arg = "truth", call = call)
 }
 
@@ -100,15 +80,14 @@ code_truth <- function(truth, x, call) {
     return(list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order))
   }
   stop_if(!is.numeric(truth), "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
-          "x" = "It is {.cls {class(truth)[1]}}.",
-          if (is.logical(truth)) {
-            remedy("For one class give one column of probabilities", mended_predictions(call, first_column))
-          }, class = "truth", arg = "truth", call = call)
+          "x" = "It is {.cls {class(truth)[1]}}, and {.arg x} has {k} columns.", class = "truth", arg = "truth",
+          call = call)
   bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
+  range <- if (length(bad) > 0) range(truth, na.rm = TRUE)
   stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
-          number_truth_remedy(truth, x, call), class = "truth", arg = "truth", row = bad[1], value = truth[bad[1]],
-          call = call)
+          "x" = "Values range from {range[1]} to {range[2]}.", class = "truth", arg = "truth", row = bad[1],
+          value = truth[bad[1]], call = call)
   order <- numbered_columns(names, seq_len(k)) %||% seq_len(k)
   levels <- (names %||% as.character(seq_len(k)))[order]
   list(truth = as.integer(truth), x = in_order(x, order), levels = sub("^\\.pred_", "", levels), order = order)
@@ -146,26 +125,28 @@ truth_levels <- function(truth, names, call) {
     named <- partly_named(names, values)
     if (any(!is.na(named))) stop_partly_named(names, values, named, call)
   }
+  numbers <- suppressWarnings(as.numeric(values))
+  numbered <- !anyNA(numbers) && is.unsorted(numbers)
   stop_input("A character {.arg truth} needs column names to match.",
              "x" = if (is.null(names)) "The columns have no names." else "Columns: {.val {names}}.",
              "x" = "Values: {.val {values}}.",
-             remedy("Make it a factor whose levels are in the order of the columns",
-                    mended_truth(call, function(truth) call("factor", truth))), class = c("truth", "columns"),
-             arg = "truth", call = call)
+             "i" = "A factor says the order: its levels are those of the columns, first to last.",
+             "i" = if (numbered) "The values are numbers; as text they sort in another order.",
+             class = c("truth", "columns"), arg = "truth", call = call)
 }
 
 # The column of every level.
 match_columns <- function(names, k, levels, unused, call) {
   stop_if(length(levels) != k, "{.arg x} must have one probability column for each level of {.arg truth}.",
           "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
-          column_count_remedy(names, k, levels, unused, call), class = "columns", arg = "truth", call = call)
+          "x" = if (length(unused) > 0) "No row has {.val {unused}}.", class = "columns", arg = "truth", call = call)
   column_order(names, levels, call)
 }
 
 # Scalar truth -> 0/1, 1 = the event (or "the top label was right"). The event is the level that the column is named
 # after, regardless of event_level; else the one of event_level, or 1 and TRUE.
 code_outcome <- function(truth, event_level, call, column = NULL) {
-  two <- two_outcomes(truth, call, column)
+  two <- two_outcomes(truth, call)
   named <- named_level(column, two$levels)
   event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
   outcome <- cpp_event_outcomes(two$values, two$codes[event], two$codes[3L - event])
@@ -177,25 +158,23 @@ code_outcome <- function(truth, event_level, call, column = NULL) {
 }
 
 # Scalar truth: values, of which the codes are those of the two levels.
-two_outcomes <- function(truth, call, column = NULL) {
+two_outcomes <- function(truth, call) {
   if (is.logical(truth)) return(list(values = truth, codes = 0:1, levels = c("FALSE", "TRUE")))
   if (is.factor(truth)) {
     stop_if(
       nlevels(truth) != 2, "With a single probability, a factor {.arg truth} must have two levels.",
       "x" = "It has {nlevels(truth)}: {.val {levels(truth)}}.",
       "i" = if (nlevels(truth) < 2) {
-        "Name both levels, as in {.code factor(truth, levels = c(\"no\", \"yes\"))}; all rows may have one of them."
+        "Name both levels; all rows may have one of them."
       } else {
-        "Give one probability column per class, or say which class the probability is of, as in \\
-         {.code truth == \"{levels(truth)[1]}\"}."
+        "Give one probability column per class, or say of each row whether the event happened."
       }, class = "truth", arg = "truth", call = call
     )
     return(list(values = truth, codes = 1:2, levels = levels(truth)))
   }
   stop_if(!is.numeric(truth),
           "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
-          "x" = "It is {.cls {class(truth)[1]}}.", text_truth_remedy(truth, column, call), class = "truth",
-          arg = "truth", call = call)
+          "x" = "It is {.cls {class(truth)[1]}}.", class = "truth", arg = "truth", call = call)
   list(values = truth, codes = 0:1, levels = c("0", "1"))
 }
 
@@ -203,6 +182,6 @@ check_single_truth <- function(truth, call) {
   bad <- which(!is.na(truth) & truth != 0 & truth != 1)
   stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
-          single_truth_remedy(truth, call), class = "truth", arg = "truth", row = bad[1], value = truth[bad[1]],
-          call = call)
+          "i" = "Outcomes that are numbers are predicted by distributions; see {.code ?pred}.", class = "truth",
+          arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
 }

@@ -43,13 +43,11 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
 # A level's own name is not its place, which the error says.
 check_event_level <- function(event_level, truth, x, call) {
   places <- c("first", "second")
-  if (rlang::is_string(event_level)) {
-    if (event_level %in% places) return(event_level)
+  if (rlang::is_string(event_level) && !event_level %in% places) {
     values <- tryCatch(read_outcomes(truth, x, NULL, call)$values, error = function(cnd) NULL)
     at <- if (is.factor(values)) match(event_level, levels(values)) else NA
-    stop_if(at %in% 1:2, "{.arg event_level} must be \"first\" or \"second\".",
-            "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.",
-            remedy("Give its place", mended_line(call, list(event_level = places[at]))), arg = "event_level",
+    stop_if(at %in% 1:2, "{.arg event_level} must be {.or {.val {places}}}.",
+            "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.", arg = "event_level",
             value = event_level, call = call)
   }
   check_choice(event_level, places, call = call)
@@ -58,7 +56,7 @@ check_event_level <- function(event_level, truth, x, call) {
 check_no_columns <- function(x, dots, call) {
   stop_if(length(dots) > 0, "{.arg ...} selects columns of a data frame and must be empty here.",
           "x" = "{.arg x} is {.cls {class(x)[1]}}, and {.code {rlang::as_label(dots[[1]])}} is given too.",
-          positional_remedy(call), arg = "...", call = call)
+          "i" = "Arguments after {.arg ...} need their name.", arg = "...", call = call)
 }
 
 # `raw`: the columns of weights and clusters, see read_design(). With `logits` the numbers are kept as they are.
@@ -81,7 +79,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
     outcome <- outcome[keep]
   }
   if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, call, raw, complete$censored)
-  x <- if (logits) check_logits(x, keep, call) else check_probs(x, keep, call, coded$column)
+  x <- if (logits) check_logits(x, keep, call) else check_probs(x, keep, call)
   # no copy of what has no names
   x <- unname(x)
   out <- new_ce_predictions(
@@ -132,7 +130,7 @@ unlabelled_predictions <- function(x, levels, event, call) {
   keep <- complete$rows
   if (scalar) {
     x <- as.numeric(x)[keep]
-    check_unit(x, keep, call, column)
+    check_unit(x, keep, call)
     two <- if (length(levels) == 2) levels else c("0", "1")
     named <- if (length(levels) == 2) named_level(column, two)
     event <- named %||% if (length(levels) == 2) event else 2L
@@ -177,14 +175,10 @@ check_rows_here <- function(x, arg, call, to = "state") {
   what <- if (inherits(x, "ce_source")) "a source" else if (is_database(x)) "a table of a database" else
     if (of_frames) "a list of them" else if (files) "text"
   if (is.null(what)) return(invisible())
-  source <- if (of_frames) "lapply(data, ce_source)" else if (what == "a source") "data" else "ce_source(data)"
   stop_input(
     "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
-    "i" = if (arg == "data") {
-      "Files, tables and pieces are read by {.fn ce_source}: {.code update({to}, {source}, truth)}."
-    } else {
-      "A state reads it: {.code update(ce_state(), {sub('data', arg, source)}, truth)}; see {.code ?ce_source}."
-    }, class = c("source", "probs"), arg = arg, call = call
+    "i" = "{.fn ce_source} reads files, tables and pieces for {.fn update} of a {to}.",
+    class = c("source", "probs"), arg = arg, call = call
   )
 }
 

@@ -28,32 +28,11 @@ metric_title <- function(metric, name, model) {
          if (!is.null(n_bins)) paste0(" (", n_bins, " bins)"))
 }
 
-# Outcomes before models, or columns of a data frame.
-rank_remedy <- function(models, truth, call) {
-  typed <- typed_call(call)
-  if (rlang::is_bare_list(typed_value("truth", call))) {
-    return(remedy("Predictions come first, outcomes second", swapped_line(call, c("models", "truth"))))
-  }
-  name <- truth_name(truth)
-  if (is.data.frame(models) && !is.null(typed) && length(name) == 1 && name %in% names(models)) {
-    frame <- typed_argument(typed, "models")
-    columns <- setdiff(names(models)[vapply(models, is.numeric, NA)], name)
-    chosen <- intersect(columns, vapply(typed$args, function(arg) if (is.name(arg)) as.character(arg) else "", ""))
-    if (length(chosen) > 1) columns <- chosen
-    list <- as.call(c(quote(list), lapply(setNames(nm = columns), function(column) call("$", frame, as.name(column)))))
-    if (length(columns) > 1 && !any(startsWith(columns, ".pred_"))) {
-      line <- line_text(as.call(c(typed$expr[[1]], list, call("$", frame, as.name(name)))))
-      return(remedy("If the columns belong to different models, give them as a list", line))
-    }
-  }
-  c("i" = "Give all models, as in {.code ce_rank(list(a = p, b = q), y)}.")
-}
-
 # Every model's probabilities on the rows that are complete for all of them.
 rank_data <- function(models, truth, event_level, design = NULL, call = caller_env()) {
   stop_if(!is.list(models) || is.data.frame(models) || length(models) < 2,
           "{.arg models} must be a list with the predictions of two or more models.", "x" = "It is {describe(models)}.",
-          rank_remedy(models, truth, call), arg = "models", call = call)
+          arg = "models", call = call)
   check_truth_given(truth, call)
   settings <- list(design = design, event_level = event_level)
   found <- collect_kept(told_once(warned_once(list_models(models, truth, settings, call), "calibrisk_warning_cluster")),
@@ -95,23 +74,11 @@ rank_truth <- function(models, truth, call) {
 check_column_of_all <- function(column, frames, truth, call) {
   if (is.null(column) || !rlang::is_error(tryCatch(rlang::eval_tidy(truth), error = identity))) return(invisible())
   lacks <- which(!vapply(frames, function(x) column %in% names(x), NA))[1]
-  shared <- Reduce(intersect, lapply(frames, outcome_names))
-  typed <- typed_call(call)
-  at <- which(vapply(typed$args, identical, NA, rlang::quo_get_expr(truth)))
-  line <- if (length(shared) == 1 && length(at) > 0) {
-    args <- typed$args
-    args[at[1]] <- list(as.name(shared))
-    if (!"metric" %in% c(names(typed$places), "")) args$metric <- quote(ece)
-    line_text(as.call(c(typed$expr[[1]], args)))
-  }
-  stop_input(
-    "{.arg truth} must be a column of every model's data frame, or a vector.",
-    "x" = "Model {.val {list_names(frames, rep('model', length(frames)))[lacks]}} has no column {.val {column}}, and \\
-           there is no vector of that name.",
-    if (is.null(line)) c("i" = "Its columns are {.field {names(frames[[lacks]])}}.") else remedy(
-      paste0("Did you mean {.field ", escape_braces(shared), "}?"), line), class = c("columns", "truth"), arg = "truth",
-    call = call
-  )
+  model <- list_names(frames, rep("model", length(frames)))[lacks]
+  stop_input("{.arg truth} must be a column of every model's data frame, or a vector.",
+             "x" = "Model {.val {model}} has no column {.val {column}}, and there is no vector of that name.",
+             "i" = "Its columns are {.field {names(frames[[lacks]])}}.", class = c("columns", "truth"), arg = "truth",
+             call = call)
 }
 
 # `truth` or "truth", if that is how a column is meant.
@@ -139,7 +106,6 @@ check_n_sub <- function(n_sub, n, least = 1, call = caller_env()) {
   stop_if(n_sub > n,
           "{.arg n_sub} must be at most the number of observations: subsamples are drawn without replacement.",
           "x" = "It is {n_sub}; there are {n} observations.",
-          remedy("The default is at most half of them", mended_line(call, list(n_sub = n %/% 2))), arg = "n_sub",
-          value = n_sub, call = call)
+          "i" = "The default is at most half of them.", arg = "n_sub", value = n_sub, call = call)
   as.integer(n_sub)
 }

@@ -21,7 +21,6 @@
 #' @param df Degrees of freedom of the flexible model's curve, 2 to 6; the intercept is one more. Its df + 1 knots are
 #'   equally spaced quantiles of the logits, from 5% to 95% (10% with df = 2, 2.5% with df = 6).
 #' @param alpha Level of the tests: how often predictions that need no change are changed.
-#' @param ... Must be empty: any other argument is an error.
 #' @return A `ce_choice`, which holds options and no data.
 #' @section Errors:
 #' `calibrisk_error_argument` where an option is out of range.

@@ -90,8 +90,7 @@ layout_columns <- function(new, layout, call) {
   if (!layout$frame && is.null(layout$columns)) {
     seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
     stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
-               "x" = "It is a data frame; the fit saw a {seen}.", new_remedy(new, layout, call), class = "columns",
-               arg = "new", call = call)
+               "x" = "It is a data frame; the fit saw a {seen}.", class = "columns", arg = "new", call = call)
   }
   check_fitted_columns(new, layout, call)
   check_narrow(new, match(layout$columns, names(new)), call, "new")
@@ -103,35 +102,7 @@ check_fitted_columns <- function(new, layout, call) {
   absent <- setdiff(layout$columns, names(new))
   stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
           "x" = "{.field {absent}} {?is/are} missing.", "i" = "Its columns are {.field {names(new)}}.",
-          renamed_remedy(new, layout, call), class = "columns", arg = "new", call = call)
-}
-
-# The columns of probabilities, as a vector or a matrix.
-new_remedy <- function(new, layout, call) {
-  typed <- typed_argument(typed_call(call), "new")
-  columns <- grep("^[.]pred", candidate_columns(new), value = TRUE)
-  if (length(columns) == 0) columns <- candidate_columns(new)
-  if (!is.null(layout$order)) {
-    fits <- length(columns) == length(layout$order)
-    taken <- call("as.matrix", call("[", typed, as.call(c(quote(c), as.list(columns)))))
-    return(remedy("Give its columns of probabilities", if (fits) mended_line(call, list(new = taken))))
-  }
-  events <- c(tolower(layout$levels[layout$event]), event_words)
-  at <- match(events, tolower(sub("^[.]pred_", "", columns)))
-  column <- columns[c(at[!is.na(at)], 1)[1]]
-  remedy("Give its column of probabilities",
-         if (!is.na(column)) mended_line(call, list(new = call("$", typed, as.name(column)))))
-}
-
-# The columns under the names of the fit, if they only lack `.pred_` or have it.
-renamed_remedy <- function(new, layout, call) {
-  other <- function(name) c(paste0(".pred_", name), sub("^[.]pred_", "", name))
-  there <- vapply(layout$columns, function(name) c(intersect(c(name, other(name)), names(new)), NA)[1], "")
-  typed <- typed_argument(typed_call(call), "new")
-  if (anyNA(there) || is.null(typed)) return(NULL)
-  listed <- function(names) as.call(c(quote(c), as.list(unname(names))))
-  named <- call("setNames", call("[", typed, listed(there)), listed(layout$columns))
-  remedy("Name them as in the fit", mended_line(call, list(new = named)))
+          class = "columns", arg = "new", call = call)
 }
 
 # Classes in the order of the fit: by the names of the columns where they are the fit's or the classes', else by place.

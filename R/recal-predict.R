@@ -24,6 +24,8 @@
 #'   largest model against this one), `chosen`.
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
+  check_object(object)
+  check_empty(...)
   if (is.null(new)) return(fitted_predictions(object))
   new <- read_results(new, current_env())
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
@@ -53,6 +55,8 @@ fitted_predictions <- function(object) {
 #' @rdname predict.ce_recalibration
 #' @export
 augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
+  check_object(x)
+  check_empty(...)
   new <- read_results(new, current_env())
   values <- predict(x, new, threads = threads)
   if (is.null(dim(values))) { # a vector, also of distributions

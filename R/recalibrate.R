@@ -254,7 +254,7 @@ probs_loss <- function(probs, data, loss) {
 }
 
 warn_convergence <- function(fit, method) {
-  warn_if(!fit$converged, "The {.val {method}} map has not reached an optimum.", "x" = fit$message,
+  warn_if(!fit$converged, "The {.val {method}} map has not reached an optimum.", "x" = "{fit$message}",
           "i" = "It is flagged: {.code glance(x)$converged} is {.val {FALSE}}.", class = "convergence")
 }
 
@@ -266,6 +266,7 @@ terms_text <- function(terms) {
 #' @rdname predict.ce_recalibration
 #' @export
 tidy.ce_recalibration <- function(x, type = NULL, ...) {
+  check_object(x)
   type <- check_choice(type %||% if (is.null(x$tests)) "parameters" else "tests", c("parameters", "tests"))
   if (type == "parameters") return(x$terms)
   stop_if(is.null(x$tests), "Only the map {.val update} is chosen by tests.", "x" = "It is {.val {x$method}}.",
@@ -275,6 +276,7 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
 
 #' @export
 glance.ce_recalibration <- function(x, ...) {
+  check_object(x)
   columns_frame(
     method = x$method, loss = x$loss,
     objective_before = x$objective[["before"]], objective_after = x$objective[["after"]],

@@ -65,9 +65,7 @@ check_report <- function(file, title, call) {
   ending <- tolower(tools::file_ext(file))
   stop_if(!ending %in% names(report_formats),
           "{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.", "x" = "It is {.val {file}}.",
-          remedy("For a page in one file", mended_line(
-call, list(file = paste0(tools::file_path_sans_ext(file), ".html"))
-)), class = c("file", "argument"), arg = "file", value = file, call = call)
+          class = c("file", "argument"), arg = "file", value = file, call = call)
   stop_if(!dir.exists(dirname(file)), "The folder of {.arg file} must exist.",
           "x" = "There is no {.file {dirname(file)}}.", class = c("file", "argument"), arg = "file", value = file,
           call = call)

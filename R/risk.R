@@ -87,11 +87,8 @@ as_fit <- function(object, arg = "object", call = caller_env()) {
   if (inherits(object, "ce_fit")) return(object)
   if (inherits(object, "ce_tune")) return(tune_fit(object))
   stop_input("{.arg {arg}} must be made by {.fn ce_fit} or {.fn ce_tune}.", "x" = "It is {.cls {class(object)[1]}}.",
-             if (inherits(object, "ce_grouped")) {
-               c("i" = "Take the result of one group: {.code {arg}$results[[1]]}.")
-             } else {
-               remedy("Fit one", "ce_fit(x, truth, method = method_bins(15))")
-             }, arg = arg, value = object, call = call)
+             "i" = if (inherits(object, "ce_grouped")) "{.field results} holds one for each group.", arg = arg,
+             value = object, call = call)
 }
 
 # Sums over problems (classes): risk and projections of h and of h = 0, h(p, p) per row.

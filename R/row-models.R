@@ -1,21 +1,11 @@
 # Several models of the same rows, as columns or in a list.
 
-# Columns that may hold probabilities.
-models_remedy <- function(x, call) {
-  names <- names(x)[vapply(x, function(v) is.numeric(v) && all(v >= 0 & v <= 1, na.rm = TRUE), NA)]
-  names <- setdiff(names, as.character(typed_argument(typed_call(call), "truth")))
-  typed <- typed_call(call)
-  if (length(names) < 2 || is.null(typed)) {
-    return(c("i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}."))
-  }
-  remedy("Name their columns", line_text(as.call(c(typed$expr[[1]], typed$args, lapply(names, as.name)))))
-}
-
 # Every selected column is a model's probability of the same event, or its distribution of the same number.
 column_models <- function(x, truth, columns, settings, call) {
   x <- ungroup_frame(x)
   stop_if(length(columns) == 0, "Two or more models are needed.", "x" = "No column of predictions is selected.",
-          models_remedy(x, call), class = "columns", arg = "...", call = call)
+          "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}.", class = "columns",
+          arg = "...", call = call)
   made <- columns[vapply(columns, makes_law, NA)]
   names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
   columns <- columns[!vapply(columns, makes_law, NA)]

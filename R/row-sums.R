@@ -4,22 +4,22 @@
 row_reasons <- list(
   assume_pilot = "recalibrates the rows, fold by fold",
   ce_compare = "compares models row by row",
-  ce_curve = c("simulates the outcomes of rows for its bands", "{.code plot(ce_tune(x))} has a curve"),
-  ce_decision = c("recalibrates the rows, fold by fold", "{.fn ce_validate} has net benefit"),
-  ce_decompose = c("pools equal predictions, which a cell mixes with others", "{.fn ce_score} has the mean score"),
-  ce_fit = c("takes methods of any kind, and most of them need rows", "{.fn ce_tune} fits bins and kernel ridges"),
+  ce_curve = c("simulates the outcomes of rows for its bands", "`plot(ce_tune(x))` has a curve"),
+  ce_decision = c("recalibrates the rows, fold by fold", "`ce_validate()` has net benefit"),
+  ce_decompose = c("pools equal predictions, which a cell mixes with others", "`ce_score()` has the mean score"),
+  ce_fit = c("takes methods of any kind, and most of them need rows", "`ce_tune()` fits bins and kernel ridges"),
   ce_gain = "compares two predictions of every row",
   ce_hierarchy = "reads all probabilities of a row together",
   ce_moments = "is for outcomes that are numbers, of which no sums are kept",
   ce_rank = "compares models row by row",
-  ce_recalibrate = c("returns a recalibrated prediction of every row", "{.fn cox_calibration} has slope and intercept"),
-  ce_report = c("simulates the outcomes of rows for its figures", "{.fn ce_validate} has the numbers"),
-  ce_risk = c("evaluates a fit at every row", "{.fn ce_tune} has the risks of bins and kernel ridges"),
-  ce_test = c("redraws the outcomes of rows", "{.fn ce_estimate} has a test"),
+  ce_recalibrate = c("returns a recalibrated prediction of every row", "`cox_calibration()` has slope and intercept"),
+  ce_report = c("simulates the outcomes of rows for its figures", "`ce_validate()` has the numbers"),
+  ce_risk = c("evaluates a fit at every row", "`ce_tune()` has the risks of bins and kernel ridges"),
+  ce_test = c("redraws the outcomes of rows", "`ce_estimate()` has a test"),
   ckce = "compares every pair of rows",
-  ece = "ends bins of other types than {.val width} at single predictions, and has no {.arg preset} here",
-  hosmer_lemeshow = c("cuts into groups of equally many rows, not at edges of cells", "{.fn spiegelhalter} has a test"),
-  ici = c("fits a smooth curve to rows", "{.fn ce_validate} has its errors, of a curve through 1,000 cells"),
+  ece = "ends bins of other types than \"width\" at single predictions, and has no `preset` here",
+  hosmer_lemeshow = c("cuts into groups of equally many rows, not at edges of cells", "`spiegelhalter()` has a test"),
+  ici = c("fits a smooth curve to rows", "`ce_validate()` has its errors, of a curve through 1,000 cells"),
   kde_error = "compares every pair of rows",
   mmce = "compares every pair of rows",
   skce = "compares every pair of rows",
@@ -40,13 +40,12 @@ check_has_rows <- function(x, call, arg = "x", few = FALSE) {
   if (!has_sums(x)) return(invisible())
   verb <- verb_name(call)
   why <- row_reasons[verb][[1]] %||% "needs rows"
-  named <- if (nzchar(verb)) paste0("{.fn ", verb, "}") else "The function"
-  fact <- paste0(named, " ", why[1], ".")
-  elsewhere <- paste0(if (few) paste("Up to", count_text(few_rows), "different rows of a table are taken; "),
-                      if (length(why) > 1) paste0(why[2], "; "))
-  unsupported_if(is_database(x), "only sums are computed", fact, call, arg, instead = elsewhere)
-  stop_input("A state keeps sums in place of rows.", "x" = fact,
-             "i" = paste0(elsewhere, named, " takes a sample of the rows."),
+  named <- if (nzchar(verb)) paste0("`", verb, "()`") else "The function"
+  elsewhere <- c(if (few) paste("Up to", count_text(few_rows), "different rows of a table are taken"), why[-1])
+  unsupported_if(is_database(x), "only sums are computed", "{named} {why[1]}.", call, arg,
+                 instead = if (length(elsewhere) > 0) "{paste(elsewhere, collapse = '; ')}.")
+  stop_input("A state keeps sums in place of rows.", "x" = "{named} {why[1]}.",
+             "i" = if (length(why) > 1) "{why[2]}.", "i" = "A sample of the rows can be taken.",
              class = c("unsupported", "state"), arg = arg, call = call)
 }
 
@@ -56,9 +55,9 @@ has_sums <- function(x) is_state(x) || is_database(x)
 check_sums_options <- function(x, given, call) {
   if (length(given) == 0) return(invisible())
   arg <- given[1]
-  fact <- paste0("{.arg ", arg, "} is given.")
-  unsupported_if(is_database(x), "only sums are computed, which have no such choice", fact, call, arg)
-  stop_input("A state has fixed what its sums can give.", "x" = fact,
+  unsupported_if(is_database(x), "only sums are computed, which have no such choice", "{.arg {arg}} is given.", call,
+                 arg)
+  stop_input("A state has fixed what its sums can give.", "x" = "{.arg {arg}} is given.",
              "i" = "{.fn ce_state} takes the options that a state has.", class = c("state", "argument"), arg = arg,
              call = call)
 }

@@ -121,12 +121,12 @@ score_frame <- function(x, input, scores, level, bound, call) {
 # A state has sums of the log score, without a floor.
 has_own_sums <- function(score) score$name == "log" && is.infinite(score$value(cbind(1, 0), 2L))
 
-# Sums are of one probability per row.
-check_whole_sums <- function(predictions, call, rule = "Scores of a state or a table are those of two classes.",
-                             remedy = "{.fn ce_score} of the rows, or of a sample, has all probabilities.") {
-  stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2, rule,
-          "x" = "There are {n_classes(predictions)}, and sums of one probability per row.", "i" = remedy,
-          class = c("unsupported", "notion"), arg = "x", call = call)
+# Sums are of one probability per row. `what`: it needs all of them.
+check_whole_sums <- function(predictions, call, what = "A score") {
+  stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2,
+          "{what} of several classes needs all probabilities of a row.",
+          "x" = "There are {n_classes(predictions)} classes, and sums of one probability per row.",
+          "i" = "Take the rows, or a sample of them.", class = c("unsupported", "notion"), arg = "x", call = call)
 }
 
 # For scores that are for classes and numbers, the predictions say which.
@@ -144,9 +144,8 @@ check_no_laws <- function(x, dots, scores, call) {
   stop_if(!missing(x) && !is.null(law_given(x, dots, call)),
           "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
           "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
-          remedy("Scores of numbers are \"crps\" and \"log\", and \"dss\" and \"mse\" of mean and variance",
-                 mended_line(call, list(score = "crps"))), class = "score", arg = "score", value = scores[[1]]$name,
-          call = call)
+          "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score",
+          value = scores[[1]]$name, call = call)
 }
 
 # The mean of each score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
@@ -182,8 +181,8 @@ regression_frame <- function(x, input, metric, fn, choices, call) {
   input <- without_yardstick(input, call)
   check_of_numbers <- function(classes) {
     stop_if(classes, "This score needs predictions of a real outcome.", "x" = "{.arg x} holds class probabilities.",
-            remedy("Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes",
-                   mended_line(call, list(score = "brier"))), class = "score", arg = "x", call = call)
+            "i" = "Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes.",
+            class = "score", arg = "x", call = call)
   }
   if (!missing(x)) check_of_numbers(has_sums(x))
   by_groups(x, input$by, function(part) {

@@ -33,7 +33,6 @@
 #'   others a vector of predictive distributions such as [pred_normal()], or a list with
 #'   `mean` and `variance`.
 #' @param truth Outcomes: for scores of classes integers 1..K, else numbers. Or true distributions, like `prediction`.
-#' @param ... Must be empty: any other argument is an error.
 #' @return `score_log()` and `score_dss()`: an object of class `ce_score_rule`. `score_parts()`: a tibble with a row for
 #'   each prediction: of outcomes their score, `value`; of true distributions the expected score, `value`, the
 #'   `entropy` of the truth and the `divergence` from it, which add up to it. The CRPS has entropy and divergence for
@@ -148,24 +147,17 @@ real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), s
 
 as_score <- function(score, call = caller_env()) {
   if (inherits(score, "ce_score_rule")) return(check_object(score, "score", call))
-  stop_if(!rlang::is_string(score) || !score %in% names(score_makers),
-          "{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
-          "x" = if (is.function(score)) "It is a function." else "It is {describe(score)}.", score_remedy(score, call),
-          class = "score", arg = "score", value = score, call = call)
-  score_makers[[score]]()
-}
-
-score_remedy <- function(score, call) {
-  made <- names(score_makers)[vapply(score_makers, identical, NA, score)]
-  if (length(made) > 0) {
-    code <- paste0("score_", made[1], "()")
-    return(remedy("Call the function", mended_line(call, list(score = str2lang(code))) %||% code))
-  }
-  choice_remedy(score, names(score_makers), "score", call) %||% c("i" = "See {.code ?score_rules}.")
+  if (rlang::is_string(score) && score %in% names(score_makers)) return(score_makers[[score]]())
+  meant <- meant_word(score, names(score_makers))
+  stop_input("{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
+             "x" = "It is {describe(score)}.",
+             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?" else "See {.code ?score_rules}.",
+             class = "score", arg = "score", value = score, call = call)
 }
 
 #' @export
 format.ce_score_rule <- function(x, ...) {
+  check_object(x)
   maker <- paste0("score_", x$name)
   if (maker %in% getNamespaceExports(topenv())) paste0(maker, "()") else paste0("\"", x$name, "\"")
 }
@@ -177,11 +169,7 @@ print.ce_score_rule <- print_value("ce_score_rule")
 #' @export
 score_parts <- function(score, prediction, truth) {
   score <- as_score(score)
-  if (missing(truth)) {
-    line <- mended_line(current_env(), list(truth = quote(truth)))
-    stop_input("{.arg truth} must be given.", "x" = "It is missing in {.fn score_parts}.",
-               remedy("Give the vector of outcomes", line), class = "truth", arg = "truth")
-  }
+  stop_if(missing(truth), "{.arg truth} must be given.", "x" = "It is missing.", class = "truth", arg = "truth")
   known <- is_law(truth) || is.list(truth) || is.matrix(truth)
   classes <- score$kind == "class" && !(is_law(prediction) && !is.null(score$real) && !known)
   if (!known) {

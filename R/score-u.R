@@ -39,7 +39,7 @@ pair_scores <- function(probs, truth, design, score, call) {
     if (m == 0) next
     value <- user_value(
       score(probs[rep(i, m), , drop = FALSE], rep(truth[i], m), probs[j, , drop = FALSE], truth[j]),
-      "score", "For {m} pair{?s} of rows and {ncol(probs)} classes.", "score", call
+      "score", cli::format_inline("For {m} pair{?s} of rows and {ncol(probs)} classes."), "score", call
     )
     check_scores(value, m, call)
     total[i] <- total[i] + sum(w[j] * value)
@@ -71,7 +71,8 @@ set_scores <- function(probs, truth, design, score, call, order, per_call = sets
       list(probs[part[k, ], , drop = FALSE], truth[part[k, ]])
     }), recursive = FALSE)
     value <- user_value(do.call(score, arguments), "score",
-                        "For {ncol(part)} set{?s} of {order} rows and {ncol(probs)} classes.", "score", call)
+                        cli::format_inline("For {ncol(part)} sets of {order} rows and {ncol(probs)} classes."), "score",
+                        call)
     check_scores(value, ncol(part), call)
     # product of the weights of the others
     others <- rep(apply(matrix(w[part], order), 2, prod), each = order) / w[part]

@@ -2,6 +2,8 @@ power_columns <- c("criterion", "quantity", "target", "n", "events")
 
 #' @export
 print.ce_power <- function(x, ...) {
+  if (is_reshaped(x)) return(print_reshaped(x, ...))
+  check_object(x)
   facts <- attr(x, "facts")
   if (is.null(facts) || !all(power_columns %in% names(x))) return(NextMethod())
   header <- attr(x, "estimand")

@@ -131,9 +131,7 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
   check_estimator_options(type, list(block = block, tolerance = tolerance), call)
   stop_if(identical(kernel, ckce), "{.arg kernel} must be a kernel, or {.val ckce}.",
-          "x" = "It is the function {.fn ckce}.",
-          remedy("Its kernel is given by its name", mended_line(call, list(kernel = "ckce"))),
-          class = "kernel", arg = "kernel", value = kernel, call = call)
+          "x" = "It is the function {.fn ckce}.", class = "kernel", arg = "kernel", value = kernel, call = call)
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel, call)
   threads <- resolve_threads(threads)

@@ -17,7 +17,6 @@
 #' @param rows Number of rows of a piece. A Parquet file is read at once, and so is a CSV file below 256 MB if
 #'   data.table is installed.
 #' @param close For a function: a function to call at its end, or after an error.
-#' @param ... Must be empty: any other argument is an error.
 #' @section Workers:
 #' A source is sent to the worker that reads it: files are opened there, but a connection, a result or a reader does not
 #' leave its process (an external pointer is not valid in another). There a source is a function
@@ -67,6 +66,7 @@ iterator <- function(pull, close = NULL, done = function() NA_real_) {
 
 #' @export
 print.ce_source <- function(x, ...) {
+  check_object(x)
   cat("<ce_source> ", x$label, "\n", sep = "")
   invisible(x)
 }

@@ -20,7 +20,7 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
 # Rows first, the state second: update() dispatches on the rows.
 #' @export
 update.numeric <- function(object, ...) {
-  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1, sys.call(), current_env())
+  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1, current_env())
   NextMethod()
 }
 
@@ -32,13 +32,10 @@ update.factor <- update.numeric
 
 is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
 
-stop_rows_first <- function(rows, state, typed, call) {
-  args <- as.list(typed)[-1]
-  # of rows passed on in dots nothing was typed
-  line <- if (length(args) > 1) line_text(as.call(c(quote(update), args[2:1], args[-(1:2)])))
+stop_rows_first <- function(rows, state, call) {
   stop_input("In {.fn update} the state or monitor comes first, the rows second.",
              "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
-             remedy("Swap them", line), class = c("state", "argument"), arg = "object", call = call)
+             class = c("state", "argument"), arg = "object", call = call)
 }
 
 stop_no_data <- function(call) {

@@ -169,11 +169,8 @@ new_state <- function(spec) {
 
 # For ce_state(x, truth) and ce_monitor(x, truth).
 stop_rows_as_choice <- function(notion, fn, call) {
-  typed <- typed_call(call)
-  line <- if (!is.null(typed)) line_text(as.call(c(quote(update), call(fn), typed$args)))
   stop_input("{.fn {fn}} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
-             remedy(paste("Start a", sub("ce_", "", fn), "and add the rows"), line), class = "notion", arg = "notion",
-             value = notion, call = call)
+             class = "notion", arg = "notion", value = notion, call = call)
 }
 
 # Version of a saved state's content.

@@ -18,7 +18,7 @@ ce_methods <- function(notion = "top_label") {
 check_methods <- function(methods, call = caller_env()) {
   if (is_method(methods)) methods <- list(methods)
   stop_if(!is.list(methods) || length(methods) == 0, "{.arg methods} must be a list of methods.",
-          "x" = "It is {describe(methods)}.", method_remedy(methods, "methods", call, several = TRUE), class = "method",
+          "x" = "It is {describe(methods)}.", "i" = "Functions make them, see {.code ?ce_methods}.", class = "method",
           arg = "methods", value = methods, call = call)
   lapply(methods, check_method, arg = "methods", call = call)
   names(methods) <- list_names(methods, vapply(methods, `[[`, "", "name"))

@@ -8,9 +8,8 @@
 # of the installed namespace, in its lists of functions, and in lines that run when the package is built (descriptions
 # of objects, values that functions make). That a generic finds its method, or check_object() a description, is no call.
 rooms <- c(
-  util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|condition-text|conditions|",
-                  "data|describe-(object|values)|dots|formula|meant-words|memory|mended-line|probability-remedies|",
-                  "progress|RcppExports|table|threads|values|workers|zzz-.*|plot-theme)$"),
+  util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|conditions|data|describe-(object|values)|",
+                  "dots|meant-words|memory|progress|RcppExports|table|threads|values|workers|plot-theme)$"),
   kern   = "^kern-|^kernel(-scale)?$",
   law    = "^law-|^(family.*|distribution)$",
   row    = paste0("^row-|^(design.*|predictions.*|group.*|horizon|folds|take-rows|event-words|notion|",
@@ -32,8 +31,8 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 17, "lines of R code" = 23830, "exported names" = 124,
-  "arguments of functions with outcomes" = 456, "lines of test code" = 24950, "lines of the longest help page" = 420
+  "files of the largest cycle" = 17, "lines of R code" = 22300, "exported names" = 124,
+  "arguments of functions with outcomes" = 456, "lines of test code" = 22970, "lines of the longest help page" = 420
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
 files <- sort(list.files("R", "[.]R$"))

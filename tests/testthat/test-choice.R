@@ -17,36 +17,6 @@ test_that("a name is the choice with its defaults, and a choice is itself", {
   }
 })
 
-test_that("an option given to the function is refused, and the line gives it to its choice", {
-  p <- c(.2, .4, .6, .9)
-  y <- c(0, 0, 1, 1)
-  # assumptions have no names
-  for (verb in setdiff(names(choice_arguments), "ce_power")) {
-    for (kind in names(choice_arguments[[verb]])) {
-      arg <- choice_arguments[[verb]][[kind]]
-      for (name in made_choices(kind)) {
-        maker <- paste0(kind, "_", name)
-        for (option in setdiff(option_names(kind, name), names(formals(getExportedValue("calibrisk", verb))))) {
-          said <- function(line) {
-            gsub("\n *", " ", conditionMessage(expect_error(eval(str2lang(line)), class = "calibrisk_error_argument")))
-          }
-          given <- if (option == "bins") "bins = \"mass\"" else paste0(option, " = 7")
-          line <- paste0(verb, "(p, y, ", arg, " = ", maker, "(", given, "))")
-          expect_match(said(sprintf("%s(p, y, %s, %s = \"%s\")", verb, given, arg, name)), line, fixed = TRUE)
-          expect_match(said(sprintf("%s(p, y, %s = %s(), %s)", verb, arg, maker, given)), line, fixed = TRUE)
-          expect_match(said(sprintf("%s(p, y, %s)", verb, given)), paste0("(", given, "))"), fixed = TRUE)
-        }
-      }
-    }
-  }
-  # a choice without the option
-  expect_error(ce_test(p, y, test = "block", locations = 3), "`locations` is an option of `test_cme()`", fixed = TRUE)
-  # several options at once, and by the names of other packages
-  expect_error(ce_test(p, y, test = "block", block = 2, reference = "pairs"),
-               "test = test_block(block = 2, reference = \"pairs\")", fixed = TRUE)
-  expect_error(ce_test(p, y, n_boot = 99), "test = test_conditional(times = 99)", fixed = TRUE)
-})
-
 test_that("a choice without options is its name, and prints as it", {
   for (kind in names(without_options)) {
     for (name in without_options[[kind]]) {
@@ -64,8 +34,6 @@ test_that("a choice without options is its name, and prints as it", {
   expect_setequal(choice_names("computation"), c("auto", "dual", "eigen", "low_rank", "rff"))
   expect_identical(as_choice("eigen", "computation"), new_choice("computation", "eigen"))
   expect_error(as_choice("eign", "computation"), "eigen", class = "calibrisk_error_argument")
-  p <- c(.2, .4, .6, .9)
-  expect_error(ckce(p, p > .5, computation = "dual", max_rank = 7), "`max_rank` is an option of", fixed = TRUE)
 })
 
 test_that("choices of another kind, unknown names and constructors that were not called are errors", {
@@ -74,7 +42,7 @@ test_that("choices of another kind, unknown names and constructors that were not
     by_name <- kinds[[kind]]$by_name
     for (value in wrong) expect_error(by_name(value), "must be one of", class = "calibrisk_error_argument")
     constructor <- getExportedValue("calibrisk", paste0(kind, "_", kinds[[kind]]$has))
-    expect_error(by_name(constructor), "call it", class = "calibrisk_error_argument")
+    expect_error(by_name(constructor), "It is a function", class = "calibrisk_error_argument")
   }
 })
 

@@ -253,7 +253,7 @@ test_that("a score is a metric: its mean, with the influence of every row", {
                  class = "calibrisk_error_argument")
   }
   expect_error(ce_metric(score_log), class = "calibrisk_error_argument")
-  expect_error(ce_score(data, y, p, score = score_log), "score = score_log()", fixed = TRUE, class = "calibrisk_error_score")
+  expect_error(ce_score(data, y, p, score = score_log), "It is a function", class = "calibrisk_error_score")
 })
 
 test_that("one warning names the models whose predictions have the wrong direction", {
@@ -274,7 +274,7 @@ test_that("one warning names the models whose predictions have the wrong directi
     expect_length(text, 1)
     expect_match(text, "in 2 of 3 models")
     expect_match(text, "of \"no\", is a 0[.][0-9]+ [(]z = -[0-9.]+[)], b 0[.][0-9]+ [(]z = -[0-9.]+[)][.]")
-    expect_match(text, "event_level = \"second\"")
+    expect_match(text, "event_level")
   }
   many <- stats::setNames(rep(list(p), 8), letters[1:8])
   expect_match(said(ce_compare(many, y, metric = rbs)), "and 3 more")

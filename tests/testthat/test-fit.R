@@ -48,7 +48,7 @@ test_that("incomplete new rows give NA, all of them too; no rows and no argument
   expect_equal(predict(fit, holes[2, ], type = "pairs"), matrix(NA_real_))
   expect_true(all(is.na(predict(fit, holes[2, ], type = "gap"))))
   expect_error(predict(fit, data[0, ]), class = "calibrisk_error_empty")
-  expect_error(predict(fit), "new", class = "calibrisk_error_argument")
+  expect_error(predict(fit), "\"new\" is missing")
   expect_error(ce_fit(data[0, ], truth, method = method_kde(0.1)), class = "calibrisk_error_empty")
   expect_error(ce_fit(as.matrix(data[-1]), method = method_kde(0.1)), class = "calibrisk_error_truth")
 })

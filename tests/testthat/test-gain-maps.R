@@ -126,7 +126,7 @@ test_that("what is no map, too few rows and arguments of the other kind are erro
     expect_error(ce_gain(d$p, after, d$y, ...), message, class = paste0("calibrisk_error_", class))
   }
   fails("plat", "isotonic")
-  fails(list(map_platt), "call it")
+  fails(list(map_platt), "a function")
   fails(list(), "empty list")
   fails("variance", "ce_moments")
   fails(list(ce_recalibrate(d$p, d$y, method = "platt")), "map_platt.penalty = 0")

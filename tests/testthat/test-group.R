@@ -55,7 +55,7 @@ test_that("verbs of one result ask for one group", {
   expect_error(augment(tuned, grouped_rows()), class = "calibrisk_error_group")
   fits <- ce_fit(grouped_rows(), truth, p, method = method_bins(3), .by = g)
   tests <- ce_test(grouped_rows(), truth, p, test = "block", .by = g)
-  expect_error(ce_risk(fits, grouped_rows(), truth, p), "one group", class = "calibrisk_error_argument")
+  expect_error(ce_risk(fits, grouped_rows(), truth, p), "one for each group", class = "calibrisk_error_argument")
   skip_if_not_installed("ggplot2")
   expect_error(plot(tests), class = "calibrisk_error_group")
   expect_error(ggplot2::autoplot(tests), class = "calibrisk_error_group")

@@ -69,12 +69,6 @@ test_that("bad kernels are classed errors", {
   expect_error(kernel_matrix("gaussian", diag(2)), class = "calibrisk_error_kernel")
 })
 
-test_that("a kernel without its bandwidth is a classed error", {
-  for (make in list(kernel_gaussian, kernel_laplace, kernel_tv, function() kernel_matern(0.5))) {
-    expect_error(make(), "bandwidth", class = "calibrisk_error_argument")
-  }
-})
-
 test_that("factors of kernels stay where their powers are numbers", {
   k <- kernel_gaussian(1)
   for (scale in c(1e300, 1e51, 1e-60)) {

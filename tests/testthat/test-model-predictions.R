@@ -139,13 +139,13 @@ test_that("posterior draws come by the generics of rstantools", {
   expect_equal(format(ce_predictions(model("gaussian"), rows)$.pred), format(pred_draws(t(10 * epred))))
 })
 
-test_that("what cannot be predicted is said with a remedy", {
+test_that("what cannot be predicted is a classed error", {
   d <- pima()
   fit <- stats::glm(d$formula, stats::binomial, d$train)
   fails <- function(code, message, class = "model") {
     expect_error(code, message, class = paste0("calibrisk_error_", class))
   }
-  fails(ce_predictions(1, d$test), "add its predictions")
+  fails(ce_predictions(1, d$test), "numeric")
   fails(ce_predictions(structure(list(), class = "svm"), d$test), "svm")
   fails(ce_predictions(fit), "missing", "argument")
   fails(ce_predictions(fit, 1:3), "integer", "argument")
@@ -177,7 +177,7 @@ test_that("groups of the new data stay", {
 test_that("a model in place of predictions is told of what reads it", {
   model <- stats::glm(vs ~ wt, stats::binomial, mtcars)
   error <- expect_error(ce_estimate(model, mtcars$vs), class = "calibrisk_error_probs")
-  expect_match(conditionMessage(error), "ce_predictions(model, newdata)", fixed = TRUE)
+  expect_match(conditionMessage(error), "`ce_predictions()` adds", fixed = TRUE)
   error <- expect_error(ce_estimate(list(0.1, 0.2), mtcars$vs[1:2]), class = "calibrisk_error_probs")
   expect_no_match(conditionMessage(error), "ce_predictions", fixed = TRUE)
 })

@@ -60,22 +60,22 @@ test_that("the name counts in matrices, for logical and 0/1 outcomes, and for th
   }
 })
 
-test_that("outcomes that fall as an unnamed prediction rises are a warning that says how to turn the event", {
+test_that("outcomes that fall as an unnamed prediction rises are a warning that says whose probability was read", {
   d <- pima_like()
   p <- d$.pred_Yes
-  expect_warning(ece(p, d$type), "event_level = \"second\"", class = "calibrisk_warning_direction")
+  expect_warning(ece(p, d$type), "\"No\", the first level", class = "calibrisk_warning_direction")
   expect_warning(ece(tibble::tibble(p, y = d$type), y, p), "No", class = "calibrisk_warning_direction")
-  expect_warning(ece(1 - p, d$type, event_level = "second"), "event_level = \"first\"",
+  expect_warning(ece(1 - p, d$type, event_level = "second"), "\"Yes\", the second level",
                  class = "calibrisk_warning_direction")
   expect_warning(skce(p, d$type), class = "calibrisk_warning_direction")
   expect_warning(ce_recalibrate(p, d$type, method = "platt"), class = "calibrisk_warning_direction")
-  expect_warning(ece(1 - p, d$type == "Yes"), "1 - x", class = "calibrisk_warning_direction")
+  expect_warning(ece(1 - p, d$type == "Yes"), "probability of \"TRUE\"", class = "calibrisk_warning_direction")
   expect_no_warning(ece(p, d$type, event_level = "second"))
   # a fit knows its event
   fit <- ce_fit(p, d$type, event_level = "second", method = method_bins(5))
   expect_no_warning(ce_risk(fit, p, d$type))
   expect_no_warning(ce_risk(fit, p, stats::relevel(d$type, "Yes")))
-  expect_warning(ce_risk(fit, 1 - p, d$type), "1 - x", class = "calibrisk_warning_direction")
+  expect_warning(ce_risk(fit, 1 - p, d$type), "probability of \"Yes\"", class = "calibrisk_warning_direction")
   # no evidence, no warning
   expect_no_warning(ece(rep(0.3, 150), d$type))
   expect_no_warning(ece(p[1:10], d$type[1:10]))
@@ -128,7 +128,7 @@ test_that("a class that becomes rarer as its probability rises is one warning, i
   two <- cbind(no = p[, 1], yes = 1 - p[, 1])
   outcome <- factor(ifelse(k == 1, "yes", "no"))
   expect_length(warnings_of(ece(two, outcome)), 1)
-  expect_match(conditionMessage(warnings_of(ece(two[, "yes", drop = FALSE], outcome))[[1]]), ".pred_no", fixed = TRUE)
+  expect_match(conditionMessage(warnings_of(ece(two[, "yes", drop = FALSE], outcome))[[1]]), "\"yes\", as its name says", fixed = TRUE)
   # no certainty, no warning; nor where a class has no rows
   expect_length(warnings_of(ece(turned[1:12, ], y[1:12])), 0)
   expect_length(warnings_of(ece(p[k != 2, ], y[k != 2])), 0)

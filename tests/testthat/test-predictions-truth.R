@@ -16,14 +16,14 @@ test_that("binary events follow event_level, and a single probability is the eve
 })
 
 test_that("bad outcomes are classed errors", {
-  expect_error(new_predictions(probs3, c(0, 1, 2, 1)), "start at 0", class = "calibrisk_error_truth")
+  expect_error(new_predictions(probs3, c(0, 1, 2, 1)), "range from 0 to 2", class = "calibrisk_error_truth")
   expect_error(new_predictions(probs3, c(1, 2, 4, 1)), class = "calibrisk_error_truth")
   expect_error(new_predictions(probs3, c(1, 2, 1.5, 1)), class = "calibrisk_error_truth")
   expect_error(new_predictions(c(0.2, 0.3), c(0, 2)), class = "calibrisk_error_truth")
   three <- factor(c("a", "b"), levels = c("a", "b", "c"))
   expect_error(new_predictions(c(0.2, 0.3), three), class = "calibrisk_error_truth")
   unused <- factor(letters[truth3], levels = letters[1:4])
-  expect_error(new_predictions(probs3, unused), "droplevels", class = "calibrisk_error_columns")
+  expect_error(new_predictions(probs3, unused), "No row has \"d\"", class = "calibrisk_error_columns")
   absent <- factor(c("a", "a", "b", "a"), levels = letters[1:3])
   expect_equal(new_predictions(probs3, absent)$truth, c(1, 1, 2, 1))
 })

@@ -13,7 +13,7 @@ test_that("matrices, data frames and vectors give the same values", {
   expect_equal(v$outcome, c(0, 1))
 })
 
-test_that("bad probabilities are classed errors that name the row and the remedy", {
+test_that("bad probabilities are classed errors that name the row and what was seen", {
   bad <- function(i, j, value) {
     x <- probs3
     x[i, j] <- value
@@ -23,8 +23,8 @@ test_that("bad probabilities are classed errors that name the row and the remedy
   expect_error(new_predictions(bad(3, 2, Inf), truth3), "Row 3", class = "calibrisk_error_probs")
   expect_error(new_predictions(bad(4, 2, -0.1), truth3), "Row 4", class = "calibrisk_error_probs")
   expect_error(new_predictions(bad(2, 1, 0.3), truth3), "Row 2 sums", class = "calibrisk_error_probs")
-  expect_error(new_predictions(matrix(c(2, -1, 3, 0), 2), 1:2), "softmax", class = "calibrisk_error_probs")
-  expect_error(new_predictions(c(0.2, 1.3), c(0, 1)), "plogis", class = "calibrisk_error_probs")
+  expect_error(new_predictions(matrix(c(2, -1, 3, 0), 2), 1:2), "from -1 to 3", class = "calibrisk_error_probs")
+  expect_error(new_predictions(c(0.2, 1.3), c(0, 1)), "from 0.2 to 1.3[.]", class = "calibrisk_error_probs")
   expect_error(new_predictions(probs3[, 1, drop = FALSE], truth3), class = "calibrisk_error_probs")
   expect_error(new_predictions("a", 1), class = "calibrisk_error_probs")
   expect_error(new_predictions(probs3, truth3[1:3]), class = "calibrisk_error_length")
