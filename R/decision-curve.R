@@ -95,7 +95,7 @@ decision_curve <- function(problem, better, settings) {
 # The change from the first to the second of two predictions of the same rows. A list of the cells, the number of rows
 # whose decision changes at every threshold, and the least variance of the change.
 changed_cells <- function(p, better, y, design, thresholds) {
-  cells <- decision_cells(findInterval(p, thresholds), findInterval(better, thresholds), y, design, length(thresholds))
+  cells <- decision_cells(reached(p, thresholds), reached(better, thresholds), y, design, length(thresholds))
   list(cells = cells, changed = changed_noise(cells, thresholds, cells$rows),
        noise = changed_noise(cells, thresholds) * thresholds / (1 - thresholds))
 }
@@ -147,9 +147,12 @@ net_benefit_limits <- function(value, true, false, thresholds, std_error, design
 
 # Contribution of every row at one threshold: each is a cell.
 decision_rows <- function(p, better, y, threshold, quantity) {
-  reached <- function(v) if (!is.null(v)) findInterval(v, threshold)
-  cell_influence(list(own = reached(p), better = reached(better), y = y), threshold, quantity)[, 1]
+  of <- function(v) if (!is.null(v)) reached(v, threshold)
+  cell_influence(list(own = of(p), better = of(better), y = y), threshold, quantity)[, 1]
 }
+
+# How many thresholds are at most p, except for rounding: 0.3 reaches 3 * 0.1, and 2/3 the threshold 2/3 with 12 digits.
+reached <- function(p, thresholds) findInterval(p + 1e-12, thresholds)
 
 # The area under the loss, 2 int (1 - c) loss(c) dc, is the difference of mean squared errors, row by row.
 decision_summary <- function(curve, p, better, y, design, level) {

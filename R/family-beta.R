@@ -15,9 +15,15 @@ family_beta <- function() {
     quantile = function(u, shape1, shape2) suppressWarnings(stats::qbeta(u, shape1, shape2)),
     cdf = stats::pbeta, draw = stats::rbeta, density = stats::dbeta, support = "unit",
     crps = function(y, shape1, shape2) {
-      ratio <- exp(lbeta(2 * shape1, 2 * shape2) - 2 * lbeta(shape1, shape2))
-      y * (2 * stats::pbeta(y, shape1, shape2) - 1) +
-        shape1 / (shape1 + shape2) * (1 - 2 * stats::pbeta(y, shape1 + 1, shape2) - 2 * ratio / shape1)
+      total <- shape1 + shape2
+      mean <- shape1 / total
+      # B(2 a, 2 b) / B(a, b)^2, from densities at the mean: differences of lbeta() are inaccurate for large shapes
+      a <- pmin(shape1, shape2)
+      b <- pmax(shape1, shape2)
+      at <- a / total
+      ratio <- at * (1 - at) * exp(2 * stats::dbeta(at, a, b, log = TRUE) - stats::dbeta(at, 2 * a, 2 * b, log = TRUE))
+      inside <- y * (1 - y) * stats::dbeta(y, shape1, shape2)
+      (y - mean) * (2 * stats::pbeta(y, shape1, shape2) - 1) + 2 * (ifelse(y > 0 & y < 1, inside, 0) - ratio) / total
     },
     closed_forms = list(affinity = beta_affinity)
   )

@@ -94,8 +94,9 @@ ensemble_pit <- function(draws, y) {
 # time.
 crps_draws <- function(draws, y) {
   s <- ncol(draws)
+  draws <- draws - y
   sorted <- t(apply(draws, 1, sort))
   if (s == 1) sorted <- matrix(draws)
   spread <- drop(sorted %*% (2 * seq_len(s) - s - 1)) * 2 / s^2
-  rowMeans(abs(draws - y)) - spread / 2
+  rowMeans(abs(draws)) - spread / 2
 }

@@ -10,9 +10,9 @@ family_gamma <- function() {
     moments = function(shape, rate) list(mean = shape / rate, variance = shape / rate^2),
     cdf = stats::pgamma, quantile = stats::qgamma, draw = stats::rgamma, density = stats::dgamma, support = "positive",
     crps = function(y, shape, rate) {
-      mean <- shape / rate
-      y * (2 * stats::pgamma(y, shape, rate) - 1) - mean * (2 * stats::pgamma(y, shape + 1, rate) - 1) -
-        1 / (rate * beta(0.5, shape))
+      # E[mean - X; X <= y] = y f(y) / rate
+      inside <- ifelse(y > 0, y / rate * stats::dgamma(y, shape, rate), 0)
+      (y - shape / rate) * (2 * stats::pgamma(y, shape, rate) - 1) + 2 * inside - 1 / (rate * beta(0.5, shape))
     },
     closed_forms = list(affinity = gamma_affinity)
   )

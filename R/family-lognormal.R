@@ -34,6 +34,7 @@ family_lognormal <- function() {
 
 crps_lognormal <- function(y, meanlog, sdlog) {
   z <- (log(pmax(y, 0)) - meanlog) / sdlog
-  y * (2 * pnorm(z) - 1) -
-    2 * exp(meanlog + sdlog^2 / 2) * (pnorm(z - sdlog) + pnorm(sdlog / sqrt(2)) - 1)
+  # mean times a probability: the mean alone may be too large for a double
+  part <- function(z) exp(meanlog + sdlog^2 / 2 + pnorm(z, log.p = TRUE))
+  y * (2 * pnorm(z) - 1) + 2 * (part(-sdlog / sqrt(2)) - part(z - sdlog))
 }

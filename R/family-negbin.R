@@ -11,7 +11,7 @@ family_negbin <- function() {
     cdf = function(y, mean, size) stats::pnbinom(y, size, mu = mean),
     quantile = function(u, mean, size) stats::qnbinom(u, size, mu = mean),
     draw = function(n, mean, size) stats::rnbinom(n, size, mu = mean),
-    density = function(y, mean, size) stats::dnbinom(y, size, mu = mean),
+    density = function(y, mean, size, log = FALSE) stats::dnbinom(y, size, mu = mean, log = log),
     support = "count",
     crps = crps_negbin,
     # root mean, and root of the variance over that of a Poisson distribution
@@ -28,21 +28,25 @@ family_negbin <- function() {
   )
 }
 
-# y (2 F(y) - 1) - 2 E[X; X <= y] + E X - E|X - X'| / 2, with E[X; X <= y] = mean P(X+ <= y - 1) for X+ of size + 1 and
-# the same probability.
+# (y - mean) (2 F(y) - 1) + 2 E[mean - X; X <= y] - E|X - X'| / 2, with E[mean - X; X <= y] = mean (1 + y / size) f(y).
 crps_negbin <- function(y, mean, size) {
   below <- stats::pnbinom(y, size, mu = mean)
-  part <- mean * stats::pnbinom(y - 1, size + 1, mu = mean * (size + 1) / size)
-  y * (2 * below - 1) - 2 * part + mean - negbin_spread(mean, size)
+  part <- mean * (1 + floor(y) / size) * stats::dnbinom(floor(y), size, mu = mean)
+  (y - mean) * (2 * below - 1) + 2 * part - negbin_spread(mean, size)
 }
 
-# E|X - X'| / 2 = mean / p 2F1(size + 1, 1/2; 2; -4 (1 - p) / p^2), by Euler's integral with t = sin^2:
-# 4 / pi int_0^(pi/2) cos^2 (1 + 4 (1 - p) / p^2 sin^2)^-(size + 1)
+# E|X - X'| / 2 = mean (1 + mean / size) 2F1(size + 1, 1/2; 2; -z) with z = 4 mean (size + mean) / size^2, by Euler's
+# integral: 4 / pi int cos(a)^2 (1 + z sin(a)^2)^-(size + 1) da over 0 to pi / 2. With sqrt(z) sin(a) = sinh(s), it is
+# 4 / (pi sqrt(z)) int cos(a) cosh(s)^-(2 size + 1) ds, to asinh(sqrt(z)) or where the power is negligible.
 negbin_spread <- function(mean, size) {
-  z <- 4 * mean * (size + mean) / size^2
-  nodes <- unit_nodes(step = 0.05)
-  sum <- sum_nodes(nodes, function(at, rest, w) {
-    w * cospi(at / 2)^2 * exp(-(size + 1) * log1p(z * sinpi(at / 2)^2))
+  z <- 4 * mean / size * (1 + mean / size)
+  end <- pmin(asinh(sqrt(z)), acosh_exp(40 / (2 * size + 1)))
+  sum <- sum_nodes(unit_nodes(step = 0.05), function(at, rest, w) {
+    square <- sinh(at * end)^2
+    w * sqrt(pmax(1 - square / z, 0)) * exp(-(size + 0.5) * log1p(square))
   })
-  mean * (size + mean) / size * 2 * sum
+  mean * (1 + mean / size) * 4 / pi * sum * end / sqrt(z)
 }
+
+# acosh(exp(x))
+acosh_exp <- function(x) x + log1p(sqrt(-expm1(-2 * x)))

@@ -11,7 +11,7 @@ family_poisson <- function() {
     cdf = function(y, rate) stats::ppois(y, rate),
     quantile = function(u, rate) stats::qpois(u, rate),
     draw = function(n, rate) stats::rpois(n, rate),
-    density = function(y, rate) stats::dpois(y, rate),
+    density = function(y, rate, log = FALSE) stats::dpois(y, rate, log),
     support = "count",
     crps = crps_poisson,
     features = function(rate) matrix(sqrt(rate)),
@@ -28,9 +28,12 @@ family_poisson <- function() {
   )
 }
 
-# E|X - X'| = 2 rate exp(-2 rate) (I_0(2 rate) + I_1(2 rate))
+# E|X - X'| = 2 rate exp(-2 rate) (I_0(2 rate) + I_1(2 rate)); besselI(, , TRUE) is 0 above 1e5, where two terms of the
+# asymptotic series suffice.
 crps_poisson <- function(y, rate) {
   below <- stats::ppois(y, rate)
-  spread <- rate * (besselI(2 * rate, 0, TRUE) + besselI(2 * rate, 1, TRUE))
+  few <- pmin(rate, 1e4)
+  spread <- ifelse(rate == few, few * (besselI(2 * few, 0, TRUE) + besselI(2 * few, 1, TRUE)),
+                   sqrt(rate / pi) * (1 - 1 / (16 * rate) - 3 / (512 * rate^2)))
   (y - rate) * (2 * below - 1) + 2 * rate * stats::dpois(floor(y), rate) - spread
 }

@@ -107,14 +107,15 @@ quantile_level <- function(u, values, levels) {
   value
 }
 
-quantile_density <- function(y, values, levels) {
+quantile_density <- function(y, values, levels, log = FALSE) {
   k <- ncol(values)
   tails <- tail_scales(values, levels)
   at <- rowSums(values <= y)
   piece <- quantile_pieces(at, values, levels)
-  low <- levels[, 1] / tails$low * exp(-(values[, 1] - y) / tails$low)
-  high <- (1 - levels[, k]) / tails$high * exp(-(y - values[, k]) / tails$high)
-  ifelse(at == 0, low, ifelse(at == k, high, piece$rise / piece$width))
+  low <- base::log(levels[, 1] / tails$low) - (values[, 1] - y) / tails$low
+  high <- base::log((1 - levels[, k]) / tails$high) - (y - values[, k]) / tails$high
+  value <- ifelse(at == 0, low, ifelse(at == k, high, base::log(piece$rise / piece$width)))
+  if (log) value else exp(value)
 }
 
 # Mixtures of uniform distributions and two exponential ones.

@@ -13,7 +13,8 @@
 #'   \item{`cdf(y, <parameters>)`, `quantile(u, <parameters>)`}{Distribution function and its inverse, for `u` in
 #'     (0, 1).}
 #'   \item{`draw(n, <parameters>)`}{A draw for each of `n` parameters. `NULL`: quantiles of uniform numbers.}
-#'   \item{`density(y, <parameters>)`}{Density, or probability of a count. `NULL` where there is none.}
+#'   \item{`density(y, <parameters>)`}{Density, or probability of a count. `NULL` where there is none. If it has an
+#'     argument `log`, log scores are exact where the density is too small for a double.}
 #'   \item{`crps(y, <parameters>)`}{CRPS. `NULL`: quadrature of the quantile loss over all levels (double exponential,
 #'     65 nodes on either side of the outcome), or a sum over counts.}
 #'   \item{`features(<parameters>)`}{A matrix with a row per observation: what plain kernels compare. `NULL`: mean and
@@ -86,7 +87,11 @@ new_family <- function(name, parameters, moments, cdf, quantile, draw, density, 
     cdf = function(law, y) call_with(cdf, law, y),
     quantile = function(law, u) call_with(quantile, law, u),
     draw = if (is.null(draw)) draw_by_quantile else function(law, size, roots) draw_rows(draw, law, size),
-    density = if (!is.null(density)) function(law, y) call_with(density, law, y),
+    density = if (!is.null(density) && "log" %in% names(formals(args(density)))) {
+      function(law, y, log = FALSE) call_with(density, law, y, log = log)
+    } else if (!is.null(density)) {
+      function(law, y) call_with(density, law, y)
+    },
     crps = if (!is.null(crps)) function(law, y) call_with(crps, law, y),
     features = if (!is.null(features)) function(law) as.matrix(call_with(features, law)),
     closed_forms = lapply(closed_forms, function(fn) function(law, ...) call_with(fn, law))

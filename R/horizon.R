@@ -7,10 +7,13 @@
 #' works as for 0/1 outcomes with importance weights. `ce_horizon()` adds strata in which censoring differs.
 #'
 #' @section Definition:
-#' With `G` the Kaplan-Meier estimate of the probability of being uncensored, `y = 1{T <= t}` and
-#' \deqn{w_i = 1\{T_i \le t, \text{event}\} / G(T_i-) + 1\{T_i > t\} / G(t);}
-#' rows censored at or before `t` have weight 0 and are left out. If events and censored rows have the same time, the
-#' events come first: the factor at `s` is \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk.
+#' With `G` the Kaplan-Meier estimate of the probability of being uncensored,
+#' \deqn{w_i = 1\{y_i = 1\} / G(T_i-) + 1\{y_i = 0\} / G(t-).}
+#' `y = 1` for events at or before `t`. `y = 0` for rows followed to `t` without an event: event-free beyond `t`, or
+#' censored at `t` itself, where follow-up is often cut. Rows censored before `t` have weight 0 and are left out.
+#' If events and censored rows have the same time, the events come first: the factor at `s` is
+#' \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk. These are the weights of
+#' `survival::rttright()`. Times that differ from `t` by less than 1e-9 `t` are `t`.
 #' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`, and of `group` in
 #' [ce_validate()]: the numbers of a group are those of its rows alone.
 #'
@@ -46,6 +49,7 @@ ce_horizon <- function(time, strata = NULL, censoring = NULL) {
   check_horizon_time(time, "time", current_env())
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
+  if (!is.null(censoring)) censoring$time <- near_horizon(censoring$time, time)
   structure(drop_null(list(time = time, strata = strata, censoring = censoring)), class = "ce_horizon")
 }
 
@@ -111,10 +115,10 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
   for (rows in split(seq_len(nrow(surv)), followed$stratum)) {
     weights[rows] <- followed_weights(followed, rows, horizon, call)
   }
-  values <- ifelse(is.na(weights), NA, as.numeric(followed$time <= horizon$time))
+  values <- ifelse(is.na(weights), NA, as.numeric(followed$event & followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
-    tell("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored by time \\
+    tell("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored before time \\
                 {format(horizon$time)}. Inverse probability of censoring weights compensate for them \\
                 and are treated as known.", class = "censored", .frequency = "regularly",
          .frequency_id = "calibrisk_censored")
@@ -123,11 +127,14 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
        censoring = list(horizon = horizon$time, weights = weights, outcomes = values))
 }
 
+# Times such as 2010.1 - 2005.1 are the horizon 5 except for rounding.
+near_horizon <- function(time, horizon) replace(time, which(abs(time / horizon - 1) < 1e-9), horizon)
+
 # list(time, event, count, stratum, strata) of the rows.
 follow_up <- function(surv, x, horizon, call, weights = NULL) {
   n <- nrow(surv)
   strata <- design_column(horizon$strata, if (is.data.frame(x)) x, n, "strata", call)
-  list(time = surv[, "time"], event = surv[, "status"] == 1, count = weights %||% rep(1, n),
+  list(time = near_horizon(surv[, "time"], horizon$time), event = surv[, "status"] == 1, count = weights %||% rep(1, n),
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
@@ -206,8 +213,8 @@ censoring_weights <- function(time, event, count, horizon, call, whole = NULL) {
   curve <- censoring_curve(whole$time, whole$event, whole$count)
   # G(s-) is the value after the last time before s
   left <- function(s) c(1, curve$survival)[findInterval(s, curve$time, left.open = TRUE) + 1]
-  at <- c(1, curve$survival)[findInterval(horizon, curve$time) + 1]
-  weights <- ifelse(time > horizon, 1 / at, ifelse(event, 1 / left(time), 0))
+  # at the horizon, a row without an event is known to be free of it
+  weights <- ifelse(time < horizon & !event, 0, 1 / left(pmin(time, horizon)))
   weights[!known] <- NA
   unseen <- any(!whole$event) && max(whole$time) < horizon
   if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon, call)

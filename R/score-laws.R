@@ -32,7 +32,7 @@ score_moments <- function(law, call = caller_env()) {
   list(mean = moments$mean[, 1], variance = moments$cov[, 1])
 }
 
-# -log f(y). The record of a temperature has the logarithm itself, also far out where the density is 0 to rounding.
+# -log f(y). The logarithm itself where the record has it, also far out where the density is 0 to rounding.
 law_log_score <- function(law, y, call = caller_env()) {
   record <- record_of(law)
   if (!is.null(record$temper)) {
@@ -42,11 +42,17 @@ law_log_score <- function(law, y, call = caller_env()) {
     # without spread: right, or wrong
     return(ifelse(volume > 0, value, ifelse(is.nan(power), -Inf, Inf)))
   }
-  if (!is.null(record$density)) return(-log(record$density(law, y)))
+  if (!is.null(record$density)) {
+    if ("log" %in% names(formals(record$density))) return(-record$density(law, y, log = TRUE))
+    return(-log(record$density(law, y)))
+  }
   parts <- location_scale_parts(law)
   if (is.null(parts)) stop_family(law, "The log score")
-  density <- if (components_of(law)$of == "normal") stats::dnorm else function(z) exp(-abs(z)) / 2
-  -log(rowSums(parts$weight * density((y - parts$location) / parts$scale) / parts$scale))
+  normal <- components_of(law)$of == "normal"
+  z <- (y - parts$location) / parts$scale
+  each <- log(parts$weight / parts$scale) + if (normal) stats::dnorm(z, log = TRUE) else -abs(z) - log(2)
+  largest <- as.vector(do.call(pmax, asplit(each, 2)))
+  -largest - log(rowSums(exp(each - largest)))
 }
 
 # The entropy of the CRPS and its divergence, where the family has them.

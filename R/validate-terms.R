@@ -232,7 +232,36 @@ auroc_row <- function(problem, options) {
   # rounding does not take it beyond 1
   value <- min(max(sum((w * placement)[event]) / sum(events), 0), 1)
   influence <- replace(placement, sorted$order, (placement - value) / c(1 - prevalence, prevalence)[sorted$y + 1])
-  validation_row("discrimination", "auroc", scaled_columns(value, influence, design, options$level, logit_scale))
+  validation_row("discrimination", "auroc", auroc_columns(value, influence, as.numeric(problem$labels), design,
+                                                          options$level))
+}
+
+# The standard error of DeLong et al. (1988): the variances of the placements of events and of others are those of two
+# samples. With so few events (or others) that none may have a low placement by chance, the limits are those of Wilson
+# for as many pairs without a common row: the AUROC is a mean over such sets of independent pairs (Hoeffding 1963).
+auroc_columns <- function(value, influence, y, design, level) {
+  sizes <- c(unit_count(1 - y, design), unit_count(y, design))
+  few <- min(sizes)
+  if (few < 2) return(list(.estimate = value))
+  n <- cluster_count(design) %||% copy_count(design)
+  std_error <- row_std_error(influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1], design)
+  reach <- stats::qt((1 + level) / 2, min(design_df(design), few - 1)) * std_error / (value * (1 - value))
+  bound <- wilson_interval(value * few, few, level)
+  # those of Wilson up to 10 rows, only those of the standard error from 30
+  design$cluster <- NULL
+  rows <- min(unit_count(1 - y, design), unit_count(y, design))
+  share <- if (isTRUE(std_error > 0)) min(max((30 - rows) / 20, 0), 1) else 1
+  limit <- function(side, of) {
+    if (share == 1) of else share * of + (1 - share) * stats::plogis(stats::qlogis(value) + side * reach)
+  }
+  list(.estimate = value, std.error = if (isTRUE(std_error > 0)) std_error else NA_real_,
+       conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high))
+}
+
+# The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.
+unit_count <- function(share, design) {
+  total <- sum(design_weights(design) * share)
+  total^2 / sum(unit_powers(share, design, 2))
 }
 
 overall_rows <- function(problem, options) {
@@ -272,7 +301,7 @@ utility_rows <- function(problem, options) {
   vctrs::vec_rbind(!!!lapply(options$thresholds, function(c) {
     benefit <- mean_estimate(decision_rows(p, NULL, y, c, "net_benefit"), design)
     std_error <- estimate_std_error(benefit)
-    share <- function(outcome) row_mean((p >= c) * (y == outcome), design)
+    share <- function(outcome) row_mean(reached(p, c) * (y == outcome), design)
     limits <- net_benefit_limits(benefit$value, share(1), share(0), c, std_error, design,
                                  design_quantile((1 + options$level) / 2, design))
     validation_term("utility", paste0("net_benefit(", format(c), ")"), benefit$value,

@@ -41,7 +41,10 @@
 #'   tests that all groups are calibrated (the smallest p-value of the groups, with Bonferroni's correction). For
 #'   continuous covariates see [ckce()] with `group`.
 #' * **discrimination**: `auroc` (the C statistic), \eqn{P(p > p') + P(p = p')/2} for the predictions \eqn{p} of an
-#'   event and \eqn{p'} of a non-event, with an interval on the logit scale from the placements (DeLong et al. 1988).
+#'   event and \eqn{p'} of a non-event, with the standard error of DeLong et al. (1988) and an interval on the
+#'   logit scale. With k = 2 to 10 events (or non-events, if these are fewer), the interval is that of Wilson for a
+#'   share among k, which does not depend on the distribution of the predictions. From k = 10 to 30 it is a mean of the
+#'   two.
 #' * **overall**: `brier` \eqn{= \overline{(y - p)^2}}; `scaled_brier` \eqn{= 1 - brier / (\bar y (1 - \bar y))}, also
 #'   called the index of prediction accuracy; `log_loss`, in nats.
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].

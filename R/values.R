@@ -7,10 +7,15 @@ drop_null <- function(x) x[!vapply(x, is.null, NA)]
 # Seed for the counters of the core, from R's generator.
 draw_seed <- function() floor(stats::runif(1) * 2^52)
 
-# The value of an expression under this seed; the user's random numbers stay as they were.
+# The value of an expression under this seed of R's default generators; the user's generators and random numbers stay as
+# they were.
 with_seed_kept <- function(seed, value) {
   old <- globalenv()$.Random.seed
-  on.exit(if (is.null(old)) rm(".Random.seed", envir = globalenv()) else assign(".Random.seed", old, globalenv()))
-  set.seed(seed)
+  kinds <- as.list(RNGkind())
+  on.exit({
+    suppressWarnings(do.call(RNGkind, kinds)) # of "Rounding"
+    if (is.null(old)) rm(".Random.seed", envir = globalenv()) else assign(".Random.seed", old, globalenv())
+  })
+  set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
   force(value)
 }

@@ -343,3 +343,17 @@ test_that("the lines of several models differ without colour", {
   first <- as.integer(substr(dashes[2:3], 1, 1))
   expect_gte(first[1] / first[2], 3)
 })
+
+test_that("a prediction equal to the threshold is treated, however either was computed", {
+  p <- rep(c(1 / 3, 2 / 3, 0.3, 0.7, 1 / 7), each = 20)
+  y <- rep(c(1, 0, 0, 1, 0), 20)
+  for (thresholds in list(unique(p), seq(0.1, 0.9, by = 0.1), c(1 - 0.7, 0.1 + 0.2))) {
+    expected <- vapply(sort(unique(round(thresholds, 12))), function(c) {
+      mean((p - c > -1e-9) * (y - (1 - y) * c / (1 - c)))
+    }, 0)
+    expect_equal(tidy(ce_decision(p, y, thresholds = thresholds, recalibration = "platt"))$net_benefit, expected)
+    found <- tidy(ce_validate(p, y, thresholds = sort(unique(thresholds)), times = 0))
+    found <- found$estimate[found$level == "utility"]
+    expect_equal(found[!duplicated(round(sort(unique(thresholds)), 12))], expected)
+  }
+})

@@ -305,3 +305,74 @@ test_that("maps are for families that keep their form", {
   expect_equal(ce_moments(law, 1:3)$estimate[1], mean(c(0.5, 1, 1.5) - 1:3))
   expect_error(ce_moments(pred_bernoulli(c(0.2, 0.4)), 0:1), class = "calibrisk_error_distribution")
 })
+
+test_that("the CRPS is accurate over the decades of every family's parameters", {
+  crps <- function(law, y) law_crps(law, y)
+  # counts: the sum of (F - 1{k >= y})^2
+  by_sum <- function(cdf, y, to) {
+    k <- seq(0, to)
+    sum((cdf(k) - (k >= y))^2)
+  }
+  for (rate in 10^seq(-6, 6)) {
+    y <- floor(rate + sqrt(rate))
+    to <- rate + 12 * sqrt(rate) + 40
+    expect_equal(crps(pred_poisson(rate), y), by_sum(function(k) stats::ppois(k, rate), y, to), tolerance = 1e-8)
+    for (size in c(20, 1e4, 1e12)) {
+      cdf <- function(k) stats::pnbinom(k, size, mu = rate)
+      if (rate > 1e5 && size < 1e4) next
+      expect_equal(crps(pred_negbin(rate, size), y), by_sum(cdf, y, stats::qnbinom(1 - 1e-13, size, mu = rate) + 40),
+                   tolerance = 1e-6)
+    }
+  }
+  # negative binomial: a published value; of a large mean, the gamma limit
+  expect_equal(crps(pred_negbin(200000.1 * (1 - 1e-4) / 1e-4, 200000.1), 1999797667), 1045062.81,
+               tolerance = 1e-8)
+  for (size in 10^seq(-2, 6, 2)) {
+    expect_equal(crps(pred_negbin(1e12, size), 5e11) / 1e12, crps(pred_gamma(size, size), 0.5), tolerance = 1e-7)
+  }
+  # all of a large parameter: the normal limit
+  standard <- crps(pred_normal(0, 1), 0.4)
+  a <- 1e12
+  limits <- list(pred_poisson(a), pred_gamma(a, 1), pred_beta(a, a), pred_t(a, 3, 2), pred_lognormal(0, 1e-6),
+                 pred_negbin(a, a), pred_mixture(pred_normal(a, 1e6), pred_normal(a, 1e6)))
+  for (law in limits) {
+    moments <- law_moments(law)
+    sd <- drop(sqrt(moments$cov))
+    expect_equal(crps(law, drop(moments$mean) + 0.4 * sd) / sd, standard, tolerance = 2e-6, info = family_of(law))
+  }
+  # and small ones: E|X - y| - E|X - X'| / 2 from the quantile function
+  for (law in list(pred_t(c(0.8, 0.9, 1, 1.5), 0, 1), pred_gamma(c(0.2, 1, 5), 2), pred_beta(c(0.3, 1, 50), 0.4),
+                   pred_lognormal(0, c(0.1, 1, 3)), pred_gamma(1e-3, 1), pred_beta(1e-3, 1e3))) {
+    for (i in seq_along(law)) {
+      cdf <- function(x) record_of(law)$cdf(rep(law[i], length(x)), x)
+      square <- function(s, sign) {
+        x <- 0.3 + sign * exp(s)
+        (cdf(x) - (sign > 0))^2 * exp(s)
+      }
+      expected <- sum(vapply(c(-1, 1), function(sign) {
+        ends <- c(-60, -20, -10, seq(-5, 5, 0.5), 10, 20, 40, 60, 100)
+        sum(vapply(seq_along(ends)[-1], function(k) {
+          stats::integrate(square, ends[k - 1], ends[k], sign = sign, rel.tol = 1e-10, stop.on.error = FALSE)$value
+        }, 0))
+      }, 0))
+      expect_equal(crps(law[i], 0.3), expected, tolerance = 1e-6, info = paste(family_of(law), i))
+    }
+  }
+  expect_identical(crps(pred_t(c(0.3, 0.5), 0, 1), 1), c(Inf, Inf))
+  # draws far from 0
+  draws <- c(0.3, 1, 2.5, 7)
+  expect_equal(crps(pred_draws(matrix(draws + 2^40, 1)), 2^40 + 2), crps(pred_draws(matrix(draws, 1)), 2),
+               tolerance = 1e-4)
+})
+
+test_that("log scores are those of densities that are too small for a double", {
+  laws <- list(pred_gamma(2, 1), pred_poisson(3), pred_negbin(3, 50), pred_t(1e6, 1, 2), pred_lognormal(1, 0.01),
+               pred_beta(400, 2), pred_quantiles(matrix(0:2, 1), c(0.1, 0.5, 0.9)),
+               pred_mixture(pred_normal(0, 1), pred_normal(1, 1)))
+  y <- c(5000, 5000, 5000, 5000, 5, 1e-3, 5000, 5000)
+  expected <- -c(stats::dgamma(5000, 2, log = TRUE), stats::dpois(5000, 3, log = TRUE),
+                 stats::dnbinom(5000, 50, mu = 3, log = TRUE), stats::dt(2499.5, 1e6, log = TRUE) - log(2),
+                 stats::dlnorm(5, 1, 0.01, log = TRUE), stats::dbeta(1e-3, 400, 2, log = TRUE), log(0.4) - 4998 * 4,
+                 stats::dnorm(4999, log = TRUE) - log(2))
+  for (i in seq_along(laws)) expect_equal(law_log_score(laws[[i]], y[i]), expected[i], info = family_of(laws[[i]]))
+})

@@ -29,13 +29,59 @@ test_that("censoring weights are those of the definition, ties of events before 
   g3 <- g2 * (1 - 1 / 4)
   expect_equal(censoring_weights(time, status == 1, rep(1, 8), 4, NULL),
                c(1, 1, 0, 0, 1 / g2, 1 / g3, 1 / g3, 1 / g3))
-  # rows censored at the horizon are not known
-  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 3, NULL), c(1, 1, 0, 0, 1 / g2, 1 / g3, 1 / g3, 1 / g3))
+  # rows censored at the horizon are known to be free of the event
+  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 3, NULL), c(1, 1, 0, rep(1 / g2, 5)))
   # repeated rows
   count <- c(2, 1, 0, 3, 1, 1, 2, 1)
   again <- rep(1:8, count)
   expect_equal(censoring_weights(time, status == 1, count, 4, NULL)[again],
                censoring_weights(time[again], status[again] == 1, rep(1, 11), 4, NULL))
+})
+
+# Follow-up in which times, censored ones too, are at the horizon.
+boundary_cases <- function() {
+  withr::with_seed(11, {
+    p <- stats::runif(300, .05, .6)
+    event <- stats::rexp(300, -log(1 - p) / 5)
+    stop <- stats::rexp(300, .1)
+    site <- rep(c(TRUE, FALSE), 150)
+    entry <- 2000 + round(stats::runif(300), 1)
+  })
+  surv <- function(stop, time = event) surv_outcomes(pmin(time, stop), as.numeric(time <= stop))
+  list(p = p, s = list(
+    cut = surv(rep(5, 300)), cut_after_dropout = surv(pmin(stop, 5)), one_centre = surv(pmin(stop, ifelse(site, 5, 9))),
+    whole_years = surv(ceiling(pmin(stop, 5)), ceiling(event)), whole_years_on = surv(ceiling(stop), ceiling(event)),
+    months = surv(ceiling(12 * pmin(stop, 5)) / 12, ceiling(12 * event) / 12),
+    events_at_end = surv(pmin(stop, 6), pmin(ceiling(event), 6)),
+    dates = surv((entry + 5) - entry, (entry + event) - entry)
+  ))
+}
+
+test_that("weights and outcomes at the horizon are those of rttright()", {
+  skip_if_not_installed("survival")
+  cases <- boundary_cases()
+  for (name in names(cases$s)) {
+    s <- cases$s[[name]]
+    data <- data.frame(p = cases$p)
+    data$s <- survival::Surv(s[, 1], s[, 2])
+    peer <- survival::rttright(s ~ 1, data, times = 5)
+    found <- suppressMessages(outcomes_at(rlang::quo(s), data, as_horizon(5), NULL))
+    w <- found$censoring$weights
+    expect_equal(w / sum(w), as.vector(peer) / sum(peer), info = name)
+    used <- w > 0
+    y <- as.numeric(s[, 2] == 1 & s[, 1] <= 5 + 1e-9)
+    expect_identical(found$values[used], y[used])
+    at <- function(verb, ...) suppressMessages(verb(data, s, p, horizon = 5, ...))
+    known <- function(verb, ...) verb(cases$p[used], y[used], weights = w[used], ...)
+    for (number in list(function(...) cox_calibration(...)$.estimate, function(...) ce_estimate(...)$conf.high,
+                        function(...) tidy(ce_curve(..., type = curve_binned(5)))$observed,
+                        function(...) tidy(ce_decision(..., recalibration = "platt"))$net_benefit,
+                        function(...) ce_score(...)$.estimate, function(...) ce_gain(..., after = "platt")$gain)) {
+      expect_equal(at(number), known(number), info = name)
+    }
+  }
+  # all outcomes of five-year data are known
+  expect_identical(unsaid(rbs(cases$p, cases$s$cut, horizon = 5)), rbs(cases$p, cases$s$cut[, 2]))
 })
 
 test_that("a horizon makes 0/1 outcomes with weights, in frames and beside vectors", {

@@ -45,8 +45,43 @@ test_that("errors are those of a jackknife, on the scale of the interval", {
   jackknife <- sqrt(149^2 / 150 * apply(left, 1, var))
   expect_equal(shown[names(jackknife)], jackknife, tolerance = .02)
   row <- out[out$term == "auroc", ]
-  z <- qnorm(.975) * row$std.error / dlogis(qlogis(row$estimate))
+  z <- qt(.975, min(sum(d$y), sum(1 - d$y)) - 1) * row$std.error / dlogis(qlogis(row$estimate))
   expect_equal(c(row$conf.low, row$conf.high), plogis(qlogis(row$estimate) + c(-1, 1) * z))
+})
+
+# Its limits, without the other numbers.
+tidy_auroc <- function(p, y) {
+  problem <- list(features = matrix(p), labels = y, residuals = matrix(p - y), design = new_design(length(y)))
+  unlist(auroc_row(problem, list(level = .95))[c("conf.low", "conf.high")])
+}
+
+test_that("the AUROC has the standard error of DeLong et al., and limits with few events", {
+  auroc <- function(p, y, ...) {
+    out <- tidy(ce_validate(p, y, times = 0, ...))
+    unlist(out[out$term == "auroc", c("estimate", "std.error", "conf.low", "conf.high")])
+  }
+  d <- validation_rows(60)
+  d$p <- round(d$p, 1) * .8 + .1
+  placed <- outer(d$p[d$y == 1], d$p[d$y == 0], function(a, b) (a > b) + (a == b) / 2)
+  delong <- sqrt(var(rowMeans(placed)) / nrow(placed) + var(colMeans(placed)) / ncol(placed))
+  found <- auroc(d$p, d$y)
+  expect_equal(found[["std.error"]], delong)
+  expect_equal(auroc(d$p, d$y, cluster = 60:1), found)
+  expect_equal(auroc(d$p, d$y, weights = rep(.5, 60)), found)
+  again <- rep(1:60, rep(1:3, 20))
+  expect_equal(auroc(d$p, d$y, weights = rep(1:3, 20)), auroc(d$p[again], d$y[again]))
+  # one event has no interval; few that are all ranked first have one
+  p <- seq(.05, .95, length.out = 40)
+  expect_identical(is.na(auroc(p, as.numeric(1:40 == 30)))[2:4], c(std.error = TRUE, conf.low = TRUE, conf.high = TRUE))
+  expect_equal(auroc(p, as.numeric(1:40 > 37))[3:4], c(conf.low = unname(1 / (1 + qnorm(.975)^2 / 3)), conf.high = 1))
+  # covers where a tenth of the events have a low prediction
+  covered <- withr::with_seed(3, vapply(1:1000, function(i) {
+    event <- rep(1:0, c(5, 60))
+    score <- ifelse(event == 1 & stats::runif(65) < .9, 2, stats::runif(65))
+    limits <- tidy_auroc(score / 3 + .1, event)
+    limits[1] <= .95 && .95 <= limits[2]
+  }, NA))
+  expect_gt(mean(covered), .93)
 })
 
 test_that("the published numbers of the ovarian tumours are met", {
@@ -223,4 +258,19 @@ test_that("lines of a printed validation of survival outcomes fit the width", {
   # one empty line before the table and one after it
   expect_identical(sum(!nzchar(lines)), 2L)
   expect_match(paste(trimws(lines), collapse = " "), "80 rows, .* censored before; effective sample size .* observed, .*% predicted")
+})
+
+test_that("simulated limits have the same digits under every generator, which stays as it was", {
+  d <- validation_rows(80)
+  limits <- function() tidy(ce_validate(d$p, d$y, times = 20))$conf.high
+  expected <- limits()
+  kinds <- RNGkind()
+  withr::defer(suppressWarnings(do.call(RNGkind, as.list(kinds))))
+  for (kind in list(c("L'Ecuyer-CMRG", "Box-Muller", "Rounding"), c("Wichmann-Hill", "Ahrens-Dieter", "Rejection"))) {
+    suppressWarnings(do.call(RNGkind, as.list(kind)))
+    state <- globalenv()$.Random.seed
+    expect_identical(limits(), expected)
+    expect_identical(globalenv()$.Random.seed, state)
+    expect_identical(RNGkind(), kind)
+  }
 })
