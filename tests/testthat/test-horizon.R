@@ -81,7 +81,7 @@ test_that("weights and outcomes at the horizon are those of rttright()", {
     }
   }
   # all outcomes of five-year data are known
-  expect_identical(unsaid(rbs(cases$p, cases$s$cut, horizon = 5)), rbs(cases$p, cases$s$cut[, 2]))
+  expect_identical(unsaid(rbs(cases$p, cases$s$cut, horizon = 5)), unsaid(rbs(cases$p, cases$s$cut[, 2])))
 })
 
 test_that("a horizon makes 0/1 outcomes with weights, in frames and beside vectors", {
