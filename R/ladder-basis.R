@@ -10,7 +10,8 @@
 #' with \eqn{l = \log p}, \eqn{H = \sum_k p_k l_k}, the top class t with confidence c,
 #' \eqn{m = \max(4, \lceil n^{1/3}\rceil)} and the class j of the residual:
 #' \enumerate{
-#'   \item the temperature family's tangent: \eqn{1, p_j, p_j l_j, p_j H};
+#'   \item the temperature family, by its tangent and three of its maps: \eqn{1, p_j, p_j l_j, p_j H} and
+#'     \eqn{p_j^{1/T} / \sum_k p_k^{1/T}} for T = 1/2, 2 and 4;
 #'   \item m hats of \eqn{p_j}, \eqn{p_j l_j}, \eqn{p_j H}, and m hats of c where t = j;
 #'   \item 8 hats of \eqn{p_j}, \eqn{p_j} times 8 hats of c, and m hats of c where t = j;
 #'   \item \eqn{(1, p)} apart for each top class, where \eqn{K^2 \le n/4};

@@ -84,7 +84,7 @@ shape_fault <- function(x, dimension) {
 
 shape_weights_fault <- function(x, dimension, columns) {
   rows <- switch(x$recipe,
-    temperature = rep(4, dimension), top_affine = rep(1 + dimension, 1 + dimension),
+    temperature = rep(7, dimension), top_affine = rep(1 + dimension, 1 + dimension),
     kernel = 1 + dimension + nrow(x$landmarks),
     hats = lengths(x$own), own_top = lengths(x$own) + 2 + length(x$fine),
     own_both = lengths(x$own) + length(x$coarse) + length(x$fine)

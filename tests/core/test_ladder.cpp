@@ -157,6 +157,28 @@ TEST(clusters_of_one_row_are_none_on_any_number_of_threads) {
   CHECK(c.psi != a.psi);
 }
 
+TEST(clusters_of_one_row_are_none_where_columns_are_many) {
+  const Engine engine = serial_engine();
+  Rows rows = rows_of(120, 60);
+  rows.p = Matrix::Random(120, 60).array() + 1.1;
+  for (Index i = 0; i < 120; ++i) rows.p.row(i) /= rows.p.row(i).sum();
+  Labels alone(120);
+  std::iota(alone.begin(), alone.end(), 1);
+  for (const Recipe recipe : {Recipe::hats, Recipe::kernel}) {
+    const BasisSizes sizes = recipe == Recipe::hats ? BasisSizes{40} : BasisSizes{0, 0, 0, 8};
+    const BasisShape shape = basis_shape(engine, recipe, sizes, rows.p, RowWeights());
+    const auto rung = [&](const RowClusters& clusters) {
+      return shape_rung(engine, engine.dense, shape, rows.p, Matrix(), rows.e, RowWeights(),
+                        clusters, true);
+    };
+    const Rung a = rung(RowClusters()), b = rung(RowClusters(alone));
+    CHECK(a.columns > exact_columns);
+    CHECK(is_near(a.psi, b.psi, 1e-10));
+    CHECK(std::abs(a.noise / b.noise - 1.0) < 1e-8);
+    CHECK(is_near(a.skew, b.skew, 1e-8));
+  }
+}
+
 TEST(small_clusters_on_local_bases_are_those_on_their_columns) {
   Rows rows = rows_of(400, 5);
   const Vector weights = Vector::LinSpaced(400, 0.5, 2.0);

@@ -101,7 +101,10 @@ oracle_canonical_bases <- function(p, v = rep(1, nrow(p)), rows = nrow(p)) {
   coarse <- oracle_hats(c, min(m, 8), v)
   each <- function(f) lapply(seq_len(K), f)
   list(
-    each(function(j) cbind(1, p[, j], p[, j] * l[, j], p[, j] * H)),
+    each(function(j) {
+      maps <- vapply(c(.5, 2, 4), function(t) p[, j]^(1 / t) / rowSums(p^(1 / t)), numeric(nrow(p)))
+      cbind(1, p[, j], p[, j] * l[, j], p[, j] * H, maps)
+    }),
     each(function(j) cbind(oracle_hats(p[, j], m, v), p[, j] * l[, j], p[, j] * H, (top == j) * fine)),
     each(function(j) cbind(oracle_hats(p[, j], min(m, 8), v), p[, j] * coarse, (top == j) * fine)),
     do.call(cbind, lapply(seq_len(K), function(k) (top == k) * cbind(1, p[, -1])))

@@ -255,3 +255,23 @@ test_that("no error is above the largest that residuals can have", {
   expect_lte(found$upper_bound[1], 1)
   expect_lte(found$upper_bound[2], sqrt(2))
 })
+
+test_that("clusters of one row are rows, with many classes too", {
+  d <- ladder_data(800, 26, 1)
+  basis <- list(list(recipe = "kernel", landmarks = 80))
+  rows <- core_ladder(d, basis, TRUE, 1L)[[1]]
+  d$design <- new_design(800, cluster = 1:800)
+  alone <- core_ladder(d, basis, TRUE, 1L)[[1]]
+  expect_gt(rows$columns, 2000)
+  numbers <- c("psi", "noise", "skew", "linear", "scatter")
+  expect_close(unlist(rows[numbers]), unlist(alone[numbers]), 1e-8)
+})
+
+test_that("the temperature family's basis spans errors of temperatures far from 1", {
+  d <- ladder_data(3000, 10, 2, power = 1 / 3)
+  law <- d$p^(1 / 3) / rowSums(d$p^(1 / 3))
+  d$residuals <- d$p - law
+  error <- mean(rowSums(d$residuals^2))
+  rung <- core_ladder(d, list(list(recipe = "temperature")), FALSE, 1L)[[1]]
+  expect_lt(abs(rung$psi / error - 1), .002)
+})

@@ -143,7 +143,7 @@ class ClusterSums {
   ClusterSums(const Engine& engine, Index units, Index columns)
       : engine_(engine), by_unit_(units < columns) {
     const Index size = std::min(units, columns);
-    sums_.exact = rung_is_exact(units, size);
+    sums_.exact = rung_is_exact(units, columns);
     if (by_unit_) {
       x_ = y_ = root_ = Matrix(units, columns);
       return;

@@ -29,7 +29,8 @@ class LocalBasis {
   Index columns() const { return columns_; }
 
   void add(LocalTerm term, Index columns) {
-    require(terms_.size() < 4, "A local basis has at most four terms.");
+    values_ += term.hats == nullptr ? 1 : 2;
+    require(values_ <= 8, "A row of a local basis has at most eight values.");
     term.first = columns_;
     columns_ += columns;
     terms_.push_back(term);
@@ -61,6 +62,7 @@ class LocalBasis {
 
   std::vector<LocalTerm> terms_;
   Index columns_ = 0;
+  int values_ = 0;  // of a row, at most
 };
 
 }  // namespace calibrisk

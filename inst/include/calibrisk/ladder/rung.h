@@ -18,8 +18,9 @@
 namespace calibrisk {
 
 constexpr double largest_leverage = 0.95;  // a row that is nearly its own basis says nothing
-// From this many columns of all coordinates on, one product serves for all variances (relative
-// error of the order of the leverages), and from `bound_columns` on the skewness is a bound.
+// Up to so many units (rows or clusters) or columns of all coordinates, whichever are fewer, and so
+// many units, variances are exact. Beyond, one product serves for all of them, which is too small
+// by a part of the order of the leverages. From `bound_columns` on the skewness is a bound.
 constexpr Index exact_columns = 2000;
 constexpr Index exact_rows = 20000;
 constexpr Index bound_columns = 5000;
@@ -41,8 +42,8 @@ struct RungSums {
   bool exact = true;
 };
 
-inline bool rung_is_exact(Index n, Index columns) {
-  return columns <= exact_columns && n <= exact_rows;
+inline bool rung_is_exact(Index units, Index columns) {
+  return std::min(units, columns) <= exact_columns && units <= exact_rows;
 }
 
 inline double left_out_scale(double leverage) {
