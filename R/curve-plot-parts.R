@@ -8,7 +8,9 @@ curve_numbers_text <- function(rows) {
   })
 }
 
-figure_number <- function(x, digits) if (is.finite(x)) format(round(x, digits), nsmall = digits) else NA_character_
+figure_number <- function(x, digits) {
+  if (is.finite(x)) fixed_text(x, printed_digits(x, digits = digits)) else NA_character_
+}
 
 drop_missing <- function(x) x[!is.na(x)]
 
@@ -72,12 +74,17 @@ histogram_layers <- function(histogram, split, top) {
   }
   bars <- histogram[histogram$n > 0, ]
   bar <- function(low, high, fill) {
-    aes <- ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data[[low]], ymax = .data[[high]])
+    # corners of polygons: grid draws no rectangle where the option `scipen` is negative
+    corners <- bars[rep(seq_len(nrow(bars)), each = 4), ]
+    corners$bar <- rep(seq_len(nrow(bars)), each = 4)
+    corners$x <- ifelse(rep_len(c(TRUE, FALSE, FALSE, TRUE), nrow(corners)), corners$left, corners$right)
+    corners$y <- ifelse(rep_len(c(TRUE, TRUE, FALSE, FALSE), nrow(corners)), corners[[low]], corners[[high]])
+    aes <- ggplot2::aes(x = .data$x, y = .data$y, group = .data$bar)
     if (is.null(fill)) {
       aes$fill <- ggplot2::aes(fill = .data$colour)$fill
-      return(ggplot2::geom_rect(aes, bars, inherit.aes = FALSE, show.legend = FALSE))
+      return(ggplot2::geom_polygon(aes, corners, inherit.aes = FALSE, show.legend = FALSE))
     }
-    ggplot2::geom_rect(aes, bars, inherit.aes = FALSE, fill = fill)
+    ggplot2::geom_polygon(aes, corners, inherit.aes = FALSE, fill = fill)
   }
   list(bar("base", "top", if (lanes > 1) NULL else if (split) "grey35" else "grey60"),
        if (split) bar("bottom", "base", "grey70"),

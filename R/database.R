@@ -176,7 +176,9 @@ sql_double <- function(expression) paste0("CAST(", expression, " AS DOUBLE PRECI
 
 # 17 digits: the same number when it is read.
 sql_number <- function(x) {
-  ifelse(x == round(x) & abs(x) < 2^31, sql_double(sprintf("%.0f", x)), sql_double(sprintf("%.17g", x)))
+  # a locale may write commas
+  text <- sub(",", ".", sprintf("%.17g", x), fixed = TRUE)
+  sql_double(ifelse(x == round(x) & abs(x) < 2^31, sprintf("%.0f", x), text))
 }
 
 sql_literal <- function(db, value) {

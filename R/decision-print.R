@@ -58,10 +58,11 @@ bought_sentence <- function(curve, level) {
   }
   # of those thresholds the one where most is bought
   top <- which(bought)[which.max(curve$loss[bought])]
+  more <- 1000 * curve$loss[top]
   paste0("Recalibration would increase net benefit at ", threshold_ranges(curve$threshold, bought), " (",
          band_text(level), "), most at ", format(curve$threshold[top]), ": by ",
          interval_text(curve$loss[top], curve$band.low[top], curve$band.high[top]), ", equivalent to ",
-         format(round(1000 * curve$loss[top], 1)), " more true positives per 1,000 rows.")
+         format(round(more, printed_digits(more, digits = 1))), " more true positives per 1,000 rows.")
 }
 
 band_text <- function(level) paste("simultaneous", percent_text(level), "band")

@@ -9,7 +9,7 @@
 #'
 #' @param x A result: of [ce_estimate()], [ce_validate()], [ce_tune()], [ce_test()], [ce_compare()], [ce_decision()],
 #'   [ce_curve()], [ce_recalibrate()], [ce_rank()], [ce_fit()], or any other table of this package.
-#' @param digits Digits after the point.
+#' @param digits Digits after the point, at least: numbers that are smaller have two significant ones.
 #' @param format `"html"`, `"latex"`, `"pipe"` or `"simple"`, see [knitr::kable()]; by default that of the document.
 #' @param caption Caption; by default the description of the estimand in the printed table; `NA` for none.
 #' @param escape Whether names, levels and captions are shown as they are. With `FALSE` they are markup (a formula in a
@@ -144,7 +144,8 @@ paper_columns <- function(x, digits) {
 paper_value <- function(v, digits) {
   if (!is.numeric(v)) return(ifelse(is.na(v), "", format(v, trim = TRUE)))
   whole <- all(is.na(v) | (is.finite(v) & v == round(v)))
-  ifelse(is.na(v), "", if (whole) vapply(v, count_text, "") else trimws(formatC(v, digits = digits, format = "f")))
+  digits <- printed_digits(max(abs(v[is.finite(v)]), 0), digits = digits)
+  ifelse(is.na(v), "", if (whole) vapply(v, count_text, "") else fixed_text(v, digits))
 }
 
 paper_caption <- function(x) {

@@ -126,7 +126,8 @@ has_interval <- function(row) !is.null(row) && !is.na(row$conf.low)
 
 # As printed: nobody should read "0.000 to 0.118" beside a sentence that says that 0 is not in it.
 interval_excludes <- function(row, null) {
-  !is.null(null) & !is.na(row$conf.low) & (round(row$conf.low, 3) > null | round(row$conf.high, 3) < null)
+  digits <- printed_digits(row$estimate, row$conf.low, row$conf.high)
+  !is.null(null) & !is.na(row$conf.low) & (round(row$conf.low, digits) > null | round(row$conf.high, digits) < null)
 }
 
 # By the test or by the interval; FALSE where the page has neither.

@@ -2,6 +2,8 @@
 
 draw_figure <- function(x, ..., call = caller_env()) {
   check_package("ggplot2", "Figures need", call)
+  # with a negative one grid draws no rectangle
+  rlang::local_options(scipen = max(getOption("scipen"), 0))
   print(ggplot2::autoplot(x, ...))
   invisible(x)
 }

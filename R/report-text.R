@@ -40,8 +40,8 @@ curve_alt <- function(curve) {
   rows <- curve$summary
   label <- curve_labels(rows, curve$keys)
   text <- paste0(
-    ifelse(nzchar(label), paste0(label, ": "), ""), "mean prediction ", formatC(rows$mean_confidence, 3, format = "f"),
-    ", observed frequency ", formatC(rows$event_rate, 3, format = "f"),
+    ifelse(nzchar(label), paste0(label, ": "), ""), "mean prediction ", fixed_text(rows$mean_confidence),
+    ", observed frequency ", fixed_text(rows$event_rate),
     "; its simultaneous band excludes the diagonal at ", percent_text(rows$outside, 0), " of the points"
   )
   # in one line: a blank one may end the tag of the figure, and what follows would be markup
@@ -51,7 +51,7 @@ curve_alt <- function(curve) {
 # Definitions of the terms that a page shows.
 report_definitions <- function(delta = NULL) {
   rows <- data.frame(
-    Number = c("O:E ratio", "Calibration in the large", "Intercept, slope", "ICI, E50, E90, Emax", "ECI",
+    Number = c("O:E ratio", "Calibration in the large", "Intercept (slope free), slope", "ICI, E50, E90, Emax", "ECI",
                "Calibration error", "AUROC", "Brier score", "Scaled Brier score", "Log loss", "Net benefit at c"),
     Definition = c(
       "mean outcome over mean prediction (observed to expected events); interval on the log scale",

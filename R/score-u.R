@@ -55,8 +55,8 @@ sets_per_call <- 1e4
 set_scores <- function(probs, truth, design, score, call, order, per_call = sets_per_call) {
   n <- length(truth)
   stop_if(choose(n, order) > most_sets,
-          "There must be at most {format(most_sets, big.mark = ',')} sets of {order} rows.",
-          "x" = "{n} rows have {format(choose(n, order), big.mark = ',')}.",
+          "There must be at most {count_text(most_sets)} sets of {order} rows.",
+          "x" = "{n} rows have {count_text(choose(n, order))}.",
           "i" = "Use a score of fewer predictions, or a sample of the rows.", class = "rows", arg = "score",
           call = call)
   sets <- utils::combn(n, order)

@@ -89,7 +89,8 @@ holds_one_value <- function(column) {
 shared_text <- function(columns) {
   text <- vapply(columns, function(column) {
     if (is.list(column)) return("(list)")
-    if (is.numeric(column)) format(signif(column[1], 4), big.mark = ",") else as.character(column[1])
+    if (!is.numeric(column)) return(as.character(column[1]))
+    if (column[1] %in% trunc(column[1])) count_text(column[1]) else format(signif(column[1], 4))
   }, "")
   toString(paste(names(text), text)[!is.na(text) & text != "NA"])
 }
@@ -206,11 +207,24 @@ percent_text <- function(share, digits = NULL) {
   paste0(vapply(100 * share, number, ""), "%", recycle0 = TRUE)
 }
 
+# Digits after the point of a number and its limits, at least `digits`: two significant ones of the largest of them, one
+# of the width of the interval, and two of the number if its standard error, a quarter of that width, has as many.
+printed_digits <- function(estimate, low = NA, high = NA, digits = 3) {
+  places <- function(v) ifelse(is.finite(v) & v > 0, ceiling(-log10(v) - 1e-9), -Inf)
+  size <- pmax(abs(estimate), abs(low), abs(high), na.rm = TRUE)
+  number <- pmin(places(abs(estimate)), places((high - low) / 4)) + 1
+  pmin(pmax(digits, places(size) + 1, places(high - low), number), 15)
+}
+
 # 0.040, not -0.000
-fixed_text <- function(v, digits = 3) formatC(round(v, digits) + 0, digits = digits, format = "f")
+fixed_text <- function(v, digits = printed_digits(v)) {
+  digits <- rep_len(digits, length(v))
+  vapply(seq_along(v), function(i) formatC(round(v[i], digits[i]) + 0, digits = digits[i], format = "f"), "")
+}
 
 # "0.092 (0.055 to 0.131)"; with a level "0.092 (95% CI 0.055 to 0.131)".
 interval_text <- function(estimate, low, high, digits = 3, level = NULL) {
+  digits <- printed_digits(estimate, low, high, digits)
   text <- ifelse(is.na(estimate), "", trimws(fixed_text(estimate, digits)))
   limits <- paste0("(", if (!is.null(level)) paste0(percent_text(level), " CI "), fixed_text(low, digits), " to ",
                    fixed_text(high, digits), ")")

@@ -26,17 +26,20 @@ split_label <- function(split, n_splits = 1, n = NULL) {
 # `chosen`: texts of the selected hyperparameters, in print without their names: the lines have to fit.
 tune_display <- function(x, chosen = chosen_values(x$glance)) {
   glance <- x$glance
-  digits <- function(v, d) ifelse(is.na(v), "NA", formatC(v, digits = d, format = "f"))
   best <- glance$selected %in% TRUE
+  # of the differences as many as their standard errors need
+  error <- 100 * glance$difference_std.error
+  digits <- pmin(printed_digits(error), 8)
+  digits[best] <- max(digits)
   out <- data.frame(
     " " = ifelse(best, "*", ""),
     method = method_words(glance$method),
     chosen = chosen,
-    `risk x100` = digits(100 * glance$risk, 3),
-    `above *` = ifelse(best, "", paste0(digits(100 * glance$difference, 3), " (",
-                                        digits(100 * glance$difference_std.error, 3), ")")),
+    `risk x100` = fixed_text(100 * glance$risk, digits),
+    `above *` = ifelse(best, "", paste0(fixed_text(100 * glance$difference, digits), " (",
+                                        fixed_text(error, digits), ")")),
     won = paste0(round(glance$won * x$n_splits), "/", x$n_splits),
-    `on test rows` = digits(glance$estimate_holdout, 3),
+    `on test rows` = fixed_text(glance$estimate_holdout),
     check.names = FALSE
   )
   if (x$n_splits == 1) out$won <- NULL
@@ -90,7 +93,7 @@ tune_footnotes <- function(x) {
 skill_note <- function(x) {
   skill <- x$glance$skill[which(x$glance$selected)]
   if (length(skill) != 1 || is.na(skill)) return(NULL)
-  paste0("The risk of * is ", formatC(abs(100 * skill), digits = 2, format = "f"), "% ",
+  paste0("The risk of * is ", fixed_text(abs(100 * skill), printed_digits(abs(100 * skill), digits = 2)), "% ",
          if (skill >= 0) "below" else "above", " the risk of assuming perfect calibration.")
 }
 

@@ -19,7 +19,7 @@ plot.ce_validation <- function(x, ...) draw_figure(x, ...)
 validation_numbers <- function(x) {
   # the longest name first, where the diagonal is furthest
   terms <- c("calibration error" = "calibration_error", "Brier score" = "brier", "O:E" = "oe_ratio",
-             intercept = "intercept", slope = "slope", C = "auroc")
+             "intercept (slope free)" = "intercept", slope = "slope", C = "auroc")
   digits <- c(3, 3, 2, 2, 2, 2)
   table <- x$table[x$table$level != "strong", ]
   of <- if (length(x$keys) == 0) rep(1L, nrow(table)) else vctrs::vec_match(table[x$keys], x$sample[x$keys])

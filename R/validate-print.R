@@ -1,7 +1,7 @@
 # The printed validation: a line per number in the order of the hierarchy, then the sentences to report.
 
 validation_labels <- c(
-  oe_ratio = "O:E ratio", in_the_large = "calibration in the large", intercept = "intercept",
+  oe_ratio = "O:E ratio", in_the_large = "calibration in the large", intercept = "intercept (slope free)",
   slope = "slope", joint = "joint test (statistic)", ici = "ICI", e50 = "E50", e90 = "E90", emax = "Emax", eci = "ECI",
   calibration_error = "calibration error", equivalence = "calibration error below",
   all_groups = "all groups (test)", auroc = "AUROC", brier = "Brier score",
@@ -69,8 +69,9 @@ validation_part <- function(x, i) {
 }
 
 sample_sentence <- function(sample, notion = "binary", event = NULL, horizon = NULL) {
-  paste0(rows_and_events(sample, notion, event, horizon), ": ", percent_text(sample$prevalence, 1), " observed, ",
-         percent_text(sample$mean_prediction, 1), " predicted")
+  digits <- max(printed_digits(100 * c(sample$prevalence, sample$mean_prediction), digits = 1))
+  paste0(rows_and_events(sample, notion, event, horizon), ": ", percent_text(sample$prevalence, digits), " observed, ",
+         percent_text(sample$mean_prediction, digits), " predicted")
 }
 
 # For a top label the event is that it was right.

@@ -96,3 +96,24 @@ test_that("glance() has a row per result, and says where there is none", {
   expect_error(glance(ce_panel(p, y)), "several numbers", class = "calibrisk_error_argument")
   expect_error(glance(ce_hierarchy(vehicle_predictions, truth)), class = "calibrisk_error_argument")
 })
+
+test_that("digits follow the size of a number and its standard error, the same in a row", {
+  expect_identical(interval_text(c(0.174, 0.00042, 0.002, NA), c(0.162, 0, 0, NA), c(0.186, 0.0011, 0.05, NA)),
+                   c("0.174 (0.162 to 0.186)", "0.00042 (0.00000 to 0.00110)", "0.002 (0.000 to 0.050)", ""))
+  expect_identical(interval_text(1, 0.9991, 1.0012, 2), "1.000 (0.999 to 1.001)")
+  expect_identical(interval_text(0, 0, 0), "0.000 (0.000 to 0.000)")
+  rare <- data.frame(n = 60901, events = 42, prevalence = 42 / 60901, mean_prediction = 0.00046)
+  expect_match(sample_sentence(rare), "0.069% observed, 0.046% predicted", fixed = TRUE)
+})
+
+test_that("options of numbers raise nothing in prints and tables", {
+  found <- list(ece(vehicle_predictions, truth), ce_panel(vehicle_predictions, truth),
+                ce_estimate(vehicle_predictions, truth))
+  for (set in list(list(OutDec = ","), list(scipen = -5), list(OutDec = ",", scipen = -5))) {
+    withr::local_options(c(set, warn = 2))
+    for (one in found) {
+      expect_output(print(one))
+      expect_no_error(ce_kable(one, format = "pipe"))
+    }
+  }
+})
