@@ -18,7 +18,8 @@ comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract check document readme layers names lint format check-format check-documented extending articles pages papers fuzz \
+  contract check document readme layers names lint format check-format check-documented check-readme extending articles \
+  pages papers check-papers fuzz \
   fuzz-tamper bench site \
   test-core check-clang sanitize sanitize-address sanitize-thread valgrind release-check clean
 
@@ -74,6 +75,11 @@ check: ## R CMD build and R CMD check --as-cran; ARGS=--no-tests without the tes
 document: ## write NAMESPACE, man/, the Rcpp exports and the rules of src/Makevars
 	@$(RSCRIPT) tools/document.R
 
+check-readme: install ## README.md is what `make readme` writes; figures are not compared
+	@folder=$$(mktemp -d); cp README.Rmd $$folder; \
+	$(RSCRIPT) -e 'rmarkdown::render(commandArgs(TRUE), quiet = TRUE)' $$folder/README.Rmd && \
+	diff README.md $$folder/README.md; status=$$?; rm -r $$folder; exit $$status
+
 readme: install ## README.md and its figures, from README.Rmd
 	$(RSCRIPT) -e 'rmarkdown::render("README.Rmd", quiet = TRUE)'
 
@@ -114,6 +120,11 @@ pages: install ## vignettes, rendered into check/pages and checked; PAGE='widman
 papers: install ## the stored results of the vignettes, computed again (hours); PAPER=widmann-2021 PARTS='rates' for some
 	@for paper in $(or $(PAPER),$(PAPERS)); do \
 	echo "$$paper"; $(RSCRIPT) data-raw/papers/$$paper.R $(PARTS) || exit 1; done
+
+check-papers: install ## stored results that take seconds, and some rows of others, against the package; PAPER, PARTS for some
+	@if [ -d "$${CALIBRISK_SHARED:-../shared}/data" ]; then failed=0; for paper in $(or $(PAPER),$(PAPERS)); do \
+	$(RSCRIPT) data-raw/papers/$$paper.R check $(PARTS) || failed=1; done; exit $$failed; \
+	else echo "Skipped: there is no folder $${CALIBRISK_SHARED:-../shared}/data."; fi
 
 fuzz: install ## odd and invalid calls of every verb; CASES=10000 SEED=2
 	@$(RSCRIPT) tools/fuzz.R $(or $(CASES),500) $(or $(SEED),1)

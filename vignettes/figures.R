@@ -1,6 +1,7 @@
 # How all vignettes draw figures, set tables and read stored results.
 knitr::opts_chunk$set(
-  collapse = TRUE, comment = "#>", dpi = 144, fig.retina = 1, fig.width = 7,
+  collapse = TRUE, comment = "#>", fig.retina = 1, fig.width = 7,
+  dpi = if (nzchar(Sys.which("pngquant"))) 144 else 110, # a page has at most 1 MB
   dev = "png", # pkgdown has another device, with other arguments
   dev.args = if (capabilities("cairo")) list(type = "cairo", antialias = "gray"),
   # what the console shows, except tables and text that are ready for the page
@@ -70,12 +71,15 @@ provenance <- function(names, page = NULL) {
   if (anyNA(about$result)) stop("There is no stored result ", toString(names[is.na(about$result)]), ".")
   several <- function(x) grepl(" to | and |per ", x)
   from <- paste0("<code>", about$script, "</code>",
-                 ifelse(is.na(about$commit), "", paste0(" at commit ", about$commit)), ", ", about$date)
+                 ifelse(grepl("published/", about$script), "", paste0(" with calibrisk ", about$version)),
+                 ifelse(is.na(about$commit), "", paste0(" (commit ", about$commit, ")")), ", ", about$date)
   details <- paste0(
     ifelse(is.na(about$seed), "", paste0(ifelse(several(about$seed), ", seeds: ", ", seed "), about$seed)),
     ifelse(is.na(about$repetitions), "", paste0(", ", about$repetitions,
                                                 ifelse(about$repetitions == "1", " repetition", " repetitions"))),
-    ifelse(is.na(about$seconds), "", paste0(", ", format_seconds(about$seconds)))
+    ifelse(is.na(about$seconds), "", paste0(", ", format_seconds(about$seconds))),
+    # by `make check-papers`, a step of the package's own checks
+    ifelse(is.na(about$checked), "", paste0(", ", about$checked, " rows compared with every version"))
   )
   # results of the same script and day share their first words
   text <- vapply(split(details, from), function(d) paste(sub("^, ", "", unique(d)), collapse = "; "), "")

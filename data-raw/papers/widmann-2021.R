@@ -182,7 +182,7 @@ result("mean-embedding", seed = "3301 to 3320", repetitions = 500, {
 # Seconds of processor time per call, one thread, for a calibrated data set: the smaller mean of two batches of calls
 # that take at least 0.2 s. They do not depend on the outcomes. Other work on the machine does not count, but it makes
 # them longer: `load` is the number of running jobs before the first call.
-result("times", seed = "3401 to 3420", repetitions = 2, digits = 4, {
+result("times", seed = "3401 to 3420", repetitions = 2, digits = 4, timed = TRUE, {
   cpu <- sub(".*: ", "", grep("model name", readLines("/proc/cpuinfo"), value = TRUE)[1])
   load <- as.numeric(sub(" .*", "", readLines("/proc/loadavg")))
   processor <- function() sum(proc.time()[c("user.self", "sys.self")])
