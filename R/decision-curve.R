@@ -89,6 +89,11 @@ decision_curve <- function(problem, better, settings) {
     treat_all = (rate - thresholds) / (1 - thresholds), loss = value("loss"), !!!limits("loss"),
     recalibrated = value("recalibrated"), changed = as.integer(changes$changed), !!!own
   )
+  # treat all and treat none as the second predictions: the model is better than both
+  behind <- with_seed_kept(1, lapply(c(1, 0), function(all) {
+    changed_limits(p, rep(all, length(p)), y, design, "loss", settings)$band.high < 0
+  }))
+  curve$useful <- (behind[[1]] & behind[[2]]) %in% TRUE
   list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
 }
 
@@ -159,11 +164,10 @@ decision_summary <- function(curve, p, better, y, design, level) {
   area <- mean_estimate((p - y)^2 - (better - y)^2, design, smallest = -Inf)
   columns <- summarise_estimates(list(area), level)
   top <- which.max(curve$loss)
-  useful <- curve$net_benefit > pmax(curve$treat_all, 0)
   columns_frame(
     n = entered_rows(design), event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
     conf.low = columns$conf.low, conf.high = columns$conf.high, worst = curve$threshold[top],
-    loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(useful)
+    loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(curve$useful)
   )
 }
 

@@ -30,20 +30,20 @@ decision_part <- function(x, i) x$curve[vctrs::vec_group_id(x$curve[x$keys]) == 
 decision_sentences <- function(curve, summary, level, event = NULL) {
   c(paste0(count_of(summary$n, "row"), ", mean outcome ", format(summary$event_rate, digits = 3),
            if (!is.null(event)) paste0(" (event: ", event, ")"), "."),
-    useful_sentence(curve, summary$event_rate),
+    useful_sentence(curve, summary$event_rate, level),
     bought_sentence(curve, level),
     area_sentence(summary))
 }
 
-useful_sentence <- function(curve, rate) {
+useful_sentence <- function(curve, rate, level) {
   if (rate == 0) return("There is no event, so no net benefit is above 0.")
   if (rate == 1) return("All rows are events, so treat all has the highest net benefit at every threshold.")
-  useful <- curve$net_benefit > pmax(curve$treat_all, 0)
-  if (!any(useful)) {
-    return("At no threshold does the model have a higher net benefit than both treat all and treat none.")
+  if (!any(curve$useful)) {
+    return(paste0("At no threshold is the model shown to have a higher net benefit than both treat all and treat ",
+                  "none (", band_text(level), ")."))
   }
   paste0("The model has a higher net benefit than treat all and treat none at ",
-         threshold_ranges(curve$threshold, useful), ".")
+         threshold_ranges(curve$threshold, curve$useful), " (", band_text(level), ").")
 }
 
 bought_sentence <- function(curve, level) {

@@ -87,7 +87,8 @@
 #'   `difference` (of net benefit, a minus b), `std.error`, `conf.low`, `conf.high`, `band.low` and `band.high`.
 #'   `glance()` returns a row per model and group: `n`, `event_rate`, `area` with `std.error`, `conf.low` and
 #'   `conf.high`, and the threshold `worst` with the largest estimated `loss`. Two columns are shares of thresholds:
-#'   `bought` (`band.low` is above 0) and `useful` (the net benefit is above that of treat all and treat none).
+#'   `bought` (`band.low` is above 0) and `useful` (the net benefit is shown to be above that of treat all
+#'   and treat none: the simultaneous bands of both differences exclude 0).
 #' @section Errors:
 #' `calibrisk_error_argument` for thresholds outside (0, 1), `_classes` for more than two classes, `_method` for a
 #' recalibration that does not estimate miscalibration, `_missing` for incomplete rows with `na_rm = FALSE`, and those
@@ -138,7 +139,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       cluster <- predictions$design$cluster
       # a number of folds: by the rows' values, so that nothing is random
       fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, call, cluster) %||%
-        value_folds(problem$features, problem$labels, cluster, folds)
+        design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
       better <- recalibrated_probs(problem, recalibration, fold, threads, call)
       list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
            problem = problem, rows = predictions$rows)

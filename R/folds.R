@@ -169,8 +169,12 @@ crossfit_folds <- 5
 # their hashes, clusters in that of their rows' sum.
 value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE) {
   if (even) {
-    place <- as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
-    if (!is.null(cluster)) place <- sum_by_cluster(place, cluster)
+    place <- if (is.null(cluster)) {
+      as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
+    } else {
+      # whole numbers, whose sums do not depend on their order
+      sum_by_cluster(floor(2^31 * cpp_row_keys(features, as.integer(labels))), cluster)
+    }
     fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
     return(if (is.null(cluster)) fold else fold[cluster])
   }
@@ -181,10 +185,12 @@ value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds
 
 # value_folds() of rows that count as the design says. Equal rows are told apart by how many came before: those of
 # different weights in the order of these, so that the order of the rows does not matter.
-design_folds <- function(features, labels, design) {
-  if (equal_copies(design) || !is.null(design$cluster)) return(value_folds(features, labels, design$cluster))
+design_folds <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
+  if (equal_copies(design) || !is.null(design$cluster)) {
+    return(value_folds(features, labels, design$cluster, folds, even))
+  }
   at <- order(design$w)
-  replace(integer(design$n), at, value_folds(rows_of_part(features, at), labels[at]))
+  replace(integer(design$n), at, value_folds(rows_of_part(features, at), labels[at], NULL, folds, even))
 }
 
 # The number of copies of every row (rows) in every fold (columns), as of rows that are repeated.

@@ -113,7 +113,7 @@ gain_folds <- function(folds, repeats, data, call) {
       class = c("rows", "folds"), arg = "folds", value = folds, n = units, call = call
     )
   }
-  lapply(seq_len(repeats), function(r) value_folds(cbind(data$probs, r), data$truth, cluster, folds, even = TRUE))
+  lapply(seq_len(repeats), function(r) design_folds(cbind(data$probs, r), data$truth, data$design, folds, TRUE))
 }
 
 gain_table_of_maps <- function(out, input) {

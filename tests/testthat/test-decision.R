@@ -357,3 +357,32 @@ test_that("a prediction equal to the threshold is treated, however either was co
     expect_equal(found[!duplicated(round(sort(unique(thresholds)), 12))], expected)
   }
 })
+
+test_that("folds depend on neither the order of tied weighted rows nor the names of clusters", {
+  d <- withr::with_seed(6, {
+    p <- round(stats::runif(200), 1)
+    list(p = p, y = stats::rbinom(200, 1, p), w = stats::rexp(200) + .1, o = sample(200), names = sample(20))
+  })
+  codes <- rep(1:20, 10)
+  results <- function(o, cluster, ...) {
+    p <- d$p[o]
+    y <- d$y[o]
+    curve <- ce_decision(p, y, thresholds = c(.2, .5), recalibration = "isotonic", times = 100, cluster = cluster, ...)
+    c(tidy(curve)$loss,
+      ce_gain(p, "isotonic", y, cluster = cluster, ...)$gain)
+  }
+  expect_equal(results(1:200, NULL, weights = d$w), results(d$o, NULL, weights = d$w[d$o]))
+  expect_equal(results(1:200, codes), results(d$o, d$names[codes][d$o]))
+})
+
+test_that("useless risks are shown to be useful in few samples, useful ones in most", {
+  shown <- function(informative) {
+    mean(vapply(1:60, function(i) {
+      p <- stats::rbeta(300, 2, 4)
+      y <- as.numeric(stats::runif(300) < if (informative) stats::plogis(1.5 * stats::qlogis(p)) else 1 / 3)
+      problem <- list(features = matrix(p), labels = y, design = new_design(300))
+      any(decision_curve(problem, p, list(thresholds = (2:14) / 20, level = .95, times = 200))$curve$useful)
+    }, NA))
+  }
+  withr::with_seed(5, expect_true(shown(FALSE) <= .1 && shown(TRUE) >= .8))
+})
