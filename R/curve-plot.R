@@ -88,8 +88,8 @@ curve_layers <- function(x, facet) {
     rows[rows$confidence >= x$ends$from[ends] & rows$confidence <= x$ends$to[ends], ]
   }
   add <- function(rows) {
-    rows$colour <- labels_factor(rows, by_colour)
-    rows$panel <- labels_factor(rows, by_panel)
+    # at once: a group may have one of these names
+    rows[c("colour", "panel")] <- list(labels_factor(rows, by_colour), labels_factor(rows, by_panel))
     # the axis says what the panels are
     if (identical(by_panel, "class")) levels(rows$panel) <- sub("^class ", "", levels(rows$panel))
     rows

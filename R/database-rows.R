@@ -96,7 +96,9 @@ database_groups <- function(db, by, call) {
   given <- !rlang::quo_is_null(by)
   stop_if(given && length(db$groups) > 0, "{.arg .by} cannot be used with a grouped table.",
           "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by", call = call)
-  if (given) names(db$columns)[select_columns(by, db$columns, ".by", call)] else db$groups
+  groups <- if (given) names(db$columns)[select_columns(by, db$columns, ".by", call)] else db$groups
+  check_group_names(groups, call)
+  groups
 }
 
 database_by <- function(rows, groups) {

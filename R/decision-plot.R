@@ -148,8 +148,7 @@ autoplot_differences <- function(object, thresholds, call) {
   if (is.null(object$differences)) stop_no_differences(call)
   rows <- within_thresholds(object$differences, thresholds, call)
   pair <- paste(rows$a, "-", rows$b)
-  rows$pair <- factor(pair, unique(pair))
-  rows$group <- labels_factor(rows, setdiff(object$keys, "model"))
+  rows[c("group", "pair")] <- list(labels_factor(rows, setdiff(object$keys, "model")), factor(pair, unique(pair)))
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$threshold, y = .data$difference)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey35", linewidth = 0.35)
   plot + limit_ribbons(rows) +

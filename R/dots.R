@@ -23,10 +23,11 @@ check_empty <- function(..., call = caller_env()) {
   if (...length() == 0) return(invisible())
   named <- names(enquos(...))
   named <- c(named[nzchar(named)], "")[1]
+  extra <- ...length()
   meant <- near_argument(named, verb_arguments(call))
   stop_input("{.arg ...} must be empty.",
              "x" = if (nzchar(named)) "{.arg {named}} is not an argument of this function." else
-               "{...length()} extra argument{?s} given.",
+               "{extra} extra argument{?s} given.",
              "i" = if (!is.null(meant)) "Did you mean {.arg {meant}}?", arg = if (nzchar(named)) named else "...",
              call = call)
 }

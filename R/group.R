@@ -144,15 +144,46 @@ find_groups <- function(x, by, call) {
     if (nrow(data) == 0) return(NULL)
     keys <- data[setdiff(names(data), ".rows")]
     attr(keys, ".drop") <- NULL
+    check_group_names(names(keys), call)
     return(list(keys = tibble::as_tibble(keys), rows = as.list(data$.rows)))
   }
   if (!by_given) return(NULL)
   columns <- select_columns(by, x, ".by", call)
   # a selection of no column groups nothing, as `.by = all_of(character())` of a program
   if (nrow(x) == 0 || length(columns) == 0) return(NULL)
+  check_group_names(names(x)[columns], call)
   loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
+}
+
+# The names of the columns of results, of their tables and of those that figures are drawn from: groups stand beside
+# them under names of their own.
+result_columns <- c(
+  "a", "after", "alternative", "area", "b", "band.high", "band.low", "bandwidth", "before", "below", "block", "bought",
+  "calibration", "calibration_std.error", "certified", "changed", "chosen", "class", "computation", "conf.high",
+  "conf.low", "confidence", "converged", "corrected", "debias", "detail", "df", "difference", "difference_std.error",
+  "entropy", "entropy_std.error", "error", "error_bound", ".estimate", "estimate", "estimate_a", "estimate_b",
+  "estimate_holdout", ".estimator", "estimator", "event_rate", "events", "fold", "folds", "from", "gain", "groups",
+  "holds", "injective", "interval", "iterations", "kernel", "kuiper", "left", "level", "location", "locations",
+  "log_likelihood", "loss", "lower_bound", "map", "mean_confidence", "mean_prediction", "mean_score",
+  "mean_score_std.error", "method", ".metric", "model", "n", "n_bins", "n_censored", "n_classes", "n_clusters",
+  "n_distinct", "n_effective", "n_groups", "n_parameters", "net_benefit", "net_benefit.band.high",
+  "net_benefit.band.low", "net_benefit.conf.high", "net_benefit.conf.low", "net_benefit.std.error", "noninferior",
+  "notion", "null.high", "null.low", "null_band.high", "null_band.low", "objective_after", "objective_before",
+  "objective_crossfit", "observed", "outside", "p", "p.adjusted", "p.value", "parameter", "power", "prediction",
+  "prevalence", "quantity", "rank", "recalibrated", "rejected", "repeats", "resolution", "ridge", "right", "risk",
+  "risk_std.error", "root", "root_risk", "root_std.error", "score", "selected", "sharpness", "sharpness_std.error",
+  "sigma", "skill", "slack", "slope", "smoother", "split", "squared_error", "squared_error_test", "squared_holdout",
+  "statistic", "std.error", "std.error_holdout", "superior", "target", "target_computation", "target_kernel", "term",
+  "test", "threshold", "to", "treat_all", "type", "upper_bound", "useful", "value", "witness", "won", "worst",
+  "zero_risk"
+)
+
+check_group_names <- function(names, call) {
+  clash <- intersect(names, result_columns)
+  stop_if(length(clash) > 0, "A column of groups must not have the name of a column of a result.",
+          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by", call = call)
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

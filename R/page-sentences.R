@@ -98,8 +98,9 @@ groups_sentence <- function(facts) {
   if (!isTRUE(facts$verdict$rejects["test of all groups"])) return(NULL)
   p <- stats::p.adjust(facts$groups$p.value, "holm")
   found <- rejects_at(p, facts$level)
+  named <- paste0(term_value(facts$groups$term[found]), " (p ", p_text(p[found]), ")")
   paste0("The calibration error is above 0 in ",
-         cli::ansi_collapse(paste0(term_value(facts$groups$term[found]), " (p ", p_text(p[found]), ")"), trunc = 20), ".")
+         cli::ansi_collapse(named, last = if (length(named) == 2) " and " else ", and ", trunc = 20), ".")
 }
 
 # `delta`: a number, or its text.

@@ -131,7 +131,7 @@ test_that("a number of bootstrap samples asks for the bootstrap, none for the an
     expect_identical(metric(p, y)$interval, "analytic")
     expect_identical(withr::with_seed(1, metric(p, y, times = 20))$interval, "bootstrap")
     expect_error(metric(p, y, times = 19), "at least 20", class = "calibrisk_error_argument")
-    expect_error(metric(p, y, interval = "bootstrap"), "times = 1000", class = "calibrisk_error_argument")
+    expect_error(metric(p, y, interval = "bootstrap"), "`interval` is not an argument", class = "calibrisk_error_argument")
   }
 })
 

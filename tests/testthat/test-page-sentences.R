@@ -79,7 +79,7 @@ test_that("groups are named where Holm's rule rejects among them", {
 })
 
 test_that("an interval that is printed as starting at 0 is no evidence", {
-  row <- data.frame(conf.low = c(0.0004, 0.0006), conf.high = 0.1)
+  row <- data.frame(estimate = 0.05, conf.low = c(0.0004, 0.0006), conf.high = 0.1)
   expect_identical(interval_excludes(row, 0), c(FALSE, TRUE))
 })
 

@@ -51,7 +51,7 @@ test_that("what a state cannot tell is an error that says why", {
   classes <- update(ce_state("class_wise"), vehicle_predictions, truth)
   expect_error(ks_error(classes), "sums of every class", class = "calibrisk_error_unsupported")
   top <- update(ce_state(), vehicle_predictions, truth)
-  expect_error(ce_score(top), "two classes", class = "calibrisk_error_notion")
+  expect_error(ce_score(top), "all probabilities", class = "calibrisk_error_notion")
   expect_error(ks_error(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_score(state, score = "crps"), class = "calibrisk_error_score")
   expect_error(ce_score(state, score = function(p1, y1, p2, y2) y1 - y2), class = "calibrisk_error_unsupported")
