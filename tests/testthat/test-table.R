@@ -106,14 +106,22 @@ test_that("digits follow the size of a number and its standard error, the same i
   expect_match(sample_sentence(rare), "0.069% observed, 0.046% predicted", fixed = TRUE)
 })
 
-test_that("options of numbers raise nothing in prints and tables", {
-  found <- list(ece(vehicle_predictions, truth), ce_panel(vehicle_predictions, truth),
-                ce_estimate(vehicle_predictions, truth))
+test_that("options of numbers raise nothing in prints, tables and figures", {
+  d <- withr::with_seed(1, data.frame(p = runif(200)))
+  d$y <- withr::with_seed(2, rbinom(200, 1, d$p))
+  tables <- list(ece(d, y, p), ce_panel(d, y, p), ce_test(d, y, p, test = "cumulative"),
+                 ce_recalibrate(d, y, p, method = "platt"), ce_score(d, y, p))
+  figures <- list(ce_estimate(d, y, p), ce_validate(d, y, p, times = 0), ce_curve(d, y, p, type = curve_binned(5)),
+                  ce_fit(d, y, p, method = method_bins(5)), ce_gain(d, "platt", y, p),
+                  ce_decision(d, y, p, thresholds = c(.2, .4), times = 100))
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
   for (set in list(list(OutDec = ","), list(scipen = -5), list(OutDec = ",", scipen = -5))) {
     withr::local_options(c(set, warn = 2))
-    for (one in found) {
+    for (one in c(tables, figures)) {
       expect_output(print(one))
       expect_no_error(ce_kable(one, format = "pipe"))
     }
+    for (one in figures) expect_no_error(plot(one))
   }
 })
