@@ -208,5 +208,7 @@ seen_values <- function(x) {
   range <- signif(range(x[is.finite(x)], 0[!any(is.finite(x))]), 4)
   if (all(x <= 0, na.rm = TRUE)) return("All values are at most 0, as log-probabilities are.")
   percent <- range[1] >= 0 && range[2] > 10 && range[2] <= 100
-  paste0("Values range from ", range[1], " to ", range[2], if (percent) ", as percentages do", ".")
+  logits <- min(mean(x < 0, na.rm = TRUE), mean(x > 1, na.rm = TRUE)) > 0 && mean(x < 0 | x > 1, na.rm = TRUE) > 0.5
+  paste0("Values range from ", range[1], " to ", range[2], if (percent) ", as percentages do",
+         if (logits) ", most of them outside, as logits are (the input of `plogis()`)", ".")
 }

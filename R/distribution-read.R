@@ -192,6 +192,7 @@ join_laws <- function(law, y, event_level, na_rm, call, raw = list()) {
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw)))
   y <- numeric_outcomes(y, law, call)
   check_magnitude(y, parameters_of(law), call)
+  if (family_of(law) == "draws" && all(y %in% c(0, 1, NA))) check_drawn_outcomes(par_of(law, "draws"), call)
   rows <- nrow(y)
   # the usual case, without a pass over all rows for each condition
   whole <- is.null(raw$weights) && is.null(raw$cluster) && !anyNA(y)
@@ -208,6 +209,14 @@ join_laws <- function(law, y, event_level, na_rm, call, raw = list()) {
   structure(list(law = law, probs = NULL, y = y, levels = NULL, n = if (na) rows else length(keep),
                  na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
                  design = bind_design(raw, keep)), class = "ce_laws")
+}
+
+# Of outcomes 0 and 1.
+check_drawn_outcomes <- function(draws, call) {
+  stop_if(all(draws > 0 & draws < 1), "Draws must be of the outcomes.",
+          "x" = "All outcomes are 0 or 1, and all draws lie between them, as draws of a probability do.",
+          "i" = "Functions of probabilities read one for each row, such as the mean of its draws.",
+          class = "distribution", arg = "x", call = call)
 }
 
 # Class probabilities, of predictions that are made of them.

@@ -195,12 +195,20 @@ survival_outcome <- function(truth, x, call) {
       class = c("horizon", "truth"), arg = "truth", parent = cnd, call = call
     )
   })
+  type <- if (inherits(value, "Surv")) attr(value, "type")
+  if (identical(type, "counting") && all(value[, "start"] %in% c(0, NA))) {
+    columns <- list(NULL, c("time", "status"))
+    value <- structure(unclass(value)[, c("stop", "status")], dimnames = columns, type = "right", class = "Surv")
+    type <- "right"
+  }
   stop_if(
-    !inherits(value, "Surv") || !identical(attr(value, "type"), "right"),
-    "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
-    "x" = "It is {.cls {class(value)[1]}}{if (inherits(value, 'Surv')) paste0(' of type ', attr(value, 'type'))}.",
-    "i" = "Censored outcomes are given as {.code Surv(time, status)}.", class = c("horizon", "truth"), arg = "truth",
-    call = call
+    !identical(type, "right"), "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
+    "x" = "It is {.cls {class(value)[1]}}{if (!is.null(type)) paste(' of type', type)}.",
+    "x" = if (identical(type, "mright")) "It has several kinds of event: {.val {attr(value, 'states')}}.",
+    "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
+           {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
+    "i" = "{.code Surv(time, status)} of one kind of event is read, with rows followed from time 0.",
+    class = c("horizon", "truth"), arg = "truth", call = call
   )
   value
 }

@@ -15,7 +15,7 @@ argument_words <- list(
   metric = c("score", "scoring", "loss", "rule", "measure"),
   .by = c("by", "group", "groups", "group_by", "strata", "subgroup", "subgroups", "facet"),
   cluster = c("id", "ids", "clusters", "subject", "cluster_id", "patient"),
-  weights = c("w", "wt", "wts", "case_weights", "sample_weight", "weight"),
+  weights = c("w", "wt", "wts", "case_weights", "sample_weight", "weight", "prevalence"),
   event_level = c("positive", "pos_label", "pos", "event", "positive_class", "positive_level"),
   horizon = c("time", "eval_time", "tau", "at"),
   na_rm = c("na.rm", "na_action", "na.action"),
@@ -75,12 +75,14 @@ listed_word <- function(value, words) {
 
 # The choice that differs by one or two letters, contains the value or is part of it. Else the one with the fewest
 # changes, or NULL if more than two fifths of the letters would have to change.
+# Words of up to three letters have the same first letter: each is most of a name.
 nearest_word <- function(value, choices) {
   part <- vapply(choices, function(one) {
     min(nchar(c(value, one))) > 2 && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
   }, NA)
   changes <- utils::adist(value, choices, ignore.case = TRUE)[1, ]
-  near <- which(part | nchar(value) > 1 & changes <= nchar(value) * 0.4)
+  near <- part | nchar(value) > 1 & changes <= nchar(value) * 0.4
+  near <- which(near & (nchar(value) > 3 | substr(choices, 1, 1) == substr(value, 1, 1)))
   if (length(near) > 0) unname(choices[near[order(changes[near] > 2, !part[near], changes[near])[1]]])
 }
 

@@ -22,7 +22,8 @@ read_probs <- function(x, dots, outcomes, except, call) {
   values <- x[unname(columns)]
   text <- names(columns)[!vapply(values, is.numeric, NA)]
   stop_if(length(text) > 0, "Probability columns must be numeric.",
-          "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}.", class = "columns", arg = "...", call = call)
+          "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}{seen_text(x[[text[1]]])}.", class = "columns",
+          arg = "...", call = call)
   matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
          dimnames = list(NULL, names(columns)))
 }
@@ -63,13 +64,17 @@ stop_no_columns <- function(x, by_default, except, call) {
   )
 }
 
-# The columns if none are selected: `.pred_*`, else a column for every outcome that has its exact name.
+# The columns if none are selected: `.pred_*`, else a column for every outcome that has its name, or what make.names()
+# makes of it.
 default_columns <- function(x, outcomes, except) {
   numeric <- vapply(x, is.numeric, NA)
   columns <- which(startsWith(names(x), ".pred_") & numeric & !is_other_prediction(names(x), outcomes))
   if (length(columns) == 0 && (is.factor(outcomes) || is.character(outcomes))) {
-    named <- match(if (is.factor(outcomes)) levels(outcomes) else sort(unique(outcomes)), names(x))
-    if (length(named) > 1 && !anyNA(named) && !any(except %in% named) && all(numeric[named])) columns <- named
+    levels <- if (is.factor(outcomes)) levels(outcomes) else sort(unique(outcomes))
+    for (named in list(match(levels, names(x)), match(make.names(levels), names(x)))) {
+      found <- length(columns) == 0 && length(named) > 1 && !anyNA(named) && anyDuplicated(named) == 0
+      if (found && !any(except %in% named) && all(numeric[named])) columns <- named
+    }
   }
   setNames(columns, names(x)[columns])
 }
@@ -133,8 +138,10 @@ stop_unknown_columns <- function(unknown, x, arg, cnd, call) {
   if (is.null(unknown)) {
     stop_input("{.arg {arg}} must select columns of {.arg x}.", class = "columns", arg = arg, parent = cnd, call = call)
   }
-  meant <- if (sum(grepl(unknown, names(x), fixed = TRUE)) < 2) meant_word(unknown, names(x), list())
+  fields <- length(x) == 1 && grepl("[.;]", names(x)) && all(grepl(";", x[[1]], fixed = TRUE))
+  meant <- if (!fields && sum(grepl(unknown, names(x), fixed = TRUE)) < 2) meant_word(unknown, names(x), list())
   stop_input("{.arg {arg}} must select columns of {.arg x}.", "x" = "It has no column {.val {unknown}}.",
+             "x" = if (fields) "Its one column has semicolons in every row, as files for {.fn read.csv2} do.",
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?" else "Its columns are {.val {names(x)}}.",
              class = "columns", arg = arg, call = call)
 }

@@ -1,15 +1,20 @@
 # Errors for objects that are not predictions: their kind.
 
 check_kind <- function(x, call) {
-  if (is.numeric(x) && (is.matrix(x) || is.null(dim(x)))) return(invisible(x))
+  if (is.numeric(x) && length(dim(x)) < 3) return(invisible(if (is.matrix(x)) x else plain_vector(x)))
   kind <- kind_of(x)
   stop_input(
     "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
      vector of probabilities.", "x" = "It is {kind}.",
     "i" = if (is_model(x)) "{.fn ce_predictions} adds the predictions of a model to new data.",
     "i" = if (is_law(x)) "{.fn skce}, {.fn ce_test}, {.fn ce_score} and {.fn ce_curve} read distributions.",
-    "i" = if (rlang::is_bare_list(x)) "{.fn ce_compare} takes a list of several models' predictions.", class = "probs",
-    arg = "x", value = x, call = call
+    "i" = if (rlang::is_bare_list(x)) "{.fn ce_compare} takes a list of several models' predictions.",
+    "i" = if (inherits(x, c("survey.design", "svyrep.design"))) "Its {.field variables} are a data frame; weights and \
+           clusters are columns of it, given as {.arg weights} and {.arg cluster}.",
+    "i" = if (inherits(x, "mids")) "One completed data set is read at a time, as a data frame.",
+    "i" = if (is_path(x)) "{.fn ce_source} reads CSV and Parquet files, for {.fn update} of a {.fn ce_state}; other \
+           files are read by packages of their own, such as jsonlite, into a data frame.",
+    class = "probs", arg = "x", value = x, call = call
   )
 }
 
@@ -24,7 +29,19 @@ kind_of <- function(x) {
   if (rlang::is_bare_list(x)) return(paste("a list of", count_of(length(x), "element")))
   if (rlang::is_string(x)) return(paste("the text", describe(x)))
   if (is.function(x)) return("a function")
-  if (is.atomic(x) && !is.object(x)) paste("of type", typeof(x)) else paste("of class", class(x)[1])
+  if (is.atomic(x) && !is.object(x)) paste0("of type ", typeof(x), seen_text(x)) else paste("of class", class(x)[1])
+}
+
+# The name of a file that exists, or that ends as one.
+is_path <- function(x) rlang::is_string(x) && (file.exists(x) || nzchar(tools::file_ext(x)))
+
+# What texts in the place of numbers have in common.
+seen_text <- function(x) {
+  x <- if (is.factor(x)) levels(x) else if (is.character(x)) x[!is.na(x)]
+  if (length(x) == 0) return("")
+  paste0(", such as ", encodeString(substr(x[1], 1, 40), quote = "\""),
+         if (all(grepl("[0-9] *%$", x))) ": all values end in %" else
+           if (all(grepl("^[-+ 0-9]*(,[0-9]+)? *$", x)) && any(grepl(",", x))) ": the values have decimal commas")
 }
 
 # Is it what a function of the package returned?

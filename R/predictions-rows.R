@@ -1,11 +1,17 @@
 # Which rows are used, and that their probabilities are ones.
 
-# `k`: columns of a matrix, which may lie on its side.
-check_length <- function(n, n_truth, call, k = 0) {
+# `k`: columns of a matrix, which may lie on its side; `x`: a vector, which may hold several classes.
+check_length <- function(n, n_truth, call, k = 0, x = NULL) {
+  classes <- if (!is.null(x) && n_truth > 1 && n > n_truth && n %% n_truth == 0) n %/% n_truth
+  sums <- if (!is.null(classes)) rowSums(matrix(x, n_truth, byrow = TRUE))
   stop_if(n != n_truth, "There must be one outcome for each prediction.",
           "x" = "There {cli::qty(n)}{?is/are} {n} prediction{?s} and {n_truth} outcome{?s}.",
           "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
-          "i" = if (n > 1) "Models leave out rows with missing values.", class = "length", arg = "truth", call = call)
+          "x" = if (!is.null(classes)) "That is {classes} for each outcome.",
+          "x" = if (isTRUE(all(abs(sums - 1) < 1e-3))) "Each {classes} in succession sum to 1, as the rows of a matrix \
+                 do that is filled with {.code byrow = TRUE}.",
+          "i" = if (n < n_truth) "Models leave out rows with missing values.", class = "length", arg = "truth",
+          call = call)
 }
 
 # `censored`: number of rows left out as censored before the horizon.

@@ -12,9 +12,16 @@ read_outcomes <- function(truth, x, horizon, call, weights = NULL) {
   if (!is.null(horizon)) return(outcomes_at(truth, x, horizon, call, weights))
   if (!is.data.frame(x)) return(list(values = outcome_vector(truth, call)))
   x <- ungroup_frame(x)
+  # they select no columns
+  if (rlang::quo_is_call(truth, c("==", "!=", "<", ">", "<=", ">=", "%in%"))) {
+    used <- all.vars(rlang::quo_get_expr(truth))
+    known <- match(used, names(x), 0)
+    if (all(known == 0)) stop_unknown_columns(used[1], x, "truth", NULL, call)
+    return(list(values = outcome_vector(truth, call, data_mask(x)), column = known[known > 0]))
+  }
   column <- match(truth_column(truth, x, call), names(x))
   check_no_prediction(x, column, call)
-  list(values = x[[column]], column = column)
+  list(values = plain_vector(x[[column]]), column = column)
 }
 
 # Predicted classes beside the outcomes, such as `.pred_class` of tidymodels, are not outcomes.
@@ -40,17 +47,18 @@ stop_survival <- function(call) {
              class = c("survival", "truth"), arg = "truth", call = call)
 }
 
-# `truth` beside a matrix or a vector: the outcomes themselves.
-outcome_vector <- function(truth, call) {
-  value <- withCallingHandlers(rlang::eval_tidy(truth), error = function(cnd) {
+# `truth` beside a matrix or a vector: the outcomes themselves. `data`: a data frame of which `truth` is an expression.
+outcome_vector <- function(truth, call, data = NULL) {
+  value <- withCallingHandlers(rlang::eval_tidy(truth, data), error = function(cnd) {
     name <- as.character(rlang::quo_get_expr(truth))
     unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
     stop_input("{.arg truth} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
-               "i" = "Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the name of a column.",
+               "i" = if (is.null(data)) "Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the \
+                      name of a column.",
                class = "truth", arg = "truth", parent = if (!unknown) cnd, call = call)
   })
   if (!is.atomic(value)) stop_truth_kind(value, call)
-  value
+  plain_vector(value)
 }
 
 stop_truth_matrix <- function(value, call) {
@@ -70,9 +78,10 @@ stop_truth_kind <- function(value, call) {
 code_truth <- function(truth, x, call) {
   k <- ncol(x)
   names <- colnames(x)
-  if (is.character(truth)) truth <- factor(truth, levels = truth_levels(truth, names, call))
+  lost <- is.factor(truth) && nlevels(truth) < k && all(levels(truth) %in% sub("^\\.pred_", "", names))
+  if (is.character(truth) || lost) truth <- factor(truth, levels = truth_levels(as.character(truth), names, call))
   if (is.logical(truth) && k == 2) truth <- factor(truth, levels = c(FALSE, TRUE))
-  if (is.numeric(truth) && counts_from_zero(truth, names)) truth <- factor(truth, levels = seq_len(k) - 1)
+  if (is.numeric(truth) && counts_from_zero(truth, names, k)) truth <- factor(truth, levels = seq_len(k) - 1)
   if (is.factor(truth)) {
     levels <- levels(truth)
     unused <- setdiff(levels, unique(as.character(truth)))
@@ -100,10 +109,10 @@ numbered_columns <- function(names, numbers) {
   if (!is.null(names) && all(grepl("[0-9]", names))) matched_columns(names, as.character(numbers))
 }
 
-# Classes 0, ..., K - 1, where the columns say so.
-counts_from_zero <- function(truth, names) {
-  any(truth == 0, na.rm = TRUE) && all(truth %in% c(NA, seq_along(names) - 1)) &&
-    !is.null(numbered_columns(names, seq_along(names) - 1))
+# Classes 0, ..., K - 1, where the columns say so or have no names.
+counts_from_zero <- function(truth, names, k) {
+  any(truth == 0, na.rm = TRUE) && all(truth %in% c(NA, seq_len(k) - 1)) &&
+    (is.null(names) || !is.null(numbered_columns(names, seq_len(k) - 1)))
 }
 
 # Levels of character truth, in the order of the columns that name them; there may be classes without rows.
@@ -138,7 +147,8 @@ truth_levels <- function(truth, names, call) {
 # The column of every level.
 match_columns <- function(names, k, levels, unused, call) {
   stop_if(length(levels) != k, "{.arg x} must have one probability column for each level of {.arg truth}.",
-          "x" = "{k} column{?s}, {length(levels)} level{?s}: {.val {levels}}.",
+          "x" = "{k} column{?s}{if (!is.null(names)) ':'} {.val {names}}.",
+          "x" = "{length(levels)} level{?s}: {.val {levels}}.",
           "x" = if (length(unused) > 0) "No row has {.val {unused}}.", class = "columns", arg = "truth", call = call)
   column_order(names, levels, call)
 }
@@ -174,7 +184,10 @@ two_outcomes <- function(truth, call) {
   }
   stop_if(!is.numeric(truth),
           "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
-          "x" = "It is {.cls {class(truth)[1]}}.", class = "truth", arg = "truth", call = call)
+          "x" = "It is {.cls {class(truth)[1]}}.",
+          "x" = if (is.character(truth)) "Its values are {.val {sort(unique(truth))}}.",
+          "i" = if (is.character(truth)) "Of a factor, {.arg event_level} says which level is the event: the first, if \
+                 it is not given.", class = "truth", arg = "truth", call = call)
   list(values = truth, codes = 0:1, levels = c("0", "1"))
 }
 
@@ -182,6 +195,7 @@ check_single_truth <- function(truth, call) {
   bad <- which(!is.na(truth) & truth != 0 & truth != 1)
   stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
-          "i" = "Outcomes that are numbers are predicted by distributions; see {.code ?pred}.", class = "truth",
-          arg = "truth", row = bad[1], value = truth[bad[1]], call = call)
+          "i" = "Outcomes that are numbers are predicted by distributions, such as of {.fn pred_normal}, \
+                 {.fn pred_quantiles} or {.fn pred_draws}.", class = "truth", arg = "truth", row = bad[1],
+          value = truth[bad[1]], call = call)
 }

@@ -25,7 +25,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   if (!is.data.frame(x)) {
     check_has_rows(x, call)
     check_rows_here(x, "x", call)
-    check_kind(x, call)
+    x <- check_kind(x, call)
     check_no_columns(x, dots, call)
   }
   x <- at_horizon(x, call, design$horizon)
@@ -64,7 +64,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
                             raw = list(), logits = FALSE) {
   check_no_survival(truth, call)
   if (is.matrix(truth) && ncol(truth) > 1) stop_truth_matrix(truth, call)
-  check_kind(x, call)
+  x <- check_kind(x, call)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   columns <- colnames(x)
   coded <- if (scalar) code_scalar(x, truth, event_level, call) else code_matrix(x, truth, event_level, call)
@@ -96,7 +96,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
 
 # Numbers and coded outcomes: list(x, outcome, levels, event, and of a scalar column and named, of a matrix order).
 code_scalar <- function(x, truth, event_level, call) {
-  check_length(length(x), length(truth), call)
+  check_length(length(x), length(truth), call, x = x)
   c(list(x = as.numeric(x), column = colnames(x)), code_outcome(truth, event_level, call, colnames(x)))
 }
 
@@ -109,20 +109,18 @@ code_matrix <- function(x, truth, event_level, call) {
        order = coded$order)
 }
 
-# A single probability with a name.
-is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1 && !is.null(colnames(x))
+# A single probability, perhaps with a name.
+is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1
 
 check_several_columns <- function(x, call) {
   stop_if(ncol(x) < 2, "{.arg x} must have a column for every class, at least two.",
-          "x" = "It has {ncol(x)} column{?s}.",
-          "i" = "For a single probability pass a vector, {.code x[, 1]}, with a logical or 0/1 {.arg truth}.",
-          class = "probs", arg = "x", call = call)
+          "x" = "It has {ncol(x)} column{?s}.", class = "probs", arg = "x", call = call)
 }
 
 # Predictions without outcomes, of these levels; rows with a missing value are left out. Where there are more levels
 # than two, a single probability is that of a label that is right.
 unlabelled_predictions <- function(x, levels, event, call) {
-  check_kind(x, call)
+  x <- check_kind(x, call)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   column <- colnames(x)
   if (NROW(x) == 0) stop_empty(0, call)

@@ -16,7 +16,7 @@ test_that("binary events follow event_level, and a single probability is the eve
 })
 
 test_that("bad outcomes are classed errors", {
-  expect_error(new_predictions(probs3, c(0, 1, 2, 1)), "range from 0 to 2", class = "calibrisk_error_truth")
+  expect_error(new_predictions(probs3, c(0, 1, 3, 1)), "range from 0 to 3", class = "calibrisk_error_truth")
   expect_error(new_predictions(probs3, c(1, 2, 4, 1)), class = "calibrisk_error_truth")
   expect_error(new_predictions(probs3, c(1, 2, 1.5, 1)), class = "calibrisk_error_truth")
   expect_error(new_predictions(c(0.2, 0.3), c(0, 2)), class = "calibrisk_error_truth")
@@ -51,4 +51,26 @@ test_that("outcomes are 1 for the event and NA where they are missing", {
   }
   expect_identical(code_outcome(given[[4]], "first", current_env())$outcome[-2], c(0, 1))
   expect_null(cpp_event_outcomes(c(0, 2), 1, 0))
+})
+
+test_that("other shapes of the same outcomes are read as they are", {
+  p <- c(0.2, 0.9, 0.4, 0.6, 0.1, 0.8)
+  y <- c(0, 1, 1, 0, 0, 1)
+  right <- rbs(p, y)$.estimate
+  same <- function(value) expect_equal(value$.estimate, right)
+  same(rbs(matrix(p), matrix(y)))
+  same(rbs(array(p, 6), array(y, 6)))
+  d <- data.frame(truth = ifelse(y == 1, "spam", "eggs"), p = p)
+  d$y <- matrix(y)
+  same(rbs(d, truth == "spam", p))
+  same(rbs(d, y, p))
+  expect_error(rbs(d, label == "spam", p), "no column \"label\"", class = "calibrisk_error_columns")
+  # columns as make.names() names them
+  same(rbs(data.frame(obs = factor(y), X0 = 1 - p, X1 = p), obs))
+
+  three <- matrix(c(0.2, 0.3, 0.5, 0.6, 0.3, 0.1, 0.1, 0.8, 0.1), 3, byrow = TRUE)
+  log_score <- function(...) ce_score(..., score = "log")$.estimate
+  right <- -mean(log(c(0.5, 0.6, 0.1)))
+  expect_equal(log_score(three, c(2, 0, 2)), right)
+  expect_equal(log_score(`colnames<-`(three, c("a", "b", "c")), factor(c("c", "a", "c"))), right)
 })

@@ -25,7 +25,6 @@ test_that("bad probabilities are classed errors that name the row and what was s
   expect_error(new_predictions(bad(2, 1, 0.3), truth3), "Row 2 sums", class = "calibrisk_error_probs")
   expect_error(new_predictions(matrix(c(2, -1, 3, 0), 2), 1:2), "from -1 to 3", class = "calibrisk_error_probs")
   expect_error(new_predictions(c(0.2, 1.3), c(0, 1)), "from 0.2 to 1.3[.]", class = "calibrisk_error_probs")
-  expect_error(new_predictions(probs3[, 1, drop = FALSE], truth3), class = "calibrisk_error_probs")
   expect_error(new_predictions("a", 1), class = "calibrisk_error_probs")
   expect_error(new_predictions(probs3, truth3[1:3]), class = "calibrisk_error_length")
   expect_error(new_predictions(probs3[0, ], integer()), class = "calibrisk_error_empty")
