@@ -92,9 +92,11 @@ design_column <- function(quo, x, n, arg, call) {
   if (!is_given(quo)) return(NULL)
   if (is.data.frame(x)) {
     column <- select_column(quo, x, arg, call)
-    return(if (!is.null(column)) x[[column]])
+    if (is.null(column)) return(NULL)
+    value <- x[[column]]
+  } else {
+    value <- row_vector(quo, arg, call)
   }
-  value <- row_vector(quo, arg, call)
   stop_if(
     !is.null(value) && length(value) != n, "{.arg {arg}} must have a value for every row.",
     "x" = if (is.data.frame(value)) "It is a data frame." else "It has {length(value)}, {.arg x} has {n} row{?s}.",
@@ -102,6 +104,8 @@ design_column <- function(quo, x, n, arg, call) {
       "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values."
     }, class = "length", arg = arg, call = call
   )
+  stop_if(arg == "cluster" && is.list(value), "{.arg cluster} must be numbers, text or a factor.",
+          "x" = "It is {describe(value)}.", arg = arg, call = call)
   value
 }
 

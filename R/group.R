@@ -152,7 +152,12 @@ find_groups <- function(x, by, call) {
   # a selection of no column groups nothing, as `.by = all_of(character())` of a program
   if (nrow(x) == 0 || length(columns) == 0) return(NULL)
   check_group_names(names(x)[columns], call)
-  loc <- vctrs::vec_group_loc(ungroup_frame(x)[unname(columns)])
+  keys <- ungroup_frame(x)[unname(columns)]
+  bad <- which(vapply(keys, function(key) is.complex(key) || is.character(key) && !all(validUTF8(key)), NA))
+  stop_if(length(bad) > 0, "Groups must be numbers, factors or valid text.",
+          "x" = "{.field {names(keys)[bad[1]]}} is {describe(keys[[bad[1]]])}.", class = c("group", "argument"),
+          arg = ".by", call = call)
+  loc <- vctrs::vec_group_loc(keys)
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
 }

@@ -86,4 +86,3 @@ nearest_word <- function(value, choices) {
   near <- which(near & (nchar(value) > 3 | substr(choices, 1, 1) == substr(value, 1, 1)))
   if (length(near) > 0) unname(choices[near[order(changes[near] > 2, !part[near], changes[near])[1]]])
 }
-

@@ -95,7 +95,10 @@ code_truth <- function(truth, x, call) {
   range <- if (length(bad) > 0) range(truth, na.rm = TRUE)
   stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
-          "x" = "Values range from {range[1]} to {range[2]}.", class = "truth", arg = "truth", row = bad[1],
+          "x" = "Values range from {range[1]} to {range[2]}.",
+          "i" = if (any(truth != round(truth), na.rm = TRUE))
+            "Outcomes that are numbers are predicted by distributions; see {.code ?pred}.", class = "truth",
+          arg = "truth", row = bad[1],
           value = truth[bad[1]], call = call)
   order <- numbered_columns(names, seq_len(k)) %||% seq_len(k)
   levels <- (names %||% as.character(seq_len(k)))[order]

@@ -1,8 +1,8 @@
-# R code against .lintr, and the text of conditions, one file per core at a time; exits with 1 where something is found:
+# R code against .lintr, and the text of conditions, one file per core at a time; exits with 1 if anything is found:
 #
 #   Rscript tools/lint.R [folders or files]
 #
-# The lines of a condition are templates: cli runs what is in their braces as code. So they are literals, whole or chosen
+# The lines of a condition are templates: cli runs what is in their braces as code. So they are literals, or chosen
 # by `if`; what varies is a value in them, "{.val {x}}". A line that is pasted could hold text of the data.
 
 source("tools/library.R")

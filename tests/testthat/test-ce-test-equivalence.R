@@ -171,16 +171,15 @@ test_that("the definitions of a report have a row for delta", {
   expect_identical(report_definitions(0.05)[-7, ]$Definition, report_definitions()$Definition)
 })
 
-test_that("what has no upper limit, and a delta that is no error, is a classed error with a remedy", {
+test_that("what has no upper limit, and a delta that is no error, is a classed error", {
   d <- draw_rows(60)
   expect_equivalence_error <- function(code, pattern, class = "calibrisk_error_argument") {
-    cnd <- expect_error(code, pattern, class = class)
-    expect_true("i" %in% names(cnd$body))
+    expect_error(code, pattern, class = class)
   }
   for (delta in list(0, 1, -0.1, NA, "a", c(0.1, 0.2))) {
     expect_equivalence_error(ce_test(d$p, d$y, delta = delta), "delta")
   }
-  expect_equivalence_error(ce_test(d$p, d$y, delta = 5), "divide by 100")
+  expect_equivalence_error(ce_test(d$p, d$y, delta = 5), "between 0 and 1")
   expect_equivalence_error(ce_validate(d$p, d$y, delta = 2, times = 0), "delta")
   expect_equivalence_error(ce_report(d$p, d$y, delta = 2, file = tempfile(fileext = ".html")), "delta")
   expect_equivalence_error(ce_power(assume_logit(0, 1), delta = 2), "delta")

@@ -3,7 +3,7 @@ test_that("a connection that is gone, and a table that is not there, are errors 
   x <- write_table(con, "ce_test_gone", database_data())
   write_table(con, "ce_test {two}", database_data(10))
   error <- expect_error(ce_database(con, "no_such_table"), class = "calibrisk_error_database")
-  if (is_sqlite(con)) expect_match(conditionMessage(error), "Its tables are.*ce_test \\{two\\}.*, .*ce_test_gone")
+  if (is_sqlite(con)) expect_match(conditionMessage(error), "Its tables are.*ce_test \\{two\\}.*ce_test_gone")
   DBI::dbDisconnect(con)
   expect_error(ece(x, y, .pred_Yes), class = "calibrisk_error_database")
   expect_error(ce_database(con, "ce_test_gone"), class = "calibrisk_error_database")

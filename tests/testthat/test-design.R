@@ -60,7 +60,7 @@ test_that("weights and clusters are checked and named", {
   expect_error(ece(data, y, prob, weights = text), class = "calibrisk_error_weights")
   expect_error(ece(data, y, prob, weights = wieghts), class = "calibrisk_error_columns")
   expect_error(ece(data, y, prob, weights = c(share, copies)), class = "calibrisk_error_columns")
-  expect_error(ece(data, y, prob, weights = data$share), "name its column", class = "calibrisk_error_columns")
+  expect_error(ece(data, y, prob, weights = data$share), "the name of a column", class = "calibrisk_error_columns")
   expect_error(ece(data$prob, data$y, weights = 1:3), class = "calibrisk_error_length")
   data$none <- 0
   expect_error(ece(data, y, prob, weights = none), class = "calibrisk_error_empty")

@@ -230,7 +230,7 @@ test_that("a source is read into a monitor: a piece is an update, in the order o
   # the monitor is as before where a piece cannot be taken in
   d$y[850] <- 7
   expect_error(update(ce_monitor(), ce_source(d, rows = 400), y, p), "In piece 3", class = "calibrisk_error_source")
-  expect_error(update(ce_monitor(), list(d, d), y, p), "update(monitor, lapply", fixed = TRUE,
+  expect_error(update(ce_monitor(), list(d, d), y, p), "`ce_source()` reads", fixed = TRUE,
                class = "calibrisk_error_source")
   expect_error(update(ce_monitor(), truth = y), "`data` must be given", class = "calibrisk_error_argument")
 })

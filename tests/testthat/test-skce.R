@@ -311,7 +311,7 @@ test_that(".estimator says what the predictions are, type what the estimator is,
 
 test_that("outcomes that are numbers beside two columns hint at distributions", {
   data <- data.frame(mu = c(.2, .4), sigma = c(.8, .6), y = c(1.5, 2.3))
-  expect_error(skce(data, y, mu, sigma), "pred_normal", class = "calibrisk_error_truth")
+  expect_error(skce(data, y, mu, sigma), "by distributions", class = "calibrisk_error_truth")
   expect_true(is.finite(skce(data, y, pred_normal(mu, sigma))$.estimate))
 })
 

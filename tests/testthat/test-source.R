@@ -205,18 +205,18 @@ test_that("sources of a list are merged: the same digits one after the other and
   expect_error(update(ce_state(), wrong, y, p), class = "calibrisk_error_source")
 })
 
-test_that("what rows come from is refused with the call that reads it", {
+test_that("what rows come from is refused with the name of what reads it", {
   data <- source_data()[1:40, ]
   folder <- write_parts(data, withr::local_tempdir())
   says <- function(call, text) {
     cnd <- expect_error(call, class = "calibrisk_error_source")
     expect_match(conditionMessage(cnd), text, fixed = TRUE)
   }
-  says(update(ce_state(), folder, y, p), "`update(state, ce_source(data), truth)`")
-  says(update(ce_state(), list(data, data), y, p), "`update(state, lapply(data, ce_source), truth)`")
-  says(ece(ce_source(folder), y, p), "`update(ce_state(), x, truth)`")
-  says(ece(folder, y, p), "`update(ce_state(), ce_source(x), truth)`")
-  says(ce_estimate(list(ce_source(data), ce_source(data)), y, p), "`update(ce_state(), lapply(x, ce_source), truth)`")
+  says(update(ce_state(), folder, y, p), "`ce_source()` reads")
+  says(update(ce_state(), list(data, data), y, p), "`ce_source()` reads")
+  says(ece(ce_source(folder), y, p), "`ce_source()` reads")
+  says(ece(folder, y, p), "`ce_source()` reads")
+  says(ce_estimate(list(ce_source(data), ce_source(data)), y, p), "`ce_source()` reads")
   expect_error(ece("none", y, p), "text \"none\"", class = "calibrisk_error_probs")
   skip_if_not_installed("RSQLite")
   skip_if_not_installed("dbplyr")
@@ -224,7 +224,7 @@ test_that("what rows come from is refused with the call that reads it", {
   withr::defer(DBI::dbDisconnect(con))
   DBI::dbWriteTable(con, "rows", data)
   says(update(ce_state(), ce_database(con, "rows"), y, p), "It is a table of a database.")
-  says(update(ce_state(), dplyr::tbl(con, "rows"), y, p), "ce_source(data)")
+  says(update(ce_state(), dplyr::tbl(con, "rows"), y, p), "`ce_source()` reads")
 })
 
 test_that("a list of sources signals a step per source, under every plan", {
