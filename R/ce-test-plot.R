@@ -30,7 +30,6 @@
 #' p <- runif(200)
 #' plot(ce_test(p, rbinom(200, 1, p^2), test = test_conditional(199)))
 autoplot.ce_test <- function(object, alpha = 0.05, ...) {
-  check_object(object)
   check_empty(...)
   if (object$test == "cumulative" && !is.null(object$details$walk)) return(draw_walk(object, alpha))
   shown <- null_shape(object, alpha)

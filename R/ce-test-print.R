@@ -2,7 +2,6 @@
 
 #' @export
 print.ce_test <- function(x, ...) {
-  check_object(x)
   NextMethod()
   cat("n = ", x$n, ", predictions: ", x$prediction, "\n", counted_line(x), sep = "")
   if (!is.null(x$kernel)) {

@@ -286,7 +286,6 @@ missing_test <- function(test, laws, name) {
 
 #' @export
 tidy.ce_test <- function(x, ...) {
-  check_object(x)
   columns_frame(
     estimate = unname(x$estimate), statistic = unname(x$statistic), p.value = x$p.value,
     parameter = if (is.null(x$parameter)) NA_real_ else unname(x$parameter[1]),
@@ -298,7 +297,6 @@ tidy.ce_test <- function(x, ...) {
 
 #' @export
 glance.ce_test <- function(x, ...) {
-  check_object(x)
   text <- function(k) if (is.null(k)) NA_character_ else format(k)
   tibble::add_column(
     tidy(x),

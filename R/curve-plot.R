@@ -17,7 +17,6 @@
 #' @method autoplot ce_curve
 #' @exportS3Method ggplot2::autoplot ce_curve
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
-  check_object(object)
   check_empty(...)
   bands <- bands %||% if (shared_panel(object, facet) && object$type != "pit") "none" else "conf"
   bands <- check_choice(bands, c("conf", "null", "none"))

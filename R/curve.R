@@ -263,14 +263,13 @@ curve_numbers <- function(problem) {
 }
 
 #' @export
-tidy.ce_curve <- function(x, ...) check_object(x)$curve
+tidy.ce_curve <- function(x, ...) x$curve
 
 #' @export
-glance.ce_curve <- function(x, ...) check_object(x)$summary
+glance.ce_curve <- function(x, ...) x$summary
 
 #' @export
 print.ce_curve <- function(x, ...) {
-  check_object(x)
   what <- c(binned = "Reliability diagram", isotonic = "Isotonic (CORP) calibration curve",
             smooth = "Smooth calibration curve", quantile = "Quantile calibration", pit = "PIT histogram")
   regression <- x$type %in% c("quantile", "pit")

@@ -13,7 +13,8 @@ tune_sums.ce_database <- function(x, input, notion, methods, split, level, threa
     check_complete(list(na = lacks_rows(rows, g), dropped = rows$counts$n_all[g] - rows$counts$n[g]), call)
     rows <- rows_of_group(rows, g)
     headline <- headline_of_tune(rows, level, threads, call)
-    tune_database(tuned_rows(rows, split, test, call), methods, headline, level, threads, call)
+    name_event(tune_database(tuned_rows(rows, split, test, call), methods, headline, level, threads, call),
+               event_label(rows))
   }, new_grouped, call)
 }
 

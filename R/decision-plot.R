@@ -22,7 +22,6 @@
 #' plot(ce_decision(p, y), thresholds = c(0, 0.6))
 autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "differences"), recalibrated = FALSE,
                                  ...) {
-  check_object(object)
   check_empty(...)
   check_numbers(thresholds, lower = 0, upper = 1, size = 2, null = TRUE)
   check_flag(recalibrated)

@@ -2,7 +2,6 @@
 
 #' @export
 print.ce_decision <- function(x, ...) {
-  check_object(x)
   curve <- x$curve
   at <- unique(curve$threshold)
   cat("<ce_decision> ", x$axis, ", ", length(at), " threshold", if (length(at) > 1) "s from " else " ",

@@ -214,11 +214,10 @@ check_decision_input <- function(predictions, call) {
 #' @param type `"curve"`, or, for several models on the same rows, `"differences"` of their net benefit.
 #' @export
 tidy.ce_decision <- function(x, type = c("curve", "differences"), ...) {
-  check_object(x)
   type <- check_choice(type, c("curve", "differences"))
   if (type == "curve") return(x$curve)
   x$differences %||% stop_no_differences(current_env())
 }
 
 #' @export
-glance.ce_decision <- function(x, ...) check_object(x)$summary
+glance.ce_decision <- function(x, ...) x$summary

@@ -83,7 +83,6 @@ paper_table.default <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
-  check_object(x)
   text <- validation_display(x$table, digits, x$keys)
   text$p <- sub("^= ", "", text$p)
   names(text)[ncol(text) - 1] <- interval_title("estimate", x$level)

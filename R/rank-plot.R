@@ -16,7 +16,6 @@
 #' @exportS3Method ggplot2::autoplot ce_rank
 autoplot.ce_rank <- function(object, type = c("differences", "estimates", "orders", "pairs"), metrics = NULL,
                              max_orders = 6, ...) {
-  check_object(object)
   check_empty(...)
   type <- check_choice(type, c("differences", "estimates", "orders", "pairs"))
   object <- keep_metrics(object, metrics)

@@ -113,7 +113,6 @@ rank_pairs <- function(metric, full, draws, level) {
 
 #' @export
 tidy.ce_rank <- function(x, ...) {
-  check_object(x)
   out <- x$estimates
   out$n <- x$n
   out
@@ -121,7 +120,6 @@ tidy.ce_rank <- function(x, ...) {
 
 #' @export
 glance.ce_rank <- function(x, ...) {
-  check_object(x)
   metrics <- unique(x$estimates$metric)
   do.call(rbind, lapply(metrics, function(metric) {
     reference <- x$orders[x$orders$metric == metric & x$orders$full, ]
@@ -135,7 +133,6 @@ glance.ce_rank <- function(x, ...) {
 
 #' @export
 print.ce_rank <- function(x, ...) {
-  check_object(x)
   big <- count_text
   percent <- function(v) percent_text(v, 0)
   cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations; ",

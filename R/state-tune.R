@@ -44,11 +44,12 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
   }
   none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
   headline <- if (canonical) none() else state_headline(state, level, threads)
-  new_tune(results, methods, grids, headline, problems, list(
+  out <- new_tune(results, methods, grids, headline, problems, list(
     histogram = tune_histogram(problems, notion, threads), source = NULL, notion = notion, level = level, split = split,
     n_splits = 1, n = state_rows(state), counted = c(followed_sentence(state), counted), dropped = state$dropped,
     levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
   ))
+  name_event(out, event_label(state$about, horizon = state$about$horizon))
 }
 
 state_methods <- function(state) {

@@ -4,7 +4,6 @@
 #' @method autoplot ce_validation
 #' @exportS3Method ggplot2::autoplot ce_validation
 autoplot.ce_validation <- function(object, type = "smooth", numbers = TRUE, ...) {
-  check_object(object)
   curve <- validation_curve(object, type)
   curve$numbers <- validation_numbers(object)
   ggplot2::autoplot(curve, numbers = numbers, ...)

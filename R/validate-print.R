@@ -33,7 +33,6 @@ validation_display <- function(rows, digits = 3, keys = character()) {
 
 #' @export
 print.ce_validation <- function(x, ...) {
-  check_object(x)
   cat("<ce_validation> ", gsub("_", "-", x$notion), ", intervals at ", percent_text(x$level),
       if (!is.null(x$horizon)) paste0(", events by time ", format(x$horizon)), "\n", sep = "")
   labels <- curve_labels(x$sample, x$keys)

@@ -291,11 +291,11 @@ validation_sample <- function(problem) {
 #' validation <- ce_validate(p, rep(c(0, 1, 0, 1), 50) > 1 - p, times = 0)
 #' glance(validation)
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(validation)
-tidy.ce_validation <- function(x, ...) check_object(x)$table
+tidy.ce_validation <- function(x, ...) x$table
 
 #' @rdname ce_validation_tables
 #' @export
-glance.ce_validation <- function(x, ...) check_object(x)$sample
+glance.ce_validation <- function(x, ...) x$sample
 
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth", call = caller_env()) {

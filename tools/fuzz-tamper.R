@@ -1,4 +1,4 @@
-# For tools/fuzz.R: objects of every class, one field changed at a time (deleted, resized, retyped, not a number, out of
+# For tools/fuzz.R: objects of every class with a description, one field changed at a time (deleted, resized, retyped, not a number, out of
 # range, or that of another object), and everything that takes them. Objects are saved, sent and read by other
 # processes: what comes back may be anything, and must be refused by a classed error or work.
 
@@ -72,20 +72,14 @@ originals <- list(
   map_variance = quote(ce_recalibrate(law, z, method = "variance")),
   map_frame = quote(ce_recalibrate(data.frame(truth = y, .pred_1 = p), truth, .pred_1, method = "platt",
                                    event_level = "second")),
-  curve = quote(ce_curve(p, y)), curve_smooth = quote(ce_curve(p, y, type = curve_smooth(bandwidth = 0.2))),
-  curve_isotonic = quote(ce_curve(p, y, type = "isotonic")), curve_pit = quote(ce_curve(law, z, type = "pit")),
-  estimate = quote(ce_estimate(p, y)), test = quote(ce_test(p, y)), test_law = quote(ce_test(law, z)),
-  validation = quote(ce_validate(p, y)), decision = quote(ce_decision(p, y, thresholds = c(0.1, 0.4))),
-  hierarchy = quote(ce_hierarchy(p, y)), gain = quote(ce_gain(p, (p + 0.5) / 2, y)),
-  rank = quote(ce_rank(list(a = p, b = (p + 0.5) / 2), y, times = 5)), compare = quote(
-    ce_compare(list(a = p, b = (p + 0.5) / 2), y, metric = ece)
-  ),
+  estimate = quote(ce_estimate(p, y)), hierarchy = quote(ce_hierarchy(p, y)), gain = quote(ce_gain(p, (p + 0.5) / 2, y)),
+  compare = quote(ce_compare(list(a = p, b = (p + 0.5) / 2), y, metric = ece)),
   power = quote(ce_power(assume_logit(-1, 1), width = c(slope = 0.4))),
   assumption = quote(assume_logit(-1, 1)), assumption_beta = quote(assume_beta(1, 3)),
   pilot = quote(assume_pilot(p, y, recalibration = "platt")),
   grouped = quote(ce_fit(data.frame(p = p, truth = y, g = rep(1:2, n_tampered / 2)), truth, p, .by = g,
                          method = method_bins(3))),
-  summary = quote(summary(ce_curve(p, y))), score_row = quote(ce_score(p, y)),
+  summary = quote(summary(ce_fit(p, y, method = method_bins(5)))), score_row = quote(ce_score(p, y)),
   kernel = quote(kernel_gaussian(0.5)), kernel_sum = quote(kernel_gaussian("median") + 2 * kernel_tv(0.5)),
   kernel_product = quote(kernel_matern(1.5, 0.5) * (kernel_linear() + kernel_white())),
   kernel_laws = quote(kernel_mmd()), kernel_distance = quote(kernel_wasserstein()),
@@ -98,7 +92,6 @@ originals <- list(
   choice_curve = quote(curve_smooth(bandwidth = 0.3)), choice_binned = quote(curve_binned()),
   choice_test = quote(test_bootstrap(times = 20)), choice_conditional = quote(test_conditional(times = 20)),
   choice_cumulative = quote(test_cumulative(times = 20)),
-  test_walk = quote(ce_test(p, y, test = test_cumulative())),
   choice_joint = quote(test_joint(basis_hats(4))),
   score = quote(score_log()), score_dss = quote(score_dss()), metric = quote(ce_metric(ece, n_bins = 5)),
   horizon = quote(ce_horizon(1)), source = quote(ce_source(data.frame(p = p, y = y))),
