@@ -70,8 +70,8 @@ name_event <- function(out, event) {
   out
 }
 
-# That of the first model, which is that of all.
-read_event <- function(reads) Find(Negate(is.null), lapply(reads, `[[`, "event"))
+# That of the last reading: a fit or another model has aligned it, and it is that of all.
+read_event <- function(reads) Find(Negate(is.null), lapply(reads, `[[`, "event"), right = TRUE)
 
 read_designs <- function(reads) drop_null(lapply(reads, `[[`, "design"))
 

@@ -62,6 +62,7 @@ predictions_for <- function(fit, x, input, call) {
           "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}.", class = "columns", arg = "x",
           call = call)
   predictions <- align_levels(predictions, fit, given)
+  keep_read(event = event_label(predictions, horizon = input$design$horizon))
   warn_direction(predictions)
   predictions
 }

@@ -44,7 +44,7 @@ test_that("the joint test is that of classes where no kernel is given", {
 })
 
 test_that("the joint test takes class probabilities only, by group, and has no redraws to draw", {
-  expect_error(ce_test(pred_normal(1:5, 1), 1:5 + .5, test = "joint"), "conditional", class = "calibrisk_error_test")
+  expect_error(ce_test(pred_normal(1:5, 1), 1:5 + .5, test = "joint"), "without groups", class = "calibrisk_error_test")
   expect_error(ce_test(c(.2, .4, .5), c(0, 1, 1), test = "joint", kernel = kernel_linear()), "no kernel",
                class = "calibrisk_error_argument")
   v <- vehicle_predictions
