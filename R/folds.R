@@ -169,6 +169,8 @@ crossfit_folds <- 5
 # their hashes, clusters in that of their rows' sum.
 value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE) {
   if (even) {
+    # clusters of one row are rows
+    if (!anyDuplicated(cluster)) cluster <- NULL
     place <- if (is.null(cluster)) {
       as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
     } else {

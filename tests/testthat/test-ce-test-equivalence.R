@@ -159,7 +159,7 @@ test_that("a validation and its pages have the p-value and the sentence", {
   expect_match(printed, "calibration error below 0.08", fixed = TRUE)
   expect_match(printed, "The calibration error is below 0.08: p < 0.001.", fixed = TRUE)
   expect_match(paste(validation_paragraphs(validation), collapse = " "), "is below 0.08")
-  expect_match(sign_paragraph("A model", validation, 1, NULL), "is below 0.08: p < 0.001. O:E ratio", fixed = TRUE)
+  expect_match(sign_sentences("A model", validation), "is below 0.08: p < 0.001. O:E ratio", fixed = TRUE)
   plain <- ce_validate(d$p, d$y, times = 0)
   expect_no_match(capture_output(print(plain)), "below")
   same <- tidy(validation)[tidy(validation)$term != "equivalence(0.08)", ]

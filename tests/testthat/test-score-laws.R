@@ -97,7 +97,7 @@ test_that("scores of classes refuse distributions and name those that read them"
   data <- data.frame(m = c(0, 1, 2), y = c(.2, .9, 2.4))
   data$law <- pred_normal(data$m, 1)
   for (verb in list(ce_score, ce_decompose)) {
-    expect_error(verb(pred_normal(data$m, 1), data$y), "score = \"crps\"", fixed = TRUE, class = "calibrisk_error_score")
+    expect_error(verb(pred_normal(data$m, 1), data$y), "\"crps\"", fixed = TRUE, class = "calibrisk_error_score")
     expect_error(verb(data, y, pred_normal(m, 1)), "crps", class = "calibrisk_error_score")
     expect_error(verb(data, y, law), "crps", class = "calibrisk_error_score")
   }
