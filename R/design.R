@@ -12,6 +12,9 @@
 # repeated when they are read (R/design-read.R). Every number, error and test is that of the repeated rows.
 
 new_design <- function(n, w = copies, cluster = NULL, copies = NULL) {
+  # the core takes doubles
+  if (is.integer(w)) w <- as.numeric(w)
+  if (is.integer(copies)) copies <- as.numeric(copies)
   out <- list(n = n, w = w, cluster = cluster)
   out$copies <- copies
   out

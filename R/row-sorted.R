@@ -11,14 +11,13 @@ sort_problem <- function(problem) {
 
 # Equal values are sorted by outcome, then by weight: the same digits for every order of the rows.
 sort_values <- function(x, y, w = NULL, copies = NULL) {
-  sorted <- cpp_sorted_rows(x, y, if (!is.null(w)) as.numeric(w), FALSE)
+  sorted <- cpp_sorted_rows(x, y, w, FALSE)
   with_totals(sorted, copies[sorted$order])
 }
 
 # The same of values in ascending order.
 sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
-  sorted <- cpp_sorted_rows(x, y, if (!is.null(w)) as.numeric(w), TRUE)
-  with_totals(replace(sorted, "order", list(order)), copies)
+  with_totals(replace(cpp_sorted_rows(x, y, w, TRUE), "order", list(order)), copies)
 }
 
 with_totals <- function(sorted, copies) {

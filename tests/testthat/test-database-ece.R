@@ -244,7 +244,7 @@ test_that("the lower end of clusters is the cross-fitted one of folds of whole c
   }
   scatter <- fold_of()
   expect_gt(length(unique(scatter %% 5)), 3)
-  local_stand_ins(list(few_rows = 0, value_folds = function(features, labels, cluster, folds) {
+  local_stand_ins(list(few_rows = 0, value_folds = function(features, labels, cluster, folds, even) {
     as.integer(scatter[data$`a"b`] %% 5) + 1L
   }))
   for (p in c(1, 2)) {

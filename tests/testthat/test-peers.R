@@ -495,8 +495,9 @@ test_that("survival, yardstick and riskRegression: scores of censored outcomes",
     of <- function(terms, ...) terms_of(risk[i, ], survival::Surv(d$years, d$status), terms, horizon = horizons[i], ...)
     expect_equal(of(c("brier", "scaled_brier")), c(score, 1 - score / sum(w * (y - sum(w * y))^2)))
     if (i != 2) next
-    # riskRegression::Score(), run on these rows; its weights are estimated, ours are taken as known
-    expect_equal(of(c("auroc", "brier")), c(0.709669, 0.2012671), tolerance = 1e-6)
+    # riskRegression::Score(), run on these rows; its weights are estimated, ours are taken as known. Risks of the same
+    # covariates can differ in the last digit, which breaks ties.
+    expect_equal(of(c("auroc", "brier")), c(0.709669, 0.2012671), tolerance = 1e-5)
     expect_equal(of(c("auroc", "brier"), column = "std.error"), c(0.01011915, 0.003312613), tolerance = 1e-3)
   }
 })

@@ -17,7 +17,8 @@ test_that("results without a figure are classed errors of plot() and of autoplot
   }
   # what all rows share stands in the header
   lines <- capture.output(print(results[[1]]))
-  expect_match(lines[1], "^# Metrics: 1 row, 15 columns; power 0[.][0-9]+, n_bins 15, n 40, notion binary")
+  expect_match(lines[1], "^# Event: +y = 1$")
+  expect_match(lines[2], "^# Metrics: 1 row, 15 columns; power 0[.][0-9]+, n_bins 15, n 40, notion binary")
   expect_true(any(grepl("^ +[.]metric +[.]estimator +[.]estimate +std[.]error +conf[.]low +conf[.]high$", lines)))
 })
 
