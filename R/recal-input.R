@@ -43,8 +43,6 @@ expand_probs <- function(x, layout, threads) {
   list(kind = if (scalar) "scalar" else "matrix", probs = probs, logp = logp, given = x)
 }
 
-split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
-
 # New data in the layout of the fit -> list(data, keep, n, logits), rows with missing values left out. A map of logits
 # takes probabilities too, whose logarithms are logits up to a constant. `fitted`: the logits of the fit.
 read_new_probs <- function(new, layout, threads, call = caller_env(), fitted = NULL) {

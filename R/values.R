@@ -22,3 +22,5 @@ with_seed_kept <- function(seed, value) {
   set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
   force(value)
 }
+
+split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
