@@ -3,8 +3,8 @@
 #
 # A page has one verdict, from page_verdicts(): the joint test of the calibration error, with groups also the test of
 # all groups, adjusted by Holm's rule over the whole page. So a calibrated model's page claims evidence in at most
-# 1 - level of all samples. Only where the verdict rejects does a sentence say how the model is wrong, and only what its own
-# interval or test shows. Elsewhere sentences describe: a number with its interval.
+# 1 - level of all samples. Only where the verdict rejects does a sentence say how the model is wrong, and only what its
+# own interval or test shows. Elsewhere sentences describe: a number with its interval.
 
 # The sentences of a page, by what each is about: mean, slope, error, groups, below, model.
 # `facts`: list(level, ratio, large, slope, error, groups, below, verdict); what a page does not show is left out.

@@ -69,14 +69,17 @@ stop_no_columns <- function(x, by_default, except, call) {
 default_columns <- function(x, outcomes, except) {
   numeric <- vapply(x, is.numeric, NA)
   columns <- which(startsWith(names(x), ".pred_") & numeric & !is_other_prediction(names(x), outcomes))
-  if (length(columns) == 0 && (is.factor(outcomes) || is.character(outcomes))) {
-    levels <- if (is.factor(outcomes)) levels(outcomes) else sort(unique(outcomes))
-    for (named in list(match(levels, names(x)), match(make.names(levels), names(x)))) {
-      found <- length(columns) == 0 && length(named) > 1 && !anyNA(named) && anyDuplicated(named) == 0
-      if (found && !any(except %in% named) && all(numeric[named])) columns <- named
-    }
-  }
+  if (length(columns) == 0) columns <- level_columns(x, outcomes, except, numeric)
   setNames(columns, names(x)[columns])
+}
+
+level_columns <- function(x, outcomes, except, numeric) {
+  levels <- if (is.factor(outcomes)) levels(outcomes) else if (is.character(outcomes)) sort(unique(outcomes))
+  for (named in list(match(levels, names(x)), match(make.names(levels), names(x)))) {
+    found <- length(named) > 1 && !anyNA(named) && anyDuplicated(named) == 0
+    if (found && !any(except %in% named) && all(numeric[named])) return(named)
+  }
+  integer()
 }
 
 # The name of the one column that `truth` selects.

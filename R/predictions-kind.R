@@ -23,6 +23,10 @@ kind_of <- function(x) {
   if (is_result(x)) return(paste0("a result of calibrisk (", class(x)[1], ")"))
   if (is_law(x)) return("a vector of predictive distributions")
   if (isS4(x) && inherits(x, "DBIConnection")) return("a connection to a database, not one of its tables")
+  kind_of_values(x)
+}
+
+kind_of_values <- function(x) {
   if (is.factor(x)) return(paste0("a factor with the levels ", toString(utils::head(levels(x), 5))))
   if (is.matrix(x) && is.atomic(x)) return(paste("a matrix of type", typeof(x)))
   if (is.array(x) && length(dim(x)) > 2) return(paste("an array of", length(dim(x)), "dimensions"))

@@ -1,5 +1,5 @@
-# For tools/fuzz.R: objects of every class with a description, one field changed at a time (deleted, resized, retyped, not a number, out of
-# range, or that of another object), and everything that takes them. Objects are saved, sent and read by other
+# For tools/fuzz.R: objects of every class with a description, one field changed at a time (deleted, resized, retyped,
+# not a number, out of range, or that of another object), and all that takes them. Objects are saved, sent and read by other
 # processes: what comes back may be anything, and must be refused by a classed error or work.
 
 n_tampered <- 60
@@ -72,7 +72,8 @@ originals <- list(
   map_variance = quote(ce_recalibrate(law, z, method = "variance")),
   map_frame = quote(ce_recalibrate(data.frame(truth = y, .pred_1 = p), truth, .pred_1, method = "platt",
                                    event_level = "second")),
-  estimate = quote(ce_estimate(p, y)), hierarchy = quote(ce_hierarchy(p, y)), gain = quote(ce_gain(p, (p + 0.5) / 2, y)),
+  estimate = quote(ce_estimate(p, y)), hierarchy = quote(ce_hierarchy(p, y)),
+  gain = quote(ce_gain(p, (p + 0.5) / 2, y)),
   compare = quote(ce_compare(list(a = p, b = (p + 0.5) / 2), y, metric = ece)),
   power = quote(ce_power(assume_logit(-1, 1), width = c(slope = 0.4))),
   assumption = quote(assume_logit(-1, 1)), assumption_beta = quote(assume_beta(1, 3)),
