@@ -1,6 +1,6 @@
 # For tools/fuzz.R: objects of every class with a description, one field changed at a time (deleted, resized, retyped,
-# not a number, out of range, or that of another object), and all that takes them. Objects are saved, sent and read by other
-# processes: what comes back may be anything, and must be refused by a classed error or work.
+# not a number, out of range, or that of another object), and all that takes them. Objects are saved, sent and read by
+# other processes: what comes back may be anything, and must be refused by a classed error or work.
 
 n_tampered <- 60
 tampered_rows <- local({
