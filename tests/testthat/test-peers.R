@@ -282,8 +282,8 @@ test_that("yardstick: log loss and Brier score", {
   differs("log-clipped", score_of(issue, truth, No, score = "log"), clipped(issue, truth, No), 1e-6)
   expect_equal(score_of(c(1, 1, 1, 0, 0), c(1, 1, 1, 0, 0)), 0)
   skip_if_not_installed("modeldata")
-  two <- modeldata::two_class_example
-  four <- modeldata::hpc_cv
+  two <- getExportedValue("modeldata", "two_class_example")
+  four <- getExportedValue("modeldata", "hpc_cv")
   expect_equal(score_of(two, truth, Class1), 0.10561859, tolerance = 1e-7)
   expect_equal(score_of(two, truth, Class1, score = "log"), 0.3283096, tolerance = 1e-6)
   two$truth <- stats::relevel(two$truth, "Class2")
