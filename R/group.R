@@ -162,8 +162,7 @@ find_groups <- function(x, by, call) {
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
 }
 
-# The names of the columns of results, of their tables and of those that figures are drawn from: groups stand beside
-# them under names of their own.
+# Names of the columns of results, of their tables, and of the data of figures. Columns of groups need other names.
 result_columns <- c(
   "a", "after", "alternative", "area", "b", "band.high", "band.low", "bandwidth", "before", "below", "block", "bought",
   "calibration", "calibration_std.error", "certified", "changed", "chosen", "class", "computation", "conf.high",

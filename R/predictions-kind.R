@@ -39,7 +39,7 @@ kind_of_values <- function(x) {
 # The name of a file that exists, or that ends as one.
 is_path <- function(x) rlang::is_string(x) && (file.exists(x) || nzchar(tools::file_ext(x)))
 
-# What texts in the place of numbers have in common.
+# A pattern that all texts share, given instead of numbers.
 seen_text <- function(x) {
   x <- if (is.factor(x)) levels(x) else if (is.character(x)) x[!is.na(x)]
   if (length(x) == 0) return("")

@@ -247,7 +247,7 @@ auroc_columns <- function(value, influence, y, design, level) {
   std_error <- row_std_error(influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1], design)
   reach <- stats::qt((1 + level) / 2, min(design_df(design), few - 1)) * std_error / (value * (1 - value))
   bound <- wilson_interval(value * few, few, level)
-  # those of Wilson up to 10 rows, only those of the standard error from 30
+  # up to 10 rows Wilson's limits alone, from 30 on those of the standard error alone
   design$cluster <- NULL
   rows <- min(unit_count(1 - y, design), unit_count(y, design))
   share <- if (isTRUE(std_error > 0)) min(max((30 - rows) / 20, 0), 1) else 1
