@@ -216,24 +216,25 @@ test_that("Cox models without a risk for new rows say why", {
 
 test_that("models of rms give what those of R give", {
   skip_if_not_installed("rms")
+  rms <- asNamespace("rms")
   d <- transform(mtcars, y = vs, yes = factor(vs, 0:1, c("no", "yes")), gears = factor(gear))
   new <- d
   new$wt[2] <- NA
   event <- function(fit) last_column(ce_predictions(fit, new))
   binary <- event(stats::glm(y ~ wt, stats::binomial, d))
-  expect_identical(names(ce_predictions(rms::lrm(yes ~ wt, d), new))[15], ".pred_yes")
-  expect_equal(event(rms::lrm(yes ~ wt, d)), binary, tolerance = 1e-5)
-  expect_equal(event(rms::Glm(y ~ wt, stats::binomial, d)), binary)
-  three <- rms::lrm(gears ~ wt, d)
+  expect_identical(names(ce_predictions(rms$lrm(yes ~ wt, d), new))[15], ".pred_yes")
+  expect_equal(event(rms$lrm(yes ~ wt, d)), binary, tolerance = 1e-5)
+  expect_equal(event(rms$Glm(y ~ wt, stats::binomial, d)), binary)
+  three <- rms$lrm(gears ~ wt, d)
   expect_equal(as.matrix(ce_predictions(three, d)[paste0(".pred_", 3:5)]),
                stats::predict(three, d, type = "fitted.ind"), ignore_attr = TRUE)
   new <- d
   same <- function(a, b) expect_equal(format(event(a)), format(event(b)))
-  same(rms::ols(mpg ~ wt, d), stats::lm(mpg ~ wt, d))
-  same(rms::Glm(carb ~ wt, stats::poisson, d), stats::glm(carb ~ wt, stats::poisson, d))
-  same(rms::Glm(mpg ~ wt, stats::gaussian, d), stats::glm(mpg ~ wt, stats::gaussian, d))
+  same(rms$ols(mpg ~ wt, d), stats::lm(mpg ~ wt, d))
+  same(rms$Glm(carb ~ wt, stats::poisson, d), stats::glm(carb ~ wt, stats::poisson, d))
+  same(rms$Glm(mpg ~ wt, stats::gaussian, d), stats::glm(mpg ~ wt, stats::gaussian, d))
   lung <- survival::veteran
   risk <- function(fit) ce_predictions(fit, lung, horizon = 100)$.pred_event
-  expect_equal(risk(rms::cph(survival::Surv(time, status) ~ karno, lung, x = TRUE, y = TRUE)),
+  expect_equal(risk(rms$cph(survival::Surv(time, status) ~ karno, lung, x = TRUE, y = TRUE)),
                risk(survival::coxph(survival::Surv(time, status) ~ karno, lung)))
 })
