@@ -31,9 +31,10 @@
 #'     with three locations far apart, 36 times with three at random and never with ten. The conditional test rejected
 #'     48 times. With logits off by .35 these were 69, 69 and 15 to 21 (80).}
 #'   \item{`"joint"`}{The test that the interval of [ce_estimate()] inverts, which has the formulas. It is for class
-#'     probabilities. Two classes: intercept and slope together, the sum of the residuals with its sign, and two
-#'     quadratic forms of hat functions. More classes: the seven parts of *Joint test of classes* below. All parts have
-#'     one p-value from the same simulated outcomes. The simulations have a fixed seed, so the result is the same in
+#'     probabilities. Two classes: intercept and slope together, the sum of the residuals with its sign, two
+#'     quadratic forms of hat functions, and the group of neighbouring predictions with the most surprising number of
+#'     events. More classes: the seven parts of *Joint test of classes* below. All parts have one p-value from the same
+#'     simulated outcomes. The simulations have a fixed seed, so the result is the same in
 #'     every call. Rows with importance weights or clusters are tested by flips of signs, see *Weights and clusters* of
 #'     [ce_estimate()]. More than 20,000 rows, 100 classes or 500,000 probabilities (rows times classes) of more than
 #'     two classes are tested by leave-one-out projections of the residuals on nested bases. Their p-value

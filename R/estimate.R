@@ -38,7 +38,7 @@
 #' @section Test and interval of one residual per row:
 #' This section is about the binary and the top-label error, and any error of two classes, of rows without clusters and
 #' importance weights. Outcomes of a calibrated model are drawn from its predictions, so their variances \eqn{v_i = p_i
-#' (1 - p_i)} are known. Five statistics have these shares \eqn{w_m} of the level (in fifteenths):
+#' (1 - p_i)} are known. Six statistics have these shares \eqn{w_m} of the level (in sixteenths):
 #' \describe{
 #'   \item{intercept and slope (10)}{The mean of a score statistic and a likelihood ratio. The first is \eqn{h_1^2 +
 #'     h_2^2} with the scores \eqn{z_j = \sum_i U_{ij} e_i / \sqrt{\sum_i v_i U_{ij}^2}}, \eqn{U_i = (1, l_i - \sum v
@@ -48,14 +48,18 @@
 #'     |z|^2)} and \eqn{b = (|\kappa_3(z, z, \cdot)|^2 / 4 - \kappa_4(z, z, z, z) / 12) / |z|^2}.}
 #'   \item{more events, fewer events (1.5 each)}{\eqn{h_1} with its sign.}
 #'   \item{hats (1 each)}{\eqn{\psi_m} on 8 and on \eqn{\lceil\sqrt n\rceil} knots.}
+#'   \item{groups (1)}{The largest surprise of a group of rows with neighbouring predictions: minus the logarithm of the
+#'     binomial tail of its number of events, too many or too few, times the number of groups of its size. Cells are
+#'     four neighbouring rows (n/256 above 1,024 rows); rows with the same prediction are in one cell. Groups are ties of
+#'     that size, other cells, and 2, 4, 8, ... neighbouring cells up to a quarter of all, half of each in the next one.}
 #' }
 #' All are computed on the same 1,999 sets of outcomes, simulated from the predictions with a fixed seed: R's random
 #' numbers are neither used nor changed. If many failures have to be simulated, the sums are drawn from their normal
-#' distribution instead. Let \eqn{S_m} be the share of simulations with a statistic of at least that of the sample; an
-#' exponential tail is fitted beyond the highest 2%. The smallest ratio \eqn{t = \min_m S_m / w_m} is compared with its
-#' own values in the simulations (Westfall and Young 1993): `p.value` is \eqn{(1 + \#\{t^* \le t\}) / 2000}, and in
-#' proportion to t below the tenth smallest. A part rejects if \eqn{S_m / w_m} is below the \eqn{t_\alpha} at which the
-#' p-value is \eqn{\alpha}.
+#' distribution instead, and the p-value of groups is Bonferroni's. Let \eqn{S_m} be the share of simulations with a
+#' statistic of at least that of the sample; an exponential tail is fitted beyond the highest 2%. The smallest ratio
+#' \eqn{t = \min_m S_m / w_m} is compared with its own values in the simulations (Westfall and Young 1993):
+#' `p.value` is \eqn{(1 + \#\{t^* \le t\}) / 2000}, and in proportion to t below the tenth smallest. A part rejects
+#' if \eqn{S_m / w_m} is below the \eqn{t_\alpha} at which the p-value is \eqn{\alpha}.
 #'
 #' `conf.low` is the largest lower limit of the parts that reject, so the interval contains 0 exactly if the p-value is
 #' at least \eqn{\alpha}. Intercept and slope: by Cauchy and Schwarz \eqn{CE^2 \ge \theta' W \theta} with
@@ -64,7 +68,7 @@
 #' that of Clopper and Pearson. Hats: the x with \eqn{\psi_m - x = Q(x) \sqrt{k_2(x) + s(x) x}}, Q a Pearson III
 #' quantile. Variances go from those of calibration at 0 to those that squared residuals give at the estimate. With
 #' fewer than 20 failures (seen or expected) the limit of hats is smaller in proportion. `lower_bound` has the one-sided
-#' level.
+#' level. Groups: the root of a group's share of the rows times Clopper and Pearson's limit of its mean miscalibration.
 #'
 #' `conf.high` is the largest of the bases' upper limits (next section). Their quantile is the lower one of a Pearson
 #' III distribution, and closer to the normal one the fewer failures there are. Failures that are rarely predicted vary
@@ -75,12 +79,11 @@
 #' \overline{v^2} / \bar v^2)}: on the squared scale that is \eqn{\max(d^2, (1 - F/10)_+ \min(d^2 a, d))}. If all
 #' predictions are the same, test and limits are those of the binomial distribution, exactly.
 #'
-#' A few very confident predictions that are often wrong have an error that every basis spreads over their neighbours.
-#' Their failures are counted, in the sets of the m = 1, 2, 4, ... rows with the smallest min(p, 1 - p) (and ties) up to
-#' a quarter of all rows. Let \eqn{F_m} rows of a set have the less probable outcome, where \eqn{\mu_m} were expected. A
-#' set with more of them than chance explains (2.5% over all sets) raises the square of `conf.high` to at least
-#' \eqn{\max\{(r - \mu_m / m)^2 m/n, (s - \mu_m / n)(F_m - \mu_m) / m\}}, where r and s are Clopper and Pearson's upper
-#' limits of \eqn{F_m} of m and of n rows.
+#' A few predictions that are often wrong have an error that every basis spreads over their neighbours. For each number
+#' of cells, the group with the largest error counts if its surprise is beyond the 5% critical value of all groups. Let
+#' F of its m rows have the outcome (event or not) of which there are more than the expected \eqn{\mu}. It raises the
+#' square of `conf.high` to at least \eqn{\max\{(r - \mu / m)^2 m/n, (s - \mu / n)(F - \mu) / m\}}, where r and s are
+#' Clopper and Pearson's upper limits of F of m and of n rows.
 #'
 #' @section Intervals of several residuals per row:
 #' These intervals are those of given `bases`, and of class-wise and canonical errors above 20,000 rows, 100 classes

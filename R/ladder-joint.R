@@ -44,9 +44,19 @@ joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
     low = found$low, high = found$high, lower_bound = found$lower_bound,
     p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
     upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
-    upper = joint_upper(found$upper),
+    upper = joint_upper(found$upper), found = group_claim(found$group),
     value = new_estimate(found$square, found$influence, new_design(length(p), counts), power = 2, noise = found$noise)
   )
+}
+
+# `group`: of the part of groups where it rejects, least and largest prediction, rows, events and expected events.
+group_claim <- function(group) {
+  if (length(group) == 0) return(NULL)
+  range <- unique(signif(group[1:2], 2))
+  paste0("The test finds ", if (group[4] > group[5]) "more" else "fewer", " events than predicted in a group of ",
+         count_text(round(group[3])), " rows with ",
+         if (length(range) > 1) paste("predictions of", range[1], "to", range[2]) else paste("the prediction", range),
+         ": ", count_text(round(group[4])), " where ", signif(group[5], 2), " were expected.")
 }
 
 joint_upper <- function(facts) {

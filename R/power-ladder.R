@@ -52,7 +52,7 @@ score_columns <- function(nodes) {
 # alpha since the parts are dependent. The scores z of intercept and slope are normal; their statistic is taken as
 # |z|^2, a scaled noncentral chi-squared variable with the variance that the assumed risks give.
 joint_expected <- function(n, nodes, rungs, alpha, high) {
-  share <- 1.4 * alpha * c(cox = 10, total = 1.5, hats = 1) / 15
+  share <- 1.4 * alpha * c(cox = 10, total = 1.5, hats = 1) / 16
   columns <- score_columns(nodes)
   scores <- columns$scores
   unit <- sqrt(colSums(nodes$share * columns$v * scores^2))

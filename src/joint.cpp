@@ -12,16 +12,16 @@ Rcpp::List wrap_upper(const calibrisk::JointUpper& upper) {
     rungs.col(m) << rung.psi, rung.here.variance, rung.here.cube, rung.here.slope,
         rung.growth.variance, rung.growth.slope, rung.counts ? 1.0 : 0.0;
   }
-  calibrisk::Matrix confident(3, static_cast<calibrisk::Index>(upper.confident.size()));
-  for (calibrisk::Index j = 0; j < confident.cols(); ++j) {
-    const auto& set = upper.confident[static_cast<std::size_t>(j)];
-    confident.col(j) << set.copies, set.failures, set.expected;
+  calibrisk::Matrix groups(3, static_cast<calibrisk::Index>(upper.groups.size()));
+  for (calibrisk::Index j = 0; j < groups.cols(); ++j) {
+    const auto& group = upper.groups[static_cast<std::size_t>(j)];
+    groups.col(j) << group.copies, group.failures, group.expected;
   }
   const calibrisk::BrierFacts& brier = upper.brier;
   const calibrisk::ConstantPrediction& exact = upper.exact;
   return named_list(
       {{"rungs", rungs},
-       {"confident", confident},
+       {"groups", groups},
        {"rows", std::vector<double>{upper.normal, upper.failures, upper.expected, upper.copies,
                                     upper.apart, upper.constant ? 1.0 : 0.0}},
        {"brier", std::vector<double>{brier.mean, brier.variance, brier.slope, brier.size,
@@ -41,9 +41,9 @@ calibrisk::JointUpper as_upper(const Rcpp::List& facts) {
                          {rungs(4, m), 0.0, rungs(5, m)},
                          rungs(6, m) > 0.0});
   }
-  const Rcpp::NumericMatrix confident(field(facts, "confident"));
-  for (int j = 0; j < confident.ncol(); ++j) {
-    out.confident.push_back({confident(0, j), confident(1, j), confident(2, j), rows.at(3)});
+  const Rcpp::NumericMatrix groups(field(facts, "groups"));
+  for (int j = 0; j < groups.ncol(); ++j) {
+    out.groups.push_back({groups(0, j), groups(1, j), groups(2, j), rows.at(3)});
   }
   out.normal = rows.at(0);
   out.failures = rows.at(1);
@@ -104,7 +104,8 @@ Rcpp::List cpp_joint(Rcpp::NumericVector p, Rcpp::NumericMatrix outcomes,
                          {"highs", h.highs},
                          {"upper", wrap_upper(h.upper)},
                          {"psi", h.psi},
-                         {"weighted", h.weighted}});
+                         {"weighted", h.weighted},
+                         {"group", h.group}});
   }
   return out;
 }

@@ -130,7 +130,8 @@ TEST(redrawn_statistics_are_those_of_the_redrawn_outcomes) {
   for (const double steepness : {2.0, 9.0}) {
     const Vector p = predictions(150, steepness);
     const JointParts parts = joint_parts(engine, joint_rows(p, Vector(), Vector(), Vector()));
-    const Matrix redrawn = redraw_rows(engine, parts, 70);
+    const GroupScan scan(parts.rows, {}, true);
+    const Matrix redrawn = redraw_rows(engine, parts, &scan, 70);
     const detail::RowDraws draws(parts.rows);
     Vector mean = Vector::Zero(150);
     for (Index r = 0; r < 70; ++r) {
@@ -143,7 +144,9 @@ TEST(redrawn_statistics_are_those_of_the_redrawn_outcomes) {
       mean += e / 70.0;
       const Vector observed = observed_statistics(parts, observed_scores(engine, parts, e),
                                                   observe_rungs(engine, parts, e));
-      CHECK((redrawn.row(r).transpose() - observed).cwiseAbs().maxCoeff() < 1e-8);
+      CHECK((redrawn.row(r).head(observed.size()).transpose() - observed).cwiseAbs().maxCoeff() <
+            1e-8);
+      CHECK(redrawn(r, observed.size()) == scan.observe(parts.rows, e).largest());
     }
     CHECK(std::abs(mean.sum()) < 4.0 * std::sqrt(parts.rows.variance.sum() / 70.0));
   }
@@ -169,9 +172,13 @@ TEST(coefficients_have_the_laws_of_redrawn_rows) {
   const Engine engine = serial_engine();
   const Vector p = predictions(3000, 3.0);
   const JointParts parts = joint_parts(engine, joint_rows(p, Vector(), Vector(), Vector()));
-  const Matrix rows = redraw_rows(engine, parts, 999),
-               law = redraw_coefficients(engine, parts, 999);
-  for (Index m = 0; m < rows.cols(); ++m) {
+  const GroupScan scan(parts.rows, {}, true);
+  const Matrix rows = redraw_rows(engine, parts, &scan, 999),
+               law = redraw_coefficients(engine, parts, &scan, 999);
+  // a bound for groups
+  const Index last = rows.cols() - 1;
+  CHECK((rows.col(last).array() > 3.0).count() <= (law.col(last).array() > 3.0).count());
+  for (Index m = 0; m < last; ++m) {
     const auto tail = [m](const Matrix& redrawn) {
       std::vector<double> values(redrawn.col(m).data(), redrawn.col(m).data() + redrawn.rows());
       std::sort(values.begin(), values.end());
@@ -267,7 +274,7 @@ TEST(given_knots_are_the_quantiles_where_they_are_the_same) {
   const JointTest given(engine, rows, 199, knots);
   CHECK(given.parts().resolution == 18);
   const JointHeadline two = given.headline(given.parts().rows.residuals(y), 0.95);
-  CHECK(own.p_value == two.p_value && is_near(own.high, two.high, 1e-9));
+  CHECK(own.psi == two.psi && is_near(own.highs.back(), two.highs.back(), 1e-9));
   knots[1].resize(12);
   const JointTest coarse(engine, rows, 199, knots);
   CHECK(coarse.headline(coarse.parts().rows.residuals(y), 0.95).psi.back() != own.psi.back());
@@ -350,30 +357,61 @@ TEST(the_upper_limit_falls_with_the_probability_of_a_miss) {
   }
 }
 
-TEST(failures_among_the_most_confident_predictions_are_counted) {
-  Vector p(40), y = Vector::Zero(40);
-  for (Index i = 0; i < 40; ++i) p(i) = 0.3 + 0.01 * static_cast<double>(i);
-  p.head(5) << 0.999, 0.001, 0.002, 0.998, 0.01;  // two ties of two
-  y(3) = 1.0;                                     // predicted so: no failure
-  y(2) = 1.0;                                     // fails, and so does row 0
-  const JointRows rows = joint_rows(p, Vector(), Vector(), y);
-  const std::vector<ConfidentSet> sets = failing_sets(rows, rows.residuals(y));
-  // sets of 2, 4 and 8 copies (with a tie) are looked at, not those of a quarter of the rows and
-  // more
-  CHECK(sets.size() == 3);
-  const std::vector<std::array<double, 3>> expected = {
-      {2.0, 1.0, 0.002}, {4.0, 2.0, 0.006}, {8.0, 2.0, 0.016 + 0.3 + 0.31 + 0.31}};
-  for (std::size_t j = 0; j < std::min<std::size_t>(2, sets.size()); ++j) {
-    CHECK(is_near(sets[j].copies, expected[j][0]) && is_near(sets[j].failures, expected[j][1]));
-    CHECK(is_near(sets[j].expected, expected[j][2]) && is_near(sets[j].size, 40.0));
+TEST(surprises_are_tails_of_the_binomial_distribution) {
+  for (const auto& [n, mean] : std::vector<std::pair<double, double>>{
+           {4.0, 0.003}, {15.0, 0.3}, {37.0, 30.0}, {500.0, 250.0}, {2000.0, 1e-7}}) {
+    int first;
+    const std::vector<double> table = detail::surprises(n, mean, first);
+    CHECK(first == 0 || table.front() > 30.0);
+    for (std::size_t j = 0; j < table.size(); ++j) {
+      const double k = static_cast<double>(first) + static_cast<double>(j);
+      double tail = 0.0;
+      for (double i = k > mean ? n : 0.0; k > mean ? i >= k : i <= k; i += k > mean ? -1.0 : 1.0) {
+        tail += binomial(i, n, mean / n);
+      }
+      if (tail < 1e-40) continue;  // the table ends
+      CHECK(is_near(table[j], -std::log(tail), 1e-9));
+      CHECK(is_near(table[j], detail::binomial_surprise(k, n, mean), 1e-9));
+    }
   }
-  // 1 of 2 fails, 1 of 40: limits of Clopper and Pearson
-  const double rate = clopper_pearson(1.0, 2.0, 0.025).high - 0.001;
-  const double failing = (clopper_pearson(1.0, 40.0, 0.025).high - 0.002 / 40.0) * 0.499;
-  CHECK(is_near(sets[0].high(0.025), std::max(2.0 / 40.0 * rate * rate, failing)));
-  CHECK(is_near(sets[0].chance(), 0.002));
-  CHECK(is_near(sets[1].chance(), binomial(2.0, 4.0, 0.0015) + binomial(3.0, 4.0, 0.0015) +
-                                      binomial(4.0, 4.0, 0.0015)));
+}
+
+TEST(groups_are_ties_and_neighbouring_cells) {
+  Vector p(40), y = Vector::Zero(40);
+  for (Index i = 0; i < 40; ++i) p(i) = 0.01 * static_cast<double>(i / 2 + 1);
+  p.segment(20, 5).setConstant(0.11);
+  y.segment(20, 3).setOnes();
+  const JointRows rows = joint_rows(p, Vector(), Vector(), y);
+  const GroupScan scan(rows, {}, true);
+  // five rows of .11 are a cell; so are two pairs of ties
+  CHECK(scan.cell(19) != scan.cell(20) && scan.cell(20) == scan.cell(24));
+  CHECK(scan.cell(24) != scan.cell(25) && scan.cells() == 10);
+  CHECK(scan.groups().size() == 1 + 8 + 9);  // the last two rows are too few
+  const Vector e = rows.residuals(y);
+  const ObservedGroups seen = scan.observe(rows, e);
+  double most = 0.0;
+  for (double k = 3.0; k <= 5.0; k += 1.0) most += binomial(k, 5.0, 0.11);
+  CHECK(is_near(seen.largest(), -std::log(2.0 * 3.0 * most), 1e-8));
+  const std::vector<double> group = scan.described(rows, seen);
+  CHECK(group[0] == 0.11 && group[1] == 0.11 && group[2] == 5.0 && group[3] == 3.0);
+  // too few events of one kind are too many of the other
+  const FailingGroup few = scan.failing(1, seen);
+  CHECK(few.failures == 4.0 && is_near(few.expected, 4.0 - 2.0 * 0.01 - 2.0 * 0.02));
+  const std::size_t tie = scan.beyond(seen, 0.0)[0];
+  CHECK(scan.failing(tie, seen).failures == 3.0 && is_near(scan.failing(tie, seen).expected, 0.55));
+  // limits of Clopper and Pearson: 3 of 5, and 3 of 40
+  const FailingGroup group_of_five{5.0, 3.0, 0.55, 40.0};
+  const double rate = clopper_pearson(3.0, 5.0, 0.025).high - 0.11;
+  const double failing = (clopper_pearson(3.0, 40.0, 0.025).high - 0.55 / 40.0) * 2.45 / 5.0;
+  CHECK(is_near(group_of_five.high(0.025), std::max(5.0 / 40.0 * rate * rate, failing)));
+  CHECK(is_near(group_of_five.low(0.025),
+                std::sqrt(0.125) * (clopper_pearson(3.0, 5.0, 0.025).low - 0.11)));
+  // rows that stand for those between knots are a cell
+  const GroupScan knots(rows, {0.01, 0.07, 0.11, 0.2}, true);
+  CHECK(knots.cells() == 3 && knots.cell(0) == 0 && knots.cell(14) == 1 && knots.cell(25) == 2);
+  CHECK(GroupScan(joint_rows(Vector::Constant(9, 0.3), Vector(), Vector(), Vector()), {}, true)
+            .groups()
+            .empty());
 }
 
 TEST(the_upper_limit_covers_a_cliff_among_confident_predictions) {
@@ -393,11 +431,12 @@ TEST(the_upper_limit_covers_a_cliff_among_confident_predictions) {
       sure(i) = uniform(2) < p(i) ? 1.0 : 0.0;
     }
     below += headline_of(engine, p, y, 199).high < error ? 1 : 0;
-    const JointRows rows = joint_rows(p, Vector(), Vector(), sure);
-    wide += failing_sets(rows, rows.residuals(sure)).empty() ? 0 : 1;
+    const JointTest test = test_of(engine, p, sure, 199);
+    const JointHeadline calibrated = test.headline(test.parts().rows.residuals(sure), 0.95);
+    wide += calibrated.upper.groups.empty() ? 0 : 1;
   }
   CHECK(below <= 12);
-  CHECK(wide <= 5);  // of calibrated samples
+  CHECK(wide <= 18);  // of calibrated samples, by a test at 5 percent
 }
 
 TEST(flips_of_few_clusters_are_counted_and_those_of_many_agree_with_their_interval) {

@@ -182,8 +182,34 @@ oracle_joint_high_rung <- function(o, tail, normal) {
   uniroot(f, c(max(o$psi, 0), 1), tol = 1e-13)$root
 }
 
-# Of the parts cox, up, down, eight, fine.
-oracle_joint_shares <- c(10, 1.5, 1.5, 1, 1) / 15
+# The groups of sorted predictions, at most 1,024, by plain loops: first and last row, and the statistic.
+oracle_groups <- function(p, y) {
+  cells <- list()
+  for (rows in split(seq_along(p), match(p, unique(p)))) {
+    k <- length(cells)
+    apart <- k == 0 || length(rows) >= 4 || length(cells[[k]]) >= 4
+    if (apart) cells[[k + 1]] <- rows else cells[[k]] <- c(cells[[k]], rows)
+  }
+  tie <- vapply(cells, function(rows) length(rows) >= 4 && length(unique(p[rows])) == 1, NA)
+  width <- 1
+  sizes <- list()
+  while (width == 1 || 4 * width <= length(cells)) {
+    first <- union(seq(1, length(cells) - width + 1, by = max(width / 2, 1)), length(cells) - width + 1)
+    own <- lapply(first, function(c) range(unlist(cells[c:(c + width - 1)])))
+    own <- if (width == 1) list(own[tie], own[!tie]) else list(own)
+    sizes <- c(sizes, lapply(own, function(rows) Filter(function(one) diff(one) >= 3, rows)))
+    width <- 2 * width
+  }
+  sizes <- Filter(length, sizes)
+  of_group <- function(rows, others) {
+    m <- diff(rows) + 1
+    q <- mean(p[rows[1]:rows[2]])
+    k <- sum(y[rows[1]:rows[2]])
+    tail <- sum(dbinom(if (k > m * q) k:m else 0:k, m, q))
+    c(rows, max(0, -log(2 * length(sizes) * others * tail)))
+  }
+  do.call(rbind, lapply(sizes, function(own) t(vapply(own, of_group, numeric(3), length(own)))))
+}
 
 # The statistics of the seven parts, by plain loops; rows without ties of the most probable class.
 oracle_class_statistics <- function(p, y) oracle_class_statistics_of(p)(y)

@@ -30,11 +30,56 @@ test_that("the finest basis sets the upper limit only where it exceeds the other
   above <- vapply(1:30, function(i) {
     d <- joint_sample(400, function(p) p + 0.05 * sin(12 * pi * p))
     found <- cpp_joint(d$p, as.matrix(d$p - d$e), numeric(), numeric(), list(), 0.95, 199L, 1L)[[1]]
-    found$upper$confident <- matrix(0, 3, 0)  # they have a limit of their own
+    found$upper$groups <- matrix(0, 3, 0)  # they have a limit of their own
     fine <- length(found$psi)
     above <- found$psi[fine] > max(found$psi[-fine])
     expect_equal(cpp_joint_upper(found$upper, 0.025)[1], max(found$highs[if (above) seq_len(fine) else -fine]))
     above
   }, NA)
   expect_setequal(above, c(TRUE, FALSE))
+})
+
+# 15 rows in 1,000 of the prediction .02, whose risk is .4
+group_sample <- function(seed, risk = .4) {
+  withr::with_seed(seed, {
+    p <- c(rep(.02, 15), plogis(rnorm(985, -5, 1.5)))
+    list(p = p, y = rbinom(1000, 1, c(rep(risk, 15), p[-(1:15)])))
+  })
+}
+
+test_that("the statistic of groups is the largest surprise of one, and the sentence tells which", {
+  for (seed in 1:3) {
+    d <- if (seed < 3) group_sample(seed) else withr::with_seed(9, {
+      p <- c(rep(.7, 12), sqrt(runif(288)))
+      list(p = p, y = rbinom(300, 1, ifelse(p == .7, .1, p)))
+    })
+    # sorted as the rarer event is
+    turned <- mean(d$p) > .5
+    p <- if (turned) 1 - d$p else d$p
+    at <- order(p)
+    groups <- oracle_groups(p[at], (if (turned) 1 - d$y else d$y)[at])
+    most <- groups[which.max(groups[, 3]), ]
+    found <- cpp_joint(d$p, as.matrix(d$y), numeric(), numeric(), list(), .95, 1999L, 1L)[[1]]
+    expect_equal(which.min(found$weighted), length(found$weighted))
+    expect_close(found$statistic, most[3], 1e-8)
+    rows <- at[most[1]:most[2]]
+    expect_close(found$group, c(range(d$p[rows]), length(rows), sum(d$y[rows]), sum(d$p[rows])), 1e-9)
+  }
+  d <- group_sample(1)
+  expect_match(gsub("\\s+", " ", capture_output(print(ce_test(d$p, d$y)))),
+               "more events than predicted in a group of 15 rows with the prediction 0.02:", fixed = TRUE)
+  calibrated <- group_sample(1, .02)
+  expect_null(joint_ladder(calibrated$p, calibrated$y, NULL, .95, 1L)$found)
+})
+
+test_that("a group of wrong predictions anywhere is found, and the upper limit holds its error", {
+  rows <- do.call(rbind, lapply(1:40, function(seed) {
+    d <- group_sample(seed)
+    ce_estimate(d$p, d$y, threads = 1)
+  }))
+  # .93 of samples; a limit of 2.5%
+  expect_gte(sum(rows$p.value < .05), 32)
+  expect_identical(rows$conf.low > 0, rows$p.value < .05)
+  expect_lte(sum(rows$conf.high < .38 * sqrt(.015)), 5)
+  expect_lte(sum(rows$conf.low > .38 * sqrt(.015)), 3)
 })

@@ -22,6 +22,7 @@ struct JointHeadline {
   Vector influence;                  // [n] rows as given
   std::vector<double> lows, highs, psi, weighted;  // of the parts, of the rungs
   Vector weights;                                  // of the rungs in the estimate
+  std::vector<double> group;  // the one with the largest statistic, where that part rejects
   JointUpper upper;
 };
 
@@ -31,8 +32,11 @@ class JointTest {
   JointTest(const Engine& engine, JointRows rows, Index redraws,
             std::vector<std::vector<double>> knots = {})
       : engine_(engine),
-        parts_(joint_parts(engine, std::move(rows), std::move(knots))),
-        law_(null_statistics(engine, parts_, redraws), part_shares(parts_)) {}
+        parts_(joint_parts(engine, std::move(rows), knots)),
+        scan_(parts_.rows, knots.empty() ? std::vector<double>() : knots.back(),
+              redraws_rows(parts_.rows, redraws)),
+        law_(null_statistics(engine, parts_, scan(), redraws),
+             part_shares(parts_, scan() != nullptr)) {}
 
   const JointParts& parts() const { return parts_; }
   const JointLaw& law() const { return law_; }
@@ -43,7 +47,10 @@ class JointTest {
     const double alpha = rejected_level(level), tail = alpha / 2.0;
     const std::vector<ObservedRung> rungs = observe_rungs(engine_, parts_, e);
     const Vector scores = observed_scores(engine_, parts_, e);
-    const Vector observed = observed_statistics(parts_, scores, rungs);
+    const ObservedGroups groups = scan_.observe(parts_.rows, e);
+    Vector observed(static_cast<Index>(law_.parts()));
+    observed.head(statistics_of(parts_, nullptr)) = observed_statistics(parts_, scores, rungs);
+    if (scan() != nullptr) observed(observed.size() - 1) = groups.largest();
     out.weighted = law_.weighted(observed);
     const auto least = std::min_element(out.weighted.begin(), out.weighted.end());
     out.p_value = law_.p_value(*least);
@@ -55,14 +62,17 @@ class JointTest {
     for (std::size_t m = 0; m < law_.parts(); ++m) {
       const bool rejects = out.weighted[m] < threshold;
       out.lows.push_back(
-          rejects ? lower(m, e, scores, rungs, observed, failures, threshold, alpha, 2.0) : 0.0);
+          rejects ? lower(m, e, scores, rungs, groups, observed, failures, threshold, alpha, 2.0)
+                  : 0.0);
       bounds.push_back(
-          rejects ? lower(m, e, scores, rungs, observed, failures, threshold, alpha, 1.0) : 0.0);
+          rejects ? lower(m, e, scores, rungs, groups, observed, failures, threshold, alpha, 1.0)
+                  : 0.0);
     }
     out.low = *std::max_element(out.lows.begin(), out.lows.end());
     out.lower_bound = std::max(out.low, *std::max_element(bounds.begin(), bounds.end()));
 
-    out.upper = upper(e, rungs, failures);
+    out.upper = upper(e, rungs, groups, failures);
+    if (groups_reject(out)) out.group = scan_.described(parts_.rows, groups);
     out.highs = out.upper.of_rungs(tail);
     if (out.upper.constant) constant(alpha, out);
     out.high = std::max(out.low, out.upper.high(tail, out.highs));
@@ -73,6 +83,11 @@ class JointTest {
   }
 
  private:
+  const GroupScan* scan() const { return scan_.groups().empty() ? nullptr : &scan_; }
+  bool groups_reject(const JointHeadline& found) const {
+    return scan() != nullptr && found.lows.back() > 0.0;
+  }
+
   void constant(double alpha, JointHeadline& out) const {
     const ConstantPrediction& exact = out.upper.exact;
     out.p_value = exact.p_value();
@@ -84,8 +99,11 @@ class JointTest {
   // Limit of a part that rejects. `sides`: the tail of the noncentral distribution is that share of
   // the part's level.
   double lower(std::size_t m, const Vector& e, const Vector& scores,
-               const std::vector<ObservedRung>& rungs, const Vector& observed,
-               const Failures& failures, double threshold, double alpha, double sides) const {
+               const std::vector<ObservedRung>& rungs, const ObservedGroups& groups,
+               const Vector& observed, const Failures& failures, double threshold, double alpha,
+               double sides) const {
+    const double edge = law_.tail(m).edge(law_.share(m) * threshold);
+    if (scan() != nullptr && m + 1 == law_.parts()) return scan_.low(groups, edge);
     double most = 0.0;
     for (std::size_t k = 0; k < law_.parts(); ++k) most = std::max(most, law_.share(k));
     const double tail = law_.share(m) * std::min(threshold, alpha / most);
@@ -106,7 +124,6 @@ class JointTest {
       if (parts_.rungs[at]->share > 0.0 && tested++ == m) break;
     }
     const RungMoments& null = parts_.rungs[at]->null;
-    const double edge = law_.tail(m).edge(law_.share(m) * threshold);
     const double seen = observed(static_cast<Index>(m)) * inside;
     // outcomes of few values leave spaces between possible statistics: there the quantile of the
     // continuous distribution
@@ -117,7 +134,7 @@ class JointTest {
   }
 
   JointUpper upper(const Vector& e, const std::vector<ObservedRung>& rungs,
-                   const Failures& failures) const {
+                   const ObservedGroups& groups, const Failures& failures) const {
     const JointRows& rows = parts_.rows;
     JointUpper out;
     out.failures = failures.count;
@@ -125,7 +142,12 @@ class JointTest {
     out.copies = failures.size;
     out.apart = std::min(
         2.0, rows.mean(rows.variance.cwiseAbs2()) / std::pow(rows.mean(rows.variance), 2.0));
-    out.confident = failing_sets(rows, e);
+    if (scan() != nullptr) {
+      const double edge = law_.tail(law_.parts() - 1).edge(0.05);
+      for (const std::size_t g : scan_.beyond(groups, edge)) {
+        out.groups.push_back(scan_.failing(g, groups));
+      }
+    }
     out.brier = brier_facts(rows, e);
     double squares = 0.0, cubes = 0.0;
     for (Index i = 0; i < rows.size(); ++i) {
@@ -243,6 +265,7 @@ class JointTest {
 
   const Engine engine_;
   JointParts parts_;
+  GroupScan scan_;
   JointLaw law_;
 };
 

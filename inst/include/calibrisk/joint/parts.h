@@ -257,9 +257,10 @@ inline std::vector<const JointRung*> tested_rungs(const JointParts& parts) {
   return out;
 }
 
-inline std::vector<double> part_shares(const JointParts& parts) {
+inline std::vector<double> part_shares(const JointParts& parts, bool scanned) {
   std::vector<double> out = {10.0, 1.5, 1.5};  // the sum of residuals with its sign: two of 1.5
   for (const JointRung* rung : tested_rungs(parts)) out.push_back(rung->share);
+  if (scanned) out.push_back(1.0);
   double sum = 0.0;
   for (double share : out) sum += share;
   for (double& share : out) share /= sum;

@@ -7,6 +7,7 @@
 #define CALIBRISK_JOINT_REDRAWS_H
 
 #include <calibrisk/joint/parts.h>
+#include <calibrisk/joint/scan.h>
 #include <calibrisk/linalg/pack_product.h>
 #include <calibrisk/math/counter_packs.h>
 #include <calibrisk/math/tail_quantiles.h>
@@ -179,12 +180,14 @@ inline bool redraws_rows(const JointRows& rows, Index redraws) {
 }
 
 // The statistics of redrawn outcomes from those of their rows that are not the usual ones, `usual`
-// (0 and 1). `factor` of a row: m copies with residual sqrt(c / m) e each, of weight v / c.
+// (0 and 1). `factor` of a row: m copies with residual sqrt(c / m) e each, of weight v / c. `scan`:
+// none for tests without that part.
 template <class Factor>
 class RowRedraws {
  public:
-  RowRedraws(const JointParts& parts, const Vector& usual, const Factor& factor_of)
-      : parts_(parts), rungs_(tested_rungs(parts)), column_(rungs_.size() + 1, 0) {
+  RowRedraws(const JointParts& parts, const Vector& usual, const Factor& factor_of,
+             const GroupScan* scan = nullptr)
+      : parts_(parts), rungs_(tested_rungs(parts)), scan_(scan), column_(rungs_.size() + 1, 0) {
     const JointRows& rows = parts.rows;
     const Index n = rows.size(), q = parts.n_scores();
     for (std::size_t m = 0; m < rungs_.size(); ++m) {
@@ -193,8 +196,9 @@ class RowRedraws {
     const Index k = column_.back();
     own_ = 2 * k;
     score_ = own_ + static_cast<Index>(rungs_.size());
-    usual_ = Vector::Zero(score_ + q);
-    const std::size_t most = static_cast<std::size_t>(n) * (5 * rungs_.size() + 2);
+    cell_ = score_ + q;
+    usual_ = Vector::Zero(cell_ + (scan_ != nullptr ? scan_->cells() : 0));
+    const std::size_t most = static_cast<std::size_t>(n) * (5 * rungs_.size() + 3);
     changes_.column.reserve(most);
     changes_.value.reserve(most);
     for (Index i = 0; i < n; ++i) {
@@ -222,6 +226,10 @@ class RowRedraws {
       }
       for (Index j = 0; j < q; ++j) {
         add(score_ + j, base * parts.score(i, j), change * parts.score(i, j));
+      }
+      if (scan_ != nullptr) {
+        const double draws = std::nearbyint(rows.copies(i) / (factor * factor));
+        add(cell_ + static_cast<Index>(scan_->cell(i)), draws * usual(i), -turn);
       }
       changes_.first.push_back(changes_.value.size());
     }
@@ -253,25 +261,35 @@ class RowRedraws {
       const double unit = parts_.rows.total * std::sqrt(rungs_[m]->null.variance);
       for (Index r = 0; r < size; ++r) out(r, 3 + at) = nine_digits(forms(r) / unit);
     }
+    if (scan_ != nullptr) {
+      out.col(3 + static_cast<Index>(rungs_.size())) =
+          scan_->largest(sums.columns(cell_, scan_->cells())).head(size);
+    }
   }
 
  private:
   const JointParts& parts_;
   std::vector<const JointRung*> rungs_;
+  const GroupScan* scan_;
   // Sums are those of the columns of all rungs, plain and scaled, of their own pairs, and scores.
   std::vector<Index> column_;  // the first one of each rung
-  Index own_ = 0, score_ = 0;
+  Index own_ = 0, score_ = 0, cell_ = 0;
   Vector usual_;  // of the usual outcomes
   detail::RowChanges changes_;
 };
 
+inline Index statistics_of(const JointParts& parts, const GroupScan* scan) {
+  return 3 + static_cast<Index>(tested_rungs(parts).size()) + (scan != nullptr ? 1 : 0);
+}
+
 // Statistics [redraws x parts] under calibration.
-inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, Index redraws) {
+inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, const GroupScan* scan,
+                          Index redraws) {
   const detail::RowDraws draws(parts.rows);
   const auto factor = [&](Index i) { return draws.factor(i); };
   const Vector usual = (parts.rows.p.array() > 0.5).cast<double>();
-  const RowRedraws<decltype(factor)> rows(parts, usual, factor);
-  Matrix out(redraws, 3 + static_cast<Index>(tested_rungs(parts).size()));
+  const RowRedraws<decltype(factor)> rows(parts, usual, factor, scan);
+  Matrix out(redraws, statistics_of(parts, scan));
   // a draw and the sums that it changes take two operations
   const Engine within = engine_for(engine, 2.0 * parts.rows.count * static_cast<double>(redraws));
   parallel_for(within, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
@@ -297,8 +315,11 @@ inline Matrix standard_normals(Index rows, Index begin, Index size) {
   return out;
 }
 
-// The same from the normal distribution of all sums; own pairs are taken at their mean.
-inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts, Index redraws) {
+// The same from the normal distribution of all sums; own pairs are taken at their mean. The largest
+// statistic of a group has its bound's distribution, independent of the others, which is
+// conservative.
+inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
+                                  const GroupScan* scan, Index redraws) {
   const JointRows& rows = parts.rows;
   const std::vector<const JointRung*> rungs = tested_rungs(parts);
   const Index n = rows.size(), q = parts.n_scores();
@@ -349,7 +370,7 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
   const SymEigen spectrum = engine.dense.sym_eigen(0.5 * (turned + turned.transpose()));
   const Matrix root = spectrum.vectors * spectrum.values.cwiseMax(0.0).cwiseSqrt().asDiagonal();
 
-  Matrix out(redraws, 3 + static_cast<Index>(rungs.size()));
+  Matrix out(redraws, statistics_of(parts, scan));
   parallel_for(engine, (redraws + redraw_block - 1) / redraw_block, [&](Index task) {
     const Index begin = task * redraw_block, size = std::min(redraw_block, redraws - begin);
     const Matrix sums = root * standard_normals(kept, begin, size);
@@ -364,14 +385,18 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
         out(begin + r, 3 + static_cast<Index>(m)) = nine_digits(
             (square - rungs[m]->null.spread) / (rows.total * std::sqrt(rungs[m]->null.variance)));
       }
+      if (scan == nullptr) continue;
+      out(begin + r, out.cols() - 1) = GroupScan::bound(counter_uniform(
+          redraw_key, static_cast<std::uint64_t>(begin + r), static_cast<std::uint64_t>(kept)));
     }
   });
   return out;
 }
 
-inline Matrix null_statistics(const Engine& engine, const JointParts& parts, Index redraws) {
-  return redraws_rows(parts.rows, redraws) ? redraw_rows(engine, parts, redraws)
-                                           : redraw_coefficients(engine, parts, redraws);
+inline Matrix null_statistics(const Engine& engine, const JointParts& parts, const GroupScan* scan,
+                              Index redraws) {
+  return redraws_rows(parts.rows, redraws) ? redraw_rows(engine, parts, scan, redraws)
+                                           : redraw_coefficients(engine, parts, scan, redraws);
 }
 
 }  // namespace calibrisk

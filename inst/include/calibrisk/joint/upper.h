@@ -3,8 +3,8 @@
 #ifndef CALIBRISK_JOINT_UPPER_H
 #define CALIBRISK_JOINT_UPPER_H
 
-#include <calibrisk/joint/confident.h>
 #include <calibrisk/joint/lower.h>
+#include <calibrisk/joint/scan.h>
 
 namespace calibrisk {
 
@@ -72,9 +72,9 @@ struct JointUpper {
   std::vector<Rung> rungs;
   double normal = 0.0;  // as far as failures bear the normal law
   double failures = 0.0, expected = 0.0,
-         copies = 0.0;                  // their number, predicted share, and of how many
-  double apart = 1.0;                   // failures may lie where the predictions vary most
-  std::vector<ConfidentSet> confident;  // with too many failures
+         copies = 0.0;               // their number, predicted share, and of how many
+  double apart = 1.0;                // failures may lie where the predictions vary most
+  std::vector<FailingGroup> groups;  // beyond what chance explains
   BrierFacts brier;
   bool constant = false;  // one prediction, of equal copies: the law is the binomial one
   ConstantPrediction exact{0.0, 0.0, 0.0};
@@ -107,7 +107,7 @@ struct JointUpper {
     }
     const double d = gap(tail);
     double unseen = std::max(d * d, lack() * std::min(d * d * apart, d));
-    for (const ConfidentSet& set : confident) unseen = std::max(unseen, set.high(tail));
+    for (const FailingGroup& group : groups) unseen = std::max(unseen, group.high(tail));
     return std::min(cap(tail), std::max(out, std::sqrt(unseen)));
   }
 };
