@@ -45,8 +45,8 @@ cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, times, se
     .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, times, seed, threads)
 }
 
-cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress = NULL) {
-    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress)
+cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress)
 }
 
 cpp_map_features <- function(terms, x, threads) {
@@ -65,8 +65,8 @@ cpp_bin_terms <- function(bins, n, p, debias) {
     .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
 }
 
-cpp_cell_bound <- function(size, d, d2, bin_size, bin_gap, p) {
-    .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bin_size, bin_gap, p)
+cpp_cell_bound <- function(size, d, d2, bins, p) {
+    .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bins, p)
 }
 
 cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
@@ -209,8 +209,16 @@ cpp_pearson3_tail <- function(x, skew) {
     .Call(`_calibrisk_cpp_pearson3_tail`, x, skew)
 }
 
-cpp_pair_limits <- function(psi, own, lambda, z) {
-    .Call(`_calibrisk_cpp_pair_limits`, psi, own, lambda, z)
+cpp_known_limit <- function(value, known, estimated, z, skew = 0.0) {
+    .Call(`_calibrisk_cpp_known_limit`, value, known, estimated, z, skew)
+}
+
+cpp_refuted_low <- function(p, y, w, size, tails) {
+    .Call(`_calibrisk_cpp_refuted_low`, p, y, w, size, tails)
+}
+
+cpp_pair_limits <- function(value, noise, own, trace, known, known_trace, z) {
+    .Call(`_calibrisk_cpp_pair_limits`, value, noise, own, trace, known, known_trace, z)
 }
 
 cpp_nested_low <- function(rungs, df, tail) {

@@ -13,7 +13,7 @@ joint_test <- function(test, laws, level, threads, call) {
   ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   flipped <- !is.null(ladder$flips)
-  said <- c(ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
+  said <- c(impossible_sentence(ladder$p.value), ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
   redrawn <- !flipped && (is.null(ladder$rungs) || !is.null(ladder$found))
   list(
     estimate = ladder$estimate, statistic = c(T = ladder$statistic),

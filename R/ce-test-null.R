@@ -14,24 +14,43 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   se <- if (test$reference == "blocks") {
     sd(eta) / sqrt(length(eta))
   } else {
-    sqrt(2 * mean(sums$squares) / (length(eta) * block * (block - 1)))
+    sqrt(2 * mean(sums$known) / (length(eta) * block * (block - 1)))
   }
   # equal block estimates: no variance to compare with
   degenerate <- !is.finite(se) || se <= 1e-14 * max(abs(eta))
-  if (degenerate) {
+  few <- has_few_failures(problem)
+  if (degenerate && !few) {
     warn_result("All block estimates are equal: the block test is not available.",
                 "i" = "Use {.code test = \"conditional\"}.", class = "degenerate")
-    se <- NA_real_
   }
+  if (degenerate) se <- NA_real_
   z <- estimate / se
+  # the variance of few failures cannot be estimated, and their mean is not normal
+  null <- if (few) {
+    one_by_one(few_failures_redraws, function() {
+      again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
+      mean(cpp_block_sums(again$prediction, again$target, block, threads)$unbiased)
+    })
+  }
+  low <- estimate - if (is.null(null)) qnorm(level) * se else quantile(null, level, names = FALSE)
   list(
     estimate = estimate, std.error = se, statistic = c(z = z),
-    parameter = c(block = block, blocks = length(eta)), p.value = stats::pnorm(-z),
-    conf.int = structure(c(max(0, estimate - qnorm(level) * se), Inf), conf.level = level),
-    method = "Calibration test: block estimates of the SKCE, normal",
-    details = list(blocks = eta, reference = test$reference)
+    parameter = c(block = block, blocks = length(eta)),
+    p.value = if (is.null(null)) stats::pnorm(-z) else resampled_p(estimate, null, TRUE),
+    conf.int = structure(c(max(0, low), Inf), conf.level = level),
+    method = paste("Calibration test: block estimates of the SKCE,", if (is.null(null)) "normal" else redrawn_text),
+    null = null, details = list(blocks = eta, reference = test$reference)
   )
 }
+
+# Of outcomes that are labels, how many are not the most frequent one; if they are few, outcomes are redrawn from the
+# predictions.
+has_few_failures <- function(problem, enough = 20) {
+  if (!finite_outcomes(problem) || is.function(problem$asked$kernel)) return(FALSE)
+  problem$n - max(tabulate(match(problem$laws$y, problem$laws$y), problem$n)) < enough
+}
+few_failures_redraws <- 399
+redrawn_text <- "outcomes simulated from the predictions"
 
 # Indices of the resamples in chunks, whose counts are small enough to hold next to the panels of H.
 chunks <- function(n, times) {
@@ -43,6 +62,7 @@ chunks <- function(n, times) {
 run_test.test_bootstrap <- function(test, problem, level, threads, call) {
   n <- problem$n
   check_rows(n, 2, "The bootstrap test", call)
+  if (has_few_failures(problem)) return(resampling_test(test, problem, threads, call, resample = FALSE))
   parts <- chunks(n, test$times)
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping

@@ -17,7 +17,7 @@ run_test.test_consistency <- function(test, problem, level, threads, call) {
 
 resampling_test <- function(test, problem, threads, call, resample) {
   n <- problem$n
-  what <- if (resample) "consistency resampling" else "outcomes simulated from the predictions"
+  what <- if (resample) "consistency resampling" else redrawn_text
   check_rows(n, 2, "The test", call)
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
     skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate$value

@@ -33,6 +33,18 @@ finite_residuals <- function(residuals, probs, embedding) {
   )
 }
 
+# For the second moments of outcomes drawn from the predictions (inst/include/calibrisk/pairs/outcome_moments.h).
+problem_moments <- function(problem) {
+  probs <- problem$probs
+  if (is.null(probs)) return(list())
+  gram <- tcrossprod(problem$embedding)
+  unit <- identical(gram, diag(ncol(probs)))
+  right <- if (unit) probs else probs %*% gram
+  drop_null(list(probs = probs, probs_right = right, squares = if (unit) probs else probs %*% gram^2,
+                 own = matrix(drop(probs %*% diag(gram)) - rowSums(probs * right)),
+                 weight = if (!is.null(problem$scale)) matrix(problem$scale^2)))
+}
+
 # A row of weight w is one with features of the kernel and residuals times sqrt(w), w scaled to the mean 1, so that
 # n ridge stays W1 ridge on the scale of the weights.
 weighted_problem <- function(problem, design) {
@@ -68,6 +80,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
       targets = ckce_targets(problem, options$targets),
       probs = problem$probs %||% matrix(0, 0, 0), embedding = problem$embedding %||% matrix(0, 0, 0),
       keep = options$keep, excess = problem$excess %||% numeric(),
+      moments = if (options$errors) problem_moments(problem) else list(),
       times = options$times, seed = options$seed, influence = options$errors,
       noise_rows = if (options$errors) {
         noise_rows(problem$residuals, if (options$computation == "rff") 100 else 500)
@@ -79,8 +92,9 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
   )
   out$values <- stats::setNames(
     as.data.frame(out$values),
-    c("estimate", "diagonal", "null_mean", "cce2", "residual_mse", "error_bound", "squares")
+    c("estimate", "diagonal", "null_mean", "cce2", "residual_mse", "error_bound", "squares", "known")
   )
+  out$values$trace <- out$values[[if (is.null(problem$probs)) "diagonal" else "null_mean"]]
   out$computation <- options$computation
   # |M| is at most 1 / (4 n ridge)
   if (!is.null(problem$missed)) {

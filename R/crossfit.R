@@ -15,14 +15,29 @@ problem_folds <- function(problem) {
 # Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p
 tangent_scale <- function(product, size) if (size > 0) max(0, product / size) else 0
 
-# Per row, the term of the bound; residuals and gaps in columns (summed), NaN where there is no gap.
-tangent_rows <- function(residuals, gaps, p, design) {
+# The bound of residuals and gaps in columns (summed), NaN where there is no gap.
+tangent_bound <- function(problem, gaps, p) {
   gaps[!is.finite(gaps)] <- 0
   slope <- sign(gaps) * abs(gaps)^(p - 1)
   size <- abs(gaps)^p
-  w <- design_weights(design)
-  scale <- tangent_scale(sum(w * slope * residuals), sum(w * size))
-  rowSums(p * scale^(p - 1) * slope * residuals - (p - 1) * scale^p * size)
+  w <- design_weights(problem$design)
+  scale <- tangent_scale(sum(w * slope * problem$residuals), sum(w * size))
+  linear_bound(problem, p * scale^(p - 1) * slope, (p - 1) * scale^p * size)
+}
+
+# The mean of slope * residual - offset (columns are summed), whose variance is known if outcomes are drawn from the
+# predictions.
+linear_bound <- function(problem, slope, offset = 0) {
+  x <- problem$features
+  variance <- rowSums(x * slope^2) - rowSums(x * slope)^2
+  mean_estimate(rowSums(slope * problem$residuals - offset), problem$design,
+                known = null_variance(variance, problem$design))
+}
+
+# The same from terms that are multiples of scalar residuals.
+multiple_bound <- function(problem, terms) {
+  slope <- terms / problem$residuals
+  linear_bound(problem, replace(slope, !is.finite(slope), 0))
 }
 
 # A mean residual of 0 is one up to rounding, which must not choose a sign.
@@ -44,7 +59,7 @@ fold_prefixes <- function(sorted, fold) {
 
 crossfit_bins <- function(prefixes, bins, p) {
   cells <- fold_cells(prefixes, bins$ends)
-  cpp_cell_bound(cells$size, cells$d, cells$d2, bins$size, bins$gap, p)
+  cpp_cell_bound(cells$size, cells$d, cells$d2, bins, p)
 }
 
 # Sums of w, w d and w d^2 in every bin (rows) and fold (columns).

@@ -31,7 +31,7 @@ estimate_sentences <- function(x, level, most = 6) {
   verdicts <- page_verdicts(lapply(plain$p.value, function(p) c("joint test" = p)), level)
   lines <- vapply(shown, function(i) {
     facts <- list(level = level, error = plain[i, ], verdict = verdicts[[i]]["rejects"])
-    paste0(if (several) paste0(labels[i], ": "), page_sentences(facts))
+    paste0(if (several) paste0(labels[i], ": "), paste(page_sentences(facts), collapse = " "))
   }, "")
   c(lines,
     if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),

@@ -6,9 +6,10 @@
 #   variance   of the value, where that is known without the rows for their weights and clusters too
 #   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
 #   noise      variance of the value under calibration, where the influence vanishes
+#   known      variance of the value if outcomes are drawn from the predictions, of a mean of terms; NULL
 #   pairs      of a mean over pairs whose interval depends on both: see degenerate_limits(); NULL
 #   power      what is reported is value^(1 / power)
-#   smallest   the smallest value there can be: intervals end there
+#   smallest, largest  the smallest and largest value there can be: intervals end there
 #   lower      the lower limit as a function of the level, of an estimate with a test that it inverts; NULL
 #   size       how many rows the value is of, where those are not all; NULL
 #   design     weights and clusters of the rows (R/design.R)
@@ -16,11 +17,21 @@
 # interval to summarise_estimate().
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
-                         smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL) {
+                         smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL, known = NULL,
+                         largest = Inf) {
   # a class would make every look at a field take ten times as long
   list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
-       design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size)
+       design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size,
+       known = known, largest = largest)
 }
+
+# Dependence within clusters, and on weights, is not known: of such rows the larger variance of known and estimated ones.
+null_known <- function(known, estimated, design) {
+  if (is_unweighted(design) && is.null(design$sums) && is.null(design$n_clusters)) known else max(known, estimated)
+}
+
+# Of a weighted mean of rows with these variances.
+null_variance <- function(variance, design) sum(copy_powers(design, 2) * variance) / total_weight(design)^2
 
 influence_rows <- function(estimate) {
   if (is.function(estimate$influence)) estimate$influence() else estimate$influence
@@ -35,10 +46,16 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
     if (any(vapply(parts, is.null, NA))) return(NULL)
     Reduce(`+`, Map(`*`, parts, scale))
   }
+  known <- lapply(estimates, `[[`, "known")
+  largest <- vapply(estimates, `[[`, 0, "largest")
   new_estimate(
     sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
     if (all(scale >= 0)) combine_honest(estimates, scale), combined_noise(estimates, scale),
     smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf,
+    # residuals of classes are negatively correlated: with slopes of any sign, at most twice the sum of their variances
+    known = if (all(scale >= 0) && all(lengths(known) > 0)) 2 * sum(scale^2 * unlist(known)),
+    # the residuals of a row's classes have sizes that sum to 2 at most
+    largest = if (all(scale >= 0)) min(sum(scale * largest), 2 * max(scale * largest)) else Inf,
     pairs = if (all(scale >= 0)) combine_pairs(estimates, scale)
   )
 }
@@ -53,7 +70,9 @@ combine_pairs <- function(estimates, scale) {
   kept <- !vapply(pairs, is.null, NA)
   if (!any(kept) || any(vapply(estimates[!kept], `[[`, 0, "value") != 0)) return(NULL)
   total <- function(name) Reduce(`+`, Map(`*`, lapply(pairs[kept], `[[`, name), scale[kept]))
-  list(value = total("value"), influence = total("influence"), trace = total("trace"))
+  noise <- function(one) replace(one, "noise", list(one$pairs$known))
+  list(value = total("value"), influence = total("influence"), trace = total("trace"),
+       known = combined_noise(lapply(estimates[kept], noise), scale[kept]), known_trace = total("known_trace"))
 }
 
 # Means over pairs of the same rows share their noise as they share their influence: models that are nearly one differ
@@ -99,9 +118,12 @@ honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) el
 
 # A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.
 honest_limit <- function(estimate, level, quantile = design_quantile((1 + level) / 2, estimate$design)) {
-  if (is.null(estimate$honest)) return(Inf)
-  spread <- estimate_std_error(estimate$honest) * honest_inflation(estimate$power)
-  estimate$honest$value - quantile * spread
+  honest <- estimate$honest
+  if (is.null(honest)) return(Inf)
+  variance <- estimate_std_error(honest)^2
+  if (is.na(variance + quantile)) return(NA_real_)
+  known <- null_known(honest$known %||% variance, variance, estimate$design)
+  cpp_known_limit(honest$value, known, variance, quantile * honest_inflation(estimate$power))
 }
 
 # Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An estimated error is biased
@@ -110,6 +132,7 @@ honest_limit <- function(estimate, level, quantile = design_quantile((1 + level)
 # has no correction, and the lower one is honest.
 estimate_limits <- function(estimate, level, draws = NULL) {
   limits <- moment_limits(estimate, level, draws)
+  limits$high <- min(limits$high, estimate$largest)
   if (!is.null(estimate$lower)) limits$low <- estimate$lower(level)
   limits
 }
@@ -119,7 +142,7 @@ moment_limits <- function(estimate, level, draws) {
   if (is.null(draws) && !is.null(pairs)) return(pairs)
   std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)
   quantile <- design_quantile((1 + level) / 2, estimate$design)
-  half <- quantile * std_error
+  half <- quantile * max(std_error, sqrt(estimate$known %||% 0))
   if (is.finite(estimate$smallest) && isTRUE(half < 1e-8)) return(constant_limits(estimate, level))
   # a value below the smallest possible one is taken as that, so the interval has a width
   list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level, quantile), pairs$low),
@@ -140,24 +163,20 @@ constant_limits <- function(estimate, level) {
 # For a mean over pairs: the x that a test does not reject whose variance grows with x (src/limits.cpp). The influence's
 # own variance cannot be used near calibration. It is a square of the same sums as the value, and so smallest where the
 # value is too small.
-#   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2)
+#   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2; known and
+#            known_trace: expectations of noise and trace under calibration, the observed ones if there is no formula)
 # The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda fix two sums of the
 # lambda_k. The influence-based variance counts the noise twice.
 degenerate_limits <- function(estimate, level) {
+  pairs <- estimate$pairs
   df <- design_df(estimate$design)
-  own <- row_std_error(estimate$pairs$influence, estimate$design)
-  # noise below the rounding error of the sum is raised to it
-  unit <- max(sqrt(estimate$noise), .Machine$double.eps * estimate$pairs$trace)
+  own <- row_std_error(pairs$influence, estimate$design)
   if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
-  if (!is.finite(unit)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
-  # in units of the noise's root; all lambda but one can be 0
-  psi <- estimate$pairs$value / unit
-  lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))
-  found <- cpp_pair_limits(psi, own / unit, lambda, if (df < 1) 0 else stats::qt((1 + level) / 2, df))
-  std_error <- sqrt(1 + found[3] * max(psi, 0)) * unit
-  if (df < 1) return(list(std.error = std_error, low = NA_real_, high = NA_real_))
-  value <- estimate$pairs$value
-  list(std.error = std_error, low = min(found[1] * unit, max(value, 0)), high = max(found[2] * unit, estimate$value))
+  if (!is.finite(estimate$noise)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
+  found <- cpp_pair_limits(pairs$value, estimate$noise, own, pairs$trace, pairs$known, pairs$known_trace,
+                           if (df < 1) 0 else stats::qt((1 + level) / 2, df))
+  if (df < 1) return(list(std.error = found[3], low = NA_real_, high = NA_real_))
+  list(std.error = found[3], low = min(found[1], max(pairs$value, 0)), high = max(found[2], estimate$value))
 }
 
 # Distances of the limits of a - b from a - b. The distances of the limits of a and of b are added as if the two were

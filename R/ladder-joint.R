@@ -39,14 +39,30 @@ joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
   y <- as.numeric(y)
   dim(y) <- c(length(y), 1)
   found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, threads)[[1]]
-  list(
+  refuted_ladder(list(
     estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
     low = found$low, high = found$high, lower_bound = found$lower_bound,
     p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
     upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
     upper = joint_upper(found$upper), found = group_claim(found$group),
     value = new_estimate(found$square, found$influence, new_design(length(p), counts), power = 2, noise = found$noise)
-  )
+  ), p, y, new_design(length(p), counts), level)
+}
+
+impossible_sentence <- function(p_value) {
+  if (isTRUE(p_value == 0)) "Outcomes happened that were predicted to be impossible."
+}
+
+# An outcome that was predicted to be impossible refutes calibration with certainty: no other p-value is 0. `p`, `y`:
+# probabilities and outcomes, of several classes in columns; the limit is that of src/limits.cpp.
+refuted_ladder <- function(ladder, p, y, design, level, scale = 1) {
+  size <- min(1 / weight_concentration(design), cluster_count(design))
+  low <- scale * cpp_refuted_low(as.matrix(p), as.matrix(y), design$w %||% numeric(), size, (1 - level) / c(2, 1))
+  if (low[1] == 0) return(ladder)
+  ladder <- agreeing_ladder(ladder, list(p.value = 0, statistic = ladder$statistic), low[1])
+  ladder$lower_bound <- max(ladder$lower_bound, low[2])
+  ladder$high <- max(ladder$high, ladder$lower_bound)
+  ladder
 }
 
 # `group`: of the part of groups where it rejects, least and largest prediction, rows, events and expected events.
@@ -73,7 +89,7 @@ flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(),
   if (is.na(ladder$p.value)) return(ladder)
   found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$copies %||% numeric(), design$cluster %||% integer(),
                            knots, level, joint_redraws, threads)
-  with_flips(ladder, found, sqrt(classes) * found$low, design)
+  refuted_ladder(with_flips(ladder, found, sqrt(classes) * found$low, design), p, y, design, level, sqrt(classes))
 }
 
 with_flips <- function(ladder, found, low, design) {

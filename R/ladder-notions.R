@@ -58,7 +58,8 @@ notion_ladder <- function(predictions, notion, level, threads, bases = NULL, cal
   if (notion == "canonical" && ncol(problem$residuals) > 2) {
     own <- canonical_ladder(own, predictions, problem, level, threads, known, call)
   }
-  if (is.null(bases)) tested_classes(own, predictions, notion, level, threads, known$class_wise$tests) else own
+  if (is.null(bases)) own <- tested_classes(own, predictions, notion, level, threads, known$class_wise$tests)
+  refuted_ladder(own, problem$features, problem$features - problem$residuals, problem$design, level)
 }
 
 # Takes the limits of coarser notions into account, all of them by their nested bases.

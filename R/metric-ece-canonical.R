@@ -87,21 +87,19 @@ cell_estimate <- function(problem, cell, fold, scheme) {
     value <- sum(share * centre)
     rows <- centre[cell] + rowSums(slope[cell, , drop = FALSE] * (problem$residuals - gap[cell, , drop = FALSE]))
   }
-  honest <- if (!is.null(fold)) mean_estimate(honest_cell_rows(problem, cell, fold, share, p), design)
-  new_estimate(value, rows, design, reported_power(p), honest)
+  honest <- if (!is.null(fold)) honest_cells(problem, cell, fold, share, p)
+  new_estimate(value, rows, design, reported_power(p), honest, largest = if (is.finite(p)) 2 else 1)
 }
 
 # The largest gap has no tangent: each fold looks at the cell and class that stand out in the others.
-honest_cell_rows <- function(problem, cell, fold, share, p) {
-  residuals <- problem$residuals
-  gaps <- crossfit_cell_gaps(residuals, cell, fold, problem$design)
-  if (is.finite(p)) return(tangent_rows(residuals, gaps, p, problem$design))
+honest_cells <- function(problem, cell, fold, share, p) {
+  gaps <- crossfit_cell_gaps(problem$residuals, cell, fold, problem$design)
+  if (is.finite(p)) return(tangent_bound(problem, gaps, p))
   gaps[!is.finite(gaps)] <- 0
-  rows <- numeric(length(cell))
+  slope <- 0 * gaps
   for (f in unique(fold)) {
     at <- arrayInd(which.max(abs(gaps) * (fold == f)), dim(gaps))
-    inside <- which(fold == f & cell == cell[at[1]])
-    rows[inside] <- sign(gaps[at]) * residuals[inside, at[2]] / share[cell[at[1]]]
+    slope[which(fold == f & cell == cell[at[1]]), at[2]] <- sign(gaps[at]) / share[cell[at[1]]]
   }
-  rows
+  linear_bound(problem, slope)
 }

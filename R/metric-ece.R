@@ -134,20 +134,23 @@ counted_ece <- function(problem, scheme, honest) {
 }
 
 power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
-  honest <- if (!is.null(bound)) new_estimate(bound$mean, bound_rows, design, squares = bound$squares)
-  new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size)
+  honest <- if (!is.null(bound)) {
+    new_estimate(bound$mean, bound_rows, design, squares = bound$squares, known = bound$known)
+  }
+  new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size,
+               largest = 1)
 }
 
 # The binned error from sums in bins (rows of a table) and folds, without rows. `variance(slope, offset, mean)` of
 # weighted ones.
 sums_estimate <- function(table, p, debias, design, variance = function(slope, offset, mean) NULL) {
   value <- binned_power(table$bins, p, debias)
-  bound <- cpp_cell_bound(table$size, table$d, table$d2, table$bins$size, table$bins$gap, p)
+  bound <- cpp_cell_bound(table$size, table$d, table$d2, table$bins, p)
   new_estimate(
     value$power, no_rows, design, reported_power(p),
-    new_estimate(bound$mean, no_rows, design, squares = bound$squares,
+    new_estimate(bound$mean, no_rows, design, squares = bound$squares, known = bound$known,
                  variance = variance(bound$slope, -bound$offset, bound$mean)),
-    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power)
+    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power), largest = 1
   )
 }
 
@@ -166,7 +169,7 @@ prefixes_of_folds <- function(sorted, problem) {
 errors_of_bins <- function(sorted, ends, scheme, folds) {
   bins <- bin_table(sorted, ends)
   value <- binned_power(bins, scheme$p, scheme$debias)
-  bins <- bins[c("ends", "copies", "size", "gap")]
+  bins <- bins[c("ends", "copies", "size", "gap", "accuracy", "spread", "concentration")]
   bound <- if (!is.null(folds)) crossfit_bins(folds$prefixes(), bins, scheme$p)
   top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
   list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
@@ -177,7 +180,8 @@ errors_of_blocks <- function(sorted, ends, scheme, folds, at_once = many_bins) {
   whole <- function() errors_of_bins(sorted, ends, scheme, folds)
   list(value = blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
        bound = if (!is.null(folds)) {
-         cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), folds$of_rows(), sorted$order, ends, scheme$p)
+         bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), folds$of_rows(), sorted$order, ends, scheme$p)
+         replace(bound, "known", bound$known / if (is.null(sorted$w)) sorted$n else sorted$n^2 / sum(sorted$w2))
        },
        bound_rows = function() whole()$bound_rows())
 }

@@ -31,12 +31,13 @@
 #' The distances are biased upwards by the noise of the curve, all the more the smaller they are. The lower limit is
 #' therefore the estimate minus an upper quantile of the distances that noise alone gives (a triangle inequality for ICI
 #' and Emax, for any miscalibration). These are the distances between the curve and the curves of outcomes simulated
-#' from it; with clusters, those between the curves of bootstrap samples and of all rows. The upper limit adds normal
-#' (with clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at
-#' least the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the
-#' curve as the smoother sees it. In simulations (332 rows, two distributions of predictions, calibrated and three
-#' forms of miscalibration) they hold ICI and Emax in 90 to 100% of samples. A quantile that lies where the distances
-#' jump has no such limits: E50 was held in 30% of samples if half of the rows had no distance and half one of 0.15.
+#' from it; with clusters, those between the curves of bootstrap samples and of all rows. An upper quantile of the
+#' distances for outcomes simulated from the predictions, those of a calibrated model, is subtracted if it is larger.
+#' With fewer than 20 rows, 5 events or 5 non-events there is no interval. The upper limit, at most 1, adds normal (with
+#' clusters, Student's) quantiles times the samples' standard deviation; for E50, which noise may also lower, at least
+#' the quantile of the noise. It is not lowered, since large differences of one sign have no bias. Both are of the curve
+#' as the smoother sees it. A quantile that lies where the distances jump has no such limits: E50 was held in 30% of
+#' samples if half of the rows had no distance and half one of 0.15.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)
@@ -52,21 +53,23 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   check_count(times, lower = 20, null = TRUE)
   call <- current_env()
   names <- c("ici", "e50", "e90", "emax")
+  said <- if (is.null(times)) "none computed; times = 200 gives one"
   out <- metric_frame(x, rows_input(quote_dots, copies = is.null(times)), names, function(predictions) {
     problem <- notion_problems(predictions, notion, call)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
-    if (!is.null(times)) {
+    if (!is.null(times) && too_few_events(problem)) {
+      said <<- few_events_text
+    } else if (!is.null(times)) {
       draws <- smooth_draws(problem, frequency, smoother, span, gap_distances, times)
       limits <- smooth_limits(value, draws, level, problem$design)
-      columns[-1] <- list(limits$std.error, pmax(limits$low, 0), pmax(limits$high, 0))
+      columns[-1] <- list(limits$std.error, limits$low, pmin(limits$high, 1))
     }
     c(columns, list(n = n_obs(predictions)))
   }, choices = list(notion = notion, smoother = smoother, interval = if (is.null(times)) "none" else "bootstrap",
                     level = level))
-  if (!is.null(times)) return(out)
-  new_table(out, c(Interval = "none computed; times = 200 gives one"), c("ce_ici", "ce_metrics"))
+  if (is.null(said)) out else new_table(out, c(Interval = said), c("ce_ici", "ce_metrics"))
 }, "minimize", c(0, Inf))
 
 check_one_problem <- function(notion, call = caller_env()) {

@@ -77,7 +77,7 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
     parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth, threads = threads, call = call)
     h <- vapply(parts, `[[`, 0, "bandwidth")
     estimates <- Map(function(part, problem) {
-      new_estimate(part$power, part$rows, problem$design, p, mean_estimate(part$bound, problem$design))
+      new_estimate(part$power, part$rows, problem$design, p, part$bound, largest = min(ncol(problem$features), 2))
     }, parts, of_folds)
     statistic <- function(part) {
       mean(vapply(seq_along(part), function(k) {
@@ -107,8 +107,7 @@ dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   if (!rows) return(list(power = power, bandwidth = bandwidth))
   # a row also moves the ratios of its neighbours, whose gaps are taken for its own
   influence <- terms + rowSums(p * sign(gap) * abs(gap)^(p - 1) * (problem$residuals - gap))
-  list(power = power, rows = influence, bound = tangent_rows(problem$residuals, left_out$fold_gap, p, design),
-       bandwidth = bandwidth)
+  list(power = power, rows = influence, bound = tangent_bound(problem, left_out$fold_gap, p), bandwidth = bandwidth)
 }
 
 # list(own: the ratio at every row without the row or its cluster, fold_gap: the gap without its fold, where wanted)
@@ -170,7 +169,7 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
           "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
           "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.",
           class = "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
-  if (rows) out$bound <- tangent_rows(problem$residuals, matrix(out$fold_gap), p, design)
+  if (rows) out$bound <- tangent_bound(problem, matrix(out$fold_gap), p)
   c(out, list(bandwidth = bandwidth))
 }
 

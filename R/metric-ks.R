@@ -60,9 +60,9 @@ ks_columns <- function(problems, interval) {
     problem <- fold_copies(problem)
     sorted <- sort_problem(problem)
     value <- ks_value(sorted)
-    honest <- mean_estimate(crossfit_ks(sorted, problem_folds(problem)), problem$design)
+    honest <- multiple_bound(problem, crossfit_ks(sorted, problem_folds(problem)))
     spread <- ks_spread(problem)
-    list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest,
+    list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest, largest = 1,
                                  lower = if (!is.null(spread)) ks_lower(value$value, spread)),
          location = value$location, kuiper = value$kuiper, sigma = ks_sigma(value$value, spread))
   })
@@ -79,8 +79,8 @@ ks_columns <- function(problems, interval) {
 ks_spread <- function(problem) {
   if (!is.null(problem$design$cluster)) return(NULL)
   p <- problem$features[, 1]
-  share <- copy_powers(problem$design, 2) / total_weight(problem$design)^2
-  c(known = sum(share * p * (1 - p)), estimated = sum(share * problem$residuals[, 1]^2))
+  c(known = null_variance(p * (1 - p), problem$design),
+    estimated = null_variance(problem$residuals[, 1]^2, problem$design))
 }
 
 # The error in units of the standard deviation under calibration.
@@ -88,14 +88,12 @@ ks_sigma <- function(value, spread) {
   if (is.null(spread)) NA_real_ else if (value == 0) 0 else value / sqrt(spread[["known"]])
 }
 
-# The least x with value - x <= c sigma(x), sigma(x)^2 linear from the known variance at 0 to the estimated one at the
-# value; 0 where the test does not reject.
+# The least x with value - x <= c sigma(x); 0 where the test does not reject.
 ks_lower <- function(value, spread) {
   function(level) {
     if (!rejects_at(largest_motion_p(ks_sigma(value, spread)), level)) return(0)
     quantile <- stats::uniroot(function(x) largest_motion_p(x) - (1 - level), c(1e-3, 40), tol = 1e-10)$root
-    bend <- quantile^2 * (spread[["estimated"]] - spread[["known"]]) / (2 * value)
-    max(value + bend - sqrt(bend^2 + quantile^2 * spread[["estimated"]]), 0)
+    max(cpp_known_limit(value, spread[["known"]], spread[["estimated"]], quantile), 0)
   }
 }
 

@@ -72,10 +72,13 @@ mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   of_rows <- function(values) replace(values, sorted$order, values)
   sums <- lapply(sums, of_rows)
   sums$squares <- max(sum(w * each * others(d^2, w * each, each^2, bandwidth / 2, within)), 0)
+  variance <- sorted$x * (1 - sorted$x)
+  sums$known <- max(sum(w * each * others(variance, w * each, each^2, bandwidth / 2, within)), 0)
+  sums$trace <- sum(w * each * variance)
   unsorted <- function() list(features = matrix(of_rows(sorted$x)), residuals = matrix(of_rows(d)))
   sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL, 1L))
   out <- pair_estimate(sums, type, problem$design, call)
-  out$power <- 2
+  out[c("power", "largest")] <- list(2, 1)
   # a V-statistic is not negative; rounding can make it so where it is zero
   if (type == "biased") out$value <- max(out$value, 0)
   out

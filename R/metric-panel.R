@@ -24,7 +24,7 @@ classical_metrics <- function(n_bins, smoother, floor, level, call) {
   bins <- paste0(n_bins, " bins of equal ")
   list(
     entry("rbs", "scalar", function(problem) {
-      rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)
+      rbs_columns(list(problem), interval, problem$design)
     }),
     binned(paste0(bins, "width, p = 1"), "width", 1),
     binned(paste0(bins, "mass, p = 1"), "mass", 1),
@@ -37,8 +37,7 @@ classical_metrics <- function(n_bins, smoother, floor, level, call) {
     }),
     entry("kde_error", "triweight kernel, p = 2", function(problem) {
       value <- triweight_error(problem, 2, NULL, 1L, call)
-      honest <- mean_estimate(value$bound, problem$design)
-      error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, honest)), interval)
+      error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, value$bound, largest = 1)), interval)
     }),
     entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {
       smooth_columns(list(problem), NULL, interval)

@@ -45,7 +45,7 @@ smooth_columns <- function(problems, bandwidth, interval) {
   of_folds <- lapply(problems, fold_copies)
   parts <- lapply(of_folds, smooth_value, bandwidth = bandwidth)
   estimates <- Map(function(problem, part) {
-    new_estimate(part$value, part$influence, problem$design, honest = mean_estimate(part$bound, problem$design))
+    new_estimate(part$value, part$influence, problem$design, honest = multiple_bound(problem, part$bound), largest = 1)
   }, of_folds, parts)
   columns <- error_columns(
     list(class_mean(unname(estimates))), interval, problems,

@@ -11,6 +11,7 @@
 # Numbers are rows with estimate, conf.low, conf.high and p.value.
 page_sentences <- function(facts) {
   c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
+    impossible = impossible_sentence(facts$error$p.value),
     groups = groups_sentence(facts),
     below = if (NROW(facts$below) > 0) {
       equivalence_sentence(term_value(facts$below$term), facts$below$p.value, facts$level)

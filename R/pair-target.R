@@ -140,24 +140,22 @@ matern_form <- function(law, nu, bandwidth) {
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
 bind_finite <- function(kernel, probs, y, support, threads) {
   residuals <- canonical_residuals(probs, match(as.vector(y), support))
-  if (kernel$type == "white" && kernel$scale == 1) {
-    right <- residuals
-    probs_right <- probs
-  } else {
-    right <- times_gram(residuals, kernel, support, threads)
-    probs_right <- times_gram(probs, kernel, support, threads)
-  }
-  list(spec = list(kind = "finite", residuals = residuals, right = right, probs = probs,
-                   probs_right = probs_right, support = support),
+  white <- kernel$type == "white" && kernel$scale == 1
+  times <- function(values, power = 1) if (white) values else times_gram(values, kernel, support, threads, power)
+  square <- times(probs, 2)
+  own <- if (white) 1 else drop(probs %*% cpp_gram_diagonal(kernel, matrix(as.numeric(support))))
+  right <- times(probs)
+  list(spec = list(kind = "finite", residuals = residuals, right = times(residuals), support = support, probs = probs,
+                   probs_right = right, squares = square, own = matrix(own - rowSums(probs * right))),
        kernel = kernel, computation = "closed form")
 }
 
-# values %*% gram, where the Gram matrix of thousands of counts is larger than all else.
-times_gram <- function(values, kernel, support, threads) {
+# values %*% gram^power by entry, where the Gram matrix of thousands of counts is larger than all else.
+times_gram <- function(values, kernel, support, threads, power) {
   points <- matrix(as.numeric(support))
   columns <- seq_along(support)
   parts <- lapply(split(columns, (columns - 1) %/% gram_columns), function(some) {
-    values %*% cpp_gram(kernel, points, points[some, , drop = FALSE], threads)
+    values %*% cpp_gram(kernel, points, points[some, , drop = FALSE], threads)^power
   })
   do.call(cbind, unname(parts))
 }

@@ -21,7 +21,7 @@ sums_in_groups <- function(id, sums_at) {
   of_rows <- function(name) unlist(lapply(parts, `[[`, name), use.names = FALSE)[order(unlist(rows))]
   total <- function(name) sum(vapply(parts, function(part) part[[name]] %||% 0, 0))
   list(off_diagonal = of_rows("off_diagonal"), across = of_rows("across"), diagonal = of_rows("diagonal"),
-       squares = total("squares"), rank = total("rank"))
+       squares = total("squares"), known = total("known"), trace = total("trace"), rank = total("rank"))
 }
 
 # The factor is that of a CKCE problem with these kernels. choices: see read_computation().
@@ -37,6 +37,7 @@ low_rank_sums <- function(problem, choices, type, design, threads, call) {
   if (!is.null(rows$excess)) {
     own <- rowSums(rows$residuals^2)
     sums$diagonal <- sums$diagonal * ifelse(own > 0, 1 - rows$excess / own, 1)
+    sums$trace <- sum(sums$diagonal)
   }
   if (!is.null(rows$scale)) {
     # sum_j w_j h_ij from sum_j w_i w_j h_ij, the weights scaled to the mean 1
@@ -44,7 +45,8 @@ low_rank_sums <- function(problem, choices, type, design, threads, call) {
     for (part in intersect(c("off_diagonal", "across", "diagonal"), names(sums))) {
       sums[[part]] <- sums[[part]] * unit / design$w
     }
-    sums$squares <- sums$squares * unit^2
+    sums[c("squares", "known")] <- list(sums$squares * unit^2, sums$known * unit^2)
+    sums$trace <- sums$trace * unit
   }
   with_clusters(sums, design, problem_pairs(rows, kernel, group, threads))
 }
@@ -68,6 +70,8 @@ joint_sums <- function(problem, kernel, options, group, type, cluster, call, rid
   }
   if (options$computation == "rff") check_random_features(problem, group, call)
   # weights are in the rows of the problem
-  factor_sums(options$computation, ckce_source(problem, kernel, group, options), problem$residuals, problem$residuals,
-              type, new_design(n, cluster = cluster), options$threads, ridge, options$progress)
+  residuals <- problem$residuals
+  factor_sums(options$computation, ckce_source(problem, kernel, group, options), residuals, residuals,
+              problem_moments(problem), type, new_design(n, cluster = cluster), options$threads, ridge,
+              options$progress)
 }

@@ -20,15 +20,18 @@ pair_estimate <- function(sums, type, design, call = caller_env()) {
   with_noise(out, sums, others$value, total_weight(design)^2, others$influence)
 }
 
-# Adds the variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs. (For clusters
-# see R/pair-clusters.R.) The interval of both types is around the unbiased mean over different rows, from the influence
-# of its rows. With a kernel close to the identity, the biased type consists almost only of pairs of a row with itself.
+# Adds the variance at the null, 2 sum_{i != j} w_i^2 w_j^2 h_ij^2 over the squared weight of the pairs, and its
+# expectation over outcomes drawn from the predictions. (For clusters see R/pair-clusters.R.) The interval of both types
+# is around the unbiased mean over different rows, from the influence of its rows. With a kernel close to the identity,
+# the biased type consists almost only of pairs of a row with itself.
 with_noise <- function(estimate, sums, value, weight, influence = estimate$influence) {
   estimate$noise <- 2 * sums$squares / weight^2
-  if (estimate$noise > 0) {
+  if (max(sums$squares, sums$known) > 0) {
     design <- estimate$design
     trace <- sums$within %||% sum(design_weights(design) * sums$diagonal)
-    estimate$pairs <- list(value = value, influence = influence, trace = trace / total_weight(design)^2)
+    known <- null_known(sums$known, sums$squares, design)
+    estimate$pairs <- list(value = value, influence = influence, trace = trace / total_weight(design)^2,
+                           known = 2 * known / weight^2, known_trace = sums$trace / total_weight(design)^2)
   }
   estimate
 }
@@ -76,7 +79,8 @@ factored_sums <- function(problem, tolerance, type, design, threads, call, most 
           "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data.", arg = "tolerance",
           call = call)
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
-  sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, type, design, threads)
+  moments <- c(target, if (!is.null(design$w)) list(weight = matrix(design$w^2)))
+  sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, moments, type, design, threads)
   norms <- rowSums(target$residuals * target$right)
   w <- design_weights(design)
   # the diagonal is that of the kernel itself
@@ -91,11 +95,13 @@ factored_sums <- function(problem, tolerance, type, design, threads, call, most 
 # Most columns of a factor that fits into memory: 800 MB from 10,000 rows on.
 most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
 
-# Like row_sums(), for a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank.
-factor_sums <- function(computation, source, residuals, right, type, design, threads, ridge = 0, progress = NULL) {
+# Like row_sums(), for a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank; moments: see
+# problem_moments().
+factor_sums <- function(computation, source, residuals, right, moments, type, design, threads, ridge = 0,
+                        progress = NULL) {
   of <- function(cluster, rows) {
     cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(),
-                    rows, ridge, threads, progress)
+                    rows, moments %||% list(), ridge, threads, progress)
   }
   sums <- of(if (type == "unbiased") design$cluster, noise_rows(residuals, if (computation == "rff") 100 else 500))
   if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 1L)$off_diagonal

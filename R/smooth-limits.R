@@ -2,10 +2,22 @@
 # is seen beside the gaps: not at all where these are large and of one sign, wholly near calibration. Mean and maximum
 # obey the triangle inequality, T(g + N) <= T(g) + T(N): the lower limit is the estimate without an upper quantile of
 # T(N). That is the distance between the curve and those of outcomes simulated from it; with clusters it is that between
-# the curve of a bootstrap sample and the curve of all rows. The upper limit adds multiples of the samples' standard
-# deviation, and corrects for no bias, since there may be none.
+# the curve of a bootstrap sample and the curve of all rows. Where few events leave a flat curve that noise is too
+# small, and the triangle inequality is not one of quantiles. The lower limit therefore also subtracts an upper quantile
+# of the distances of outcomes drawn from the predictions: those of a calibrated model. The upper limit adds multiples
+# of the samples' standard deviation, and corrects for no bias, since there may be none.
 
-# Distances of samples and of noise, a column each. `distances(gap, problem)`: of these gaps.
+# Events, and others, below which there is no interval.
+fewest_events <- 5
+too_few_events <- function(problem) {
+  n <- copy_count(problem$design)
+  events <- sum((problem$design$copies %||% 1) * problem$labels)
+  n < 20 || min(events, n - events) < fewest_events
+}
+few_events_text <- "none, which takes 20 rows with 5 events and 5 non-events"
+
+# Distances of samples and of noise, a column each; `null`: a function that returns those of calibrated outcomes.
+# `distances(gap, problem)`: of these gaps.
 smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
   x <- problem$features[, 1]
   clustered <- !is.null(problem$design$cluster)
@@ -15,14 +27,13 @@ smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
     own <- problem_frequency(part, smoother, span)
     c(distances(own - drawn, part), if (clustered) distances(own - frequency[match(drawn, x)], part))
   }, times)
-  if (clustered) {
-    terms <- seq_len(nrow(draws) / 2)
-    return(list(samples = draws[terms, , drop = FALSE], noise = draws[-terms, , drop = FALSE]))
-  }
-  list(samples = draws, noise = vapply(seq_len(times), function(b) {
-    problem$labels <- as.integer(stats::runif(length(frequency)) < frequency)
-    distances(problem_frequency(problem, smoother, span) - frequency, problem)
-  }, distances(x, problem)))
+  redrawn <- function(from) vapply(seq_len(times), function(b) {
+    problem$labels <- as.integer(stats::runif(length(from)) < from)
+    distances(problem_frequency(problem, smoother, span) - from, problem)
+  }, distances(x, problem))
+  terms <- seq_len(nrow(draws) / (1 + clustered))
+  list(samples = draws[terms, , drop = FALSE], noise = if (clustered) draws[-terms, , drop = FALSE] else
+    redrawn(frequency), null = function() redrawn(x))
 }
 
 # For mean, median, 90% quantile, maximum (and more). `degree`: T(t g) = t^degree T(g).
@@ -31,8 +42,11 @@ smooth_limits <- function(value, draws, level, design, degree = 1) {
   std_error <- apply(draws$samples, 1, sd, na.rm = TRUE)
   # a value that is equal in all samples has an unknown standard error
   std_error[!(std_error >= 1e-13)] <- NA
-  noise <- apply(draws$noise, 1, quantile, pnorm(z), names = FALSE, na.rm = TRUE)
-  low <- pmax(value^(1 / degree) - noise^(1 / degree), 0)^degree
+  upper <- function(distances) apply(distances, 1, quantile, pnorm(z), names = FALSE, na.rm = TRUE)
+  noise <- upper(draws$noise)
+  low <- value^(1 / degree) - noise^(1 / degree)
+  if (any(low > 0, na.rm = TRUE)) low <- pmin(low, value^(1 / degree) - upper(draws$null())^(1 / degree))
+  low <- pmax(low, 0)^degree
   above <- z * std_error
   # a median may be too small as well: where the curve crosses the predictions noise moves it down
   above[2] <- max(above[2], noise[2])

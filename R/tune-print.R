@@ -55,7 +55,8 @@ tune_headline <- function(x) {
            interval_text(row$estimate, row$conf.low, row$conf.high, level = x$level), ", from all ",
            count_of(row$n, "row"), "."),
     # says the same numbers again where the interval is above 0
-    if (!isTRUE(row$conf.low > 0)) page_sentences(list(level = x$level, error = row)),
+    if (isTRUE(row$conf.low > 0)) impossible_sentence(row$p.value) else
+      page_sentences(list(level = x$level, error = row)),
     resolution_sentence(row, x$level)
   )
 }

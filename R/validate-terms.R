@@ -42,6 +42,9 @@ validate_problem <- function(problem, options, call) {
     notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals account for it",
                             "and may end below the estimate."))
   }
+  if (options$times > 0 && too_few_events(problem)) {
+    notes <- c(notes, paste0("Intervals of distances to a smooth curve: ", few_events_text, "."))
+  }
   if (any(is.infinite(table$estimate))) {
     notes <- c(notes, "The log loss is infinite: an outcome was predicted to be impossible.")
   }
@@ -93,15 +96,14 @@ moderate_terms <- function(problem, options) {
     frequency <- problem_frequency(problem, options$smoother, options$span)
     value <- curve_distances(frequency - problem$features[, 1], problem)
   }
-  if (options$times == 0) return(validation_term("moderate", smooth_terms, value))
-  draws <- with_seed_kept(1, if (!is.null(cells) || copy_count(problem$design) > 5000) {
+  if (options$times == 0 || too_few_events(problem)) return(validation_term("moderate", smooth_terms, value))
+  limits <- with_seed_kept(1, smooth_limits(value, if (!is.null(cells) || copy_count(problem$design) > 5000) {
     cell_draws(problem, cells %||% moderate_cells(problem, options), frequency, value, options)
   } else {
     smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times)
-  })
-  limits <- smooth_limits(value, draws, options$level, problem$design, c(1, 1, 1, 1, 2))
-  within <- function(limit) pmin(pmax(limit, 0), c(1, 1, 1, 1, Inf))
-  validation_term("moderate", smooth_terms, value, limits$std.error, within(limits$low), within(limits$high))
+  }, options$level, problem$design, c(1, 1, 1, 1, 2)))
+  validation_term("moderate", smooth_terms, value, limits$std.error, limits$low,
+                  pmin(limits$high, c(1, 1, 1, 1, Inf)))
 }
 
 curve_distances <- function(gap, problem) {
@@ -156,9 +158,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   drawn <- apply(drawn, 2, function(sums) cells$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
   samples <- vapply(drawn, cells$distances, value)
   # between the curve and those of bootstrap samples, or of outcomes simulated from it
-  others <- if (!is.null(design$cluster)) {
-    drawn
-  } else {
+  redrawn <- function(frequency) {
     events <- if (plain) {
       size <- round(cells$rows[, 1])
       expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
@@ -168,9 +168,11 @@ cell_draws <- function(problem, cells, frequency, value, options) {
     }
     apply(events, 2, function(sums) cells$curve_of(cbind(cells$rows[, 1:2], sums)), simplify = FALSE)
   }
+  others <- if (is.null(design$cluster)) redrawn(frequency) else drawn
   noise <- vapply(others, function(own) cells$distances(own, own$gap - cells$seen$gap), value)
   # the cells' value is near that of the rows
-  list(samples = samples + (value - cells$distances(cells$seen)), noise = noise)
+  list(samples = samples + (value - cells$distances(cells$seen)), noise = noise,
+       null = function() vapply(redrawn(sorted$x), cells$distances, value))
 }
 
 # As cpp_resampled_cells(), of rows of equal weights, without drawing each row. The number of a cell's draws is

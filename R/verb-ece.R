@@ -45,9 +45,11 @@
 #' sign(c) e - (p-1) |c|^p` over the rows' residuals `e` has an expectation of at most `power` for every `c`. (For `p =
 #' 1` it is the mean of `sign(c) e`. For `p = Inf` it is the mean of `sign(c) e` in the bin with the largest gap,
 #' divided by the share of rows in that bin.) Its lower confidence limit is used; below `p = 2` with twice the variance,
-#' because the rows of each fold contribute to the gaps for the others. In simulations of calibrated predictions (`n =
-#' 1000`), at least 95% of these intervals contained 0. The price is a longer lower arm: if no prediction in a bin is
-#' repeated, it reaches 0.
+#' because the rows of each fold contribute to the gaps for the others. The variance at an error of 0 is that of
+#' outcomes drawn from the predictions, `m (1 - m)` per row with the mean prediction `m` of its bin; the estimated
+#' variance holds at the estimate, and in between it is linear. (With clusters the larger one holds at 0.) In
+#' simulations of calibrated predictions (150 and 600 rows, seven distributions, most with few events) at most 2% of 210
+#' intervals were above 0. The price is a longer lower arm: if no prediction in a bin is repeated, it reaches 0.
 #'
 #' The upper limit is that of the plug-in estimate. If all observed gaps are 0, so is the influence of every row; the
 #' standard error is then that of a calibrated model (normal gaps in these bins).

@@ -168,8 +168,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_factor_sums
-Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::IntegerVector noise_rows, double ridge, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP noise_rowsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::IntegerVector noise_rows, Rcpp::List moments, double ridge, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP noise_rowsSEXP, SEXP momentsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::string >::type computation(computationSEXP);
@@ -179,10 +179,11 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type noise_rows(noise_rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_factor_sums(computation, source, residuals, right, weights, cluster, noise_rows, ridge, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_factor_sums(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -240,17 +241,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_cell_bound
-Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::NumericVector bin_size, Rcpp::NumericVector bin_gap, double p);
-RcppExport SEXP _calibrisk_cpp_cell_bound(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP bin_sizeSEXP, SEXP bin_gapSEXP, SEXP pSEXP) {
+Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::List bins, double p);
+RcppExport SEXP _calibrisk_cpp_cell_bound(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP binsSEXP, SEXP pSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type size(sizeSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d(dSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d2(d2SEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bin_size(bin_sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bin_gap(bin_gapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type bins(binsSEXP);
     Rcpp::traits::input_parameter< double >::type p(pSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cell_bound(size, d, d2, bin_size, bin_gap, p));
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_bound(size, d, d2, bins, p));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -745,16 +745,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_pair_limits
-Rcpp::NumericVector cpp_pair_limits(double psi, double own, double lambda, double z);
-RcppExport SEXP _calibrisk_cpp_pair_limits(SEXP psiSEXP, SEXP ownSEXP, SEXP lambdaSEXP, SEXP zSEXP) {
+// cpp_known_limit
+double cpp_known_limit(double value, double known, double estimated, double z, double skew);
+RcppExport SEXP _calibrisk_cpp_known_limit(SEXP valueSEXP, SEXP knownSEXP, SEXP estimatedSEXP, SEXP zSEXP, SEXP skewSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type psi(psiSEXP);
-    Rcpp::traits::input_parameter< double >::type own(ownSEXP);
-    Rcpp::traits::input_parameter< double >::type lambda(lambdaSEXP);
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< double >::type known(knownSEXP);
+    Rcpp::traits::input_parameter< double >::type estimated(estimatedSEXP);
     Rcpp::traits::input_parameter< double >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pair_limits(psi, own, lambda, z));
+    Rcpp::traits::input_parameter< double >::type skew(skewSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_known_limit(value, known, estimated, z, skew));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_refuted_low
+Rcpp::NumericVector cpp_refuted_low(Rcpp::NumericMatrix p, Rcpp::NumericMatrix y, Rcpp::NumericVector w, double size, Rcpp::NumericVector tails);
+RcppExport SEXP _calibrisk_cpp_refuted_low(SEXP pSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sizeSEXP, SEXP tailsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type tails(tailsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_refuted_low(p, y, w, size, tails));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pair_limits
+Rcpp::NumericVector cpp_pair_limits(double value, double noise, double own, double trace, double known, double known_trace, double z);
+RcppExport SEXP _calibrisk_cpp_pair_limits(SEXP valueSEXP, SEXP noiseSEXP, SEXP ownSEXP, SEXP traceSEXP, SEXP knownSEXP, SEXP known_traceSEXP, SEXP zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< double >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< double >::type trace(traceSEXP);
+    Rcpp::traits::input_parameter< double >::type known(knownSEXP);
+    Rcpp::traits::input_parameter< double >::type known_trace(known_traceSEXP);
+    Rcpp::traits::input_parameter< double >::type z(zSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pair_limits(value, noise, own, trace, known, known_trace, z));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2077,12 +2108,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
-    {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 10},
+    {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_bins_of_sums", (DL_FUNC) &_calibrisk_cpp_bins_of_sums, 4},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
-    {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 6},
+    {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
@@ -2118,7 +2149,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {"_calibrisk_cpp_pearson3_quantile", (DL_FUNC) &_calibrisk_cpp_pearson3_quantile, 2},
     {"_calibrisk_cpp_pearson3_tail", (DL_FUNC) &_calibrisk_cpp_pearson3_tail, 2},
-    {"_calibrisk_cpp_pair_limits", (DL_FUNC) &_calibrisk_cpp_pair_limits, 4},
+    {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
+    {"_calibrisk_cpp_refuted_low", (DL_FUNC) &_calibrisk_cpp_refuted_low, 5},
+    {"_calibrisk_cpp_pair_limits", (DL_FUNC) &_calibrisk_cpp_pair_limits, 7},
     {"_calibrisk_cpp_nested_low", (DL_FUNC) &_calibrisk_cpp_nested_low, 3},
     {"_calibrisk_cpp_nested_upper", (DL_FUNC) &_calibrisk_cpp_nested_upper, 5},
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},

@@ -19,6 +19,16 @@ calibrisk::MatrixView view(const Rcpp::List& spec, const char* name) {
   return calibrisk::MatrixView(REAL(x), Rf_nrows(x), Rf_ncols(x));
 }
 
+}  // namespace
+
+calibrisk::OutcomeMoments as_moments(const Rcpp::List& spec) {
+  if (!has_field(spec, "own")) return {};
+  return {view(spec, "probs"), view(spec, "probs_right"), view(spec, "squares"), view(spec, "own"),
+          has_field(spec, "weight") ? view(spec, "weight") : calibrisk::MatrixView(nullptr, 0, 0)};
+}
+
+namespace {
+
 template <class Pairing>
 calibrisk::TargetPtr location_scale(Pairing pairing, const Rcpp::List& spec) {
   return std::make_unique<calibrisk::LocationScaleTarget<Pairing>>(
@@ -50,7 +60,8 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   const auto number = [&](const char* name) { return number_field(spec, name); };
   if (kind == "finite") {
     return std::make_unique<FiniteTarget>(view(spec, "residuals"), view(spec, "right"),
-                                          view(spec, "probs"), view(spec, "probs_right"));
+                                          view(spec, "probs"), view(spec, "probs_right"),
+                                          as_moments(spec));
   }
   if (kind == "diagonal_normal") {
     return std::make_unique<DiagonalNormalTarget>(number("gamma"), view(spec, "mean"),

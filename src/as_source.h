@@ -12,6 +12,9 @@ calibrisk::PairSourcePtr as_prediction_source(const Rcpp::List& spec);
 
 calibrisk::TargetPtr as_target(const Rcpp::List& spec);
 
+// probs, probs_right, squares, own and weight of a list; nothing is known without `own`.
+calibrisk::OutcomeMoments as_moments(const Rcpp::List& spec);
+
 // H = kernel on the predictions times marginalised target kernel.
 calibrisk::PairSourcePtr as_pair_source(const Rcpp::List& prediction, const Rcpp::List& target);
 

@@ -15,11 +15,11 @@ using calibrisk::Matrix;
 
 Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
   const Index n_ridges = static_cast<Index>(result.values.size());
-  Matrix values(n_ridges, 7);
+  Matrix values(n_ridges, 8);
   for (Index v = 0; v < n_ridges; ++v) {
     const calibrisk::CkceValues& value = result.values[static_cast<std::size_t>(v)];
     values.row(v) << value.estimate, value.diagonal, value.null_mean, value.cce2,
-        value.residual_mse, value.error_bound, value.squares;
+        value.residual_mse, value.error_bound, value.squares, value.known;
   }
   return named_list({{"values", values},
                      {"loo", result.loo},
@@ -61,7 +61,8 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
                                 flag_field(job, "influence"),
                                 flag_field(job, "keep"),
                                 as_vector(excess),
-                                noise_rows};
+                                noise_rows,
+                                as_moments(field(job, "moments"))};
   const calibrisk::LowRankOptions options = as_low_rank(source);
   const double ridge = task.ridges.size() > 0 ? task.ridges.minCoeff() : 1.0;
   const auto from_gram = [&](Matrix gram) {

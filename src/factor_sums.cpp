@@ -13,19 +13,22 @@
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
                            Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right,
                            Rcpp::NumericVector weights, Rcpp::IntegerVector cluster,
-                           Rcpp::IntegerVector noise_rows, double ridge, int threads,
-                           SEXP progress = R_NilValue) {
+                           Rcpp::IntegerVector noise_rows, Rcpp::List moments, double ridge,
+                           int threads, SEXP progress = R_NilValue) {
   REngine r_engine(threads, progress);
   const calibrisk::Engine engine = r_engine;
   const auto d = as_matrix(residuals);
   std::vector<calibrisk::Index> some(noise_rows.begin(), noise_rows.end());
   for (calibrisk::Index& row : some) --row;
   const auto sums = [&](const auto& rows) {
-    const calibrisk::PairSums out = calibrisk::factor_sums(
-        engine, rows, d, as_matrix(right), as_vector(weights), as_labels(cluster), some);
+    const calibrisk::PairSums out =
+        calibrisk::factor_sums(engine, rows, d, as_matrix(right), as_vector(weights),
+                               as_labels(cluster), some, as_moments(moments));
     return named_list({{"off_diagonal", out.off_diagonal},
                        {"diagonal", out.diagonal},
                        {"squares", out.squares},
+                       {"known", out.known},
+                       {"trace", out.trace},
                        {"rank", static_cast<double>(rows.rank())}});
   };
   if (computation == "kept") {

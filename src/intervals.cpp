@@ -21,9 +21,18 @@ Rcpp::List bin_list(const calibrisk::BinTable& bins) {
                      {"concentration", bins.concentration}});
 }
 
+calibrisk::BinTable as_bins(const Rcpp::List& bins) {
+  const auto column = [&](const char* name) -> calibrisk::Vector {
+    return as_vector(Rcpp::NumericVector(field(bins, name)));
+  };
+  return {column("copies"),   column("size"),   column("gap"),
+          column("accuracy"), column("spread"), column("concentration")};
+}
+
 Rcpp::List bound_list(const calibrisk::CellBound& bound) {
   return named_list({{"mean", bound.mean},
                      {"squares", bound.squares},
+                     {"known", bound.known},
                      {"slope", bound.slope},
                      {"offset", bound.offset}});
 }
@@ -67,7 +76,7 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
   const Matrix d2 = table([](const Cell& c) { return c.square.value(); });
   const calibrisk::BinTable bins = calibrisk::bins_of_sums(size, d, d2, events);
   if (!folded) return named_list({{"bins", bin_list(bins)}, {"bound", R_NilValue}});
-  const auto bound = calibrisk::cell_bound(size, d, d2, bins.size, bins.gap, p);
+  const auto bound = calibrisk::cell_bound(size, d, d2, bins, p);
   return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(bound)}});
 }
 
@@ -82,13 +91,7 @@ Rcpp::List cpp_bins_of_sums(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcp
 // The error of bins among rows of weight n, with the terms of its variance and influence.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
-  const auto column = [&](const char* name) -> calibrisk::Vector {
-    return as_vector(Rcpp::NumericVector(field(bins, name)));
-  };
-  const calibrisk::BinTerms terms =
-      calibrisk::bin_terms({column("copies"), column("size"), column("gap"), column("accuracy"),
-                            column("spread"), column("concentration")},
-                           n, p, debias);
+  const calibrisk::BinTerms terms = calibrisk::bin_terms(as_bins(bins), n, p, debias);
   return named_list({{"power", terms.power},
                      {"within", terms.within},
                      {"noise", terms.noise},
@@ -99,12 +102,12 @@ Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
 }
 
 // The cross-fitted bound from the sums of w, w d and w d^2 in every bin (rows) and fold (columns),
-// of bins with these weights and gaps.
+// of these bins.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
-                          Rcpp::NumericVector bin_size, Rcpp::NumericVector bin_gap, double p) {
-  return bound_list(calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2),
-                                          as_vector(bin_size), as_vector(bin_gap), p));
+                          Rcpp::List bins, double p) {
+  return bound_list(
+      calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2), as_bins(bins), p));
 }
 
 // `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and
@@ -133,7 +136,7 @@ Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w,
   }
   const auto found = calibrisk::crossfit_bound(d.begin(), w.size() > 0 ? w.begin() : nullptr,
                                                own.data(), last, n_folds, p);
-  return named_list({{"mean", found.mean}, {"squares", found.squares}});
+  return named_list({{"mean", found.mean}, {"squares", found.squares}, {"known", found.known}});
 }
 
 // [[Rcpp::export(rng = false)]]

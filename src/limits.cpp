@@ -9,9 +9,13 @@
 #include <Rmath.h>
 #include <calibrisk/ladder/stack.h>
 #include <calibrisk/math/growing_variance.h>
+#include <calibrisk/math/known_null.h>
 #include <calibrisk/math/roots.h>
+#include <calibrisk/math/tail_quantiles.h>
 
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 using calibrisk::Index;
 using calibrisk::Matrix;
@@ -52,9 +56,11 @@ struct Rung {
     return psi > 0.0 ? calibrisk::bracketed_root(excess, 0.0, psi, 1e-14 * psi) : 0.0;
   }
   double statistic() const { return psi / std::sqrt(noise); }
+  // above 0, which outcomes have that were predicted to be impossible
   double p_value(double df) const {
     const double tail = pearson3_log_tail(statistic(), skew);
-    return R_FINITE(df) ? R::pt(R::qnorm(tail, 0.0, 1.0, 0, 1), df, 0, 0) : std::exp(tail);
+    return std::max(
+        1e-300, R_FINITE(df) ? R::pt(R::qnorm(tail, 0.0, 1.0, 0, 1), df, 0, 0) : std::exp(tail));
   }
 };
 
@@ -145,26 +151,85 @@ Rcpp::NumericVector cpp_pearson3_tail(const Rcpp::NumericVector& x, double skew)
   return out;
 }
 
-// Two-sided limits at the quantile z, and the slope, of a mean over pairs in units of its noise's
-// root: sum_k lambda_k ((Z_k + delta_k)^2 - 1) with third moment 8 sum lambda^3 + 24 sum lambda^3
-// delta^2, as if all lambda_k were equal. `own`: the deviation by influences, which has the noise
-// twice.
+// Lower limit of an error whose variance under calibration is known (NullVariance), at the normal
+// quantile z, or of a Pearson III law that has this skewness there. It may be negative.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_pair_limits(double psi, double own, double lambda, double z) {
-  const double slope = calibrisk::slope_of_form(psi, 1.0, own * own - 2.0, 4.0 * lambda);
-  const auto limit = [=](double value, double at, double upto) {
-    const auto excess = [=](double x) {
-      const double variance = 1.0 + slope * x;
-      const double skew = (4.0 * lambda + 6.0 * lambda * slope * x) / std::pow(variance, 1.5);
-      return value - x -
-             pearson3_quantile(at, std::min(skew, std::sqrt(8.0))) * std::sqrt(variance);
-    };
-    while (excess(upto) > 0.0) upto *= 2.0;
-    return calibrisk::bracketed_root(excess, 0.0, upto, 1e-15 * upto);
+double cpp_known_limit(double value, double known, double estimated, double z, double skew = 0.0) {
+  const calibrisk::NullVariance variance{known, estimated};
+  return calibrisk::known_null_limit(value, variance, [&](double share) {
+    const double at = variance.at(share);
+    return pearson3_quantile(z, at > 0.0 ? skew * std::pow(known / at, 1.5) : 0.0);
+  });
+}
+
+// Lower limits of the calibration error, each missed with the probability of a tail, from outcomes
+// that were predicted to be impossible; 0 without any. Rows with a probability of 0, or of 1, have
+// as large an error as their failures; the limit is the root of their share times Clopper and
+// Pearson's. p, y: [n x classes]; `size`: the effective number of rows; w may be empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_refuted_low(Rcpp::NumericMatrix p, Rcpp::NumericMatrix y,
+                                    Rcpp::NumericVector w, double size, Rcpp::NumericVector tails) {
+  Rcpp::NumericVector out(tails.size());
+  const double total = w.size() > 0 ? std::accumulate(w.begin(), w.end(), 0.0) : p.nrow();
+  for (int k = 0; k < p.ncol(); ++k) {
+    for (const double certain : {0.0, 1.0}) {
+      double group = 0.0, failed = 0.0;
+      for (int i = 0; i < p.nrow(); ++i) {
+        if (p(i, k) != certain) continue;
+        const double own = (w.size() > 0 ? w[i] : 1.0) / total;
+        group += own;
+        if (y(i, k) == 1.0 - certain) failed += own;
+      }
+      if (failed == 0.0) continue;
+      for (R_xlen_t t = 0; t < tails.size(); ++t) {
+        const double low = calibrisk::clopper_pearson(size * failed, size * group, tails[t]).low;
+        out[t] = std::max(out[t], std::sqrt(group) * low);
+      }
+    }
+  }
+  return out;
+}
+
+// Two-sided limits at the quantile z, and the standard error, of a mean over pairs: sum_k lambda_k
+// ((Z_k + delta_k)^2 - 1) with the variance `noise` and the trace sum lambda_k at calibration, from
+// the outcomes, and `known` and `known_trace`, from the predictions alone. Its third moment is 8
+// sum lambda^3 + 24 sum lambda^3 delta^2, as if all lambda_k were equal. `own`: the deviation by
+// influences, which has the noise twice.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_pair_limits(double value, double noise, double own, double trace,
+                                    double known, double known_trace, double z) {
+  // noise below the rounding error of the sum is raised to it
+  const double rounding = std::numeric_limits<double>::epsilon() * trace;
+  noise = std::max(noise, rounding * rounding);
+  const double unit = std::sqrt(noise > 0.0 ? noise : known);
+  // of these squares: all lambda but one can be 0
+  const auto lambda = [](double square, double sum) {
+    return square > 0.0 ? square / (2.0 * std::max(sum, std::sqrt(square / 2.0))) : 0.0;
   };
+  const auto skewness = [](double third, double variance) {
+    return variance > 0.0 ? std::min(third / std::pow(variance, 1.5), std::sqrt(8.0)) : 0.0;
+  };
+  const double psi = value / unit, square = noise > 0.0 ? 1.0 : 0.0,
+               square_0 = known / (unit * unit);
+  const double one = lambda(square, trace / unit), one_0 = lambda(square_0, known_trace / unit);
+  const double slope =
+      calibrisk::slope_of_form(psi, square, own * own / (unit * unit) - 2.0 * square, 4.0 * one);
   const double most = std::max(psi, 0.0);  // a value below that of no error is taken as that
-  return Rcpp::NumericVector::create(psi > 0.0 ? limit(psi, z, psi) : 0.0,
-                                     limit(most, -z, most + 10.0 * (1.0 + slope)), slope);
+  const auto third = [&](double x) { return one * (4.0 * square + 6.0 * slope * x); };
+  const calibrisk::NullVariance variance{square_0, square + slope * most};
+  const calibrisk::NullVariance cube{4.0 * one_0 * square_0, third(most)};
+  const double low = calibrisk::known_null_limit(psi, variance, [&](double share) {
+    return pearson3_quantile(z, skewness(cube.at(share), variance.at(share)));
+  });
+  const auto excess = [&](double x) {
+    const double at = square + slope * x;
+    return most - x - pearson3_quantile(-z, skewness(third(x), at)) * std::sqrt(at);
+  };
+  double upto = most + 10.0 * (1.0 + slope);
+  while (excess(upto) > 0.0) upto *= 2.0;
+  const double high = calibrisk::bracketed_root(excess, 0.0, upto, 1e-15 * upto);
+  return Rcpp::NumericVector::create(std::max(low, 0.0) * unit, high * unit,
+                                     std::sqrt(variance.estimated) * unit);
 }
 
 // Lower limits of the squared errors of rungs (columns of psi, noise, skew, linear and scatter),

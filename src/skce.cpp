@@ -8,14 +8,17 @@
 
 using namespace calibrisk;
 
-// Row sums of H off the diagonal, its diagonal, and sum of squares off the diagonal.
+// Row sums of H off the diagonal, its diagonal, the sum of squares off the diagonal, and under
+// calibration the expectations of that and of the trace.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress) {
   REngine engine(threads, progress);
-  const PairSums sums = pair_sums(engine, *as_pair_source(prediction, target));
+  const PairSums sums = pair_sums(engine, *as_pair_source(prediction, target), {}, true);
   return named_list({{"off_diagonal", sums.off_diagonal},
                      {"diagonal", sums.diagonal},
-                     {"squares", sums.squares}});
+                     {"squares", sums.squares},
+                     {"known", sums.known},
+                     {"trace", sums.trace}});
 }
 
 // U- and V-statistics of consecutive blocks of rows.
@@ -24,8 +27,7 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
                           SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
   const BlockSums sums = block_sums(engine, *as_pair_source(prediction, target), block);
-  return named_list(
-      {{"unbiased", sums.unbiased}, {"biased", sums.biased}, {"squares", sums.squares}});
+  return named_list({{"unbiased", sums.unbiased}, {"biased", sums.biased}, {"known", sums.known}});
 }
 
 // H, [n x n]

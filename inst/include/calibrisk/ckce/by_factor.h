@@ -61,7 +61,7 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
   if (!job.noise_rows.empty()) {
     const auto rows = [&](Index i, Index m) { return f.middleRows(i, m); };
     factor_noise(engine, rotated.spectrum, &rotated.rotation, rows, take_rows(f, job.noise_rows),
-                 job.residuals, job.ridges, job.noise_rows, out.values);
+                 job.residuals, job.ridges, job.noise_rows, job.moments, out.values);
   }
   detail::finish_rows(engine, job, rotated.spectrum, std::move(factor), out);
   return out;
@@ -99,7 +99,7 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
     };
     factor_noise(engine, rotated.spectrum, &rotated.rotation, rows,
                  map_features(engine, map, take_rows(x, job.noise_rows)), job.residuals, job.ridges,
-                 job.noise_rows, out.values);
+                 job.noise_rows, job.moments, out.values);
   }
   return out;
 }

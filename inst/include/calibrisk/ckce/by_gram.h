@@ -17,7 +17,7 @@ inline CkceResult ckce_by_dual(const Engine& engine, const ConstMatrixRef& gram,
     Vector influence;
     out.values.push_back(ckce_dual(engine, gram, job.residuals, job.variances, job.ridges(v),
                                    job.diagonals, job.influence ? &influence : nullptr,
-                                   job.noise_rows));
+                                   job.noise_rows, job.moments));
     if (job.influence) out.influence.col(v) = influence;
     if (job.targets.cols() > 0) {
       out.loo.push_back(leave_one_out_dual(engine, gram, job.targets, job.ridges(v)));
@@ -42,7 +42,7 @@ inline CkceResult ckce_by_eigen(const Engine& engine, Matrix gram, const CkceJob
     const Matrix& f = factored.factor;
     const auto rows = [&](Index i, Index m) { return f.middleRows(i, m); };
     factor_noise(engine, factored.spectrum, nullptr, rows, take_rows(f, job.noise_rows),
-                 job.residuals, job.ridges, job.noise_rows, out.values);
+                 job.residuals, job.ridges, job.noise_rows, job.moments, out.values);
   }
   detail::finish_rows(engine, job, factored.spectrum, std::move(factored.factor), out);
   return out;

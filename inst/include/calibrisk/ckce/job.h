@@ -27,6 +27,7 @@ struct CkceJob {
   // by how much |d_i|^2 exceeds G_ii, [n]; empty: G = D D'. Not in the dual form
   ConstVectorRef excess = Vector();
   std::vector<Index> noise_rows = {};  // rows of ckce/noise.h; empty: not wanted
+  OutcomeMoments moments = {};         // of the residuals, for these rows
 };
 
 struct CkceResult {

@@ -29,6 +29,7 @@ struct CkceValues {
   double diagonal = 0.0;      // sum_i M_ii G_ii, M = A^-1 K A^-1, A = K + c I
   double null_mean = 0.0;     // sum_i M_ii E(G_ii | q_i): CKCE's mean under calibration
   double squares = 0.0;       // sum_{i != j} M_ij^2 G_ij^2, see noise.h; 0 unless asked for
+  double known = 0.0;         // and its expectation under calibration
   double cce2 = 0.0;          // (1/n) sum_i |gap(q_i)|^2, two-step ridge (Gruber & Bach 2025)
   double residual_mse = 0.0;  // (1/n) |D - K A^-1 D|^2
   double error_bound = 0.0;   // of |CKCE - estimate|

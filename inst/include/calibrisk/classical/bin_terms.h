@@ -117,17 +117,21 @@ inline BinTerms bin_terms(const BinTable& bins, double n, double p, bool debias)
 }
 
 // The bound of bins with these weights and gaps from cells [bins x folds] with these sums of w, w d
-// and w d^2: the term of a row is slope * d - offset; `squares` is that of unweighted rows.
+// and w d^2: the term of a row is slope * d - offset; `squares` is that of unweighted rows, `known`
+// the variance of the mean if outcomes are drawn from the predictions, at most that of outcomes
+// drawn from the mean prediction of their bin.
 struct CellBound {
-  double mean = 0.0, squares = 0.0;
+  double mean = 0.0, squares = 0.0, known = 0.0;
   Matrix slope, offset;
 };
 
 inline CellBound cell_bound(const Matrix& size, const Matrix& d, const Matrix& d2,
-                            const Vector& bin_size, const Vector& bin_gap, double p) {
+                            const BinTable& table, double p) {
   const Index bins = size.rows(), folds = size.cols(), cells = bins * folds;
-  require(bins > 0 && bin_size.size() == bins && bin_gap.size() == bins,
-          "cell_bound: one value per bin.");
+  const Vector &bin_size = table.size, &bin_gap = table.gap;
+  for (const Vector* column : {&bin_size, &bin_gap, &table.accuracy, &table.concentration}) {
+    require(bins > 0 && column->size() == bins, "cell_bound: one value per bin.");
+  }
   for (const Matrix* sums : {&d, &d2}) {
     require(sums->rows() == bins && sums->cols() == folds, "cell_bound: cells are the same.");
   }
@@ -171,6 +175,16 @@ inline CellBound cell_bound(const Matrix& size, const Matrix& d, const Matrix& d
            offset[i] * offset[i] * size.data()[i];
   });
   out.squares = square - total * (out.mean * out.mean);
+  out.known =
+      exact_sum(cells,
+                [&](Index i) {
+                  const Index b = i % bins;
+                  const double mean = std::min(std::max(bin_gap(b) + table.accuracy(b), 0.0), 1.0);
+                  // sum w^2 of the cell's rows, as they are in the bin
+                  const double squares = size.data()[i] * bin_size(b) * table.concentration(b);
+                  return slope[i] * slope[i] * squares * mean * (1.0 - mean);
+                }) /
+      (total * total);
   return out;
 }
 

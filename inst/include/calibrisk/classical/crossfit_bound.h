@@ -14,16 +14,18 @@
 namespace calibrisk {
 
 struct CrossfitBound {
-  double mean = 0.0, squares = 0.0;
+  double mean = 0.0, squares = 0.0, known = 0.0;
 };
 
 // Rows in the order of their bins: residuals d, weights w (nullptr: 1) and folds 1, ..., n_folds.
 // `ends`: the number of rows up to the end of each bin. The gap of a cell is the mean residual of
-// its bin in the other folds. `squares`: the sum of w (psi - mean)^2 of the terms psi of the rows.
+// its bin in the other folds. `squares`: the sum of w (psi - mean)^2 of the terms psi of the rows;
+// `known`: the mean variance of a term if outcomes are drawn from the predictions, |d| - d^2 that
+// of a residual.
 inline CrossfitBound crossfit_bound(const double* d, const double* w, const int* fold,
                                     const std::vector<std::size_t>& ends, int n_folds, double p) {
   struct Cell {
-    double size = 0.0, d = 0.0, square = 0.0;
+    double size = 0.0, d = 0.0, square = 0.0, variance = 0.0;
   };
   std::vector<Cell> cells(static_cast<std::size_t>(n_folds));
   // visit(cell, sign, size of the gap) for every bin and fold
@@ -38,6 +40,7 @@ inline CrossfitBound crossfit_bound(const double* d, const double* w, const int*
         own.size += weight;
         own.d += weight * d[row];
         own.square += weight * d[row] * d[row];
+        own.variance += weight * std::abs(d[row]) * (1.0 - std::abs(d[row]));
         all.size += weight;
         all.d += weight * d[row];
       }
@@ -58,7 +61,9 @@ inline CrossfitBound crossfit_bound(const double* d, const double* w, const int*
     out.mean += slope * cell.d - offset * cell.size;
     out.squares +=
         slope * slope * cell.square - 2.0 * slope * offset * cell.d + offset * offset * cell.size;
+    out.known += slope * slope * cell.variance;
   });
+  out.known /= total;
   out.mean /= total;
   out.squares -= total * out.mean * out.mean;
   return out;

@@ -9,6 +9,7 @@
 #ifndef CALIBRISK_PAIRS_FACTOR_SUMS_H
 #define CALIBRISK_PAIRS_FACTOR_SUMS_H
 
+#include <calibrisk/pairs/outcome_moments.h>
 #include <calibrisk/pairs/pair_sums.h>
 
 #include <algorithm>
@@ -36,31 +37,38 @@ inline PairTotals factor_totals(const ConstMatrixRef& l, const ConstMatrixRef& d
 struct NoiseRows {
   const std::vector<Index>& at;
   const Labels& cluster;  // pairs within one do not count; empty: every row is one
+  const OutcomeMoments& moments;
   Matrix l, d;
 
-  // The sum over pairs of the rows begin, begin + 1, ... of the factor and of M with these.
-  double squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
-                 const ConstMatrixRef& m, const ConstVectorRef& weights) const {
+  // Adds the sums over pairs of the rows begin, begin + 1, ... of the factor and of M with these.
+  void add_squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
+                   const ConstMatrixRef& m, const ConstVectorRef& weights, PairSums& sums) const {
     constexpr Index step = 1024;
     const auto group = [&](Index i) {
       return cluster.empty() ? i : static_cast<Index>(cluster[static_cast<std::size_t>(i)]);
     };
-    double out = 0.0;
     for (Index i = 0; i < rows.rows(); i += step) {
       const Index size = std::min(step, rows.rows() - i);
-      Matrix h(size, l.rows()), inner(size, l.rows());
+      Matrix h(size, l.rows()), inner(size, l.rows()), second;
       engine.dense.gemm(false, true, 1.0, rows.middleRows(i, size), l, 0.0, h);
+      if (moments.known()) {
+        moments.products(engine, begin + i, at, inner);
+        second = h.cwiseAbs2().cwiseProduct(inner);
+      }
       engine.dense.gemm(false, true, 1.0, m.middleRows(i, size), d, 0.0, inner);
       h.array() *= inner.array();
       if (weights.size() > 0) h = weights.segment(begin + i, size).asDiagonal() * h;
+      const Matrix squares = h.cwiseAbs2();
+      const Matrix& known = moments.known() ? second : squares;
       for (Index b = 0; b < h.cols(); ++b) {
         const Index own = group(at[static_cast<std::size_t>(b)]);
         for (Index a = 0; a < size; ++a) {
-          if (group(begin + i + a) != own) out += h(a, b) * h(a, b);
+          if (group(begin + i + a) == own) continue;
+          sums.squares += squares(a, b);
+          sums.known += known(a, b);
         }
       }
     }
-    return out;
   }
 };
 
@@ -69,7 +77,7 @@ struct NoiseRows {
 template <class Rows>
 PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRef& d,
                      const ConstMatrixRef& m, const ConstVectorRef& weights, const Labels& cluster,
-                     const std::vector<Index>& noise_rows) {
+                     const std::vector<Index>& noise_rows, const OutcomeMoments& moments = {}) {
   constexpr Index step = 16384;
   const Index n = rows.size();
   require(d.rows() == n && m.rows() == n && d.cols() == m.cols(),
@@ -84,18 +92,25 @@ PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRe
                       cross);
     engine.progress.advance(0.5 * static_cast<double>(i + size) / static_cast<double>(n));
   }
-  const NoiseRows some{noise_rows, cluster, rows.at(engine, noise_rows), take_rows(wd, noise_rows)};
-  PairSums out{Vector(n), Vector(n), 0.0};
+  const NoiseRows some{noise_rows, cluster, moments, rows.at(engine, noise_rows),
+                       take_rows(wd, noise_rows)};
+  PairSums out{Vector(n), Vector(n)};
+  Vector kernel(n);
   for (Index i = 0; i < n; i += step) {
     const Index size = std::min(step, n - i);
     const auto& l = rows.block(engine, i, size);
-    out.diagonal.segment(i, size) = l.rowwise().squaredNorm().cwiseProduct(own.segment(i, size));
+    kernel.segment(i, size) = l.rowwise().squaredNorm();
+    out.diagonal.segment(i, size) = kernel.segment(i, size).cwiseProduct(own.segment(i, size));
     out.off_diagonal.segment(i, size) =
         engine.dense.multiply(l, cross).cwiseProduct(m.middleRows(i, size)).rowwise().sum();
-    out.squares += some.squares(engine, i, l, m.middleRows(i, size), weights);
+    some.add_squares(engine, i, l, m.middleRows(i, size), weights, out);
     engine.progress.advance(0.5 + 0.5 * static_cast<double>(i + size) / static_cast<double>(n));
   }
   out.squares *= static_cast<double>(n) / static_cast<double>(noise_rows.size());
+  out.known *= static_cast<double>(n) / static_cast<double>(noise_rows.size());
+  out.trace = moments.known()      ? moments.trace(kernel)
+              : weights.size() > 0 ? weights.dot(out.diagonal)
+                                   : out.diagonal.sum();
   if (cluster.empty()) {
     out.off_diagonal -= out.diagonal;
     return out;

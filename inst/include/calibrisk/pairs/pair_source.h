@@ -23,6 +23,12 @@ class PairSource {
   virtual Index size() const = 0;
   // out(a, b) = value(i + a, j + b); safe in workers.
   virtual void block(Index i, Index j, MatrixRef out) const = 0;
+  // The block, and the second moments of its values if outcomes are drawn from the predictions; on
+  // the diagonal the squared means. Without a closed form, or outcomes, the squared values.
+  virtual void moments(Index i, Index j, MatrixRef out, MatrixRef second) const {
+    block(i, j, out);
+    second = out.cwiseAbs2();
+  }
   // Kernel evaluations per entry, roughly: loops cut their tasks by it, so that they can report
   // and be interrupted.
   virtual double cost() const { return 1.0; }
@@ -103,6 +109,18 @@ class ComposedSource : public PairSource {
     }
     if (scale_ != 1.0) out *= scale_;
   }
+  void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override {
+    if (!product_) return PairSource::moments(i, j, out, second);
+    parts_[0]->moments(i, j, out, second);
+    Matrix other(out.rows(), out.cols()), square(out.rows(), out.cols());
+    for (std::size_t p = 1; p < parts_.size(); ++p) {
+      parts_[p]->moments(i, j, other, square);
+      out.array() *= other.array();
+      second.array() *= square.array();
+    }
+    out *= scale_;
+    second *= scale_ * scale_;
+  }
   double cost() const override {
     double total = 0.0;
     for (const auto& part : parts_) total += part->cost();
@@ -123,6 +141,9 @@ class SliceSource : public PairSource {
   Index size() const override { return size_; }
   void block(Index i, Index j, MatrixRef out) const override {
     source_.block(begin_ + i, begin_ + j, out);
+  }
+  void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override {
+    source_.moments(begin_ + i, begin_ + j, out, second);
   }
   double cost() const override { return source_.cost(); }
 

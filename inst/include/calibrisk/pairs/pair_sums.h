@@ -18,6 +18,8 @@ struct PairSums {
   Vector off_diagonal;   // sum_{j != i} H_ij, per row
   Vector diagonal;       // H_ii
   double squares = 0.0;  // sum_{i != j} H_ij^2; of tiles alone
+  double known = 0.0;    // its expectation if outcomes are drawn from the predictions
+  double trace = 0.0;    // and that of the sum of the diagonal
 };
 
 // The sums over all pairs and over i = j of n rows.
@@ -42,16 +44,21 @@ namespace detail {
 constexpr Index strip_columns = 32;
 
 // One tile row of the lower triangle: rows begin.. against all rows up to their own.
-inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size) {
+inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size, bool known) {
   PairSums out;
   out.off_diagonal = Vector::Zero(begin + size);
   out.diagonal = Vector::Zero(begin + size);
-  Matrix strip(size, strip_columns);
+  Matrix strip(size, strip_columns), second(known ? size : 0, strip_columns);
   Vector rows = Vector::Zero(size);
   for (Index j = 0; j < begin + size; j += strip_columns) {
     const Index width = std::min(strip_columns, (j < begin ? begin : begin + size) - j);
     auto h = strip.leftCols(width);
-    source.block(begin, j, h);
+    auto e = second.leftCols(width);
+    if (known) {
+      source.moments(begin, j, h, e);
+    } else {
+      source.block(begin, j, h);
+    }
     double squares = 0.0;
     for (Index b = 0; b < width; ++b) {
       auto column = h.col(b);
@@ -59,6 +66,10 @@ inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size) 
         const Index at = j + b - begin;
         out.diagonal(j + b) = column(at);
         column(at) = 0.0;
+        if (known) {
+          out.trace += std::sqrt(e(at, b));
+          e(at, b) = 0.0;
+        }
       } else {
         out.off_diagonal(j + b) = column.sum();
       }
@@ -66,6 +77,7 @@ inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size) 
       squares += column.squaredNorm();
     }
     out.squares += j < begin ? 2.0 * squares : squares;
+    if (known) out.known += (j < begin ? 2.0 : 1.0) * e.sum();
   }
   out.off_diagonal.tail(size) += rows;
   return out;
@@ -105,8 +117,9 @@ inline void fill_band(const Engine& engine, const PairSource& source, Index begi
 // The same sums with the parallel loop inside a tile row; memory O(n tile).
 inline PairSums sum_costly_pairs(const Engine& engine, const PairSource& source,
                                  ProgressSpan span) {
+  // costly sources have no moments of their own
   const Index n = source.size(), tile = 64;
-  PairSums out{Vector::Zero(n), Vector::Zero(n), 0.0};
+  PairSums out{Vector::Zero(n), Vector::Zero(n)};
   Matrix h(tile, n);
   const double pairs = 0.5 * static_cast<double>(n) * static_cast<double>(n);
   for (Index begin = 0; begin < n; begin += tile) {
@@ -123,26 +136,31 @@ inline PairSums sum_costly_pairs(const Engine& engine, const PairSource& source,
     out.off_diagonal.head(begin) += band.leftCols(begin).colwise().sum().transpose();
     out.squares += 2.0 * band.leftCols(begin).squaredNorm() + band.rightCols(size).squaredNorm();
   }
+  out.known = out.squares;
+  out.trace = out.diagonal.sum();
   return out;
 }
 
 }  // namespace detail
 
-// Cost n^2 / 2 evaluations, memory O(n) per worker.
-inline PairSums pair_sums(const Engine& engine, const PairSource& source, ProgressSpan span = {}) {
+// Cost n^2 / 2 evaluations, memory O(n) per worker. `known`: whether the moments of the null too.
+inline PairSums pair_sums(const Engine& engine, const PairSource& source, ProgressSpan span = {},
+                          bool known = false) {
   if (detail::costly(source)) return detail::sum_costly_pairs(engine, source, span);
   const Index n = source.size(), tile = pair_tile(n);
-  PairSums total{Vector::Zero(n), Vector::Zero(n), 0.0};
+  PairSums total{Vector::Zero(n), Vector::Zero(n)};
   // an evaluation takes ten operations
   const double operations = 5.0 * source.cost() * static_cast<double>(n) * static_cast<double>(n);
   return parallel_reduce(
       engine_for(engine, operations), n, tile, std::move(total),
-      [&](Index begin, Index size) { return detail::sum_tile_row(source, begin, size); },
+      [&](Index begin, Index size) { return detail::sum_tile_row(source, begin, size, known); },
       [](PairSums& sum, const PairSums& part) {
         const Index m = part.diagonal.size();
         sum.off_diagonal.head(m) += part.off_diagonal;
         sum.diagonal.head(m) += part.diagonal;
         sum.squares += part.squares;
+        sum.known += part.known;
+        sum.trace += part.trace;
       },
       span);
 }
@@ -160,6 +178,7 @@ struct BlockSums {
   Vector unbiased;  // eta_b, the U-statistic of each block; NaN for blocks of one row
   Vector biased;    // the V-statistic of each block
   Vector squares;   // mean of H_ij^2 over the block's pairs
+  Vector known;     // and its expectation under calibration
 };
 
 // The floor(n / size) consecutive blocks of `size` rows; trailing rows are left out.
@@ -167,32 +186,34 @@ struct BlockSums {
 inline BlockSums block_sums(const Engine& engine, const PairSource& source, Index size) {
   require(size >= 1 && size <= source.size(), "A block has between 1 and n rows.");
   const Index n_blocks = source.size() / size;
-  BlockSums out{Vector(n_blocks), Vector(n_blocks), Vector(n_blocks)};
+  BlockSums out{Vector(n_blocks), Vector(n_blocks), Vector(n_blocks), Vector(n_blocks)};
   const double n = static_cast<double>(size), n_pairs = n * (n - 1.0);
-  auto store = [&](Index b, double off_diagonal, double diagonal, double squares) {
+  auto store = [&](Index b, double off_diagonal, double diagonal, double squares, double known) {
     out.unbiased(b) = off_diagonal / n_pairs;
     out.biased(b) = (off_diagonal + diagonal) / (n * n);
     out.squares(b) = squares / n_pairs;
+    out.known(b) = known / n_pairs;
   };
   const double block_cost = source.cost() * n * n;
   if (size > 256 || block_cost > detail::task_evaluations) {  // parallel inside each
     for (Index b = 0; b < n_blocks; ++b) {
-      const PairSums sums =
-          pair_sums(engine, SliceSource(source, b * size, size), ProgressSpan{}.part(b, n_blocks));
-      store(b, sums.off_diagonal.sum(), sums.diagonal.sum(), sums.squares);
+      const PairSums sums = pair_sums(engine, SliceSource(source, b * size, size),
+                                      ProgressSpan{}.part(b, n_blocks), true);
+      store(b, sums.off_diagonal.sum(), sums.diagonal.sum(), sums.squares, sums.known);
     }
     return out;
   }
   const Index per_task = std::max<Index>(
       1, std::min(4096 / (size * size), static_cast<Index>(detail::task_evaluations / block_cost)));
   parallel_for(engine, (n_blocks + per_task - 1) / per_task, [&](Index t) {
-    Matrix h(size, size);
+    Matrix h(size, size), second(size, size);
     const Index end = std::min(n_blocks, (t + 1) * per_task);
     for (Index b = t * per_task; b < end; ++b) {
-      source.block(b * size, b * size, h);
+      source.moments(b * size, b * size, h, second);
       const double diagonal = h.diagonal().sum();
       h.diagonal().setZero();
-      store(b, h.sum(), diagonal, h.squaredNorm());
+      second.diagonal().setZero();
+      store(b, h.sum(), diagonal, h.squaredNorm(), second.sum());
     }
   });
   return out;

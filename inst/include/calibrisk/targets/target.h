@@ -5,6 +5,7 @@
 #ifndef CALIBRISK_TARGETS_TARGET_H
 #define CALIBRISK_TARGETS_TARGET_H
 
+#include <calibrisk/pairs/outcome_moments.h>
 #include <calibrisk/pairs/pair_source.h>
 
 #include <vector>
@@ -173,11 +174,21 @@ class DrawsTarget : public Target {
 class FiniteTarget : public Target {
  public:
   // residuals = probs - onehot, right = residuals M; probs and probs_right = probs M likewise.
-  FiniteTarget(MatrixView residuals, MatrixView right, MatrixView probs, MatrixView probs_right)
-      : residuals_(residuals), right_(right), probs_(probs), probs_right_(probs_right) {}
+  FiniteTarget(MatrixView residuals, MatrixView right, MatrixView probs, MatrixView probs_right,
+               OutcomeMoments known = {})
+      : residuals_(residuals),
+        right_(right),
+        probs_(probs),
+        probs_right_(probs_right),
+        known_(known) {}
   Index size() const override { return residuals_.rows(); }
   void block(Index i, Index j, MatrixRef out) const override {
     row_products(residuals_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
+  }
+  void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override {
+    if (!known_.known()) return PairSource::moments(i, j, out, second);
+    block(i, j, out);
+    known_.block(i, j, second);
   }
   void inner(Index i, Index j, MatrixRef out) const override {
     row_products(probs_.middleRows(i, out.rows()), probs_right_.middleRows(j, out.cols()), out);
@@ -192,6 +203,7 @@ class FiniteTarget : public Target {
 
  private:
   MatrixView residuals_, right_, probs_, probs_right_;
+  OutcomeMoments known_;
 };
 
 // The linear target kernel <y, y'>: h_Y = <y_i - m_i, y_j - m_j>, m the mean of a prediction.
