@@ -97,13 +97,18 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
     expect_equal(bound$squares, sum((rows - mean(rows))^2), tolerance = 1e-6)
     plain <- new_design(120)
-    expect_equal(tangent_rows(matrix(d), crossfit_cell_gaps(matrix(d), bin, fold, plain), p, plain), rows,
-                 tolerance = 1e-6)
+    of_gaps <- tangent_bound(problem, crossfit_cell_gaps(matrix(d), bin, fold, plain), p)
+    expect_equal(of_gaps$influence, rows, tolerance = 1e-6)
+    # under calibration, of outcomes drawn from the mean prediction of their bin
+    slope <- bound$slope[cbind(match(bin, sort(unique(bin))), fold)]
+    mean_of_bin <- stats::ave(x, bin)
+    expect_equal(bound$known, sum(slope^2 * mean_of_bin * (1 - mean_of_bin)) / 120^2)
+    expect_equal(of_gaps$known, sum(slope^2 * x * (1 - x)) / 120^2)
     # the column: root of the limit, or of the plug-in's where that is lower
     z <- qnorm(.975) * if (p < 2) sqrt(2) else 1
     plug_in <- binned_power(bins, p)
     own <- max(plug_in$squares / (120 * 119), plug_in$noise)
-    limit <- min(mean(rows) - z * sd(rows) / sqrt(120), plug_in$power - qnorm(.975) * sqrt(own))
+    limit <- min(cpp_known_limit(mean(rows), bound$known, var(rows) / 120, z), plug_in$power - qnorm(.975) * sqrt(own))
     expect_equal(ece(x, y, n_bins = 6, p = p)$conf.low, max(limit, 0)^(1 / p), tolerance = 1e-5)
   }
   # the largest gap: the bin that stands out in the other folds
@@ -114,10 +119,10 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     if (bin[i] == top) sign(means[[as.character(top)]]) * d[i] / mean(bin == top) else 0
   }, 0)
   expect_equal(crossfit_bins(prefixes, bins, Inf)$mean, mean(rows))
-  several <- list(residuals = cbind(d, -d / 2), cell = match(bin, sort(unique(bin))))
+  several <- list(residuals = cbind(d, -d / 2), features = cbind(x, 1 - x), cell = match(bin, sort(unique(bin))))
   share <- as.vector(table(several$cell)) / 120
   several$design <- new_design(120)
-  expect_equal(honest_cell_rows(several, several$cell, fold, share, Inf), rows)
+  expect_equal(honest_cells(several, several$cell, fold, share, Inf)$influence, rows)
 })
 
 test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and signs", {
@@ -160,7 +165,7 @@ test_that("kernel gaps come from the other folds", {
                        gamma(sum(b$p[j, ] / .1 + 1)) / prod(gamma(b$p[j, ] / .1 + 1)), 0)
     b$p[i, ] - colSums(weight * diag(3)[b$y[others], ]) / sum(weight)
   }, numeric(3)))
-  expect_equal(dirichlet_error(problem, 2, .1, 1L, NULL)$bound, tangent_rows(problem$residuals, gap, 2, problem$design))
+  expect_equal(dirichlet_error(problem, 2, .1, 1L, NULL)$bound, tangent_bound(problem, gap, 2))
   withr::with_seed(3, {
     x <- stats::runif(80)
     y <- stats::rbinom(80, 1, x^2)
@@ -175,7 +180,7 @@ test_that("kernel gaps come from the other folds", {
     x[i] - min(density(x[i], x[others & y == 1]) / density(x[i], x[others]), 1)
   }, 0)
   expect_equal(triweight_error(scalar_problem(x, y), 2, .1, 1L, NULL)$bound,
-               tangent_rows(matrix(x - y), matrix(gap), 2, new_design(80)), tolerance = 1e-3)
+               tangent_bound(scalar_problem(x, y), matrix(gap), 2), tolerance = 1e-3)
 })
 
 test_that("calibrated models have 0 in their intervals, bad ones keep their error in them", {

@@ -339,7 +339,7 @@ test_that("weights whose products are no doubles are an error that says so", {
   }
   expect_false(is.na(ce_estimate(x, c(0, 1, 0, 1), weights = c(1e50, 0, 1, 1e-50))$conf.high))
   # a bin whose rows weigh nothing beside the others has no honest gap
-  expect_identical(cpp_cell_bound(cbind(0, 1), cbind(0, 1), cbind(0, 1), 0, NaN, 1)$slope, cbind(0, 0))
+  expect_identical(cpp_cell_bound(cbind(0, 1), cbind(0, 1), cbind(0, 1), list(copies = 0, size = 0, gap = NaN, accuracy = 0, spread = 0, concentration = 1), 1)$slope, cbind(0, 0))
 })
 
 test_that("sums over clusters are those of rowsum(), in the order of the clusters", {
