@@ -35,135 +35,31 @@
 #' \eqn{CE^2 = \sum_m w_m\psi_m / \sqrt{\sum_m w_m}}. If that is below `conf.low`, the estimate is \eqn{\psi_m} of the
 #' basis with the strongest evidence of an error.
 #'
-#' @section Test and interval of one residual per row:
-#' This section is about the binary and the top-label error, and any error of two classes, of rows without clusters and
-#' importance weights. Outcomes of a calibrated model are drawn from its predictions, so their variances \eqn{v_i = p_i
-#' (1 - p_i)} are known. Six statistics have these shares \eqn{w_m} of the level (in sixteenths):
-#' \describe{
-#'   \item{intercept and slope (10)}{The mean of a score statistic and a likelihood ratio. The first is \eqn{h_1^2 +
-#'     h_2^2} with the scores \eqn{z_j = \sum_i U_{ij} e_i / \sqrt{\sum_i v_i U_{ij}^2}}, \eqn{U_i = (1, l_i - \sum v
-#'     l / \sum v)}, whose skewness s is taken out: \eqn{h = z - s (z^2 - 1) / 6 + s^2 z^3 / 108} (Hall 1992). The
-#'     second is the ratio as a function of z to the fourth order of its cumulants: \eqn{|z|^2 / (1 - a + a^2 - b)},
-#'     the denominator at least 0.2, with the tensors \eqn{\kappa_3, \kappa_4}, \eqn{a = -\kappa_3(z, z, z) / (3
-#'     |z|^2)} and \eqn{b = (|\kappa_3(z, z, \cdot)|^2 / 4 - \kappa_4(z, z, z, z) / 12) / |z|^2}.}
-#'   \item{more events, fewer events (1.5 each)}{\eqn{h_1} with its sign.}
-#'   \item{hats (1 each)}{\eqn{\psi_m} on 8 and on \eqn{\lceil\sqrt n\rceil} knots.}
-#'   \item{groups (1)}{The largest surprise of a group of rows with neighbouring predictions: minus the logarithm of the
-#'     binomial tail of its number of events, too many or too few, times the number of groups of its size. Cells are
-#'     four neighbouring rows (n/256 above 1,024 rows); rows with the same prediction are in one cell. Groups are ties of
-#'     that size, other cells, and 2, 4, 8, ... neighbouring cells up to a quarter of all, half of each in the next one.}
-#' }
-#' All are computed on the same 1,999 sets of outcomes, simulated from the predictions with a fixed seed: R's random
-#' numbers are neither used nor changed. If many failures have to be simulated, the sums are drawn from their normal
-#' distribution instead, and the p-value of groups is Bonferroni's. Let \eqn{S_m} be the share of simulations with a
-#' statistic of at least that of the sample; an exponential tail is fitted beyond the highest 2%. The smallest ratio
-#' \eqn{t = \min_m S_m / w_m} is compared with its own values in the simulations (Westfall and Young 1993):
-#' `p.value` is \eqn{(1 + \#\{t^* \le t\}) / 2000}, and in proportion to t below the tenth smallest. A part rejects
-#' if \eqn{S_m / w_m} is below the \eqn{t_\alpha} at which the p-value is \eqn{\alpha}.
+#' @section Test and interval:
+#' The hypothesis is that outcomes are draws from the predictions. Its distribution is known, so outcomes are simulated
+#' 1,999 times with a fixed seed, and statistics of the sample are compared with those of the simulations. For one
+#' probability (binary, top-label, any error of two classes) they are, with their shares of the level: intercept and
+#' slope (10/16), the number of events in each direction (1.5/16 each), the miscalibration on 8 and on
+#' \eqn{\lceil\sqrt n\rceil} knots (1/16 each), and groups of neighbouring predictions (1/16). [ce_test()] has the
+#' parts of several classes. The p-value is that of the smallest ratio of a part's p-value to its share (Westfall and
+#' Young 1993). `conf.low` inverts the parts that reject: it is above 0 exactly if `p.value` is below \eqn{\alpha}, and
+#' it holds for every form of miscalibration. `conf.high` covers the error that some basis can represent (*detectable at
+#' this resolution*). Only `upper_bound` covers finer errors, since no calibration error exceeds the root Brier score.
+#' Rows with clusters or importance weights are tested by flips of signs of whole clusters; with 5 or fewer clusters no
+#' result is significant at the 5% level. Given `bases`, and class-wise and canonical errors above 20,000
+#' rows, 100 classes or 500,000 probabilities, have the asymptotic limits of the nested bases; the printed table says
+#' so. The canonical row takes the class-wise and top-label errors of the same rows into account: estimate and
+#' `conf.high` are the largest of the three.
 #'
-#' `conf.low` is the largest lower limit of the parts that reject, so the interval contains 0 exactly if the p-value is
-#' at least \eqn{\alpha}. Intercept and slope: by Cauchy and Schwarz \eqn{CE^2 \ge \theta' W \theta} with
-#' \eqn{\theta = U'E[e] / n} and \eqn{W = (U'U / n)^{-1}}; the limit is the least root of \eqn{\theta' W \theta} over
-#' the ellipsoid of \eqn{\theta} at the level of the part. The sum: the same in one dimension, Wilson's limit, at most
-#' that of Clopper and Pearson. Hats: the x with \eqn{\psi_m - x = Q(x) \sqrt{k_2(x) + s(x) x}}, Q a Pearson III
-#' quantile. Variances go from those of calibration at 0 to those that squared residuals give at the estimate. With
-#' fewer than 20 failures (seen or expected) the limit of hats is smaller in proportion. `lower_bound` has the one-sided
-#' level. Groups: the root of a group's share of the rows times Clopper and Pearson's limit of its mean miscalibration.
-#'
-#' `conf.high` is the largest of the bases' upper limits (next section). Their quantile is the lower one of a Pearson
-#' III distribution, and closer to the normal one the fewer failures there are. Failures that are rarely predicted vary
-#' more the more there are. The part of \eqn{k_2} and s beyond calibration therefore grows on above the estimate, with
-#' the root of the squared error. The finest basis is used only if its estimate
-#' exceeds the others. `conf.high` is at least what the number of failures F allows. Let d be the larger distance of
-#' Clopper and Pearson's limits of the failure rate from the mean prediction, and \eqn{a = \min(2,
-#' \overline{v^2} / \bar v^2)}: on the squared scale that is \eqn{\max(d^2, (1 - F/10)_+ \min(d^2 a, d))}. If all
-#' predictions are the same, test and limits are those of the binomial distribution, exactly.
-#'
-#' A few predictions that are often wrong have an error that every basis spreads over their neighbours. For each number
-#' of cells, the group with the largest error counts if its surprise is beyond the 5% critical value of all groups. Let
-#' F of its m rows have the outcome (event or not) of which there are more than the expected \eqn{\mu}. It raises the
-#' square of `conf.high` to at least \eqn{\max\{(r - \mu / m)^2 m/n, (s - \mu / n)(F - \mu) / m\}}, where r and s are
-#' Clopper and Pearson's upper limits of F of m and of n rows.
-#'
-#' @section Intervals of several residuals per row:
-#' These intervals are those of given `bases`, and of class-wise and canonical errors above 20,000 rows, 100 classes
-#' or 500,000 probabilities (rows times classes); the printed result says so. Their upper limits are those of all
-#' class-wise and canonical errors of more than two classes, and of one residual per row with clusters or importance
-#' weights. They invert tests on the squared scale. At calibration \eqn{\psi_m} is a degenerate quadratic
-#' form: its variance and skewness are estimated and its distribution is approximated by a Pearson III. Away from it,
-#' the variance grows in proportion to the squared error. With M bases, `conf.low` is the largest of their lower limits
-#' at level \eqn{1 - \alpha/(2M)}, `lower_bound` at \eqn{1 - \alpha/M}, `p.value` is \eqn{\min(1, 2M \min_m p_m)}: the
-#' interval contains 0 exactly if the p-value is at least \eqn{\alpha}. These limits hold for every form of
-#' miscalibration. `conf.high` is the largest of the bases' upper limits, at most `upper_bound`: it covers the error
-#' that is **detectable at this resolution**, which means that some basis nearly spans the miscalibration. No method can
-#' give an upper limit for miscalibration finer than its bases, such as one that changes sign on thousands of small
-#' cells. Only `upper_bound` is valid then, since no calibration error exceeds the root Brier score. For \eqn{K^2 > n/4}
-#' classes the canonical upper limit assumes miscalibration that is additive in the classes, or in the span of the
-#' kernel columns. The vignette *Coverage of the confidence interval* shows its coverage by simulation.
-#'
-#' There, if predictions are nearly certain and nearly all right, the squared residuals carry little information about
-#' their variance. Failures are counted as the sum of squared residuals in units of the largest possible one, 1 or 2.
-#' With fewer than ten, the variance at calibration is at least a share of the one that the predictions give, in
-#' proportion to the missing failures. The upper limits also allow for failures that were not observed: \eqn{u = 1 -
-#' (\alpha/2)^{1/n}} is the largest share of failures that n draws without one do not reject (n: effective number of
-#' rows, or of clusters). Without failures, `upper_bound` is at least the root of u, and `conf.high` is the root of the
-#' smaller of u and \eqn{u^2 k} (k columns of the finest basis: all failures in one of them). With more than two
-#' failures `conf.high` comes from the bases alone. With few large squares, `upper_bound` takes their skewness into
-#' account. Samples with more failures have the same numbers as without these rules.
-#'
-#' The canonical error is never below the class-wise and top-label errors of the same rows, so with more than two
-#' classes its row takes theirs into account. Estimate and `conf.high` are the largest of the three. The one-sided
-#' `lower_bound` is `conf.low`.
-#'
-#' @section Test of several residuals per row:
-#' The class-wise and the canonical error of more than two classes have the test of simulated labels of [ce_test()],
-#' *Joint test of classes*, up to 20,000 rows, 100 classes and 500,000 probabilities. With clusters or importance
-#' weights its parts are tested by flips of signs (next section). The class-wise error has the parts of single classes:
-#' biases, bias, slope and calibration gap. `conf.low` is 0 exactly if the p-value is at least \eqn{\alpha}. Otherwise
-#' it is the largest lower limit of the nested bases and of the parts that reject. A part's limit follows from the
-#' inequality of Cauchy and Schwarz, as for one residual. The error is at least
-#' \eqn{|\theta| / \sqrt{\overline{|l - \bar l|^2}}} with the mean score \eqn{\theta} of the
-#' temperature, and at least the norm of the vector of mean residuals. Limits of one class and of the predicted class
-#' are those of one residual per row. The test of the canonical error shares the level among more parts, so a class-wise
-#' test can reject if the canonical one does not.
+#' Known to fail: `conf.high` for miscalibration that changes its sign between neighbouring predictions; canonical
+#' limits with \eqn{K^2 > n/4} classes for miscalibration that is not additive in the classes. The vignette
+#' *Derivation of the test and the interval* has all formulas, *Coverage of the confidence interval* the simulations.
 #'
 #' @section Weights and clusters:
-#' Frequency weights are repeated rows. With importance weights \eqn{v} every mean is a weighted one, and bases are
-#' orthonormal in them: \eqn{\psi_m = \sum_i v_i \langle e_i, g_i\rangle / \sum_i v_i}. With clusters, the
-#' miscalibration at a row is estimated from all *other clusters*: with \eqn{x_c = \sum_{i \in c} v_i b_i e_i'} and
-#' \eqn{A_c = (I - \sum_{i \in c} v_i b_i b_i')^{-1}} it is \eqn{b_i' A_c \sum_{c' \ne c} x_{c'}}, and \eqn{\psi_m} is a
-#' sum over pairs of clusters, as are its variance and skewness. Limits then use quantiles of Student's t instead of
-#' normal ones, with one degree of freedom less than there are clusters (with weights: as many as their effective
-#' number, see [ece()]). The number of knots depends on the number of rows; the knots are weighted quantiles.
-#'
-#' Outcomes of a cluster cannot be drawn from the predictions, and neither can those of rows whose weights depend on
-#' them. The test therefore flips signs. First, one residual per row. A cluster has the sums \eqn{c_g = \sum_{i \in g}
-#' v_i e_i \phi_i} (a row without a cluster is its own), which have mean 0 at calibration. For signs \eqn{s_g = \pm 1}
-#' let \eqn{S = \sum_g s_g c_g} and \eqn{Q^2 = S' (\sum_i v_i \phi_i \phi_i')^{-1} S / \sum_i v_i}. With all signs 1,
-#' \eqn{Q} is the root of the error that the columns \eqn{\phi} represent, plus noise. The columns are 1 (share of the
-#' level: 5 elevenths), the logit less its mean (4), and hats on 8 and on \eqn{\lceil\sqrt n\rceil} knots (1 each). One
-#' p-value is computed from all flips of up to 12 clusters and from 1,999 of more, as for independent rows. (Of many
-#' clusters S is drawn from its normal distribution.) Samples with too few events have too small squared residuals as
-#' well. \eqn{Q^2} of the sample is therefore divided by \eqn{r \ge 1}, the square root of the ratio of their expected
-#' sum at calibration to the observed one, if that exceeds 1. Weights of events and of other outcomes have a mean each
-#' in that ratio.
-#'
-#' Let q be the largest Q of a flip that does not reject. If the part rejects, its lower limit is the x with \eqn{Q - x
-#' = q \sqrt{r + (1 - r) x / Q}}, by the triangle inequality. `conf.low` is the largest of these limits and of those of
-#' the nested bases; it is 0 exactly where the p-value is at least \eqn{\alpha}. G clusters have no p-value below
-#' \eqn{2^{1 - G}}. With 5 or fewer no result can be significant at the 5% level, and the printed table says so.
-#'
-#' The parts of more than two classes are those of the joint test of classes, with their shares of the level, and the
-#' same signs for all of them. The columns are \eqn{l - \bar l} of all classes (temperature), 1 for each class (biases),
-#' and of one class 1 (bias), its logit (slope), and hats (gap). Among these the class with the largest
-#' \eqn{Q^2} over its mean among all flips counts, times \eqn{I / (I + 1)} with the variance I of its number of events
-#' at calibration. The predicted class has 1 and the logit (confidence) and hats (steps). The class-wise test of a
-#' [ce_state()] is this one, with the blocks of the state as clusters. Its p-value is not that of simulated labels, and
-#' it can miss an error that the test of the rows finds.
-#'
-#' At the level 5% the flips rejected 4.3, 4.2 and 5.6% of calibrated binary samples with 10, 30 and 100 clusters of 20
-#' rows (1,000 samples each; 0.3 of the variance common to the cluster). With 3 and 10 classes the canonical test
-#' rejected 1.3 to 6.0% and the class-wise test 3.0 to 6.0% (150 to 600 samples each).
+#' Frequency weights are repeated rows. With importance weights every mean is a weighted one. With clusters, the
+#' miscalibration at a row is estimated from all *other clusters*. Limits then use quantiles of Student's t, with one
+#' degree of freedom less than there are clusters (with weights: as many as their effective number, see [ece()]). The
+#' class-wise test of a [ce_state()] has its blocks as clusters.
 #'
 #' @section Invariants:
 #' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
@@ -178,9 +74,6 @@
 #' number of classes.
 #' @inheritSection ce_tune Errors
 #' @references
-#' Hall, P. (1992). On the removal of skewness by transformation. *Journal of the Royal Statistical Society B* 54,
-#' 221-228.
-#'
 #' Westfall, P. H. and Young, S. S. (1993). *Resampling-based multiple testing*. Wiley.
 #'
 #' Kline, P., Saggio, R. and Soelvsten, M. (2020). Leave-out estimation of variance components. *Econometrica* 88,

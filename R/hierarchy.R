@@ -96,7 +96,7 @@ hierarchy_errors <- function(predictions, p, n_bins, level, call) {
     scheme <- plain_scheme(n_bins, type, p, FALSE, "top_label", call)
     columns(scalar_ece(problems, replace(scheme, "average", FALSE)))
   }
-  rbs <- rbs_columns(whole, interval, predictions$design)
+  rbs <- rbs_columns(rowSums(whole[[1]]$residuals^2), "scalar", interval, predictions$design)
   c(
     list(ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
          RBS = lapply(rbs[shown_columns], `*`, factor)),

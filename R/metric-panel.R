@@ -24,7 +24,7 @@ classical_metrics <- function(n_bins, smoother, floor, level, call) {
   bins <- paste0(n_bins, " bins of equal ")
   list(
     entry("rbs", "scalar", function(problem) {
-      rbs_columns(list(problem), interval, problem$design)
+      rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)
     }),
     binned(paste0(bins, "width, p = 1"), "width", 1),
     binned(paste0(bins, "mass, p = 1"), "mass", 1),

@@ -15,9 +15,8 @@
 #' sample variance `s^2` of the scores. The mean score itself, column `power`, is unbiased.
 #'
 #' # Intervals
-#' Normal for the mean Brier score with standard error `s / sqrt(N)`, or with that of outcomes drawn from the
-#' predictions where it is larger (without events the scores hardly vary), mapped to the root. `std.error` is that of
-#' the root, `s / (2 RBS sqrt(N))`.
+#' Normal for the mean Brier score with standard error `s / sqrt(N)`, mapped to the root.
+#' `std.error` is that of the root, `s / (2 RBS sqrt(N))`.
 #'
 #' # Invariants
 #' At least `ece(type = "discrete", p = 2, notion = "canonical")`, with equality where labels
@@ -43,19 +42,15 @@ rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = N
     if (used == "canonical") {
       check_whole_sums(predictions, call, "The root Brier score")
     }
-    problems <- notion_problems(predictions, used, call)
-    c(rbs_columns(problems, interval, predictions$design), list(n = n_obs(predictions), notion = used))
+    scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
+      rowSums(problem$residuals^2)
+    }))
+    c(rbs_columns(scores, used, interval, predictions$design), list(n = n_obs(predictions), notion = used))
   }, choices = list(interval = interval$type, level = level), edges = numeric(), notion = notion)
 }, "minimize", c(0, sqrt(2)))
 
-rbs_columns <- function(problems, interval, design) {
-  scores <- Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2)))
-  # the variance of a score if outcomes are drawn from the predictions
-  p <- do.call(cbind, unname(lapply(problems, `[[`, "features")))
-  scalar <- ncol(p) == 1
-  variance <- if (scalar) drop(p * (1 - p) * (1 - 2 * p)^2) else 4 * (rowSums(p^3) - rowSums(p^2)^2)
-  estimate <- mean_estimate(scores, design, power = 2, known = null_variance(pmax(variance, 0), design),
-                            largest = if (scalar) 1 else 2)
+rbs_columns <- function(scores, notion, interval, design) {
+  estimate <- mean_estimate(scores, design, power = 2)
   columns <- error_columns(list(estimate), interval,
                            list(new_problem(matrix(scores), matrix(scores), scores, design = design)),
                            function(part) row_mean(part[[1]]$labels, part[[1]]$design))

@@ -63,7 +63,12 @@ test_that("limits of a sum over classes are those of all their pairs", {
   d <- withr::with_seed(3, random_classes(60, 3, 1))
   parts <- lapply(1:3, function(k) mmce_estimate(scalar_problem(d$p[, k], 1 * (d$y == k)), .4, "unbiased"))
   sum <- combine_estimates(parts)
-  expect_equal(sum$pairs, list(value = sum$value, influence = sum$influence, trace = sum(vapply(parts, function(part) part$pairs$trace, 0))))
+  total <- function(name) sum(vapply(parts, function(part) part$pairs[[name]], 0))
+  expect_equal(sum$pairs[c("value", "influence", "trace", "known_trace")],
+               list(value = sum$value, influence = sum$influence, trace = total("trace"),
+                    known_trace = total("known_trace")))
+  # the noise of classes is between that of independent and of equal ones
+  expect_gte(sum$pairs$known, total("known"))
   row <- mmce(d$p, d$y, notion = "class_wise", type = "unbiased")
   expect_equal(row$conf.high^2, degenerate_limits(sum, .95)$high / 3)
   # a class that nobody predicts or has adds nothing

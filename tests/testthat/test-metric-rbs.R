@@ -53,8 +53,8 @@ test_that("the correction removes most of the bias of the root", {
   interval <- list(type = "analytic", level = .95)
   found <- withr::with_seed(5, vapply(1:6000, function(i) {
     p <- stats::runif(n)
-    problem <- scalar_problem(p, stats::rbinom(n, 1, p))
-    unlist(rbs_columns(list(problem), interval, new_design(n))[c(".estimate", "corrected")])
+    score <- (p - stats::rbinom(n, 1, p))^2
+    unlist(rbs_columns(score, "binary", interval, new_design(n))[c(".estimate", "corrected")])
   }, c(0, 0)))
   bias <- rowMeans(found) - sqrt(1 / 6)
   expect_lt(bias[1], 0)
