@@ -29,8 +29,14 @@ estimate_sentences <- function(x, level, most = 6) {
   }, "")
   several <- nrow(x) > 1
   verdicts <- page_verdicts(lapply(plain$p.value, function(p) c("joint test" = p)), level)
+  # a canonical error is not below the coarser ones of the same rows
+  group <- vctrs::vec_group_id(plain[keys])
+  above <- vapply(verdicts, function(verdict) any(verdict$rejects), NA)
+  coarser <- function(i) {
+    if (x$notion[i] == "canonical") x$notion[above & group == group[i] & x$notion %in% c("top_label", "class_wise")]
+  }
   lines <- vapply(shown, function(i) {
-    facts <- list(level = level, error = plain[i, ], verdict = verdicts[[i]]["rejects"])
+    facts <- list(level = level, error = plain[i, ], verdict = verdicts[[i]]["rejects"], coarser = coarser(i))
     paste0(if (several) paste0(labels[i], ": "), paste(page_sentences(facts), collapse = " "))
   }, "")
   c(lines,

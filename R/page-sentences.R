@@ -7,7 +7,7 @@
 # own interval or test shows. Elsewhere sentences describe: a number with its interval.
 
 # The sentences of a page, by what each is about: mean, slope, error, groups, below, model.
-# `facts`: list(level, ratio, large, slope, error, groups, below, verdict); what a page does not show is left out.
+# `facts`: list(level, ratio, large, slope, error, coarser, groups, below, verdict); what a page does not show is left out.
 # Numbers are rows with estimate, conf.low, conf.high and p.value.
 page_sentences <- function(facts) {
   c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
@@ -80,11 +80,13 @@ error_sentence <- function(facts) {
   }
   alone <- row_rejects(error, 0, facts$level)
   if (!(facts$verdict$rejects[[1]] %||% alone)) {
-    return(if (alone) {
-      paste0(number_text("The calibration error is estimated at", error, NULL, facts$level, 3), ".")
+    if (alone) return(paste0(number_text("The calibration error is estimated at", error, NULL, facts$level, 3), "."))
+    claim <- if (length(facts$coarser) > 0) {
+      paste0("at least the ", facts$coarser[1], " one, which is above 0")
     } else {
-      paste0("The calibration error is not shown to be above 0; at this resolution it is at most ", high, ".")
-    })
+      "not shown to be above 0"
+    }
+    return(paste0("The calibration error is ", claim, "; at this resolution it is at most ", high, "."))
   }
   if (!isTRUE(error$conf.low > 0)) {
     return(paste0("The calibration error is above 0: p ", p_text(error$p.value),

@@ -63,17 +63,18 @@ oracle_class_flips <- function(p, y, cluster, w = rep(1, nrow(p)), canonical = T
   all <- rowSums(vapply(seq_len(ncol(p)), function(k) squares(p[, k], hit[, k], 1), numeric(2)))
   parts <- list(biases = list(norm_of(w * (p - hit), diag(sum(w), ncol(p)), ratio(all))), bias = lapply(classes, `[[`, 1),
                 slope = lapply(classes, `[[`, 2), gap = lapply(classes, `[[`, 3))
+  logs <- log(pmax(p, exp(-12)))
+  mean <- rowSums(p * logs)
+  term <- mean - logs[cbind(seq_len(n), y)]
+  s <- c(known = sum(w * p * (logs - mean)^2), seen = sum(w * term^2))
+  center <- if (canonical) rowMeans(logs) else stats::weighted.mean(rowMeans(logs), w)
+  parts <- c(list(temperature = list(norm_of(cbind(w * term), sum(w * (logs - center)^2), ratio(s)))), parts)
   if (canonical) {
-    logs <- log(pmax(p, exp(-12)))
-    mean <- rowSums(p * logs)
-    term <- mean - logs[cbind(seq_len(n), y)]
-    s <- c(known = sum(w * p * (logs - mean)^2), seen = sum(w * term^2))
     top <- lapply(event(apply(p, 1, max), hit[cbind(seq_len(n), max.col(p, "first"))]), function(norm) {
       norm$trust <- 1
       norm
     })
-    parts <- c(list(temperature = list(norm_of(cbind(w * term), sum(w * (logs - rowMeans(logs))^2), ratio(s)))), parts,
-               list(confidence = top[1:2], steps = top[3]))
+    parts <- c(parts, list(confidence = top[1:2], steps = top[3]))
   }
   shares <- setNames(oracle_class_shares, class_parts)[names(parts)]
   shares <- shares / sum(shares)

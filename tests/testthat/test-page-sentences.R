@@ -182,3 +182,16 @@ test_that("a monitor says what its e-value shows", {
   expect_match(wrong, "Evidence of miscalibration: the e-value reached 20 at row [0-9]+[.] If the predictions were calibrated")
   expect_match(wrong, "at most 5%.", fixed = TRUE)
 })
+
+test_that("a canonical row says which coarser error is above 0", {
+  out <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
+  said <- function(p) {
+    out$p.value <- p
+    out$conf.low[p >= .05] <- 0
+    grep("^canonical", estimate_sentences(out, .95), value = TRUE)
+  }
+  expect_match(said(c(.001, .2, .3)), "at least the top_label one, which is above 0; at this resolution", fixed = TRUE)
+  expect_match(said(c(.2, .001, .3)), "at least the class_wise one, which is above 0", fixed = TRUE)
+  expect_match(said(c(.2, .2, .3)), "is not shown to be above 0", fixed = TRUE)
+  expect_match(said(c(.001, .001, .001)), "is above 0: 0.18", fixed = TRUE)
+})

@@ -2,7 +2,8 @@
 // The test of flips (flips.h) of more than two classes, with the parts of the test of redrawn
 // labels (class_test.h). In place of a statistic in the metric of the covariance at calibration
 // each has a norm of sums of residuals e_ik:
-//   temperature   sum_i w_i <e_i, l_i> over the norm of l, l = log p less its mean over the classes
+//   temperature   sum_i w_i <e_i, l_i> over the norm of l = log p less its mean over the classes
+//                 (class-wise: over classes and rows)
 //   biases        the sums of all classes
 //   bias          the sum of a class, the largest one
 //   slope, gap    those of a class with its logit, and with hats: the largest ones
@@ -139,8 +140,8 @@ inline void sort_classes(std::vector<FlipEvent>& classes) {
 
 }  // namespace detail
 
-// Class-wise from the classes alone; canonical with the most probable ones (`top`) and the
-// temperature. `shared`: the largest number of most probable classes of a row.
+// Class-wise from the classes, with the temperature where it is given; canonical with the most
+// probable ones (`top`) too. `shared`: the largest number of most probable classes of a row.
 inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> classes,
                               const FlipEvent* top, const FlipTemperature* temperature,
                               double shared, Index redraws, double alpha) {
@@ -269,7 +270,21 @@ inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, con
     events.push_back(event(static_cast<int>(sorted.classes[static_cast<std::size_t>(j)]) + 1,
                            probs.col(j), outcome([&](Index, int own) { return own == j; })));
   }
-  if (!canonical) return class_flips(engine, events, nullptr, nullptr, 1.0, redraws, alpha);
+  const Matrix logs = probs.array().max(std::exp(-12.0)).log();
+  const Vector mean = probs.cwiseProduct(logs).rowwise().sum();
+  FlipTemperature temperature;
+  temperature.terms.resize(n);
+  for (Index i = 0; i < n; ++i) {
+    temperature.terms(i) = mean(i) - logs(i, y[static_cast<std::size_t>(i)]);
+  }
+  // <e, l> is <e, l - c>, canonical for every c of the row, class-wise for one c of all rows
+  const Vector own = logs.rowwise().mean();
+  const Vector center = canonical ? own : Vector::Constant(n, weight.dot(own) / weight.sum());
+  temperature.squares = (logs.colwise() - center).rowwise().squaredNorm();
+  temperature.variance = probs.cwiseProduct((logs.colwise() - mean).cwiseAbs2()).rowwise().sum();
+  temperature.weight = weight;
+  temperature.cluster = cluster;
+  if (!canonical) return class_flips(engine, events, nullptr, &temperature, 1.0, redraws, alpha);
 
   const Vector most = probs.rowwise().maxCoeff();
   Vector number = Vector::Zero(n);
@@ -278,17 +293,6 @@ inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, con
   }
   const FlipEvent top = event(0, number.cwiseProduct(most).cwiseMin(1.0),
                               outcome([&](Index i, int own) { return probs(i, own) == most(i); }));
-  const Matrix logs = probs.array().max(std::exp(-12.0)).log();
-  const Vector mean = probs.cwiseProduct(logs).rowwise().sum();
-  FlipTemperature temperature;
-  temperature.terms.resize(n);
-  for (Index i = 0; i < n; ++i) {
-    temperature.terms(i) = mean(i) - logs(i, y[static_cast<std::size_t>(i)]);
-  }
-  temperature.squares = (logs.colwise() - logs.rowwise().mean()).rowwise().squaredNorm();
-  temperature.variance = probs.cwiseProduct((logs.colwise() - mean).cwiseAbs2()).rowwise().sum();
-  temperature.weight = weight;
-  temperature.cluster = cluster;
   return class_flips(engine, events, &top, &temperature, number.maxCoeff(), redraws, alpha);
 }
 

@@ -118,13 +118,14 @@ class ClassTest {
     out.p_value = law.p_value(*least);
     out.statistic = observed(static_cast<Index>(least - out.weighted.begin()));
     const double threshold = law.threshold(alpha);
+    const bool by_class = std::find(parts.begin(), parts.end(), confidence_part) == parts.end();
     for (std::size_t m = 0; m < parts.size(); ++m) {
       const double seen = observed(static_cast<Index>(m));
       const double edge = law.tail(m).edge(law.share(m) * threshold);
       const auto part = static_cast<std::size_t>(parts[m]);
       out.lows.push_back(out.weighted[m] < threshold
                              ? lower(labels, part, at[part], seen,
-                                     std::min(edge, seen * (1.0 - 1e-6)), law.share(m) * threshold)
+                                     std::min(edge, seen * (1.0 - 1e-6)), law.share(m) * threshold, by_class)
                              : 0.0);
       out.low = std::max(out.low, out.lows.back());
     }
@@ -321,15 +322,17 @@ class ClassTest {
   }
 
   // Lower limit of the canonical error from a part that rejects; parts of classes are also limits
-  // of the class-wise error. `edge`: the largest statistic that would not.
+  // of the class-wise error, and so is that of the temperature `by_class`. `edge`: the largest
+  // statistic that would not.
   double lower(const std::vector<int>& labels, std::size_t part, int j, double seen, double edge,
-               double tail) const {
+               double tail, bool by_class) const {
     const auto n = static_cast<double>(rows_.size());
     const double share = std::sqrt(std::max(edge, 0.0) / seen);  // of the root statistic
     if (part == temperature_part) {
-      // <e, l> is <e, l - c> for every c of the row
-      const Vector terms = log_terms(labels);
-      const double norm = (rows_.logs.colwise() - rows_.logs.rowwise().mean()).norm();
+      // <e, l> is <e, l - c>, canonical for every c of the row, class-wise for one c of all rows
+      const Vector terms = log_terms(labels), own = rows_.logs.rowwise().mean();
+      const Vector center = by_class ? Vector::Constant(own.size(), own.mean()) : own;
+      const double norm = (rows_.logs.colwise() - center).norm();
       const double size = std::abs(terms.sum()) / std::sqrt(n) / norm;
       const double squares = (terms.array() - terms.mean()).square().sum() * n / (n - 1.0);
       return lower_size(size, size * share, squares / variance_);
