@@ -14,7 +14,7 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   se <- if (test$reference == "blocks") {
     sd(eta) / sqrt(length(eta))
   } else {
-    sqrt(2 * mean(sums$known) / (length(eta) * block * (block - 1)))
+    sqrt(2 * mean(sums$squares) / (length(eta) * block * (block - 1)))
   }
   # equal block estimates: no variance to compare with
   degenerate <- !is.finite(se) || se <= 1e-14 * max(abs(eta))
@@ -34,7 +34,7 @@ run_test.test_block <- function(test, problem, level, threads, call) {
   }
   low <- estimate - if (is.null(null)) qnorm(level) * se else quantile(null, level, names = FALSE)
   list(
-    estimate = estimate, std.error = se, statistic = c(z = z),
+    estimate = estimate, std.error = se, statistic = if (is.null(null)) c(z = z) else c(U = estimate),
     parameter = c(block = block, blocks = length(eta)),
     p.value = if (is.null(null)) stats::pnorm(-z) else resampled_p(estimate, null, TRUE),
     conf.int = structure(c(max(0, low), Inf), conf.level = level),

@@ -27,7 +27,10 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
                           SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
   const BlockSums sums = block_sums(engine, *as_pair_source(prediction, target), block);
-  return named_list({{"unbiased", sums.unbiased}, {"biased", sums.biased}, {"known", sums.known}});
+  return named_list({{"unbiased", sums.unbiased},
+                     {"biased", sums.biased},
+                     {"squares", sums.squares},
+                     {"known", sums.known}});
 }
 
 // H, [n x n]

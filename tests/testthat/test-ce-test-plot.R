@@ -63,7 +63,7 @@ test_that("every test with a null distribution draws", {
 test_that("tests without a null distribution say so", {
   skip_if_not_installed("ggplot2")
   expect_error(plot(run(test = "bound")), class = "calibrisk_error_test")
-  same <- suppressWarnings(ce_test(rep(c(.2, .8), 4), rep(0:1, 4), test = test_block(block = 2)))
+  same <- suppressWarnings(ce_test(rep(c(.2, .8), 30), rep(0:1, 30), test = test_block(block = 2)))
   expect_error(plot(same), class = "calibrisk_error_test")
   expect_error(plot(run(test = test_conditional(9)), alpha = 2), class = "calibrisk_error_argument")
   expect_error(ggplot2::autoplot(run(test = "bound")), class = "calibrisk_error_test")
