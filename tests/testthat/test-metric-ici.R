@@ -79,16 +79,18 @@ test_that("bootstrap limits: the noise of redrawn outcomes below, samples above"
     rows <- replicate(40, sample.int(80, 80, TRUE))
     fit <- cpp_isotonic_rows(d$x, d$y, NULL)$rows
     redrawn <- replicate(40, as.integer(stats::runif(80) < fit))
+    calibrated <- replicate(40, as.integer(stats::runif(80) < d$x))
   })
   value <- four(d$x, d$y)
-  from_fit <- function(y) {
-    gap <- abs(cpp_isotonic_rows(d$x, y, NULL)$rows - fit)
+  distances <- function(y, from) {
+    gap <- abs(cpp_isotonic_rows(d$x, y, NULL)$rows - from)
     c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
   }
-  noise <- apply(apply(redrawn, 2, from_fit), 1, stats::quantile, .975, names = FALSE)
+  upper <- function(outcomes, from) apply(apply(outcomes, 2, distances, from), 1, stats::quantile, .975, names = FALSE)
+  noise <- upper(redrawn, fit)
   samples <- apply(rows, 2, function(i) four(d$x[i], d$y[i]))
   expect_equal(boot$.estimate, value)
-  expect_equal(boot$conf.low, pmax(value - noise, 0))
+  expect_equal(boot$conf.low, pmax(value - pmax(noise, upper(calibrated, d$x)), 0))
   expect_equal(boot$std.error, apply(samples, 1, stats::sd))
   above <- stats::qnorm(.975) * boot$std.error
   above[2] <- max(above[2], noise[2])
