@@ -15,13 +15,6 @@ stop_memory <- function(what, size, need, call) {
   }, "i" = "Take fewer rows: the package's own estimators need no matrix of pairs.", class = "memory", call = call)
 }
 
-# The core's error of memory, or R's own, which has no class: its words are those of R's translation.
-is_out_of_memory <- function(cnd) {
-  if (inherits(cnd, "std::bad_alloc")) return(TRUE)
-  words <- sub("%.*", "", gettext("cannot allocate vector of size %0.1f Gb", domain = "R"))
-  startsWith(conditionMessage(cnd), words)
-}
-
 gigabytes <- function(bytes) paste(format(bytes / 2^30, digits = 3), "GB")
 
 # Free memory in bytes as the system reports it; otherwise R's own limit.

@@ -80,13 +80,22 @@ test_that("a state and a monitor whose update fails are as before", {
   expect_identical(monitor, was)
 })
 
-# Runs `code` with an interrupt at check `at` of the core (never: Inf); returns the number of checks.
+# Runs `code` with an interrupt at check `at` of the core (never: Inf); returns the number of checks. Each call of the
+# core begins with one.
 interrupted_at_check <- function(at, code) {
   checks <- 0
-  local_stand_ins(list(check_interrupt = function() {
+  check <- function() {
     checks <<- checks + 1
     if (checks == at) rlang::interrupt()
-  }))
+  }
+  exports <- mget(ls(asNamespace("calibrisk"), pattern = "^cpp_"), envir = asNamespace("calibrisk"))
+  checked <- lapply(exports, function(export) {
+    function(...) {
+      check()
+      export(...)
+    }
+  })
+  local_stand_ins(c(checked, check_interrupt = check))
   outcome <- tryCatch({
     force(code)
     "done"
@@ -94,7 +103,7 @@ interrupted_at_check <- function(at, code) {
   list(outcome = outcome, checks = checks)
 }
 
-test_that("a verb checks for an interrupt at every call of the core", {
+test_that("an interrupt at the first and the last call of the core ends a verb", {
   p <- rows$p[, 1]
   y <- rows$y == 1
   verbs <- list(
@@ -116,15 +125,16 @@ test_that("a verb checks for an interrupt at every call of the core", {
   }
 })
 
-test_that("every check of the core sees a time limit that has passed", {
+test_that("every check, and every call of the core, sees a time limit that has passed", {
   x <- withr::with_seed(5, stats::runif(1e6))
+  calls <- list(check_interrupt, function() cpp_pair_risk(diag(2), diag(2), NULL, 1L))
   for (k in 1:4) {
     # R looks at the clock at most every 50 ms
     Sys.sleep(0.06)
     outcome <- tryCatch({
       setTimeLimit(elapsed = 0.001)
       sort(x)
-      check_interrupt()
+      calls[[1 + k %% 2]]()
       "not stopped"
     }, error = conditionMessage, finally = setTimeLimit())
     expect_match(outcome, "time limit", info = k)

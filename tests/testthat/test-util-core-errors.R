@@ -1,11 +1,3 @@
-test_that("every export of the core is wrapped", {
-  exports <- ls(asNamespace("calibrisk"), pattern = "^cpp_")
-  expect_gt(length(exports), 50)
-  for (name in exports) {
-    expect_identical(body(get(name, asNamespace("calibrisk")))[[1]], quote(core_call), info = name)
-  }
-})
-
 test_that("what the core throws is an error of the package, with the verb's call", {
   x <- matrix(runif(6), 3)
   cnd <- expect_error(cpp_pair_risk(x, matrix(0, 2, 2), NULL, 1L), class = "calibrisk_error_core")
@@ -21,8 +13,12 @@ test_that("what the core throws is an error of the package, with the verb's call
   expect_identical(cnd$call[[1]], quote(ce_tune))
 })
 
-test_that("conditions that are not the core's pass", {
-  expect_error(core_call(stop("mine")), "mine", class = "simpleError")
-  expect_warning(core_call(warning("mine")), "mine")
-  expect_identical(core_call(3), 3)
+test_that("memory that the core could not have is an error of its own", {
+  cnd <- expect_error(raise_core_error("std::bad_alloc", "std::bad_alloc"), class = "calibrisk_error_memory")
+  expect_match(conditionMessage(cnd), "More was needed", fixed = TRUE)
+})
+
+test_that("an error of R inside of the core passes, with R's words", {
+  h <- function(...) stop("mine")
+  expect_error(cpp_pair_risk_function(diag(2), h, FALSE, 1L), "^mine$", class = "simpleError")
 })
