@@ -172,7 +172,7 @@ all_within <- function(x, lower, upper) is.double(x) && cpp_all_within(x, lower,
 
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)
 
-# Rows on the simplex: within 1e-12 as they are, within 1e-6 renormalised with a note.
+# Rows on the simplex: within 1e-12 as they are, within 1e-6, or the rounding of all values, renormalised with a note.
 check_simplex <- function(x, rows, call) {
   n <- nrow(x)
   # nearly always none: no matrix is made then
@@ -189,18 +189,25 @@ check_simplex <- function(x, rows, call) {
     )
   }
   bad <- which(off > sum_tolerance$float)
+  if (length(bad) > 0) bad <- which(off > max(sum_tolerance$float, rounding_of_sums(x)))
   stop_if(length(bad) > 0, "Rows of {.arg x} must sum to 1.",
-          "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {length(bad)} of {n} rows are off by \\
-                 more than {.val {sum_tolerance$float}}.",
+          "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {sum(off > sum_tolerance$float)} of {n} \\
+                 rows are off by more than {.val {sum_tolerance$float}}.",
           "x" = "Rows sum to between {signif(min(sums), 4)} and {signif(max(sums), 4)}.", class = "probs", arg = "x",
           row = rows[bad[1]], value = sums[bad[1]], call = call)
   inexact <- off > sum_tolerance$exact
   if (any(inexact)) {
     tell("i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\
-                (single precision?).", class = "renormalised")
+                (single precision, or rounded?).", class = "renormalised")
     x[inexact, ] <- x[inexact, , drop = FALSE] / sums[inexact]
   }
   x
+}
+
+# The most by which rows of values with two to six decimals may differ from 1 because of them.
+rounding_of_sums <- function(x) {
+  for (digits in 2:6) if (all(abs(x - round(x, digits)) < 1e-9)) return(min(ncol(x) / 2 * 10^-digits + 1e-9, 0.02))
+  0
 }
 
 # What is seen in values that should be probabilities, as text.

@@ -12,10 +12,10 @@ no_dots <- rlang::quos()
 check_dot_names <- function(dots, call) {
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
-  meant <- near_argument(named[1], verb_arguments(call))
+  hint <- argument_hint(named[1], verb_arguments(call))
   stop_input("{.arg ...} selects columns and takes no named arguments.",
              "x" = "{.arg {named[1]}} is not an argument of this function.",
-             "i" = if (!is.null(meant)) "Did you mean {.arg {meant}}?", arg = named[1], call = call)
+             "i" = if (!is.null(hint)) "{hint}", arg = named[1], call = call)
 }
 
 # For a function that selects no columns.
@@ -24,11 +24,11 @@ check_empty <- function(..., call = caller_env()) {
   named <- names(enquos(...))
   named <- c(named[nzchar(named)], "")[1]
   extra <- ...length()
-  meant <- near_argument(named, verb_arguments(call))
+  hint <- argument_hint(named, verb_arguments(call))
   stop_input("{.arg ...} must be empty.",
              "x" = if (nzchar(named)) "{.arg {named}} is not an argument of this function." else
                "{extra} extra argument{?s} given.",
-             "i" = if (!is.null(meant)) "Did you mean {.arg {meant}}?", arg = if (nzchar(named)) named else "...",
+             "i" = if (!is.null(hint)) "{hint}", arg = if (nzchar(named)) named else "...",
              call = call)
 }
 
@@ -39,11 +39,12 @@ stop_no_predictions <- function(call) {
              class = c("probs", "argument"), arg = "x", call = call)
 }
 
-# An argument by another of its names, or the nearest.
-near_argument <- function(name, arguments) {
-  exact <- arguments[match(plain_word(name), plain_word(arguments))]
-  if (!is.na(exact)) return(exact)
-  listed_word(name, argument_words[intersect(arguments, names(argument_words))]) %||% nearest_word(name, arguments)
+# Names the argument by another of its names, or the nearest. The name of an argument elsewhere is no part of another.
+argument_hint <- function(name, arguments) {
+  words <- argument_words[intersect(arguments, names(argument_words))]
+  meant <- arguments[match(plain_word(name), plain_word(arguments))]
+  if (is.na(meant)) meant <- listed_word(name, words)
+  word_hint(name, meant %||% nearest_word(name, arguments, part = !name %in% names(argument_words)), "`")
 }
 
 # Arguments of the function that runs in this environment.

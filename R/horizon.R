@@ -207,6 +207,7 @@ survival_outcome <- function(truth, x, call) {
     "x" = if (identical(type, "mright")) "It has several kinds of event: {.val {attr(value, 'states')}}.",
     "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
+    "i" = if (identical(type, "mright")) "Competing risks are not available.",
     "i" = "{.code Surv(time, status)} of one kind of event is read, with rows followed from time 0.",
     class = c("horizon", "truth"), arg = "truth", call = call
   )

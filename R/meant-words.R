@@ -1,12 +1,13 @@
 # The word that a wrong one means: an argument or a choice as other packages call it, in other letter case, or misspelt.
 
-# Arguments by the names that other packages give them.
+# Arguments by the names that other packages give them, where these mean the same.
 argument_words <- list(
   x = c("data", "df", "predictions", "y_pred", "y_prob", "probs"),
   truth = c("outcome", "obs", "observed", "y", "y_true", "labels", "label", "response", "target", "actual"),
-  level = c("conf.level", "conf_level", "conf", "confidence", "confidence_level", "ci", "ci_level", "alpha"),
-  n_bins = c("bins", "nbins", "num_bins", "n.bins", "breaks", "groups", "g", "cuts", "k"),
+  level = c("conf.level", "conf_level", "conf", "confidence", "confidence_level", "ci", "ci_level"),
+  n_bins = c("bins", "nbins", "num_bins", "n.bins"),
   n_groups = c("g", "groups", "n_bins", "bins", "ngroups"),
+  draws = c("n_draws", "ndraws"),
   times = c("n_boot", "nboot", "boot", "bootstrap", "bootstraps", "n_bootstrap", "B", "R", "reps", "nrep", "resamples",
             "n_resamples", "nsim", "n_sim", "simulations", "n_perm", "n_draws", "permutations", "replicates",
             "interval"),
@@ -16,18 +17,28 @@ argument_words <- list(
   metric = c("score", "scoring", "loss", "rule", "measure"),
   .by = c("by", "group", "groups", "group_by", "strata", "subgroup", "subgroups", "facet"),
   cluster = c("id", "ids", "clusters", "subject", "cluster_id", "patient"),
-  weights = c("w", "wt", "wts", "case_weights", "sample_weight", "weight", "prevalence"),
+  weights = c("w", "wt", "wts", "case_weights", "sample_weight", "weight"),
   event_level = c("positive", "pos_label", "pos", "event", "positive_class", "positive_level"),
   horizon = c("time", "eval_time", "tau", "at"),
   na_rm = c("na.rm", "na_action", "na.action"),
-  bandwidth = c("sigma", "gamma", "lengthscale", "length_scale", "scale", "h", "bw", "span"),
-  notion = c("type", "kind", "average", "multi_class"),
+  bandwidth = c("sigma", "lengthscale", "length_scale", "h", "bw"),
+  notion = c("average", "multi_class"),
   thresholds = c("threshold", "cutoffs", "cutoff", "xlim"),
   method = c("map", "calibrator", "estimator", "estimate"),
   methods = c("method", "estimator", "estimators"),
   type = c("strategy", "binning", "method", "smoother"),
-  kernel = c("bandwidth", "gamma", "sigma", "lengthscale", "kernels"),
+  kernel = c("bandwidth", "sigma", "lengthscale", "kernels"),
   threads = c("cores", "n_jobs", "ncores", "n_cores", "nthreads", "workers")
+)
+
+# What other packages have and this one has not, or elsewhere, and what there is.
+absent_words <- list(
+  "Own edges of bins are the `breaks` of `ce_state()`." = c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
+  "The prevalence is that of the rows, as `weights` count them." = c("prevalence", "prior", "pi"),
+  "Competing risks are not available: one kind of event is read." = c("cause", "competing", "fail_code", "event_code"),
+  "Scores of ordered classes are not available, and ordered classes are read as others." =
+    c("rps", "ranked", "ranked_probability", "ranked_probability_score"),
+  "Multiple imputations are not pooled: give the rows of one completed data set." = c("imputation", "imputations", "m")
 )
 
 # Choices.
@@ -74,15 +85,22 @@ listed_word <- function(value, words) {
   if (length(at) > 0) names(words)[at[1]]
 }
 
-# The choice that differs by one or two letters, contains the value or is part of it. Else the one with the fewest
-# changes, or NULL if more than two fifths of the letters would have to change.
+# What to say of an argument or a choice that does not exist: `meant`, if that is the word, or what there is instead.
+word_hint <- function(value, meant, quote = "\"") {
+  absent <- if (rlang::is_string(value)) listed_word(value, absent_words)
+  absent %||% if (!is.null(meant)) paste0("Did you mean ", quote, meant, quote, "?")
+}
+
+# The choice that contains the value or is part of it, and is not much longer or shorter. Else the one with the fewest
+# changes, or NULL if more than a third of the letters would have to change.
 # Words of up to three letters have the same first letter: each is most of a name.
-nearest_word <- function(value, choices) {
-  part <- vapply(choices, function(one) {
-    min(nchar(c(value, one))) > 2 && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
+nearest_word <- function(value, choices, part = TRUE) {
+  part <- part & vapply(choices, function(one) {
+    size <- nchar(c(value, one))
+    min(size) > 2 && min(size) >= 0.4 * max(size) && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
   }, NA)
   changes <- utils::adist(value, choices, ignore.case = TRUE)[1, ]
-  near <- part | nchar(value) > 1 & changes <= nchar(value) * 0.4
+  near <- part | nchar(value) > 1 & changes <= nchar(value) / 3
   near <- which(near & (nchar(value) > 3 | substr(choices, 1, 1) == substr(value, 1, 1)))
   if (length(near) > 0) unname(choices[near[order(changes[near] > 2, !part[near], changes[near])[1]]])
 }

@@ -85,10 +85,10 @@ as_metric <- function(metric, call = caller_env()) {
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
   named <- named_metric(metric)
   if (!is.null(named)) return(as_metric(named, call))
-  meant <- meant_word(metric, metric_names())
+  hint <- word_hint(metric, meant_word(metric, metric_names()))
   stop_input(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
-     {.val brier}.", "x" = "It is {describe(metric)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
+     {.val brier}.", "x" = "It is {describe(metric)}.", "i" = if (!is.null(hint)) "{hint}",
     arg = "metric", value = metric, call = call
   )
 }
@@ -108,9 +108,9 @@ as_metrics <- function(metrics, call, arg = "metrics") {
 
 check_metric_names <- function(metrics, arg, call) {
   wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
-  meant <- meant_word(wrong, metric_names())
+  hint <- word_hint(wrong, meant_word(wrong, metric_names()))
   stop_if(!is.null(wrong), "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
-          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
+          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(hint)) "{hint}",
           arg = arg, value = wrong, call = call)
 }
 

@@ -72,6 +72,17 @@ error_sentence <- function(facts) {
   error <- facts$error
   if (is.null(error)) return(NULL)
   if (is.na(error$conf.high)) return("The calibration error was not estimated: missing values, or too few rows.")
+  # beside shares of events that are small, too
+  if (error$conf.high < 0.001) {
+    numbers <- c("estimate", "conf.low", "conf.high")
+    error[numbers] <- lapply(error[numbers], `*`, 100)
+    unit <- "calibration error, in percentage points,"
+    return(sub("calibration error", unit, error_words(error, facts), fixed = TRUE))
+  }
+  error_words(error, facts)
+}
+
+error_words <- function(error, facts) {
   high <- fixed_text(error$conf.high)
   if (is.na(error$p.value)) {
     certain <- isTRUE(error$estimate == 0)

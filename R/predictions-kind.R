@@ -11,12 +11,14 @@ check_kind <- function(x, call) {
     "i" = if (rlang::is_bare_list(x)) "{.fn ce_compare} takes a list of several models' predictions.",
     "i" = if (inherits(x, c("survey.design", "svyrep.design"))) "Its {.field variables} are a data frame; weights and \
            clusters are columns of it, given as {.arg weights} and {.arg cluster}.",
-    "i" = if (inherits(x, "mids")) "One completed data set is read at a time, as a data frame.",
-    "i" = if (is_path(x)) "{.fn ce_source} reads CSV and Parquet files, for {.fn update} of a {.fn ce_state}; other \
-           files are read by packages of their own, such as jsonlite, into a data frame.",
+    "i" = if (inherits(x, c("mids", "mild"))) "Multiple imputations are not pooled: one completed data set is read at \
+           a time, as a data frame.",
+    "i" = if (is_path(x)) "{file_words}",
     class = "probs", arg = "x", value = x, call = call
   )
 }
+
+file_words <- "Files are read into a data frame first, by `read.csv()` or a package of their own, such as jsonlite."
 
 kind_of <- function(x) {
   if (is.null(x)) return("NULL, as a column that does not exist")

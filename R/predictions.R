@@ -175,7 +175,8 @@ check_rows_here <- function(x, arg, call, to = "state") {
   if (is.null(what)) return(invisible())
   stop_input(
     "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
-    "i" = "{.fn ce_source} reads files, tables and pieces for {.fn update} of a {to}.",
+    "i" = if (files && arg == "x") "{file_words}",
+    "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a {to}.",
     class = c("source", "probs"), arg = arg, call = call
   )
 }

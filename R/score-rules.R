@@ -148,10 +148,9 @@ real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), s
 as_score <- function(score, call = caller_env()) {
   if (inherits(score, "ce_score_rule")) return(check_object(score, "score", call))
   if (rlang::is_string(score) && score %in% names(score_makers)) return(score_makers[[score]]())
-  meant <- meant_word(score, names(score_makers))
+  hint <- word_hint(score, meant_word(score, names(score_makers))) %||% "See `?score_rules`."
   stop_input("{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
-             "x" = "It is {describe(score)}.",
-             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?" else "See {.code ?score_rules}.",
+             "x" = "It is {describe(score)}.", "i" = "{hint}",
              class = "score", arg = "score", value = score, call = call)
 }
 

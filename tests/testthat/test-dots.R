@@ -38,3 +38,21 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   expect_error(ce_tune(d, truth, verbosity = truth), "not an argument", class = "calibrisk_error_argument")
   expect_error(ece(d, truth, repeats = 2), "repeats", class = "calibrisk_error_argument")
 })
+
+test_that("an argument that is far from all others, or means something else, is not guessed", {
+  d <- vehicle_predictions[1:60, ]
+  unknown <- list(
+    quote(ce_power(assume_logit(0, 1), n = 100, event_level = "second")), quote(ece(d, truth, alpha = 0.05)),
+    quote(skce(d, truth, gamma = 1)), quote(rbs(d, truth, type = "mass")), quote(ece(d, truth, groups = 3))
+  )
+  for (call in unknown) {
+    cnd <- expect_error(eval(call), "is not an argument of this function", class = "calibrisk_error_argument")
+    expect_no_match(conditionMessage(cnd), "mean `(level|kernel|notion|n_bins)`", info = deparse(call))
+  }
+})
+
+test_that("every listed word is of an argument that exists", {
+  exports <- mget(getNamespaceExports("calibrisk"), envir = asNamespace("calibrisk"), inherits = TRUE)
+  arguments <- unique(unlist(lapply(exports, function(f) names(formals(f)))))
+  expect_identical(setdiff(names(argument_words), arguments), character())
+})
