@@ -25,6 +25,15 @@ vector_words <- function(x) {
   paste(if (grepl("^[aeiou]", class)) "an" else "a", class)
 }
 
+# Text of the encoding "bytes" can be neither compared nor printed.
+check_text <- function(x, arg, call) {
+  text <- if (is.factor(x)) levels(x) else if (is.character(x)) x
+  bad <- encodeString(text[Encoding(text %||% "") == "bytes"])
+  stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
+          "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg,
+          call = call)
+}
+
 # The value of a user's function `arg`, or a classed error that says where it failed: `where`, a text.
 user_value <- function(value, arg, where, class, call = NULL) {
   rlang::try_fetch(value, error = function(cnd) {

@@ -106,6 +106,7 @@ design_column <- function(quo, x, n, arg, call) {
   )
   stop_if(arg == "cluster" && is.list(value), "{.arg cluster} must be numbers, text or a factor.",
           "x" = "It is {describe(value)}.", arg = arg, call = call)
+  check_text(value, arg, call)
   value
 }
 

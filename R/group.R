@@ -153,6 +153,7 @@ find_groups <- function(x, by, call) {
   if (nrow(x) == 0 || length(columns) == 0) return(NULL)
   check_group_names(names(x)[columns], call)
   keys <- ungroup_frame(x)[unname(columns)]
+  for (key in keys) check_text(key, ".by", call)
   bad <- which(vapply(keys, function(key) is.complex(key) || is.character(key) && !all(validUTF8(key)), NA))
   stop_if(length(bad) > 0, "Groups must be numbers, factors or valid text.",
           "x" = "{.field {names(keys)[bad[1]]}} is {describe(keys[[bad[1]]])}.", class = c("group", "argument"),

@@ -66,11 +66,13 @@ choice_words <- list(
   second = "2"
 )
 
-plain_word <- function(x) gsub("[^a-z0-9]", "", tolower(x))
+plain_word <- function(x) gsub("[^a-z0-9]", "", tolower(encodeString(x)))
 
 # The choice that `value` means; NULL if none is near.
 meant_word <- function(value, choices, words = choice_words) {
   if (!rlang::is_string(value) || is.na(value) || length(choices) == 0) return(NULL)
+  # also of text that is marked as bytes
+  value <- encodeString(value)
   key <- plain_word(value)
   if (key %in% plain_word(choices) && nzchar(key)) return(choices[match(key, plain_word(choices))])
   known <- listed_word(value, words[intersect(choices, names(words))])

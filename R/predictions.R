@@ -31,6 +31,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   x <- at_horizon(x, call, design$horizon)
   raw <- read_design(design, x, NROW(x), call)
   outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
+  check_text(outcomes$values, "truth", call)
   raw$censoring <- outcomes$censoring
   name <- outcome_name(truth, x, outcomes$column)
   if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
@@ -167,6 +168,7 @@ n_classes <- function(predictions) length(predictions$levels)
 
 # An error if `x` is a source of rows instead of the rows.
 check_rows_here <- function(x, arg, call, to = "state") {
+  check_text(x, arg, call)
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
     all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
   files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))

@@ -246,6 +246,7 @@ print_lines <- function(lines) if (length(lines) > 0) writeLines(strwrap(lines, 
 # The names of a list, defaults where there are none, made unique.
 list_names <- function(x, defaults) {
   names <- names(x) %||% rep("", length(x))
+  check_text(names, "names", caller_env())
   names[names == ""] <- defaults[names == ""]
   make.unique(names, sep = "_")
 }

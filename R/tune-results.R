@@ -18,6 +18,7 @@ read_results <- function(x, call, arg = "x") {
 # Survival predictions of tidymodels, at several times: a column `.pred` of data frames, or a row for each patient and
 # time. The same frame with one row per patient and `.pred_event`, the risk by the `horizon`.
 at_horizon <- function(x, call, horizon = if (is.environment(call)) get0("horizon", call, inherits = FALSE)) {
+  check_text(if (is.data.frame(x)) names(x) else if (is.matrix(x)) colnames(x), "x", call)
   if (!is.data.frame(x)) return(x)
   nested <- is.list(x[[".pred"]]) && all(vapply(x[[".pred"]], is_survival_frame, NA))
   if (!nested && !is_survival_frame(x) || ".pred_event" %in% names(x)) return(x)

@@ -245,6 +245,7 @@ validation_groups <- function(group, part, rows, input, call) {
     if (is.data.frame(given)) given else drop_null(list(group = given))
   }
   values <- vctrs::new_data_frame(as.list(values))
+  for (value in values) check_text(value, "group", call)
   if (ncol(values) == 0) return(NULL)
   stop_if(nrow(values) != NROW(part), "{.arg group} must have a value for every row.",
           "x" = "It has {nrow(values)}, {.arg x} has {NROW(part)} row{?s}.", class = c("length", "argument"),

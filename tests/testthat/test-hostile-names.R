@@ -108,3 +108,20 @@ test_that("results with such names are shown", {
     }
   }
 })
+
+test_that("names and labels that are marked as bytes are one error of the package", {
+  bytes <- "\xff"
+  Encoding(bytes) <- "bytes"
+  d <- data.frame(y = rep(0:1, 20), p = rep(c(0.2, 0.3, 0.6, 0.9), 10), g = rep(c("a", bytes), each = 20))
+  named <- stats::setNames(d, c("y", "p", bytes))
+  level <- factor(d$y)
+  levels(level)[1] <- bytes
+  calls <- list(
+    quote(ece(named, y, p)), quote(ece(d, y, p, .by = g)), quote(ce_validate(d, y, p, group = g)),
+    quote(ece(d, y, p, cluster = g)), quote(ce_estimate(d$p, level)), quote(ce_estimate(d$p, d$g)),
+    quote(ce_rank(stats::setNames(list(d$p, d$p), c("a", bytes)), d$y)), quote(ece(bytes, d$y))
+  )
+  for (call in calls) expect_error(eval(call), class = "calibrisk_error_text", info = deparse(call))
+  expect_error(ece(d, y, p, type = bytes), class = "calibrisk_error_argument")
+  expect_error(ce_score(d, y, p, score = bytes), class = "calibrisk_error_score")
+})
