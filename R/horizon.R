@@ -188,29 +188,41 @@ group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
 }
 
 survival_outcome <- function(truth, x, call) {
-  value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) data_mask(x)), error = function(cnd) {
+  fail <- function(cnd) {
+    # status 0, 1, 2 is 0 for event 1 and missing for 0, with a warning
+    if (inherits(cnd, "warning") && !rlang::is_call(conditionCall(cnd), "Surv")) return(rlang::zap())
     stop_input(
       "{.arg truth} cannot be evaluated as survival outcomes.",
       "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row.",
       class = c("horizon", "truth"), arg = "truth", parent = cnd, call = call
     )
-  })
+  }
+  value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) data_mask(x)), error = fail,
+                            warning = fail)
   type <- if (inherits(value, "Surv")) attr(value, "type")
-  if (identical(type, "counting") && all(value[, "start"] %in% c(0, NA))) {
+  states <- attr(value, "states")
+  # right-censored in another form: followed from 0 on, or a factor of one kind of event
+  times <- if (identical(type, "counting") && all(value[, "start"] %in% c(0, NA))) "stop" else
+    if (identical(type, "mright") && length(states) == 1) "time"
+  if (!is.null(times)) {
     columns <- list(NULL, c("time", "status"))
-    value <- structure(unclass(value)[, c("stop", "status")], dimnames = columns, type = "right", class = "Surv")
+    value <- structure(unclass(value)[, c(times, "status")], dimnames = columns, type = "right", class = "Surv")
     type <- "right"
   }
   stop_if(
     !identical(type, "right"), "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
     "x" = "It is {.cls {class(value)[1]}}{if (!is.null(type)) paste(' of type', type)}.",
-    "x" = if (identical(type, "mright")) "It has several kinds of event: {.val {attr(value, 'states')}}.",
+    "x" = if (identical(type, "mright")) "It has several kinds of event: {.val {states}}.",
     "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
     "i" = if (identical(type, "mright")) "Competing risks are not available.",
     "i" = "{.code Surv(time, status)} of one kind of event is read, with rows followed from time 0.",
     class = c("horizon", "truth"), arg = "truth", call = call
   )
+  early <- which(value[, "time"] < 0)
+  stop_if(length(early) > 0, "Times of follow-up must not be negative.",
+          "x" = "Row {early[1]} has {signif(value[early[1], 'time'], 4)}; {length(early)} of {nrow(value)} rows do.",
+          class = c("horizon", "truth"), arg = "truth", row = early[1], call = call)
   value
 }
 

@@ -95,13 +95,19 @@ select_columns <- function(quo, x, arg, call) {
   if (!is.null(found)) return(found)
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
   check_no_values(quo, x, arg, call)
+  arithmetic <- Find(function(part) is_computed(part, names(x), c("+", "-", "*", "/", "^")), selected_quos(quo))
+  if (!is.null(arithmetic)) stop_computed(arithmetic, arg, call)
   seen <- NULL
   columns <- rlang::try_fetch(
     tidyselect::eval_select(with_value_seen(quo, function(value) seen <<- value), x, error_call = call),
     error = function(cnd) {
       if (arg == "truth" && inherits(seen, "Surv")) stop_survival(call)
       if (is_row_values(seen, x)) stop_values(x, arg, call)
-      stop_unknown_columns(unknown_column(quo, names(x)), x, arg, cnd, call)
+      unknown <- unknown_column(quo, names(x))
+      for (part in selected_quos(quo)) {
+        if (is.null(unknown) && is_computed(part, names(x))) stop_computed(part, arg, call)
+      }
+      stop_unknown_columns(unknown, x, arg, cnd, call)
     }
   )
   # tidyselect takes outcomes 0 and 1 for the place of a column
@@ -133,6 +139,23 @@ check_no_values <- function(quo, x, arg, call) {
 stop_values <- function(x, arg, call) {
   stop_input("{.arg {arg}} must select columns of {.arg x}.", "x" = "It is a vector of {nrow(x)} values.",
              "i" = "Beside a data frame, give the name of a column.", class = "columns", arg = arg, call = call)
+}
+
+# A value that is computed from columns, by one of the functions. A selection has no arithmetic: `1 - y` would take
+# another `y`, and `p / 100` is p without the column 100.
+is_computed <- function(quo, names, functions = NULL) {
+  expr <- rlang::quo_get_expr(quo)
+  while (rlang::is_call(expr, "(")) expr <- expr[[2]]
+  selects <- rlang::is_call(expr, c("c", ":", "!", "&", "|", "$", "[[")) || rlang::is_call(expr, "-", n = 1)
+  rlang::is_call(expr, functions) && !selects && any(all.vars(expr) %in% names)
+}
+
+stop_computed <- function(quo, arg, call) {
+  counts <- rlang::quo_is_call(quo, "cbind")
+  stop_input("{.arg {arg}} must select columns of {.arg x}.",
+             "x" = "{.code {rlang::as_label(quo)}} computes with columns.",
+             "i" = if (counts) "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
+               "Make it a column of its own.", class = "columns", arg = arg, call = call)
 }
 
 is_row_values <- function(value, x) is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1

@@ -134,6 +134,8 @@ stop_partly_named <- function(names, levels, named, call, arg = "x", what = "lev
     "Names of probability columns must match all {what}, or none.",
     "x" = if (length(twice) > 0) {
       "Columns {.val {names[pair]}} are all named after {.val {levels[named[pair[1]]]}}."
+    } else if (length(hit) == length(names)) {
+      "There is no column of {.val {levels[-named]}}."
     } else {
       "{cli::qty(length(hit))}{.val {names[hit]}} {?is/are} named after {.val {levels[named[hit]]}}, but \\
        {.val {names[is.na(named)]}} after none of them."

@@ -8,7 +8,7 @@ check_length <- function(n, n_truth, call, k = 0, x = NULL) {
           "x" = "There {cli::qty(n)}{?is/are} {n} prediction{?s} and {n_truth} outcome{?s}.",
           "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
           "x" = if (!is.null(classes)) "That is {classes} for each outcome.",
-          "x" = if (isTRUE(all(abs(sums - 1) < 1e-3))) "Each {classes} in succession sum to 1, as the rows of a matrix \
+          "x" = if (!is.null(sums) && isTRUE(all(abs(sums - 1) < 1e-3))) "Each {classes} in succession sum to 1, as the rows of a matrix \
                  do that is filled with {.code byrow = TRUE}.",
           "i" = if (n < n_truth) "Models leave out rows with missing values.", class = "length", arg = "truth",
           call = call)

@@ -64,7 +64,7 @@ outcome_vector <- function(truth, call, data = NULL) {
 stop_truth_matrix <- function(value, call) {
   columns <- colnames(value)
   stop_input("{.arg truth} must be a vector of outcomes.", "x" = "It is a matrix of {ncol(value)} columns.",
-             "x" = if (!is.null(columns)) "They are {.field {columns}}.", class = "truth", arg = "truth", call = call)
+             "x" = if (!is.null(columns)) "They are {.val {columns}}.", class = "truth", arg = "truth", call = call)
 }
 
 # Several outcomes are a matrix.

@@ -378,3 +378,11 @@ test_that("the numbers of a group are the same by `group` and by `.by`", {
     }
   }
 })
+
+test_that("a status that is a factor of one kind of event is that of 0 and 1", {
+  skip_if_not_installed("survival")
+  d <- withr::with_seed(1, data.frame(time = rexp(80), status = rbinom(80, 1, 0.7), p = runif(80)))
+  d$state <- factor(d$status, 0:1, c("alive", "dead"))
+  expect_identical(suppressMessages(ce_score(d, survival::Surv(time, state), p, score = "brier", horizon = 0.5)),
+                   suppressMessages(ce_score(d, survival::Surv(time, status), p, score = "brier", horizon = 0.5)))
+})
