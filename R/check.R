@@ -186,17 +186,18 @@ check_simplex <- function(x, rows, call) {
   n <- nrow(x)
   # nearly always none: no matrix is made then
   plain <- all_finite(x) && min(x, 0) >= 0
-  bad <- if (plain) integer() else which(rowSums(!is.finite(x) | x < 0) > 0)
-  sums <- rowSums(x)
-  off <- abs(sums - 1)
+  bad <- if (plain) integer() else which(rowSums(!is.finite(x) | x < -sum_tolerance$float) > 0)
   if (length(bad) > 0) {
-    value <- x[bad[1], !is.finite(x[bad[1], ]) | x[bad[1], ] < 0][1]
+    value <- x[bad[1], !(x[bad[1], ] >= -sum_tolerance$float & is.finite(x[bad[1], ]))][1]
     stop_input(
       "Probabilities must be finite and not negative.",
       "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; {length(bad)} of {n} rows are affected.",
       "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = value, call = call
     )
   }
+  if (!plain) x <- pmax(x, 0)
+  sums <- rowSums(x)
+  off <- abs(sums - 1)
   bad <- which(off > sum_tolerance$float)
   if (length(bad) > 0) bad <- which(off > max(sum_tolerance$float, rounding_of_sums(x)))
   stop_if(length(bad) > 0, "Rows of {.arg x} must sum to 1.",

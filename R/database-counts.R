@@ -89,8 +89,7 @@ stop_outside <- function(rows, k, some, call) {
   stop_input(
     if (k == 1) "Probabilities must lie between 0 and 1." else "Probabilities must be finite and not negative.",
     "x" = "One is {.val {value}}; {some('outside')} of {n} rows are {if (k == 1) 'outside' else 'affected'}.",
-    "i" = "If these are logits, apply {if (k == 1) 'the logistic function' else 'a softmax'} first.", class = "probs",
-    arg = "x", value = value, call = call
+    class = "probs", arg = "x", value = value, call = call
   )
 }
 

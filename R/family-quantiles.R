@@ -21,8 +21,7 @@ pred_quantiles <- function(values, levels) {
       "x" = "Row {first[1]} has {.val {signif(values[first[1], first[2]], 4)}} at level {levels[first[2]]} and \\
              {.val {signif(values[first[1], first[2] + 1], 4)}} at level {levels[first[2] + 1]}; {rows} of \\
              {nrow(values)} rows {?is/are} affected.",
-      "i" = "Sort the quantiles of every row: {.code t(apply(values, 1, sort))}.", class = "distribution",
-      arg = "values", row = first[[1]], call = current_env()
+      class = "distribution", arg = "values", row = first[[1]], call = current_env()
     )
   }
   new_distribution(list(values = values, levels = matrix(levels, nrow(values), length(levels), byrow = TRUE)),
@@ -34,7 +33,7 @@ check_levels <- function(levels, call = caller_env()) {
   stop_if(length(levels) < 2 || any(levels <= 0 | levels >= 1) || anyDuplicated(levels),
           "{.arg levels} must be two or more different numbers between 0 and 1.", "x" = "They are {.val {levels}}.",
           "i" = if (any(levels > 1) && all(levels > 0 & levels < 100)) {
-                  "If these are percentages, give {.code levels / 100}."
+                  "They lie between 0 and 100, as percentages do."
                 } else if (anyDuplicated(levels)) {
                   "Level {levels[duplicated(levels)][1]} occurs twice: leave out one of its columns."
                 } else if (length(levels) < 2) {

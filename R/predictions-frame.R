@@ -132,12 +132,13 @@ check_no_values <- function(quo, x, arg, call) {
     if (!variable && !rlang::quo_is_call(part, c("$", "[["))) next
     value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
     if (arg == "truth" && inherits(value, "Surv")) stop_survival(call)
-    if (is_row_values(value, x)) stop_values(x, arg, call)
+    if (is_row_values(value, x)) stop_values(x, arg, call, if (variable) as.character(rlang::quo_get_expr(part)))
   }
 }
 
-stop_values <- function(x, arg, call) {
+stop_values <- function(x, arg, call, name = NULL) {
   stop_input("{.arg {arg}} must select columns of {.arg x}.", "x" = "It is a vector of {nrow(x)} values.",
+             "x" = if (!is.null(name)) "{.arg x} has no column {.val {name}}.",
              "i" = "Beside a data frame, give the name of a column.", class = "columns", arg = arg, call = call)
 }
 

@@ -57,11 +57,7 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
        dropped = dropped, n_input = n, censored = count_censored(raw, complete))
 }
 
-check_probs <- function(x, rows, call) {
-  if (is.matrix(x)) return(check_simplex(x, rows, call))
-  check_unit(x, rows, call)
-  x
-}
+check_probs <- function(x, rows, call) if (is.matrix(x)) check_simplex(x, rows, call) else check_unit(x, rows, call)
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
 check_logits <- function(x, rows, call) {
@@ -80,10 +76,17 @@ check_logits <- function(x, rows, call) {
   invisible(x)
 }
 
+# Between 0 and 1 as they are; beyond by rounding, as sums of probabilities may be, taken as 0 or 1, with a note.
 check_unit <- function(x, rows, call) {
-  if (all_within(x, 0, 1)) return(invisible())
-  bad <- which(!is.finite(x) | x < 0 | x > 1)
+  if (all_within(x, 0, 1)) return(x)
+  off <- pmax(-x, x - 1)
+  bad <- which(!(off <= sum_tolerance$float))
   stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",
           "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
           "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
+  if (any(off > sum_tolerance$exact)) {
+    tell("i" = "{sum(off > 0)} of {length(x)} probabilities outside of 0 to 1 by at most {.val {signif(max(off), 2)}} \\
+                were moved to 0 or 1 (single precision?).", class = "renormalised")
+  }
+  pmin(pmax(x, 0), 1)
 }

@@ -129,7 +129,7 @@ unlabelled_predictions <- function(x, levels, event, call) {
   keep <- complete$rows
   if (scalar) {
     x <- as.numeric(x)[keep]
-    check_unit(x, keep, call)
+    x <- check_unit(x, keep, call)
     two <- if (length(levels) == 2) levels else c("0", "1")
     named <- if (length(levels) == 2) named_level(column, two)
     event <- named %||% if (length(levels) == 2) event else 2L

@@ -3,7 +3,7 @@
 drop_null <- function(x) x[!vapply(x, is.null, NA)]
 
 # Without the dimension of an array that has one, or of a single column.
-plain_vector <- function(x) if (is.null(dim(x)) || is.object(x) || NCOL(x) > 1) x else as.vector(x)
+plain_vector <- function(x) if (is.null(dim(x)) || is.object(x) && !is.table(x) || NCOL(x) > 1) x else as.vector(x)
 
 `%|%` <- function(x, y) if (is.na(x)) y else x
 

@@ -40,3 +40,24 @@ test_that("wrong kinds of input are classed errors before truth is looked at", {
   expect_error(ece(as.matrix(v), truth), "character", class = "calibrisk_error_probs")
   expect_error(ece(c(.2, .4), truth), "not the name of a column", class = "calibrisk_error_truth")
 })
+
+test_that("probabilities that rounding has moved or cut are read, further ones are not", {
+  p <- c(0.2, 0.9, 0.4, 1)
+  y <- c(0, 1, 1, 1)
+  expect_message(off <- ce_score(p + c(0, 0, 0, 1e-7), y, score = "brier"), class = "calibrisk_message_renormalised")
+  expect_equal(off$.estimate, ce_score(p, y, score = "brier")$.estimate)
+  # sums of probabilities exceed 1 by the last digit
+  expect_no_message(expect_equal(ce_score(p + c(0, 0, 0, 4e-16), y, score = "brier")$.estimate, off$.estimate))
+  expect_error(ce_score(p + c(0, 0, 0, 1e-5), y, score = "brier"), class = "calibrisk_error_probs")
+  expect_error(ce_score(p - c(1, 0, 0, 0), y, score = "brier"), class = "calibrisk_error_probs")
+  probs <- withr::with_seed(1, matrix(stats::rexp(90), 30))
+  probs <- probs / rowSums(probs)
+  k <- rep(1:3, 10)
+  for (digits in 2:5) {
+    expect_message(near <- ce_score(round(probs, digits), k, score = "brier"), class = "calibrisk_message_renormalised")
+    expect_equal(near$.estimate, ce_score(probs, k, score = "brier")$.estimate, tolerance = 10^-digits)
+  }
+  expect_error(ce_score(round(probs, 3) * 0.99, k, score = "brier"), "sum to 1", class = "calibrisk_error_probs")
+  expect_error(ce_score(round(probs, 1), k, score = "brier"), "sum to 1", class = "calibrisk_error_probs")
+  expect_error(ce_score(probs * 2 / 3, k, score = "brier"), "sum to 1", class = "calibrisk_error_probs")
+})
