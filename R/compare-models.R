@@ -11,8 +11,7 @@ compare_models <- function(objects, truth, columns, metric, settings, call) {
     }, call))
   }
   stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
-          "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece, .by = site)}.", class = "group", arg = ".by",
-          call = call)
+          class = "group", arg = ".by", call = call)
   collect_read({
     models <- told_once(warned_once(list_models(objects, truth, settings, call), "calibrisk_warning_cluster"))
     compare_pairs(common_rows(models), metric, settings, call)

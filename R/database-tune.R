@@ -65,9 +65,7 @@ database_folds <- function(x, folds, call) {
   if (rlang::is_string(value) && value %in% names(db$columns)) return(list(db = db, column = value))
   stop_if(length(value) != 1,
           "If {.arg x} is a table of a database, {.arg folds} must be a number, or a column of {.arg x}.",
-          "x" = "It is {describe(value)}.",
-          "i" = "With an {.field id}: {.code mutate(x, fold = id %% 5L + 1L)}, then {.code folds = fold}.",
-          class = "folds", arg = "folds", value = value, call = call)
+          "x" = "It is {describe(value)}.", class = "folds", arg = "folds", value = value, call = call)
   check_count(value, "folds", lower = 2, call = call)
   list(db = db, k = value)
 }
@@ -113,8 +111,7 @@ check_clusters_in_folds <- function(rows, call) {
                 ") ce_folds GROUP BY ce_cluster HAVING MIN(ce_fold) <> MAX(ce_fold)")
   torn <- count_query(rows$db, "*", cut, call)
   stop_if(torn != 0, "The rows of a cluster must be in one fold, or all be test rows.",
-          "x" = "The folds cut {count_of(torn, 'cluster')}.", class = c("cluster", "folds"), arg = "folds",
-          call = call)
+          "x" = "The folds cut {count_of(torn, 'cluster')}.", class = c("cluster", "folds"), arg = "folds", call = call)
 }
 
 fold_labels <- function(rows, pairs, call, most = 1000) {

@@ -28,8 +28,7 @@ check_empty <- function(..., call = caller_env()) {
   stop_input("{.arg ...} must be empty.",
              "x" = if (nzchar(named)) "{.arg {named}} is not an argument of this function." else
                "{extra} extra argument{?s} given.",
-             "i" = if (!is.null(hint)) "{hint}", arg = if (nzchar(named)) named else "...",
-             call = call)
+             "i" = if (!is.null(hint)) "{hint}", arg = if (nzchar(named)) named else "...", call = call)
 }
 
 # `x` is missing, or was given by another name.

@@ -4,9 +4,7 @@ pred_draws <- function(draws) {
   size <- dim(draws)
   stop_if(!is.numeric(draws) || !length(size) %in% 2:3,
           "{.arg draws} must be a numeric matrix (observations x draws) or an array \\
-           (observations x draws x dimensions).", "x" = "It is {describe(draws)}.",
-          "i" = "Give a row for each observation, such as {.code do.call(rbind, list_of_draws)}.",
-          class = "distribution")
+           (observations x draws x dimensions).", "x" = "It is {describe(draws)}.", class = "distribution")
   draws <- check_parameter(draws, "draws")
   stop_if(size[2] < 2, "There must be at least two draws of every prediction.", "x" = "There {?is/are} {size[2]}.",
           class = "distribution")

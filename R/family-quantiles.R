@@ -32,13 +32,8 @@ check_levels <- function(levels, call = caller_env()) {
   levels <- as.vector(check_parameter(levels, "levels", call = call))
   stop_if(length(levels) < 2 || any(levels <= 0 | levels >= 1) || anyDuplicated(levels),
           "{.arg levels} must be two or more different numbers between 0 and 1.", "x" = "They are {.val {levels}}.",
-          "i" = if (any(levels > 1) && all(levels > 0 & levels < 100)) {
-                  "They lie between 0 and 100, as percentages do."
-                } else if (anyDuplicated(levels)) {
-                  "Level {levels[duplicated(levels)][1]} occurs twice: leave out one of its columns."
-                } else if (length(levels) < 2) {
-                  "A single quantile is not a distribution: {.code pred_quantiles(values, c(0.1, 0.5, 0.9))}."
-                }, class = "distribution", call = call)
+          "x" = if (any(levels > 1) && all(levels > 0 & levels < 100)) "They lie in 0 to 100, as percentages do.",
+          class = "distribution", call = call)
   levels
 }
 

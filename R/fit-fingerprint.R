@@ -19,7 +19,6 @@ check_one_model <- function(fits, call) {
     stop_input(
       "Fits are compared for the predictions of one model.",
       "x" = "{.field {names(fits)[1]}} and {.field {names(fits)[j]}} were fitted on {reason}.",
-      "i" = "Compare models by {.fn ce_rank} or {.fn ce_gain}, or each with its interval by {.fn ce_estimate}.",
       class = "model", arg = "objects", call = call
     )
   }

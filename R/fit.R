@@ -210,8 +210,7 @@ read_new <- function(object, new, dots, call) {
     stop_if(object$scalar && ncol(new) > 1 && is.null(matched_columns(colnames(new), object$levels)),
             "{.arg new} must have the shape of the data of the fit.",
             "x" = "It has the columns {.field {colnames(new)}}; the fit saw one probability per row.",
-            "i" = "Give its column of probabilities, such as {.code new${colnames(new)[1]}}.", class = "columns",
-            arg = "new", call = call)
+            class = "columns", arg = "new", call = call)
   }
   predictions <- unlabelled_predictions(new, object$levels, object$event, call)
   predictions <- align_event(predictions, object$levels[object$event])

@@ -151,9 +151,7 @@ place_folds <- function(given, n, test_rows, call) {
     fold[tune] <- given
   } else {
     stop_input("{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
-               "x" = "It has length {length(given)}.",
-               "i" = "Where it covers the tuning rows only, give {.arg test} as row numbers.", class = "folds",
-               arg = "folds", value = given, call = call)
+               "x" = "It has length {length(given)}.", class = "folds", arg = "folds", value = given, call = call)
   }
   labels <- sort(unique(fold[fold > 0]))
   stop_if(length(labels) < 2, "{.arg folds} must make at least two folds of the tuning rows.",

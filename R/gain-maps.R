@@ -11,9 +11,7 @@ unfitted_maps <- function(after, call) {
   fitted <- vapply(after, inherits, NA, "ce_recalibration")
   stop_if(
     any(fitted), "The maps of a list are fitted here, on folds of the rows.",
-    "x" = "Element {which(fitted)[1]} is a map that was fitted before.",
-    "i" = "Give {.code {format(after[[which(fitted)[1]]]$choice)}}, or one fitted map for its gain on other rows.",
-    arg = "after", call = call
+    "x" = "Element {which(fitted)[1]} is a map that was fitted before.", arg = "after", call = call
   )
   maps <- lapply(after, as_choice, kind = "map", arg = "after", call = call)
   dispersion <- vapply(maps, inherits, NA, "map_variance")
@@ -100,8 +98,7 @@ gain_folds <- function(folds, repeats, data, call) {
   given <- given_folds(folds, n, data$rows, data$n_rows, call, cluster)
   if (!is.null(given)) {
     stop_if(repeats > 1, "Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
-            "i" = "With a number of {.arg folds} every repeat has a split of its own.", class = "folds",
-            arg = "repeats", call = call)
+            class = "folds", arg = "repeats", call = call)
     return(list(given))
   }
   units <- if (is.null(cluster)) n else max(cluster)

@@ -174,9 +174,7 @@ compares_laws <- function(kernel) {
 # A kernel that compares vectors: probabilities, outcomes.
 check_feature_kernel <- function(kernel, arg = "kernel", call = caller_env()) {
   stop_if(compares_laws(kernel), "{.arg {arg}} must compare vectors: of probabilities, or of outcomes.",
-          "x" = "{.code {format(kernel)}} compares predictive distributions.",
-          "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_tv}; see {.code ?ce_kernels}.",
-          class = "kernel", arg = arg, call = call)
+          "x" = "{.code {format(kernel)}} compares predictive distributions.", class = "kernel", arg = arg, call = call)
   kernel
 }
 

@@ -35,10 +35,8 @@ argument_words <- list(
 absent_words <- list(
   "Own edges of bins are the `breaks` of `ce_state()`." = c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
   "The prevalence is that of the rows, as `weights` count them." = c("prevalence", "prior", "pi"),
-  "Competing risks are not available: one kind of event is read." = c("cause", "competing", "fail_code", "event_code"),
-  "Scores of ordered classes are not available, and ordered classes are read as others." =
-    c("rps", "ranked", "ranked_probability", "ranked_probability_score"),
-  "Multiple imputations are not pooled: give the rows of one completed data set." = c("imputation", "imputations", "m")
+  "Competing risks are not available: one kind of event is read." = c("cause", "competing", "fail_code"),
+  "Scores of ordered classes are not available: they are read as others." = c("rps", "ranked_probability_score")
 )
 
 # Choices.
@@ -56,14 +54,9 @@ choice_words <- list(
   isotonic = c("pava", "corp", "monotone", "iso"),
   smooth = c("loess", "lowess", "gam", "spline", "splines", "kernel", "rcs", "flexible"),
   binned = c("bins", "histogram", "reliability"),
-  log = c("logloss", "nll", "cross_entropy", "deviance", "mn_log_loss", "logarithmic"),
+  log = c("logloss", "nll", "cross_entropy", "mn_log_loss", "logarithmic"),
   brier = c("quadratic", "bs"),
-  crps = c("pinball", "quantile_loss", "interval", "wis"),
-  `scikit-learn` = "sklearn",
-  unbiased = "u",
-  biased = "v",
-  first = "1",
-  second = "2"
+  `scikit-learn` = "sklearn"
 )
 
 plain_word <- function(x) gsub("[^a-z0-9]", "", tolower(encodeString(x)))
@@ -98,8 +91,8 @@ word_hint <- function(value, meant, quote = "\"") {
 # Words of up to three letters have the same first letter: each is most of a name.
 nearest_word <- function(value, choices, part = TRUE) {
   part <- part & vapply(choices, function(one) {
-    size <- nchar(c(value, one))
-    min(size) > 2 && min(size) >= 0.4 * max(size) && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
+    size <- sort(nchar(c(value, one)))
+    size[1] > max(2, 0.4 * size[2]) && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
   }, NA)
   changes <- utils::adist(value, choices, ignore.case = TRUE)[1, ]
   near <- part | nchar(value) > 1 & changes <= nchar(value) / 3

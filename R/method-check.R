@@ -41,8 +41,7 @@ check_fold <- function(fold, n, call = caller_env()) {
     !ok || max(0, fold) < 1 || max(fold) > n + 1,
     "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",
     "x" = "It is {describe(fold)}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
-    "i" = "{.code rep(1:5, length.out = nrow(problem$features))} makes five folds.", class = "folds", arg = "fold",
-    call = call
+    class = "folds", arg = "fold", call = call
   )
 }
 

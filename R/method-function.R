@@ -12,7 +12,6 @@
 #' method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))
 method_function <- function(f, na_rm = FALSE) {
   stop_if(!is.function(f), "{.arg f} must be a function of two feature matrices.", "x" = "It is {.cls {class(f)[1]}}.",
-          "i" = "For example {.code method_function(function(P, Q) tcrossprod(P - 1 / ncol(P), Q - 1 / ncol(Q)))}.",
           arg = "f", value = f)
   check_flag(na_rm)
   new_method("function", NULL, NULL, f = f, na_rm = na_rm)
@@ -36,7 +35,6 @@ evaluate_pairs <- function(form, x, y) {
     stop_input("The function of {.fn method_function} must return a numeric matrix with one row per row of \\
                 its first argument and one column per row of its second.",
                "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.",
-               "i" = "{.code tcrossprod(g(P), g(Q))} and {.code outer(P[, 1], Q[, 1])} have the right shape.",
                class = "function", arg = "f", call = NULL)
   }
   stop_if(is.matrix(h) && nrow(h) != nrow(x),

@@ -167,7 +167,6 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
   stop_if(out$mass <= 0,
           "The bandwidth of the kernel density must not be far below the grid's step, {.val {signif(2.2 / 16383, 3)}}.",
           "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
-          "i" = "Give a wider {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.",
           class = "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
   if (rows) out$bound <- tangent_bound(problem, matrix(out$fold_gap), p)
   c(out, list(bandwidth = bandwidth))

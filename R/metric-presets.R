@@ -141,8 +141,7 @@ preset_problems <- function(preset, predictions, notion, call) {
           "x" = "There are {k}.", "i" = "Give the probability of one class and a logical {.arg truth}.",
           class = "notion", arg = "x", call = call)
   stop_if(!is.null(predictions$design$w), "{.arg preset} reproduces libraries that have no importance weights.",
-          "i" = "Use {.code preset = NULL}, or frequency weights (integers).", class = "weights", arg = "weights",
-          call = call)
+          class = "weights", arg = "weights", call = call)
   if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) predictions$event <- 2L
   # a single probability has no classes to go through
   scalar <- k == 1 && notion == "class_wise" && !one_column

@@ -76,8 +76,7 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
   arguments <- names(formals(args(kernel)))
   stop_if(length(arguments) != 4 && !"..." %in% arguments,
           "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
-          "x" = "It takes {length(arguments)}.", class = "kernel",
-          arg = "kernel", call = call)
+          "x" = "It takes {length(arguments)}.", class = "kernel", arg = "kernel", call = call)
   probs <- laws$probs
   residuals <- canonical_residuals(probs, as.vector(laws$y))
   n <- laws$n

@@ -8,7 +8,6 @@ new_power_clusters <- function(cluster_size, icc, call) {
   if (is.null(cluster_size) && is.null(icc)) return(NULL)
   stop_if(is.null(cluster_size) || is.null(icc), "Clusters need both {.arg cluster_size} and {.arg icc}.",
           "x" = "There is no {.arg {if (is.null(icc)) 'icc' else 'cluster_size'}}.",
-          "i" = "As in {.code cluster_size = 20, icc = 0.05}: centres of twenty patients.",
           arg = if (is.null(icc)) "icc" else "cluster_size", call = call)
   check_counts(cluster_size, lower = 1, call = call)
   check_number(icc, lower = 0, upper = 1, call = call)

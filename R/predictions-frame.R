@@ -96,7 +96,7 @@ select_columns <- function(quo, x, arg, call) {
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
   check_no_values(quo, x, arg, call)
   arithmetic <- Find(function(part) is_computed(part, names(x), c("+", "-", "*", "/", "^")), selected_quos(quo))
-  if (!is.null(arithmetic)) stop_computed(arithmetic, arg, call)
+  if (!is.null(arithmetic)) stop_values(x, arg, call, computed = arithmetic)
   seen <- NULL
   columns <- rlang::try_fetch(
     tidyselect::eval_select(with_value_seen(quo, function(value) seen <<- value), x, error_call = call),
@@ -105,7 +105,7 @@ select_columns <- function(quo, x, arg, call) {
       if (is_row_values(seen, x)) stop_values(x, arg, call)
       unknown <- unknown_column(quo, names(x))
       for (part in selected_quos(quo)) {
-        if (is.null(unknown) && is_computed(part, names(x))) stop_computed(part, arg, call)
+        if (is.null(unknown) && is_computed(part, names(x))) stop_values(x, arg, call, computed = part)
       }
       stop_unknown_columns(unknown, x, arg, cnd, call)
     }
@@ -136,10 +136,14 @@ check_no_values <- function(quo, x, arg, call) {
   }
 }
 
-stop_values <- function(x, arg, call, name = NULL) {
-  stop_input("{.arg {arg}} must select columns of {.arg x}.", "x" = "It is a vector of {nrow(x)} values.",
+stop_values <- function(x, arg, call, name = NULL, computed = NULL) {
+  stop_input("{.arg {arg}} must select columns of {.arg x}.",
+             "x" = if (is.null(computed)) "It is a vector of {nrow(x)} values." else
+               "{.code {rlang::as_label(computed)}} computes with columns.",
              "x" = if (!is.null(name)) "{.arg x} has no column {.val {name}}.",
-             "i" = "Beside a data frame, give the name of a column.", class = "columns", arg = arg, call = call)
+             "i" = if (!is.null(computed) && rlang::quo_is_call(computed, "cbind"))
+               "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
+               "Beside a data frame, give the name of a column.", class = "columns", arg = arg, call = call)
 }
 
 # A value that is computed from columns, by one of the functions. A selection has no arithmetic: `1 - y` would take
@@ -149,14 +153,6 @@ is_computed <- function(quo, names, functions = NULL) {
   while (rlang::is_call(expr, "(")) expr <- expr[[2]]
   selects <- rlang::is_call(expr, c("c", ":", "!", "&", "|", "$", "[[")) || rlang::is_call(expr, "-", n = 1)
   rlang::is_call(expr, functions) && !selects && any(all.vars(expr) %in% names)
-}
-
-stop_computed <- function(quo, arg, call) {
-  counts <- rlang::quo_is_call(quo, "cbind")
-  stop_input("{.arg {arg}} must select columns of {.arg x}.",
-             "x" = "{.code {rlang::as_label(quo)}} computes with columns.",
-             "i" = if (counts) "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
-               "Make it a column of its own.", class = "columns", arg = arg, call = call)
 }
 
 is_row_values <- function(value, x) is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1

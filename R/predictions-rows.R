@@ -3,32 +3,21 @@
 # `k`: columns of a matrix, which may lie on its side; `x`: a vector, which may hold several classes.
 check_length <- function(n, n_truth, call, k = 0, x = NULL) {
   classes <- if (!is.null(x) && n_truth > 1 && n > n_truth && n %% n_truth == 0) n %/% n_truth
-  sums <- if (!is.null(classes)) rowSums(matrix(x, n_truth, byrow = TRUE))
+  summed <- if (!is.null(classes)) all(abs(rowSums(matrix(x, n_truth, byrow = TRUE)) - 1) < 1e-3)
   stop_if(n != n_truth, "There must be one outcome for each prediction.",
           "x" = "There {cli::qty(n)}{?is/are} {n} prediction{?s} and {n_truth} outcome{?s}.",
           "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
           "x" = if (!is.null(classes)) "That is {classes} for each outcome.",
-          "x" = if (!is.null(sums) && isTRUE(all(abs(sums - 1) < 1e-3))) "Each {classes} in succession sum to 1, as the rows of a matrix \
-                 do that is filled with {.code byrow = TRUE}.",
-          "i" = if (n < n_truth) "Models leave out rows with missing values.", class = "length", arg = "truth",
-          call = call)
+          "x" = if (isTRUE(summed)) "Each {classes} in succession sum to 1, as the rows of a matrix do that is filled \
+                 with {.code byrow = TRUE}.", class = "length", arg = "truth", call = call)
 }
 
 # `censored`: number of rows left out as censored before the horizon.
 stop_empty <- function(dropped, call, raw = list(), censored = NULL) {
   stop_input("There must be at least one observation.",
-             "x" = if (dropped > 0) {
-               "All {dropped} row{?s} {?was/were} incomplete and dropped."
-             } else if (is.null(raw$weights)) {
-               "{.arg x} has zero rows."
-             } else {
-               "No row has a positive weight."
-             },
-             "i" = if (dropped > 0) {
-               "Count the missing values: {.code colSums(is.na(data))}; a model may not have predicted."
-             } else {
-               "Check how the rows were chosen."
-             }, class = "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0, call = call)
+             "x" = if (dropped > 0) "All {dropped} row{?s} {?was/were} incomplete and dropped." else
+               if (is.null(raw$weights)) "{.arg x} has zero rows." else "No row has a positive weight.",
+             class = "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0, call = call)
 }
 
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
@@ -41,7 +30,6 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
   if (missing && any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input("{what} must not be NaN.", "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
-               "i" = "Look at the computation that made them; mark values that are truly missing as {.val {NA}}.",
                class = "probs", arg = "x", row = row, value = NaN, call = call)
   }
   # the usual case, without a pass over all rows for each condition

@@ -54,8 +54,7 @@ outcome_vector <- function(truth, call, data = NULL) {
     unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
     stop_input("{.arg truth} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
                "i" = if (is.null(data)) "Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the \
-                      name of a column.",
-               class = "truth", arg = "truth", parent = if (!unknown) cnd, call = call)
+                      name of a column.", class = "truth", arg = "truth", parent = if (!unknown) cnd, call = call)
   })
   if (!is.atomic(value)) stop_truth_kind(value, call)
   plain_vector(value)

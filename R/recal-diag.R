@@ -25,7 +25,6 @@ check_network_size <- function(hidden, call = caller_env()) {
   stop_if(size > most_parameters,
           "The layers in {.arg hidden} must have at most {count_text(most_parameters)} weights in total.",
           "x" = "Layers of {.val {hidden}} units have {count_text(size)}.",
-          "i" = "The network is a function of one number; two layers of ten units are usually enough.",
           class = c("argument", "size"), arg = "hidden", value = hidden, call = call)
 }
 

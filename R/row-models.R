@@ -4,8 +4,7 @@
 column_models <- function(x, truth, columns, settings, call) {
   x <- ungroup_frame(x)
   stop_if(length(columns) == 0, "Two or more models are needed.", "x" = "No column of predictions is selected.",
-          "i" = "As in {.code ce_compare(data, truth, a, b, metric = ece)}.", class = "columns",
-          arg = "...", call = call)
+          class = "columns", arg = "...", call = call)
   made <- columns[vapply(columns, makes_law, NA)]
   names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
   columns <- columns[!vapply(columns, makes_law, NA)]

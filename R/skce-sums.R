@@ -76,8 +76,7 @@ factored_sums <- function(problem, tolerance, type, design, threads, call, most 
   target <- problem$target
   stop_if(prediction$kind != "features" || target$kind != "finite",
           "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
-          "i" = "Leave it {.code NULL}, or use {.code type = \"block\"} for large data.", arg = "tolerance",
-          call = call)
+          arg = "tolerance", call = call)
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
   moments <- c(target, if (!is.null(design$w)) list(weight = matrix(design$w^2)))
   sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, moments, type, design, threads)

@@ -23,8 +23,7 @@ check_breaks <- function(breaks, n_bins_given, call) {
   stop_if(length(breaks) == 0 || any(breaks <= 0 | breaks >= 1),
           "{.arg breaks} must be the inner edges of bins, above 0 and below 1.",
           "x" = if (length(breaks) == 0) "There are none." else "They reach {.val {range(breaks)}}.",
-          "i" = "For example quantiles, {.code quantile(p, 1:9 / 10)}, if none of them is 0 or 1.", arg = "breaks",
-          value = breaks, call = call)
+          arg = "breaks", value = breaks, call = call)
   check_many_edges(breaks, "breaks", call)
 }
 

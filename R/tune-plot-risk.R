@@ -39,9 +39,7 @@ risk_table <- function(x, call = caller_env(2)) {
 
 stop_no_risk <- function(call) {
   stop_input("A risk needs at least two held-out rows in a fold.",
-             "x" = "No risk of this result is defined and finite.",
-             "i" = "Tune with fewer folds, or use {.code type = \"estimate\"}.", class = "risk", arg = "type",
-             call = call)
+             "x" = "No risk of this result is defined and finite.", class = "risk", arg = "type", call = call)
 }
 
 fold_error <- function(g) {

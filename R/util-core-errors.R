@@ -3,9 +3,8 @@
 raise_core_error <- function(message, exception) {
   call <- called_verb()
   if (exception == "std::bad_alloc") stop_memory("the computation", NULL, NULL, call)
-  stop_input("The computation could not be done.", "x" = "{message}",
-             "i" = "Check the sizes of the arguments: they have to fit to each other.", class = "core",
-             exception = exception, call = call)
+  stop_input("The computation could not be done.", "x" = "{message}", class = "core", exception = exception,
+             call = call)
 }
 
 # The frame of the outermost function of the package: what the user called.
