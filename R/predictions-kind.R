@@ -6,7 +6,7 @@ check_kind <- function(x, call) {
   stop_input(
     "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
      vector of probabilities.", "x" = "It is {kind}.",
-    "i" = if (is_model(x)) "{.fn ce_predictions} adds the predictions of a model to new data.",
+    "i" = if (is_model(x)) "Predictions are given, not the model: {.fn ce_predictions} adds them to new data.",
     "i" = if (is_law(x)) "{.fn skce}, {.fn ce_test}, {.fn ce_score} and {.fn ce_curve} read distributions.",
     "i" = if (rlang::is_bare_list(x)) "{.fn ce_compare} takes a list of several models' predictions.",
     "i" = if (inherits(x, c("survey.design", "svyrep.design"))) "Its {.field variables} are a data frame; weights and \
@@ -57,6 +57,7 @@ is_result <- function(x) {
 }
 
 is_model <- function(x) {
-  known <- function(class) !is.null(utils::getS3method("ce_predictions", class, optional = TRUE))
+  of <- function(generic, class) utils::getS3method(generic, class, optional = TRUE)
+  known <- function(class) !is.null(of("ce_predictions", class) %||% of("predict", class))
   is.object(x) && any(vapply(setdiff(class(x), c("list", "default")), known, NA))
 }
