@@ -86,16 +86,16 @@ word_hint <- function(value, meant, quote = "\"") {
   absent %||% if (!is.null(meant)) paste0("Did you mean ", quote, meant, quote, "?")
 }
 
-# The choice that contains the value or is part of it, and is not much longer or shorter. Else the one with the fewest
-# changes, or NULL if more than a third of the letters would have to change.
+# The choice that contains the value or, with `part`, is part of it, and is not much longer or shorter. Else the one with
+# the fewest changes, or NULL if more than two fifths of the letters would have to change.
 # Words of up to three letters have the same first letter: each is most of a name.
 nearest_word <- function(value, choices, part = TRUE) {
-  part <- part & vapply(choices, function(one) {
+  inside <- vapply(choices, function(one) {
     size <- sort(nchar(c(value, one)))
-    size[1] > max(2, 0.4 * size[2]) && (grepl(value, one, fixed = TRUE) || grepl(one, value, fixed = TRUE))
+    size[1] > max(2, 0.4 * size[2]) && (grepl(value, one, fixed = TRUE) || part && grepl(one, value, fixed = TRUE))
   }, NA)
   changes <- utils::adist(value, choices, ignore.case = TRUE)[1, ]
-  near <- part | nchar(value) > 1 & changes <= nchar(value) / 3
+  near <- inside | nchar(value) > 1 & changes <= nchar(value) * 0.4
   near <- which(near & (nchar(value) > 3 | substr(choices, 1, 1) == substr(value, 1, 1)))
-  if (length(near) > 0) unname(choices[near[order(changes[near] > 2, !part[near], changes[near])[1]]])
+  if (length(near) > 0) unname(choices[near[order(changes[near] > 2, !inside[near], changes[near])[1]]])
 }

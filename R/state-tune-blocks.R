@@ -25,6 +25,7 @@ check_fold_blocks <- function(state, used, tune, call) {
     tune < 2 * folds, "Every fold must have two blocks with rows: pairs are those of rows in different blocks.",
     "x" = "{used} of the {state$spec$blocks} blocks {cli::qty(used)}{?has/have} rows; {folds} folds and the test rows \\
            need {ceiling(2 * folds / (1 - state$spec$test))}.",
+    "i" = "Fewer {.arg folds} or more {.arg blocks} in {.fn ce_state} do with fewer rows or clusters.",
     "i" = if (state$about$owner[["given"]] == "none") {
       "Rows with the same values are in the same block; give {.arg id} in {.fn update} to tell them apart."
     }, class = c("state", "folds"), call = call

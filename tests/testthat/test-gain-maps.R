@@ -133,7 +133,7 @@ test_that("what is no map, too few rows and arguments of the other kind are erro
   fails(list(map_platt), "a function")
   fails(list(), "empty list")
   fails("variance", "ce_moments")
-  fails(list(ce_recalibrate(d$p, d$y, method = "platt")), "map_platt.penalty = 0")
+  fails(list(ce_recalibrate(d$p, d$y, method = "platt")), "was fitted before")
   fails("platt", "only 30 rows", "rows", folds = 31)
   fails("platt", "only 3 clusters", "rows", folds = 4, cluster = rep(1:3, 10))
   fails("platt", "one split", "folds", folds = rep(1:3, 10), repeats = 2)
