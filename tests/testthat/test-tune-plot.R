@@ -50,7 +50,7 @@ test_that("a result without any risk has no curve of it", {
   withr::local_seed(1)
   tuned <- ce_tune(runif(10), rep(0:1, 5), methods = method_bins(2), folds = 8)
   skip_if_not_installed("ggplot2")
-  expect_error(plot(tuned), "fewer folds", class = "calibrisk_error_risk")
+  expect_error(plot(tuned), "two held-out rows in a fold", class = "calibrisk_error_risk")
   expect_error(ggplot2::autoplot(tuned), class = "calibrisk_error_risk")
 })
 
