@@ -71,10 +71,14 @@ compare_pairs <- function(models, metric, settings, call) {
   check_two_models(models, call)
   check_law_metric(metric, models[[1]], call)
   if (n_obs(models[[1]]) == 0) stop_empty(1, call)
+  at <- utils::combn(length(models), 2)
+  several <- settings$adjust != "none" && ncol(at) > 1
+  alpha <- 1 - settings$level
+  # limits that hold together, and those of the models too (Bonferroni): Holm's test begins with the same levels
+  if (several) settings$level <- 1 - alpha / ncol(at)
   if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
   found <- metric_values(models, metric, call)
   values <- vapply(found, `[[`, 0, "value")
-  at <- utils::combn(length(models), 2)
   estimates <- lapply(found, `[[`, "estimate")
   errors <- if (any(vapply(estimates, is.null, NA))) {
     bootstrap_differences(models, metric, values, at, settings, call)
@@ -95,7 +99,13 @@ compare_pairs <- function(models, metric, settings, call) {
     difference = mask(values[at[1, ]] - values[at[2, ]]), std.error = mask(errors$std.error),
     conf.low = mask(errors$conf.low), conf.high = mask(errors$conf.high), p.value = mask(errors$p.value)
   )
-  if (settings$adjust != "none") out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)
+  if (several) {
+    out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)
+    # it goes on with larger ones: a limit beyond 0 then is 0
+    apart <- sign(out$difference) * (out$p.adjusted < alpha) %in% TRUE
+    out$conf.low <- ifelse(apart > 0, pmax(out$conf.low, 0), out$conf.low)
+    out$conf.high <- ifelse(apart < 0, pmin(out$conf.high, 0), out$conf.high)
+  }
   out$n <- n_obs(models[[1]])
   if (is.null(settings$margin)) out else add_margin(out, settings$margin)
 }

@@ -12,7 +12,7 @@ print.ce_differences <- function(x, ...) {
   attr(shown, "estimand") <- attr(x, "estimand")
   class(shown) <- setdiff(class(x), "ce_differences")
   print(shown, ...)
-  print_lines(margin_sentences(x))
+  print_lines(c(adjust_sentence(x), margin_sentences(x)))
   invisible(x)
 }
 
@@ -20,15 +20,37 @@ margin_sentences <- function(x, most = 6) {
   about <- attr(x, "margin")
   if (is.null(about) || nrow(x) == 0 || !all(margin_facts %in% names(x))) return(NULL)
   rows <- vctrs::new_data_frame(unclass(x), n = nrow(x))
-  keys <- names(rows)[seq_len(match("a", names(rows)) - 1)]
   shown <- utils::head(seq_len(nrow(rows)), most)
   lines <- vapply(shown, function(i) {
     row <- rows[i, ]
-    label <- if (length(keys) > 0) paste0(paste(vapply(row[keys], format, ""), collapse = ", "), ": ")
-    paste0(label, margin_claim(row, format(about$margin)), ": difference ",
+    paste0(group_of_pair(row), margin_claim(row, format(about$margin)), ": difference ",
            interval_text(row$difference, row$conf.low, row$conf.high, level = about$level), ".")
   }, "")
   c(lines, if (nrow(rows) > most) paste0("... and ", nrow(rows) - most, " more pairs."))
+}
+
+# "site 1: " before what is said of a pair.
+group_of_pair <- function(row) {
+  keys <- row[seq_len(match("a", names(row)) - 1)]
+  if (length(keys) > 0) paste0(paste(vapply(keys, format, ""), collapse = ", "), ": ")
+}
+
+# Which models differ, of all pairs.
+adjust_sentence <- function(x, most = 6) {
+  about <- attr(x, "adjust")
+  p <- x[["p.adjusted"]]
+  if (is.null(about) || all(is.na(p))) return(NULL)
+  by <- paste0(" (", if (about$method == "holm") "Holm" else about$method, "'s adjustment of ", length(p), " p-values",
+               if (names(x)[1] != "a") ", group by group", ")")
+  rows <- vctrs::new_data_frame(unclass(x), n = nrow(x))[which(p < 1 - about$level), ]
+  if (nrow(rows) == 0) {
+    return(paste0("No models are shown to differ", by, ": the smallest is p ", p_text(min(p, na.rm = TRUE)), "."))
+  }
+  pairs <- vapply(utils::head(seq_len(nrow(rows)), most), function(i) {
+    paste0(group_of_pair(rows[i, ]), rows$a[i], " and ", rows$b[i])
+  }, "")
+  more <- if (nrow(rows) > most) paste0("; and ", nrow(rows) - most, " more pairs")
+  paste0("Shown to differ: ", paste(pairs, collapse = "; "), more, by, ".")
 }
 
 margin_facts <- c("a", "b", "difference", "conf.low", "conf.high", "superior", "noninferior")

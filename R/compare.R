@@ -36,9 +36,17 @@
 #' A `margin` m > 0 is for metrics of which smaller values are better. Let \eqn{[l, u]} be the interval of the
 #' difference a minus b. Model a is *superior* to b if \eqn{u < 0}, and b to a if \eqn{l > 0}. Model a is *non-inferior*
 #' to b if \eqn{u < m}, so its metric is worse by less than the margin, and b to a if \eqn{l > -m}. If both are
-#' non-inferior, the models differ by less than m. Each statement is a one-sided test at the level (1 - `level`) / 2;
-#' `adjust` does not change it. The margin is on the scale of `difference`. Choose it before you see the data. If larger
+#' non-inferior, the models differ by less than m. Of two models each statement is a one-sided test at the level
+#' (1 - `level`) / 2; of several, all statements hold together, as the intervals do. The margin is on the scale of `difference`. Choose it before you see the data. If larger
 #' values of a metric are better, pass a function that returns its negative.
+#'
+#' @section Several models:
+#' Of three models and more, `p.adjusted` is Holm's: if all models are equal, a difference is found in at most 5% of
+#' samples (five equal models, 200 rows, Brier score and log loss: 0 to 4%; without adjustment 18 to 35%). The intervals are
+#' simultaneous: each has the level 1 - (1 - `level`) / m for m pairs (Bonferroni), so all of them hold together with
+#' probability `level`. They are about 3% wider than those of the largest of the m correlated statistics. Holm's test
+#' steps down and may reject where such an interval contains 0; its end then is 0. Groups are adjusted one by one.
+#' `adjust = "none"` gives each pair its own test and interval.
 #'
 #' @section Fits:
 #' The risks of all fits on the same rows (see [ce_risk()]), best first, with the difference to the best and the
@@ -59,14 +67,14 @@
 #'   `wide = pred_normal(mu, 2 * sigma)`. For fits: the probability columns of `x`.
 #' @param metric For models, required: a metric such as [ece] or [ce_estimate], or its name; a score such as
 #'   [score_log()]; or [ce_metric()] with options.
-#' @param adjust For models: a method of [stats::p.adjust()] for the column `p.adjusted`.
+#' @param adjust For three models or more: a method of [stats::p.adjust()] for the column `p.adjusted`, or `"none"`.
 #' @param margin For models: `NULL`, or a positive number, the largest difference that does not matter; see *Superiority
 #'   and non-inferiority*.
 #' @param times Number of bootstrap samples, for metrics without influences.
 #' @param level Confidence level: of the intervals for models, and of the one-sided bound in `diagnosis` for fits.
 #' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (if the metric has one),
 #'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted`
-#'   (if `adjust` is given) and `n`; with `margin` also `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior`
+#'   (of three models or more) and `n`; with `margin` also `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior`
 #'   (these, or `"both"`). The standard error of a difference of roots is `NA` if one of them cannot be distinguished
 #'   from 0.
 #'
@@ -99,14 +107,14 @@
 #' p <- plogis(seq(-2, 2, length.out = 300))
 #' y <- as.numeric((1:300 * 0.618) %% 1 < p)
 #' data <- data.frame(y, p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
-#' ce_compare(data, y, p, sharp, flat, metric = ece, adjust = "holm")
+#' ce_compare(data, y, p, sharp, flat, metric = ece)
 #' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
 #' # is the sharp one worse by less than .05?
 #' ce_compare(data, y, sharp, p, metric = rbs, margin = 0.05)
 #'
 #' # two models of a number
 #' ce_compare(cars, dist, pred_normal(3 * speed, 15), pred_poisson(3 * speed), metric = "crps")
-ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", margin = NULL, times = 200,
+ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", margin = NULL, times = 200,
                        .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE, threads = NULL,
                        weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
@@ -143,7 +151,10 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "none", m
   out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings, call),
                             "reads"))
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
-  new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", percent_text(level), " intervals"),
+  several <- !is.null(out[["p.adjusted"]])
+  if (several) attr(out, "adjust") <- list(method = adjust, level = level)
+  new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", if (several) "simultaneous ",
+                                          percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
 }
 

@@ -5,7 +5,7 @@
 #'   subsamples. `"estimates"`: every model's values over the subsamples. In both, the thin line is the central range at
 #'   the ranking's level, the thick line the middle half and the dot the mean. Models whose thin line of differences
 #'   contains 0 cannot be distinguished with that many observations. `"orders"`: the share of subsamples with each order
-#'   of the models and its Wilson interval. `"pairs"`: the share of subsamples in which the row's model is better than
+#'   of the models. `"pairs"`: the share of subsamples in which the row's model is better than
 #'   the column's.
 #' @param metrics Which metrics to draw; all by default.
 #' @param max_orders At most this many orders per metric.
@@ -106,16 +106,15 @@ autoplot_rank_orders <- function(x, max_orders) {
   shown <- frequent_orders(x, max_orders)
   shown$colour <- ifelse(shown$full, ce_colours[2], ce_colours[1])
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$share, y = .data$label, colour = .data$colour)) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), linewidth = 0.6) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = 0, xmax = .data$share), linewidth = 0.6) +
     ggplot2::geom_point(size = 2) +
     ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_y", ncol = 1, labeller = metric_labeller(x)) +
     ggplot2::scale_y_discrete(labels = setNames(wrap_order(shown$order), shown$label)) +
-    ggplot2::scale_x_continuous(labels = percent_text, limits = c(0, max(shown$conf.high))) +
+    ggplot2::scale_x_continuous(labels = percent_text) +
     ggplot2::scale_colour_identity() +
     ggplot2::labs(
-      x = "share of subsamples", y = NULL,
-      subtitle = paste0(subsample_text(x), " with ", percent_text(x$level),
-                        " intervals;\norange: the order on all observations")
+      x = paste("share with", count_text(x$n_sub), "new rows"), y = NULL,
+      subtitle = paste0(subsample_text(x), ";\norange: the order on all observations")
     ) +
     theme_rows(axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.85), lineheight = 0.85))
 }

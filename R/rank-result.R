@@ -1,14 +1,14 @@
 # From metrics on all observations (metrics x models) and on subsamples (metrics x models x subsamples) to the tables of
-# a ce_rank, its print and its tidiers.
+# a ce_rank, its print and its tidiers. `compared`: per metric the p-values of pairs, as ce_compare() has them.
 
-new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NULL, counted = NULL,
+new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = list(), n_classes = NULL, counted = NULL,
                      titles = stats::setNames(rownames(full), rownames(full))) {
   metrics <- rownames(full)
   structure(
     list(
-      estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level)),
-      orders = do.call(rbind, lapply(metrics, rank_orders, full, draws, level)),
-      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, level)),
+      estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level, compared)),
+      orders = do.call(rbind, lapply(metrics, rank_orders, full, draws)),
+      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, compared)),
       draws = columns_frame(
         sample = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
         metric = rep(metrics, times = prod(dim(draws)[2:3])),
@@ -22,9 +22,8 @@ new_rank <- function(full, draws, n, n_sub, level, core = list(), n_classes = NU
   )
 }
 
-rank_estimates <- function(metric, full, draws, level) {
+rank_estimates <- function(metric, full, draws, level, compared) {
   values <- matrix(draws[metric, , ], ncol(full))
-  best <- wilson_interval(rowSums(first_places(values)), ncol(values), level)
   range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
   overall <- as.numeric(full[metric, ])
   out <- columns_frame(
@@ -32,9 +31,16 @@ rank_estimates <- function(metric, full, draws, level) {
     rank = as.integer(rank(tied_values(cbind(overall)), ties.method = "min", na.last = "keep")),
     mean = rowMeans(values), std.deviation = apply(values, 1, sd),
     low = range[1, ], high = range[2, ],
-    best_share = best$share, best_low = best$low, best_high = best$high
+    best_share = rowMeans(first_places(values)),
+    can_be_best = !colnames(full) %in% shown_worse(compared[[metric]], 1 - level)
   )
   out[order(out$estimate), ]
+}
+
+# The models of which another is better by the test of a pair.
+shown_worse <- function(pairs, alpha) {
+  apart <- which(pairs$p.value < alpha)
+  ifelse(pairs$difference > 0, pairs$a, pairs$b)[apart]
 }
 
 # Positions that sort every column.
@@ -76,21 +82,20 @@ order_labels <- function(values, models) {
   labels
 }
 
-rank_orders <- function(metric, full, draws, level) {
+rank_orders <- function(metric, full, draws) {
   values <- matrix(draws[metric, , ], ncol(full))
   seen <- order_labels(values, colnames(full))
   reference <- order_labels(cbind(full[metric, ]), colnames(full))
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
-  wilson <- wilson_interval(as.integer(counts), ncol(values), level)
   out <- columns_frame(
-    metric = metric, order = names(counts), count = as.integer(counts), share = wilson$share,
-    conf.low = wilson$low, conf.high = wilson$high, full = names(counts) == reference
+    metric = metric, order = names(counts), count = as.integer(counts), share = as.integer(counts) / ncol(values),
+    full = names(counts) == reference
   )
   out[order(-out$count, !out$full), ]
 }
 
 # Each pair once, the better one on all observations first.
-rank_pairs <- function(metric, full, draws, level) {
+rank_pairs <- function(metric, full, draws, compared) {
   models <- colnames(full)[order(full[metric, ])]
   at <- utils::combn(length(models), 2)
   values <- matrix(draws[metric, , ], ncol(full), dimnames = list(colnames(full), NULL))
@@ -101,12 +106,12 @@ rank_pairs <- function(metric, full, draws, level) {
     difference <- unname(full[metric, a] - full[metric, b])
     both <- tied_values(values[c(a, b), , drop = FALSE])
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
-    wilson <- wilson_interval(sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2, length(gap), level)
+    tested <- compared[[metric]]
     columns_frame(
       metric = metric, model = a, other = b,
-      difference = difference,
-      mean = mean(gap), std.deviation = sd(gap), share = wilson$share,
-      conf.low = wilson$low, conf.high = wilson$high, ties = ties / length(gap)
+      difference = difference, p.adjusted = c(tested$p.value[tested$a %in% c(a, b) & tested$b %in% c(a, b)], NA)[1],
+      mean = mean(gap), std.deviation = sd(gap),
+      share = (sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2) / length(gap), ties = ties / length(gap)
     )
   }))
 }
@@ -125,8 +130,7 @@ glance.ce_rank <- function(x, ...) {
     reference <- x$orders[x$orders$metric == metric & x$orders$full, ]
     columns_frame(
       metric = metric, best = x$estimates$model[x$estimates$metric == metric][1],
-      order = reference$order, share = reference$share, conf.low = reference$conf.low,
-      conf.high = reference$conf.high, n = x$n, n_sub = x$n_sub, times = x$times
+      order = reference$order, share = reference$share, n = x$n, n_sub = x$n_sub, times = x$times
     )
   }))
 }
@@ -141,16 +145,16 @@ print.ce_rank <- function(x, ...) {
   for (i in seq_len(nrow(summary))) {
     row <- summary[i, ]
     cat("\n", row$metric, ": this order", if (grepl(" = ", row$order, fixed = TRUE)) " (with equal models)", " in ",
-        percent(row$share), " of subsamples [",
-        percent(row$conf.low), ", ", percent(row$conf.high), "]\n", sep = "")
+        percent(row$share), " of subsamples\n", sep = "")
     one <- x$estimates[x$estimates$metric == row$metric, ]
     shown <- data.frame(
       " " = one$rank, model = one$model, estimate = format(one$estimate, digits = 3),
       `mean +- sd at n_sub` = paste0(format(one$mean, digits = 3), " +- ", format(one$std.deviation, digits = 2)),
-      `first in` = paste0(percent(one$best_share), " [", percent(one$best_low), ", ", percent(one$best_high), "]"),
-      check.names = FALSE
+      first = percent(one$best_share), check.names = FALSE
     )
+    names(shown)[5] <- paste("first with", big(x$n_sub), "new rows")
     print(shown, row.names = FALSE)
+    print_lines(best_sentence(one, x))
   }
   for (note in c(lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
     if (length(note) == 0) next
@@ -158,6 +162,13 @@ print.ce_rank <- function(x, ...) {
     print_lines(note)
   }
   invisible(x)
+}
+
+best_sentence <- function(one, x) {
+  about <- paste0(" (paired differences of all ", count_text(x$n), " rows at ", percent_text(1 - x$level),
+                  if (nrow(one) > 2) ", Holm", ").")
+  if (all(one$can_be_best)) return(paste0("Each model can be the best", about))
+  paste0("Can be the best: ", toString(one$model[one$can_be_best]), about)
 }
 
 ckce_note <- function(name, core) {

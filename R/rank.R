@@ -12,10 +12,13 @@
 #'
 #' Shares describe the certainty that `n_sub` observations give, not all `n`. Kernel metrics at different sizes are not
 #' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of
-#' the probability that `n_sub` new observations have this order. Its Wilson interval covers the share among all
-#' subsamples of these observations, not that probability. Because subsamples overlap, standard deviations and ranges
-#' over them are smaller than those over new samples of size `n_sub`, for means by the factor `sqrt(1 - n_sub / n)`.
-#' [ce_compare()] has standard errors and tests of the differences.
+#' the probability that `n_sub` new observations have this order. It says nothing of its own error, which more
+#' subsamples do not reduce. Because subsamples overlap, standard deviations and ranges over them are smaller than those
+#' over new samples of size `n_sub`, for means by the factor `sqrt(1 - n_sub / n)`.
+#'
+#' Which models *can be the best* comes from all `n` rows: those of which no other model is shown to be better by the
+#' tests of paired differences in [ce_compare()], adjusted by Holm's method. The truly best model is among them with
+#' probability `level` at least; in simulations with five models and the Brier score (200 rows) in 99% of samples.
 #'
 #' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)` or
 #' `ce_metric("ece_canonical", n_bins = 5)`; [ce_metric()] has the names of all. Some are computed for all subsamples at
@@ -40,8 +43,8 @@
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
 #'   list of these and of functions, whose names are what they are called.
 #' @param n_sub Size of a subsample. By default 500, or half of the observations if that is less.
-#' @param times Number of subsamples.
-#' @param level Confidence level of the Wilson intervals, and coverage of the central range over subsamples.
+#' @param times Number of subsamples, and of bootstrap samples for the differences of metrics without influences.
+#' @param level Confidence level of the models that can be the best, and coverage of the central range over subsamples.
 #' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
 #' @param threads Number of threads; see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`, see [ce_horizon()].
@@ -50,17 +53,17 @@
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
-#'     with `best_low`, `best_high`;
-#'   * `orders`: `metric`, `order`, `count`, `share`, `conf.low`, `conf.high`, `full` (the order on
-#'     all observations);
-#'   * `pairs`: `metric`, `model`, `other`, `difference` (on all observations), its
+#'     (of subsamples where it is first) and `can_be_best`;
+#'   * `orders`: `metric`, `order`, `count`, `share`, `full` (the order on all observations);
+#'   * `pairs`: `metric`, `model`, `other`, `difference` and `p.adjusted` (on all observations), its
 #'     `mean` and `std.deviation` over subsamples, `share` (of subsamples where `model` is
-#'     smaller, plus half of those where they are equal), `conf.low`, `conf.high`, `ties` (share of equal ones);
+#'     smaller, plus half of those where they are equal), `ties` (share of equal ones);
 #'   * `draws`: `sample`, `metric`, `model`, `estimate`.
 #'
 #'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
 #' @section Cost:
-#' The number of subsamples times the number of models times the cost of the metric at `n_sub` observations. Under a
+#' The number of subsamples times the number of models times the cost of the metric at `n_sub` observations, and the
+#' cost of [ce_compare()]. Under a
 #' [future::plan()] of several workers, what the core computes of each model is computed on the workers, with the same
 #' digits.
 #' @section Errors:
@@ -97,11 +100,19 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
   full <- rank_samples(data, metrics, core, list(seq_len(n)), threads, call)
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
   draws <- rank_samples(data, metrics, core, samples, threads, call, progress_callback("Ranking"))
+  compared <- lapply(metrics, rank_tests, data, level, times, call)
   n <- n + (data$models[[1]]$design$follow_up$censored %||% 0L)
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
-           n_sub = n_sub, level = level, core = setNames(core, names(metrics)),
+           n_sub = n_sub, level = level, compared = compared, core = setNames(core, names(metrics)),
            n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
            titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
+}
+
+# The p-values of all pairs, as in ce_compare().
+rank_tests <- function(metric, data, level, times, call) {
+  settings <- list(level = level, adjust = "holm", times = max(times, 20), incomplete = function(models) FALSE)
+  found <- suppressMessages(compare_pairs(data$models, metric, settings, call))
+  columns_frame(a = found$a, b = found$b, difference = found$difference, p.value = found[["p.adjusted"]] %||% found$p.value)
 }
 
 # Values of the core for every subsample, in its order.

@@ -103,7 +103,7 @@ rank_four <- function(chosen, ..., metric = c(paper_metrics, ckce_debiased = "ck
 }
 # The share of subsamples with the order of all 10,000 images.
 right_orders <- function(ranked) {
-  ranked$orders[ranked$orders$full, c("metric", "order", "count", "conf.low", "conf.high")]
+  ranked$orders[ranked$orders$full, c("metric", "order", "count")]
 }
 # Counts in 60 equal cells per measure, which is what a histogram needs.
 histograms <- function(draws) {

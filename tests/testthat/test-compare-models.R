@@ -35,8 +35,6 @@ test_that("every way to give models gives the same pairs, and every metric works
     # bins of single rows say nothing of gaps
     if (identical(metric, design_metrics$discrete)) expect_identical(found$p.value, 1) else expect_lt(found$p.value, .01)
   }
-  adjusted <- ce_compare(data, y, p, sharp, flat, metric = ks_error, adjust = "holm")
-  expect_equal(adjusted$p.adjusted, stats::p.adjust(adjusted$p.value, "holm"))
   frames <- lapply(split(letters_predictions, ~model), utils::head, 300)
   expect_equal(nrow(ce_compare(frames, truth, metric = ece)), 3)
 })
@@ -466,4 +464,50 @@ test_that("a margin that is no positive number, or of fits, is a classed error",
   fit <- ce_fit(data, y, p, method = method_bins(3))
   expect_error(ce_compare(list(a = fit, b = fit), data, y, p, margin = 0.1), "margin.* is for models",
                class = "calibrisk_error_argument")
+})
+
+test_that("several models are tested by Holm's method, with intervals that hold together and agree with it", {
+  data <- models_frame()
+  found <- ce_compare(data, y, p, sharp, flat, metric = ks_error)
+  expect_equal(found$p.adjusted, stats::p.adjust(found$p.value, "holm"))
+  alone <- ce_compare(data, y, p, sharp, flat, metric = ks_error, adjust = "none")
+  expect_null(alone[["p.adjusted"]])
+  expect_identical(alone$p.value, found$p.value)
+  pair <- ce_compare(data, y, p, flat, metric = rbs, level = 1 - .05 / 3)
+  expect_null(pair[["p.adjusted"]])
+  three <- ce_compare(data, y, p, sharp, flat, metric = rbs)
+  expect_identical(three$conf.low[2], pair$conf.low)
+  # equal models, and four of which two are, whose test is the last
+  models <- function(sds) {
+    z <- stats::rnorm(200, -.5, 1.2)
+    y <- stats::rbinom(200, 1, stats::plogis(z))
+    list(y = y, p = setNames(lapply(sds, function(sd) stats::plogis(z + stats::rnorm(200, sd = sd))),
+                             letters[seq_along(sds)]))
+  }
+  apart <- function(sds) {
+    d <- models(sds)
+    x <- ce_compare(d$p, d$y, metric = "brier")
+    expect_identical(x$p.adjusted < .05, x$conf.low >= 0 | x$conf.high <= 0)
+    rank <- ce_rank(d$p, d$y, metric = "brier", times = 2)
+    worse <- ifelse(x$difference > 0, x$a, x$b)[x$p.adjusted < .05]
+    expect_setequal(rank$estimates$model[!rank$estimates$can_be_best], worse)
+    any(x$p.adjusted < .05)
+  }
+  expect_lte(withr::with_seed(1, mean(replicate(30, apart(rep(.6, 5))))), .1)
+  withr::with_seed(2, replicate(10, apart(c(.1, 1, 1, 3))))
+})
+
+test_that("the printed comparison of several models says which differ", {
+  data <- models_frame()
+  data$near <- data$p + 1e-3
+  data$other <- data$p - 1e-3 * (data$p > .5)
+  printed <- function(...) gsub("\\s+", " ", capture_output(print(...)))
+  found <- printed(ce_compare(data, y, p, near, flat, metric = rbs))
+  expect_match(found, "simultaneous 95% intervals", fixed = TRUE)
+  expect_match(found, "Shown to differ: p and flat; near and flat (Holm's adjustment of 3 p-values).", fixed = TRUE)
+  expect_match(printed(ce_compare(data, y, p, near, other, metric = rbs)),
+               "No models are shown to differ [(]Holm's adjustment of 3 p-values[)]: the smallest is p = 1.000[.]")
+  expect_no_match(printed(ce_compare(data, y, p, flat, metric = rbs)), "differ [(]|simultaneous")
+  groups <- ce_compare(data, y, p, near, flat, metric = rbs, .by = site)
+  expect_match(printed(groups), "Shown to differ: u: p and flat; .*, group by group")
 })
