@@ -37,15 +37,16 @@
 #' difference a minus b. Model a is *superior* to b if \eqn{u < 0}, and b to a if \eqn{l > 0}. Model a is *non-inferior*
 #' to b if \eqn{u < m}, so its metric is worse by less than the margin, and b to a if \eqn{l > -m}. If both are
 #' non-inferior, the models differ by less than m. Of two models each statement is a one-sided test at the level
-#' (1 - `level`) / 2; of several, all statements hold together, as the intervals do. The margin is on the scale of `difference`. Choose it before you see the data. If larger
-#' values of a metric are better, pass a function that returns its negative.
+#' (1 - `level`) / 2; of several, all statements hold together, as the intervals do. The margin is on the scale of
+#' `difference`. Choose it before you see the data. If larger values of a metric are better, pass a function that
+#' returns its negative.
 #'
 #' @section Several models:
 #' Of three models and more, `p.adjusted` is Holm's: if all models are equal, a difference is found in at most 5% of
-#' samples (five equal models, 200 rows, Brier score and log loss: 0 to 4%; without adjustment 18 to 35%). The intervals are
-#' simultaneous: each has the level 1 - (1 - `level`) / m for m pairs (Bonferroni), so all of them hold together with
-#' probability `level`. They are about 3% wider than those of the largest of the m correlated statistics. Holm's test
-#' steps down and may reject where such an interval contains 0; its end then is 0. Groups are adjusted one by one.
+#' samples (five equal models, 200 rows, Brier score and log loss: 0 to 4%; without adjustment 18 to 35%). The intervals
+#' are simultaneous: each has the level 1 - (1 - `level`) / m for m pairs (Bonferroni), so all of them hold together
+#' with probability `level`. They are about 3% wider than those of the largest of the m correlated statistics. Holm's
+#' test steps down and may reject where such an interval contains 0; its end then is 0. Groups are adjusted one by one.
 #' `adjust = "none"` gives each pair its own test and interval.
 #'
 #' @section Fits:

@@ -112,7 +112,8 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
 rank_tests <- function(metric, data, level, times, call) {
   settings <- list(level = level, adjust = "holm", times = max(times, 20), incomplete = function(models) FALSE)
   found <- suppressMessages(compare_pairs(data$models, metric, settings, call))
-  columns_frame(a = found$a, b = found$b, difference = found$difference, p.value = found[["p.adjusted"]] %||% found$p.value)
+  columns_frame(a = found$a, b = found$b, difference = found$difference,
+                p.value = found[["p.adjusted"]] %||% found$p.value)
 }
 
 # Values of the core for every subsample, in its order.

@@ -59,7 +59,8 @@ test_that("shares, orders and pairs are counts over the subsamples", {
   expect_identical(r$orders$full, c(TRUE, FALSE, FALSE))
   expect_identical(r$estimates$best_share, c(.5, .25, .25))
   expect_identical(r$estimates$can_be_best, rep(TRUE, 3))
-  tested <- data.frame(a = c("a", "a", "b"), b = c("b", "c", "c"), difference = c(-1, -2, -1), p.value = c(.2, .01, .06))
+  tested <- data.frame(a = c("a", "a", "b"), b = c("b", "c", "c"), difference = c(-1, -2, -1),
+                       p.value = c(.2, .01, .06))
   r <- new_rank(full, draws, n = 10, n_sub = 5, level = .95, compared = list(m = tested))
   expect_identical(r$estimates$can_be_best, c(TRUE, TRUE, FALSE))
   expect_identical(r$pairs$p.adjusted, c(.2, .01, .06))
