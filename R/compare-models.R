@@ -165,8 +165,8 @@ influence_differences <- function(estimates, values, at, level) {
 # Errors are biased upwards by the noise of their estimated gaps (R/crossfit.R), more so for the model whose gaps are
 # small compared with their noise. The difference of two errors is therefore biased. The difference of their honest
 # lower bounds is biased the other way, or not at all if both models are calibrated. The interval contains both
-# intervals (within the range of the models' own limits), and the p-value is the larger one (1 if the two differences
-# have opposite signs). NULL without honest bounds.
+# intervals and, but for an end beyond 0, all differences within the models' own limits. The p-value is the larger one
+# (1 if the two differences have opposite signs). NULL without honest bounds.
 honest_pair <- function(pair) {
   honest <- lapply(pair, `[[`, "honest")
   if (any(vapply(honest, is.null, NA))) return(NULL)
@@ -202,10 +202,10 @@ difference_limits <- function(pair, shown, honest, level) {
     below <- vapply(honest$bounds, `[[`, 0, "value")
     if (power != 1) below <- pmax(below, 0)^(1 / power)
     also <- below[1] - below[2] + c(-1, 1) * quantile * std_error(honest$bounds) * honest$inflation
-    # no further than the models' own limits are apart
     own <- own_limits(pair, level)
-    reach <- c(max(min(reach[1], also[1]), min(own[1, 1] - own[2, 2], reach[1], 0)),
-               min(max(reach[2], also[2]), max(own[2, 1] - own[1, 2], reach[2], 0)))
+    # an end beyond 0 is the test's
+    end <- function(paired, apart) if (isTRUE(min(paired) > 0)) min(paired) else min(apart, paired, 0)
+    reach <- c(end(c(reach[1], also[1]), own[1, 1] - own[2, 2]), -end(-c(reach[2], also[2]), own[1, 2] - own[2, 1]))
   }
   if (power != 1) reach <- tested_reach(reach, pair, shown, honest, level)
   c(out, conf.low = reach[1], conf.high = reach[2])

@@ -19,12 +19,13 @@
 #'
 #' *Bias.* Two estimates by the same binning or kernel have the same bias only if both models are equally far from
 #' calibrated and fill as many bins; see [ece_bias()]. The metrics [ece], [ks_error] and [smooth_ece] also have a
-#' conservative lower bound, whose bias is in the other direction and 0 for calibrated models. Their interval contains
-#' the interval for the difference of the errors and the interval for the difference of the bounds, within the models'
-#' own limits. The p-value is the larger one of the two (1 if the differences have opposite signs). Simulations with 500
-#' rows show the effect. Two calibrated models, one with three distinct predictions and one with 500, differ
-#' significantly at the 5% level in 2% of samples (from the errors alone: 14%). For a calibrated and an overconfident
-#' model, 90% of the intervals contain the difference of their errors (from the errors alone: 56%). The squares of
+#' conservative lower bound, whose bias is in the other direction and 0 for calibrated models. The p-value is the larger
+#' one of the tests of the two differences, of errors and of bounds (1 if these have opposite signs). Where it rejects,
+#' the end next to 0 is that of the two intervals; the other ends hold all differences within the models' own limits.
+#' Simulations show the effect. Two calibrated models, one with three distinct predictions and one with 500, differ
+#' significantly at the 5% level in 2% of samples of 500 rows (from the errors alone: 14%). In seven pairs of laws (300
+#' and 1,000 rows; rare events, ties and predictions of 0 and 1 among them) an end missed the difference of their errors
+#' in at most 4% of samples; the paired intervals alone in up to 14%. The squares of
 #' `ce_estimate` and `ce_metric(ece, p = 2, debias = TRUE)`, and [skce], do not have that bias; their roots do.
 #'
 #' *Models that predict a number* are vectors or columns of predictive distributions ([pred]), or expressions that make
