@@ -139,8 +139,8 @@ node_auroc <- function(nodes) {
   sum(event * share_below(other, place)) / sum(event)
 }
 
-# n rows: predictions and outcomes, and which rows belong together.
-draw_study <- function(nodes, n, clusters = NULL) {
+# n rows: predictions and outcomes (`times` for each prediction), and which rows belong together.
+draw_study <- function(nodes, n, clusters = NULL, times = 1) {
   at <- sample.int(length(nodes$p), n, replace = TRUE, prob = nodes$share)
   p <- nodes$p[at]
   eta <- nodes$eta[at]
@@ -149,7 +149,7 @@ draw_study <- function(nodes, n, clusters = NULL) {
     p <- stats::plogis(x)
     eta <- stats::plogis(nodes$intercept + nodes$slope * x)
   }
-  if (is.null(clusters)) return(list(p = p, y = stats::rbinom(n, 1, eta)))
+  if (is.null(clusters)) return(list(p = p, y = stats::rbinom(n * times, 1, eta)))
   cluster <- draw_clusters(n, clusters)
   list(p = p, y = draw_shared(eta, cluster, clusters$icc), cluster = cluster)
 }

@@ -197,15 +197,52 @@ rung_below <- function(rung, value) {
   -expm1(cpp_pearson3_tail((value - rung$psi) / rung_deviation(rung), rung_skew(rung)))
 }
 
-# The same of drawn data sets: mean width and shares of rejections.
-simulated_ladder <- function(n, nodes, facts, times, threads) {
-  drawn <- vapply(seq_len(times), function(i) {
-    rows <- draw_study(nodes, n, facts$clusters)
-    problem <- scalar_problem(rows$p, rows$y)
-    problem$design <- new_design(n, cluster = rows$cluster)
-    ladder <- binary_ladder(problem, facts$level, threads)
-    c(calibration_error = ladder$high - ladder$low, test = rejects_at(ladder$p.value, facts$level),
-      equivalence = !is.null(facts$delta) && isTRUE(ladder$upper(1 - facts$level)[1] < facts$delta))
-  }, c(calibration_error = 0, test = 0, equivalence = 0))
-  rowMeans(drawn)
+# The same of drawn data sets: mean width and shares of rejections. `each`: outcomes that are drawn for the same
+# predictions, whose redraws they share.
+simulated_ladder <- function(n, nodes, facts, times, threads, each = 1, redraws = joint_redraws) {
+  drawn <- lapply(seq_len(ceiling(times / each)), function(i) {
+    rows <- draw_study(nodes, n, facts$clusters, each)
+    if (is.null(facts$clusters)) {
+      found <- cpp_joint(rows$p, matrix(as.numeric(rows$y), n), numeric(), numeric(), list(), facts$level,
+                         redraws, threads)
+      found <- lapply(found, function(one) replace(one, "upper", list(joint_upper(one$upper))))
+    } else {
+      problem <- scalar_problem(rows$p, rows$y)
+      problem$design <- new_design(n, cluster = rows$cluster)
+      found <- list(binary_ladder(problem, facts$level, threads))
+    }
+    vapply(found, function(one) {
+      c(calibration_error = one$high - one$low, test = rejects_at(one$p.value, facts$level),
+        equivalence = !is.null(facts$delta) && isTRUE(one$upper(1 - facts$level)[1] < facts$delta))
+    }, c(calibration_error = 0, test = 0, equivalence = 0))
+  })
+  rowMeans(do.call(cbind, drawn))
+}
+
+# With few events the distributions that the formulas take do not hold, and power is that of drawn data sets, of which
+# the number of rows decides how many there are. The same seed gives the same plan.
+has_few_events <- function(n, nodes) {
+  events <- node_mean(nodes, nodes$eta)
+  n * min(events, 1 - events) < 500
+}
+
+drawn_power <- function(name, n, nodes, facts, threads, share = 2) {
+  times <- share * min(1000, max(400, 2e6 / n))
+  each <- if (is.null(facts$clusters)) 20 else 1
+  with_seed_kept(1, simulated_ladder(n, nodes, facts, times / 4^(each == 1), threads, each, 999L))[name]
+}
+
+# The smallest n by the formula, whose power as a normal quantile is moved to that of data sets of about as many rows.
+drawn_rows <- function(power_of, target, name, nodes, facts, threads) {
+  quantile <- function(power) qnorm(min(max(power, 1e-3), 1 - 1e-3))
+  shares <- c(0.3, 0.7, 1.5)
+  moves <- 0
+  for (k in seq_along(shares)) {
+    move <- stats::weighted.mean(moves, shares[seq_along(moves)])
+    n <- needed_rows(function(n) quantile(power_of(n)) + move, qnorm(target), falls = FALSE)
+    if (!has_few_events(n, nodes)) return(n)
+    moves[k] <- quantile(drawn_power(name, n, nodes, facts, threads, shares[k])) - quantile(power_of(n))
+  }
+  move <- stats::weighted.mean(moves, shares)
+  needed_rows(function(n) quantile(power_of(n)) + move, qnorm(target), falls = FALSE)
 }
