@@ -6,12 +6,14 @@
 #' * `cox_calibration()`: the logistic regression `logit P(Y = 1) = a + b logit(p)`; calibrated
 #'   predictions have `a = 0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model,
 #'   `"cox_in_the_large"`, the intercept with the slope held at 1, and `"cox_joint"`, twice the log likelihood ratio of
-#'   that model to `a = 0, b = 1` (Cox 1958). Each row's `p.value` is of its own likelihood ratio test: of `a = 0`
-#'   with any slope, of `b = 1` with any intercept, of `a = 0` given `b = 1`, of both at once (two degrees of freedom).
+#'   that model to `a = 0, b = 1` (Cox 1958), with two degrees of freedom. The other rows have Wald's interval and
+#'   Wald's `p.value`: of `a = 0` with any slope, of `b = 1` with any intercept, of `a = 0` given `b = 1`. It is below
+#'   1 - `level` exactly if the interval excludes that value. In simulations with 2.5 to 31 events on average the
+#'   intervals of the slope held in 95 to 98% of samples (those of its profile likelihood in 92 to 96%).
 #'   With importance weights or clusters the likelihood is weighted, and twice its logarithm is no longer chi-squared.
-#'   Standard errors are then robust: a sandwich from the rows' influence or the clusters' sums of it. Intervals and
-#'   p-values are Wald's with these (Student's t), and `"cox_joint"` is Wald's quadratic form of both coefficients,
-#'   compared with an F distribution if there are few clusters.
+#'   Standard errors are then robust: a sandwich from the rows' influence or the clusters' sums of it. Quantiles are
+#'   Student's, and `"cox_joint"` is Wald's quadratic form of both coefficients, compared with an F distribution if
+#'   there are few clusters.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard
 #'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided. With importance weights the
 #'   numerator's terms `s` have the factor `w`, and the denominator is `sqrt(sum s^2)`: where weights depend on the
@@ -137,21 +139,18 @@ cox_fits <- function(z, y, design, copies = NULL) {
   list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
 }
 
-# Independent, unweighted rows: the likelihood's own errors and tests.
+# Independent, unweighted rows: the likelihood's own errors, and its ratio for both coefficients at once.
 cox_likelihood <- function(fit, level) {
   both <- fit$both
   large <- fit$large
-  slope <- logistic_fit(as.matrix(fit$z), fit$y, 1, fit$w)
-  # twice the log likelihood ratio: without an intercept, with slope 1, without an intercept given slope 1, both
-  at_null <- large$first_loss
-  drops <- c(slope$loss, large$loss, at_null, at_null) - c(both$loss, both$loss, large$loss, both$loss)
-  ratio <- fit$unit * 2 * pmax(drops, 0)
-  estimate <- c(both$theta, large$theta, ratio[4])
+  ratio <- fit$unit * 2 * max(large$first_loss - both$loss, 0)
+  estimate <- c(both$theta, large$theta, ratio)
   variance <- c(diag(both$inverse), large$inverse, NA) / fit$unit
   std_error <- sqrt(pmax(variance, 0))
   half <- qnorm((1 + level) / 2) * std_error
   list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,
-       p.value = stats::pchisq(ratio, c(1, 1, 1, 2), lower.tail = FALSE))
+       p.value = c(2 * pnorm(-abs(estimate - c(0, 1, 0, 0)) / std_error)[1:3],
+                   stats::pchisq(ratio, 2, lower.tail = FALSE)))
 }
 
 # Weights and clusters: the influence of a row is its score times the inverse of the mean second derivative, for any

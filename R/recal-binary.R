@@ -94,23 +94,22 @@ fit_scalar.map_platt <- function(method, p, log_p, log_q, outcome, design) {
 }
 
 # logit(q) = a log(p) - b log(1 - p) + c with a, b >= 0: a negative coefficient is set to 0 and
-# the rest refitted (Kull et al. 2017).
+# the rest refitted (Kull et al. 2017). The errors of what is left are not those of a fit that could have been at the
+# bound: there are none.
 #' @export
 fit_scalar.map_beta <- function(method, p, log_p, log_q, outcome, design) {
   x <- cbind(log_p, -log_q, 1)
   use <- 1:3
   repeat {
     fit <- logit_fit(x[, use, drop = FALSE], outcome, c(1, 1, 0)[use], method$penalty, design)
-    theta <- se <- numeric(3)
-    theta[use] <- fit$theta
-    se[use] <- fit$std.error
+    theta <- replace(numeric(3), use, fit$theta)
     negative <- which(theta[1:2] < 0)
     if (length(negative) == 0) break
     use <- setdiff(use, negative[which.min(theta[negative])])
   }
   new_map_fit(
     new_map("logit", a = theta[1], b = theta[2], c = theta[3]),
-    map_terms(c("a", "b", "c"), theta, std.error = ifelse(seq_len(3) %in% use, se, NA)),
+    map_terms(c("a", "b", "c"), theta, std.error = if (length(use) == 3) fit$std.error else NA_real_),
     fit$converged, fit$iterations, fit$message,
     if (theta[1] + theta[2] > 0) {
       injectivity(TRUE, "a, b >= 0 are not both 0: strictly increasing")

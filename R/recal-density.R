@@ -41,13 +41,13 @@ fit_density <- function(a, k, range, law, design) {
   best <- row_mean(a, design) / k
   temperature <- min(max(best, range[1]), range[2])
   inside <- best == temperature
-  # k / T^2 is the curvature of the mean loss at the optimum
+  # of log T: k is the curvature of the mean loss at the optimum
   std.error <- if (!inside) {
     NA_real_
   } else if (is_unweighted(design)) {
-    temperature / sqrt(k * copy_count(design))
+    1 / sqrt(k * copy_count(design))
   } else {
-    row_std_error(a, design) / k
+    row_std_error(a, design) / (k * temperature)
   }
   # the map of the variance, which is what a figure shows
   w <- temperature^record_of(law)$temper$variance_power

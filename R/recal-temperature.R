@@ -60,13 +60,13 @@ best_temperature <- function(data, method, threads) {
   start <- min(max(1, limits[1]), limits[2])
   result <- function(b, converged = TRUE, message = "") {
     curvature <- if (method$loss == "log") loss_at(b)[["curvature"]] else NA_real_
-    # se(b) = (n curvature)^(-1/2) of the log likelihood, T = 1/b by the delta method
+    # of log T = -log b, with se(b) = (n curvature)^(-1/2) of the log likelihood: T itself is skewed
     std.error <- if (!converged) {
       NA_real_
     } else if (is_unweighted(data$design)) {
-      1 / (b^2 * sqrt(copy_count(data$design) * curvature))
+      1 / (b * sqrt(copy_count(data$design) * curvature))
     } else {
-      row_std_error(temperature_scores(b, data, threads), data$design) / (b^2 * curvature)
+      row_std_error(temperature_scores(b, data, threads), data$design) / (b * curvature)
     }
     list(b = b, converged = converged, message = message, iterations = n_calls, std.error = std.error)
   }

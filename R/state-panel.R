@@ -175,14 +175,28 @@ log_estimate <- function(state, j) {
   mean_estimate(sums / weight[used], new_design(length(used), weight[used], seq_along(used)))
 }
 
-# The ratio of observed to expected events, its interval on the log scale.
+# The ratio of observed to expected events, its interval on the log scale. Few events have the binomial limits of their
+# number (Clopper and Pearson 1934), which hold for the sum of events of any risks, and the test that agrees with them.
 oe_columns <- function(problem, level) {
   y <- as.numeric(problem$labels)
   p <- problem$features[, 1]
   observed <- row_mean(y, problem$design)
   expected <- row_mean(p, problem$design)
   ratio <- observed / expected
-  scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
+  out <- scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
+  design <- problem$design
+  # of weights and clusters where none has an event
+  alike <- is_unweighted(design) && is.null(design$n_clusters)
+  n <- if (alike) copy_count(design) else min(1 / weight_concentration(design), cluster_count(design))
+  events <- observed * n
+  if (!isTRUE(expected > 0 && (observed %in% c(0, 1) || alike && events < 20))) return(out)
+  if (alike) events <- round(events)
+  tail <- (1 - level) / 2
+  out$conf.low <- stats::qbeta(tail, events, n - events + 1) / expected
+  out$conf.high <- stats::qbeta(1 - tail, events + 1, n - events) / expected
+  chance <- stats::pbeta(expected, events + 0:1, n - events + 1:0)
+  out$p.value <- min(1, 2 * chance[1], 2 * (1 - chance[2]))
+  out
 }
 
 # With the reason where there is none, or the error of cells.

@@ -9,10 +9,10 @@ test_that("the temperature of densities is the best one, in closed form", {
   row <- glance(map)
   expect_equal(c(row$objective_before, row$objective_after), c(nll(1), nll(best)), tolerance = 1e-8)
   expect_true(row$converged && row$injective)
-  # inverse curvature of the log likelihood
+  # of the logarithm, from the curvature of the log likelihood
   h <- 1e-4
   curvature <- (nll(best + h) - 2 * nll(best) + nll(best - h)) / h^2
-  expect_equal(tidy(map)$std.error, 1 / sqrt(80 * curvature), tolerance = 1e-5)
+  expect_equal(tidy(map)$std.error, 1 / (best * sqrt(80 * curvature)), tolerance = 1e-5)
 
   laplace <- ce_recalibrate(pred_laplace(data$m, data$s), y)
   loss <- function(t) mean(log(2 * data$s * t) + abs(y - data$m) / (data$s * t))

@@ -44,6 +44,9 @@ test_that("beta calibration keeps its coefficients non-negative", {
   y <- as.numeric(withr::with_seed(2, rbinom(200, 1, p^0.1)))
   fit <- ce_recalibrate(p, 1 - y, method = "beta")
   expect_true(all(tidy(fit)$estimate[1:2] >= 0))
+  # at the bound a Wald interval of what is left does not hold
+  expect_identical(anyNA(tidy(fit)$std.error), any(tidy(fit)$estimate[1:2] == 0))
+  expect_true(all(is.na(tidy(fit)$std.error)))
 })
 
 test_that("isotonic regression pools violators and ties", {

@@ -16,11 +16,11 @@ test_that("at the temperature optimum the mean expected logit is the mean logit 
   p <- suppressWarnings(predict(fit, f$z))
   expect_equal(mean(rowSums(p * f$z)), mean(f$z[cbind(1:400, f$y)]), tolerance = 1e-9)
   expect_equal(p, naive_softmax(f$z / parameter(fit, "temperature")), tolerance = 1e-12)
-  # the standard error is that of the likelihood: se(b) = (n curvature)^(-1/2)
+  # the standard error is that of the likelihood for log T: se(b) = (n curvature)^(-1/2)
   b <- 1 / parameter(fit, "temperature")
   nll <- function(b) naive_log_loss(naive_softmax(b * f$z), f$y)
   curvature <- (nll(b + 1e-4) - 2 * nll(b) + nll(b - 1e-4)) / 1e-8
-  expect_equal(tidy(fit)$std.error, 1 / (b^2 * sqrt(400 * curvature)), tolerance = 1e-4)
+  expect_equal(tidy(fit)$std.error, 1 / (b * sqrt(400 * curvature)), tolerance = 1e-4)
 })
 
 test_that("slopes of the temperature's loss agree with numeric differentiation", {

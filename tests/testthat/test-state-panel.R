@@ -194,5 +194,32 @@ test_that("a ratio of observed to expected events that no row varies has no stan
   rows <- tidy(ce_validate(rep(.9, 20), rep(1, 20)))
   columns <- c("std.error", "conf.low", "conf.high", "p.value")
   expect_identical(unlist(row[columns]), unlist(rows[rows$term == "oe_ratio", columns]))
-  expect_true(all(is.na(row[columns])))
+  expect_identical(is.na(unlist(row[columns], use.names = FALSE)), c(TRUE, FALSE, FALSE, FALSE))
+})
+
+test_that("few events have exact limits of their number, and none an upper limit", {
+  oe <- function(y, p, ...) oe_columns(list(labels = y, features = cbind(p), design = new_design(length(y), ...)), .95)
+  p <- rep(c(.02, .04, .06), 50)
+  for (k in c(0, 1, 7, 19)) {
+    found <- oe(as.numeric(seq_along(p) <= k), p)
+    exact <- stats::binom.test(k, 150)$conf.int
+    expect_equal(c(found$conf.low, found$conf.high), exact[1:2] / mean(p))
+    tails <- stats::pbinom(c(k, k - 1), 150, mean(p), lower.tail = TRUE)
+    expect_equal(found$p.value, min(1, 2 * tails[1], 2 * (1 - tails[2])))
+    expect_identical(found$p.value < .05, found$conf.low > 1 || found$conf.high < 1)
+    expect_identical(is.null(found$std.error), k == 0)
+  }
+  expect_equal(oe(as.numeric(1:150 <= 7), p, copies = rep(2L, 150))$conf.low,
+               stats::binom.test(14, 300)$conf.int[1] / mean(p))
+  # clusters of ten without an event are 15 rows
+  expect_equal(oe(0 * p, p, cluster = rep(1:15, each = 10))$conf.high, (1 - .025^(1 / 15)) / mean(p))
+  many <- oe(as.numeric(1:150 <= 20), p)
+  expect_equal(log(many$conf.high) - log(many$.estimate), log(many$.estimate) - log(many$conf.low))
+  # calibrated samples of rare events
+  misses <- withr::with_seed(1, replicate(400, {
+    p <- stats::rbeta(150, .6, 59.4)
+    found <- oe(stats::rbinom(150, 1, p), p)
+    c(found$conf.low > 1, found$conf.high < 1)
+  }))
+  expect_true(all(rowMeans(misses) <= .025))
 })
