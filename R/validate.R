@@ -29,8 +29,8 @@
 #' Let \eqn{p_i} be the predictions and \eqn{y_i} the outcomes. All means are weighted if there are weights.
 #' * **mean**: `oe_ratio`, the ratio \eqn{\bar y / \bar p} of observed to expected events, with an interval on the log
 #'   scale from the influence \eqn{y_i / \bar y - p_i / \bar p}. With fewer than 20 events limits and test are those of
-#'   a binomial number of events (Clopper and Pearson 1934), and without events there is an upper limit; `in_the_large`, the intercept of a logistic regression
-#'   with offset \eqn{logit(p)}; see [cox_calibration()].
+#'   a binomial number of events (Clopper and Pearson 1934), and without events there is an upper limit;
+#'   `in_the_large`, the intercept of a logistic regression with offset \eqn{logit(p)}; see [cox_calibration()].
 #' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, each with its own test, and their
 #'   joint test (`joint`, whose `estimate` is the statistic). A slope above 1 means that the risks are too moderate.
 #' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
