@@ -38,13 +38,21 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   at_cells <- interpolate(x, rates, smoother$p)
   spread <- smoother$n * smoother$noise * at_cells * (1 - at_cells)
   many <- max_quantile(smoother$weights[[observed$chosen]]$quadratic, spread, control)
+  # what is left of the bias at a bend: the step to a finer fit, and as much as its noise may hide
+  h <- smoother$grid[observed$chosen]
+  finer <- local_polynomials(smooth_scale(x), smoother, min(h / 2, diff(range(smoother$t)) / 25))$quadratic
+  finer <- finer - smoother$weights[[observed$chosen]]$quadratic
+  step <- drop(finer %*% (smooth_sums(smoother, y) - smoother$n * smoother$p))
+  noise <- sqrt(drop(finer^2 %*% spread))
+  step <- step + z * pmin(pmax(step, -noise), noise)
   out <- curve_frame(
     x, observed$estimate[, 1],
     conf = list(low = centre - pmax(t$high, z) * se, high = centre + pmax(-t$low, z) * se),
-    band = list(low = centre - pmax(t$band_high, many) * se, high = centre + pmax(-t$band_low, many) * se),
+    band = list(low = centre - pmax(t$band_high, many) * se + pmin(step, 0),
+                high = centre + pmax(-t$band_low, many) * se + pmax(step, 0)),
     null = null, null_band = list(low = null$band_low, high = null$band_high)
   )
-  attr(out, "bandwidth") <- smoother$grid[observed$chosen]
+  attr(out, "bandwidth") <- h
   out
 }
 

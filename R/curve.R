@@ -16,9 +16,10 @@
 #'     predictions, at places that do not depend on the outcomes.}
 #'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit,
 #'     Gaussian kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local
-#'     quadratic fit, which corrects the bias. Under calibration: a band of a number of standard errors around the
-#'     diagonal, so wide that curves of outcomes simulated from the predictions stay within it. The standard errors are
-#'     those of calibrated curves or of the curve itself, with its own bandwidth.}
+#'     quadratic fit, which corrects the bias. The band is wider by the step from there to a fit with at most half the
+#'     bandwidth, and by the part of that step's noise that may hide a bend. Under calibration: a band of a number of
+#'     standard errors around the diagonal, so wide that curves of outcomes simulated from the predictions stay within
+#'     it. The standard errors are those of calibrated curves or of the curve itself, with its own bandwidth.}
 #'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band:
 #'     Dvoretzky-Kiefer-Wolfowitz.}
 #'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
@@ -55,7 +56,9 @@
 #' stay as they were.
 #'
 #' In simulations of miscalibrated models (500 uniform predictions, slopes 0.75 and 1.5, \eqn{p^2}, a sine wave; 100
-#' samples each) `band` held the whole true curve in 99 to 100% of samples (isotonic) and in 92 to 96% (smooth).
+#' samples each) `band` held the whole true curve in 99 to 100% of samples (isotonic). The smooth one held it in 94
+#' to 96% (80 samples of slope 0.75 and of a sine wave). At a kink and a narrow bump of 400 rows, which it smooths away,
+#' it did so in 92% (without the step to a finer fit: 84 and 65%), for rare events and tied values in 97 to 100%.
 #' `conf` held the true frequency at 93 to 94% of the places. At the worst place, where the true curve bends or near
 #' the ends, it did so in 87% of samples (isotonic) and in 83% (smooth).
 #'

@@ -530,3 +530,17 @@ test_that("cells are those of the values, in their order", {
   expect_identical(integer_cells(c(4L, 0L, 4L, 9L)), c(2L, 1L, 2L, 3L))
   expect_identical(split_by_cell(c(5, 6, 7), c(2L, 1L, 2L), 2), list(6, c(5, 7)))
 })
+
+test_that("the smooth band holds a bump that is narrower than its bandwidth", {
+  skip_on_cran()
+  holds <- vapply(1:20, function(seed) {
+    withr::with_seed(seed, {
+      p <- stats::rbeta(400, 1.2, 3)
+      y <- stats::rbinom(400, 1, pmin(p + .25 * exp(-((p - .4) / .07)^2), 1))
+    })
+    curve <- ce_curve(p, y, type = curve_smooth(times = 100))$curve
+    truth <- pmin(curve$confidence + .25 * exp(-((curve$confidence - .4) / .07)^2), 1)
+    all(curve$band.low <= truth & truth <= curve$band.high)
+  }, NA)
+  expect_gte(mean(holds), .85)
+})
