@@ -29,10 +29,10 @@ margin_sentences <- function(x, most = 6) {
   c(lines, if (nrow(rows) > most) paste0("... and ", nrow(rows) - most, " more pairs."))
 }
 
-# "site 1: " before what is said of a pair.
-group_of_pair <- function(row) {
-  keys <- row[seq_len(match("a", names(row)) - 1)]
-  if (length(keys) > 0) paste0(paste(vapply(keys, format, ""), collapse = ", "), ": ")
+# "site 1: " before what is said of each pair.
+group_of_pair <- function(rows) {
+  keys <- lapply(unclass(rows)[seq_len(match("a", names(rows)) - 1)], format, trim = TRUE)
+  if (length(keys) > 0) paste0(do.call(paste, c(unname(keys), sep = ", ")), ": ")
 }
 
 # Which models differ, of all pairs.
@@ -40,17 +40,12 @@ adjust_sentence <- function(x, most = 6) {
   about <- attr(x, "adjust")
   p <- x[["p.adjusted"]]
   if (is.null(about) || all(is.na(p))) return(NULL)
-  by <- paste0(" (", if (about$method == "holm") "Holm" else about$method, "'s adjustment of ", length(p), " p-values",
-               if (names(x)[1] != "a") ", group by group", ")")
-  rows <- vctrs::new_data_frame(unclass(x), n = nrow(x))[which(p < 1 - about$level), ]
-  if (nrow(rows) == 0) {
-    return(paste0("No models are shown to differ", by, ": the smallest is p ", p_text(min(p, na.rm = TRUE)), "."))
-  }
-  pairs <- vapply(utils::head(seq_len(nrow(rows)), most), function(i) {
-    paste0(group_of_pair(rows[i, ]), rows$a[i], " and ", rows$b[i])
-  }, "")
-  more <- if (nrow(rows) > most) paste0("; and ", nrow(rows) - most, " more pairs")
-  paste0("Shown to differ: ", paste(pairs, collapse = "; "), more, by, ".")
+  pairs <- paste0(group_of_pair(x), x$a, " and ", x$b)[which(p < 1 - about$level)]
+  more <- if (length(pairs) > most) paste(length(pairs) - most, "more")
+  paste0(if (length(pairs) == 0) "No models are shown to differ" else "Shown to differ: ",
+         paste(c(utils::head(pairs, most), more), collapse = "; "), " (", length(p), " p-values adjusted by ",
+         if (about$method == "holm") "Holm's rule" else about$method, "; the smallest is ",
+         min(signif(p, 2), na.rm = TRUE), ").")
 }
 
 margin_facts <- c("a", "b", "difference", "conf.low", "conf.high", "superior", "noninferior")

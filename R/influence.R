@@ -163,14 +163,16 @@ constant_limits <- function(estimate, level) {
 # For a mean over pairs: the x that a test does not reject whose variance grows with x (src/limits.cpp). The influence's
 # own variance cannot be used near calibration. It is a square of the same sums as the value, and so smallest where the
 # value is too small.
-#   pairs    list(value, influence: without the pairs of a row with itself; trace: sum of w_i^2 h_ii / W1^2; known and
-#            known_trace: expectations of noise and trace under calibration, the observed ones if there is no formula)
+#   pairs    list(value, influence: without the pairs of a row with itself, NULL for that of the estimate; trace: sum of
+#            w_i^2 h_ii / W1^2; known and known_trace: expectations of noise and trace under calibration, the observed
+#            ones if there is no formula)
 # The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda fix two sums of the
 # lambda_k. The influence-based variance counts the noise twice.
 degenerate_limits <- function(estimate, level) {
   pairs <- estimate$pairs
   df <- design_df(estimate$design)
-  own <- row_std_error(pairs$influence, estimate$design)
+  own <- if (length(pairs$influence) > 0) row_std_error(pairs$influence, estimate$design) else
+    estimate_std_error(replace(estimate, "noise", 0))
   if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
   if (!is.finite(estimate$noise)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
   found <- cpp_pair_limits(pairs$value, estimate$noise, own, pairs$trace, pairs$known, pairs$known_trace,

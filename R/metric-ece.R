@@ -138,7 +138,7 @@ power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
     new_estimate(bound$mean, bound_rows, design, squares = bound$squares, known = bound$known)
   }
   new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size,
-               largest = 1)
+               largest = 1, pairs = value$pairs)
 }
 
 # The binned error from sums in bins (rows of a table) and folds, without rows. `variance(slope, offset, mean)` of
@@ -150,7 +150,8 @@ sums_estimate <- function(table, p, debias, design, variance = function(slope, o
     value$power, no_rows, design, reported_power(p),
     new_estimate(bound$mean, no_rows, design, squares = bound$squares, known = bound$known,
                  variance = variance(bound$slope, -bound$offset, bound$mean)),
-    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power), largest = 1
+    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power), largest = 1,
+    pairs = value$pairs
   )
 }
 

@@ -202,14 +202,13 @@ rung_below <- function(rung, value) {
 simulated_ladder <- function(n, nodes, facts, times, threads, each = 1, redraws = joint_redraws) {
   drawn <- lapply(seq_len(ceiling(times / each)), function(i) {
     rows <- draw_study(nodes, n, facts$clusters, each)
-    if (is.null(facts$clusters)) {
-      found <- cpp_joint(rows$p, matrix(as.numeric(rows$y), n), numeric(), numeric(), list(), facts$level,
-                         redraws, threads)
-      found <- lapply(found, function(one) replace(one, "upper", list(joint_upper(one$upper))))
+    found <- if (is.null(facts$clusters)) {
+      y <- matrix(as.numeric(rows$y), n)
+      lapply(cpp_joint(rows$p, y, numeric(), numeric(), list(), facts$level, redraws, threads),
+             function(one) replace(one, "upper", list(joint_upper(one$upper))))
     } else {
-      problem <- scalar_problem(rows$p, rows$y)
-      problem$design <- new_design(n, cluster = rows$cluster)
-      found <- list(binary_ladder(problem, facts$level, threads))
+      list(binary_ladder(replace(scalar_problem(rows$p, rows$y), "design", list(new_design(n, cluster = rows$cluster))),
+                         facts$level, threads))
     }
     vapply(found, function(one) {
       c(calibration_error = one$high - one$low, test = rejects_at(one$p.value, facts$level),
@@ -235,14 +234,12 @@ drawn_power <- function(name, n, nodes, facts, threads, share = 2) {
 # The smallest n by the formula, whose power as a normal quantile is moved to that of data sets of about as many rows.
 drawn_rows <- function(power_of, target, name, nodes, facts, threads) {
   quantile <- function(power) qnorm(min(max(power, 1e-3), 1 - 1e-3))
-  shares <- c(0.3, 0.7, 1.5)
-  moves <- 0
-  for (k in seq_along(shares)) {
-    move <- stats::weighted.mean(moves, shares[seq_along(moves)])
+  total <- move <- 0
+  for (share in c(0.3, 0.7, 1.5, 0)) {
     n <- needed_rows(function(n) quantile(power_of(n)) + move, qnorm(target), falls = FALSE)
-    if (!has_few_events(n, nodes)) return(n)
-    moves[k] <- quantile(drawn_power(name, n, nodes, facts, threads, shares[k])) - quantile(power_of(n))
+    if (share == 0 || !has_few_events(n, nodes)) return(n)
+    own <- quantile(drawn_power(name, n, nodes, facts, threads, share)) - quantile(power_of(n))
+    total <- total + share
+    move <- move + (own - move) * share / total
   }
-  move <- stats::weighted.mean(moves, shares)
-  needed_rows(function(n) quantile(power_of(n)) + move, qnorm(target), falls = FALSE)
 }

@@ -50,9 +50,9 @@
 #'
 #' With `simulate`, these three criteria are checked on simulated data sets. In eleven cases with 18 to 501 events, which
 #' planned for a power of .8, it was .79 to .82 (3,000 data sets; of the rows that the formula gives .68 to .87); that
-#' of `equivalence` was .79 to .81 in four cases. In twelve cases of 300 to 5,000 rows (four forms of miscalibration, 60 to 200 data sets)
-#' the mean width was within 16% of the expected one, mostly within 5%. In six clustered cases of 600 to 2,000 rows (60
-#' data sets) the expected width was between 8% below and 3% above the mean one.
+#' of `equivalence` was .79 to .81 in four cases. In twelve cases of 300 to 5,000 rows (four forms of miscalibration, 60
+#' to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%. In six clustered cases of 600
+#' to 2,000 rows (60 data sets) the expected width was between 8% below and 3% above the mean one.
 #'
 #' @param x Assumptions about the data of the study, from [assume_logit()] or [assume_beta()], or those that a pilot
 #'   study supports, from [assume_pilot()].

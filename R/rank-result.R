@@ -8,7 +8,7 @@ new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = lis
     list(
       estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level, compared)),
       orders = do.call(rbind, lapply(metrics, rank_orders, full, draws)),
-      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, compared)),
+      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws)),
       draws = columns_frame(
         sample = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
         metric = rep(metrics, times = prod(dim(draws)[2:3])),
@@ -95,7 +95,7 @@ rank_orders <- function(metric, full, draws) {
 }
 
 # Each pair once, the better one on all observations first.
-rank_pairs <- function(metric, full, draws, compared) {
+rank_pairs <- function(metric, full, draws) {
   models <- colnames(full)[order(full[metric, ])]
   at <- utils::combn(length(models), 2)
   values <- matrix(draws[metric, , ], ncol(full), dimnames = list(colnames(full), NULL))
@@ -106,10 +106,9 @@ rank_pairs <- function(metric, full, draws, compared) {
     difference <- unname(full[metric, a] - full[metric, b])
     both <- tied_values(values[c(a, b), , drop = FALSE])
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
-    tested <- compared[[metric]]
     columns_frame(
       metric = metric, model = a, other = b,
-      difference = difference, p.adjusted = c(tested$p.value[tested$a %in% c(a, b) & tested$b %in% c(a, b)], NA)[1],
+      difference = difference,
       mean = mean(gap), std.deviation = sd(gap),
       share = (sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2) / length(gap), ties = ties / length(gap)
     )
@@ -165,10 +164,9 @@ print.ce_rank <- function(x, ...) {
 }
 
 best_sentence <- function(one, x) {
-  about <- paste0(" (paired differences of all ", count_text(x$n), " rows at ", percent_text(1 - x$level),
-                  if (nrow(one) > 2) ", Holm", ").")
-  if (all(one$can_be_best)) return(paste0("Each model can be the best", about))
-  paste0("Can be the best: ", toString(one$model[one$can_be_best]), about)
+  paste0("Can be the best: ", if (all(one$can_be_best)) "each model" else toString(one$model[one$can_be_best]),
+         " (paired differences of all ", count_text(x$n), " rows at ", percent_text(1 - x$level),
+         if (nrow(one) > 2) ", Holm", ").")
 }
 
 ckce_note <- function(name, core) {

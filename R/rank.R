@@ -55,7 +55,7 @@
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
 #'     (of subsamples where it is first) and `can_be_best`;
 #'   * `orders`: `metric`, `order`, `count`, `share`, `full` (the order on all observations);
-#'   * `pairs`: `metric`, `model`, `other`, `difference` and `p.adjusted` (on all observations), its
+#'   * `pairs`: `metric`, `model`, `other`, `difference` (on all observations), its
 #'     `mean` and `std.deviation` over subsamples, `share` (of subsamples where `model` is
 #'     smaller, plus half of those where they are equal), `ties` (share of equal ones);
 #'   * `draws`: `sample`, `metric`, `model`, `estimate`.

@@ -120,7 +120,17 @@ used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], T
 binned_power <- function(bins, p, debias = FALSE) {
   n <- sum(bins$size)
   terms <- cpp_bin_terms(bins, n, p, debias)
-  c(power_of_sums(terms, squares_about(terms, terms$power), n), terms[c("offset", "slope")])
+  c(power_of_sums(terms, squares_about(terms, terms$power), n), terms[c("offset", "slope")],
+    list(pairs = if (debias && terms$noise > 0) bin_pairs(bins, terms)))
+}
+
+# Without its noise the mean square is one over pairs of different rows of a bin, with the limits of these: see
+# degenerate_limits(). Under calibration a bin has outcomes of its mean prediction.
+bin_pairs <- function(bins, terms) {
+  unit <- ifelse(bins$copies >= 2, terms$share * bins$concentration, 0)
+  mean <- pmin(pmax(bins$gap + bins$accuracy, 0), 1)
+  known <- unit * mean * (1 - mean)
+  list(value = terms$power, trace = sum(unit * bins$spread), known = 2 * sum(known^2), known_trace = sum(known))
 }
 
 # Weighted squares of the bins' errors about a mean error.

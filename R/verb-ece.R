@@ -51,7 +51,12 @@
 #' simulations of calibrated predictions (150 and 600 rows, seven distributions, most with few events) at most 2% of 210
 #' intervals were above 0. The price is a longer lower arm: if no prediction in a bin is repeated, it reaches 0.
 #'
-#' The upper limit is that of the plug-in estimate. If all observed gaps are 0, so is the influence of every row; the
+#' With `debias = TRUE` the sum is one over pairs of different rows of a bin, and has the limits of such a sum: those of
+#' [skce()], mapped to the root. Canonical errors and those in more than 20,000 bins have the limits described above. In
+#' simulations with 300 rows (four laws, two of them with ties or rare events) the lower limit was above the error in 1
+#' to 5% of samples, the upper one below it in none.
+#'
+#' Otherwise the upper limit is that of the plug-in estimate. If all observed gaps are 0, so is the influence of every row; the
 #' standard error is then that of a calibrated model (normal gaps in these bins).
 #'
 #' The bootstrap resamples rows (or whole clusters) `times` times and takes the standard error from the samples. Its

@@ -504,10 +504,10 @@ test_that("the printed comparison of several models says which differ", {
   printed <- function(...) gsub("\\s+", " ", capture_output(print(...)))
   found <- printed(ce_compare(data, y, p, near, flat, metric = rbs))
   expect_match(found, "simultaneous 95% intervals", fixed = TRUE)
-  expect_match(found, "Shown to differ: p and flat; near and flat (Holm's adjustment of 3 p-values).", fixed = TRUE)
+  expect_match(found, "Shown to differ: p and flat; near and flat (3 p-values adjusted by Holm's rule; the", fixed = TRUE)
   expect_match(printed(ce_compare(data, y, p, near, other, metric = rbs)),
-               "No models are shown to differ [(]Holm's adjustment of 3 p-values[)]: the smallest is p = 1.000[.]")
+               "No models are shown to differ [(]3 p-values adjusted by Holm's rule; the smallest is 1[)][.]")
   expect_no_match(printed(ce_compare(data, y, p, flat, metric = rbs)), "differ [(]|simultaneous")
   groups <- ce_compare(data, y, p, near, flat, metric = rbs, .by = site)
-  expect_match(printed(groups), "Shown to differ: u: p and flat; .*, group by group")
+  expect_match(printed(groups), "Shown to differ: u: p and flat; ")
 })

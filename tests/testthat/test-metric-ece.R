@@ -274,3 +274,24 @@ test_that("rows that all contribute the same leave room for rows of another kind
   clustered <- ece(rep(1, 100), factor(rep(1, 100), 1:0), cluster = rep(1:10, 10))
   expect_equal(clustered$conf.high, binom.test(0, 10)$conf.int[2], tolerance = 1e-12)
 })
+
+test_that("limits of debiased errors are those of a mean over pairs", {
+  d <- withr::with_seed(1, {
+    p <- sample(c(.1, .3, .6), 200, TRUE)
+    list(p = p, y = stats::rbinom(200, 1, p^.7))
+  })
+  found <- ece(d$p, d$y, p = 2, debias = TRUE, type = "discrete")
+  e <- d$p - d$y
+  n <- as.numeric(table(d$p)[as.character(d$p)])
+  spread <- stats::ave(e, d$p, FUN = function(v) mean((v - mean(v))^2))
+  gap <- stats::ave(e, d$p)
+  noise <- 2 * sum((spread / n / 200)^2 * n)
+  rows <- 2 * gap * (e - gap) + gap^2 - stats::ave(d$y, d$p, FUN = function(y) mean(y) * (1 - mean(y))) / (n - 1)
+  known <- stats::ave(d$p, d$p) * (1 - d$p)
+  by_hand <- new_estimate(found$power, rows, new_design(200), noise = noise, pairs = list(
+    value = found$power, influence = rows, trace = sum(spread / n) / 200,
+    known = 2 * sum((known / n / 200)^2 * n), known_trace = sum(known / n) / 200
+  ))
+  limits <- degenerate_limits(by_hand, .95)
+  expect_equal(c(found$conf.low, found$conf.high), sqrt(pmax(c(limits$low, limits$high), 0)), tolerance = 1e-6)
+})
