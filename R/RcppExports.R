@@ -201,6 +201,10 @@ cpp_mixture_wasserstein <- function(weight, location, spread, dimension, order, 
     .Call(`_calibrisk_cpp_mixture_wasserstein`, weight, location, spread, dimension, order, threads)
 }
 
+cpp_law_test <- function(low, high, mean, deviation, weight, cells, chunk, level, redraws, threads, progress) {
+    .Call(`_calibrisk_cpp_law_test`, low, high, mean, deviation, weight, cells, chunk, level, redraws, threads, progress)
+}
+
 cpp_pearson3_quantile <- function(z, skew) {
     .Call(`_calibrisk_cpp_pearson3_quantile`, z, skew)
 }

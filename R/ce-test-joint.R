@@ -1,12 +1,18 @@
 # The test that the interval of ce_estimate() inverts, and that of an error below delta by its upper limit.
 
 joint_test <- function(test, laws, level, threads, call) {
-  stop_if(!is.null(laws$law) || !is.null(laws$group), if (is.null(test$delta)) {
-    "The joint test takes class probabilities, without groups."
-  } else {
-    "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
-  }, "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
-  class = "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
+  stop_if(!is.null(laws$group) || !is.null(laws$law) && (!is.null(test$delta) || dimension_of(laws$law) > 1),
+          if (is.null(test$delta)) {
+            "The joint test takes class probabilities or distributions of a number, without groups."
+          } else {
+            "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
+          }, "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
+          class = "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
+  if (!is.null(laws$law)) {
+    stop_if(!is.null(test$bases), "Predictive distributions are tested without bases.",
+            "x" = "{.arg bases} is given.", arg = "bases", call = call)
+    return(law_test(laws, level, threads, call))
+  }
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
@@ -42,4 +48,73 @@ equivalence_test <- function(ladder, notion, delta, level) {
     conf.int = structure(c(0, found$high), conf.level = level), std.error = ladder$std.error, null.value = delta,
     alternative = "less"
   )
+}
+
+# Predictive distributions of a number, from the jumps of their distribution functions at the outcomes: the formulas are
+# in inst/include/calibrisk/joint/law_test.h. The members of an ensemble and the outcome are exchangeable, so is what
+# stands for the size of the prediction; of quantile forecasts the cells between the levels are known.
+law_test <- function(laws, level, threads, call, at_once = 2e6) {
+  n <- laws$n
+  check_rows(n, 2, "The joint test", call)
+  law <- laws$law
+  y <- laws$y[, 1]
+  pit <- pit_of(law, y, call)
+  moments <- law_moments(if (is.null(pit$members)) law else pred_draws(cbind(par_of(law, "draws"), y)))
+  cells <- record_of(law)$cells
+  cells <- if (is.null(cells)) pit$jumps else cells(law)
+  times <- as.integer(max(499, min(joint_redraws, 4e7 %/% n)))
+  deviation <- sqrt(moments$cov[, 1])
+  chunk <- max(1L, min(2000L, as.integer(at_once %/% (pit$members %||% 1))))
+  found <- with_bar("Redrawing outcomes", function(progress) {
+    cpp_law_test(pit$low, pit$high, moments$mean[, 1], deviation, laws$design$w %||% rep(1, n), cells, chunk, level,
+                 times, threads, progress)
+  })
+  never <- impossible_rows(law, y, pit, deviation)
+  strongest <- which.min(found$weighted)
+  list(
+    estimate = setNames(found$estimate, law_parts)[strongest], statistic = c(evidence = found$evidence[times + 1]),
+    parameter = c(simulations = times), p.value = if (length(never) > 0) 0 else found$p.value,
+    method = "Joint test of predictive distributions", alternative = "two.sided", null = found$evidence[seq_len(times)],
+    details = list(
+      found = if (length(never) > 0) impossible_sentence(never, y) else law_claims(found, level),
+      parts = columns_frame(part = law_parts, estimate = found$estimate, sign = found$rejects)
+    )
+  )
+}
+
+# In the order of law_test.h.
+law_parts <- c("place", "spread", "place by mean", "spread by deviation", "spread by mean", "skewness", "tails", "PIT")
+
+# Outcomes outside of the support, or beside a point.
+impossible_rows <- function(law, y, pit, deviation) {
+  support <- record_of(law)$support
+  which(support != "real" & y < 0 | support == "unit" & y > 1 | support == "count" & y != round(y) |
+          deviation %in% 0 & pit$low == pit$high)
+}
+
+impossible_sentence <- function(rows, y) {
+  paste0(count_of(length(rows), "outcome"), " cannot occur by ", if (length(rows) == 1) "its prediction" else
+    "their predictions", ", the first is ", signif(y[rows[1]], 4), " in row ", rows[1], " of those tested.")
+}
+
+# What the parts that reject say, the strongest evidence first.
+law_claims <- function(found, level) {
+  at <- order(found$weighted)
+  at <- at[found$rejects[at] != 0]
+  if (length(at) == 0) return(paste0("No part of the test rejects at the ", percent_text(1 - level), " level."))
+  claims <- ifelse(found$rejects > 0, c(
+    "outcomes are higher than predicted", "outcomes scatter more than predicted",
+    "predicted means vary too little", "predicted spreads vary too little",
+    "spreads are too small where predicted means are high, against those where they are low",
+    "outcomes are more skewed to the right than predicted", "more outcomes lie in the tails than predicted",
+    "outcomes lie in the upper half of their distributions too often"
+  ), c(
+    "outcomes are lower than predicted", "outcomes scatter less than predicted",
+    "predicted means vary too much", "predicted spreads vary too much",
+    "spreads are too large where predicted means are high, against those where they are low",
+    "outcomes are more skewed to the left than predicted", "fewer outcomes lie in the tails than predicted",
+    "outcomes lie in the lower half of their distributions too often"
+  ))
+  paste0("What the test finds at the ", percent_text(1 - level), " level (part): ",
+         paste0(claims[at], " (", law_parts[at], ")", collapse = "; "), ".")
 }

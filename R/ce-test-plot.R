@@ -161,6 +161,7 @@ statistic_axis <- function(x) {
   switch(names(x$statistic),
     T = "T = n / (n - 1) U - V, of the unbiased and biased estimates U and V",
     U = "unbiased squared kernel calibration error",
+    evidence = "-log10 of the strongest part's p-value over its share of the level",
     z = "z = mean of the blocks / standard error", Q = "Q", names(x$statistic)
   )
 }

@@ -247,7 +247,7 @@ check_test_design <- function(test, laws, call) {
 # is FALSE) this is the conditional test.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("joint")
-  if (plain && is.null(laws$law) && is.null(laws$group)) return("joint")
+  if (plain && is.null(laws$group) && (is.null(laws$law) || dimension_of(laws$law) == 1)) return("joint")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 
@@ -257,13 +257,14 @@ joint_rows <- 256L
 # optionally conf.int and null (the resampled statistics).
 new_ce_test <- function(result, choice, problem, name) {
   test <- choice$name
+  quantity <- names(result$estimate) %||% estimand(test)
   # what a critical value depends on
   if (!is.null(result$null)) result$details$add_one <- choice$add_one
   structure(
     list(
       statistic = result$statistic, parameter = result$parameter, p.value = result$p.value,
-      conf.int = result$conf.int, estimate = stats::setNames(result$estimate, estimand(test)),
-      null.value = stats::setNames(result$null.value %||% 0, estimand(test)),
+      conf.int = result$conf.int, estimate = stats::setNames(result$estimate, quantity),
+      null.value = stats::setNames(result$null.value %||% 0, quantity),
       alternative = result$alternative %||% "greater", method = result$method, data.name = name,
       test = test, n = problem$n, prediction = family_text(problem$laws),
       kernel = problem$kernel, target_kernel = problem$target_kernel,

@@ -47,7 +47,7 @@ family_quantiles <- function() {
   )
   extend_record(
     by_name,
-    pit = quantile_pit,
+    pit = quantile_pit, cells = quantile_cells,
     format = function(law, number) {
       values <- vctrs::field(law, "values")
       paste0("quantiles[", ncol(values), "](", number(values[, 1]), ", ", number(values[, ncol(values)]), ")")
@@ -179,6 +179,22 @@ quantile_pit <- function(law, y) {
                quantile_cdf(value, here$values, here$levels))
   }
   new_pit(quantile_cdf(y, values, parts$levels, open = TRUE), high, jumps, levels = levels)
+}
+
+# Between its levels a forecast says nothing; equal quantiles are one cell with the levels among them, at the ends also
+# with the tail.
+quantile_cells <- function(law) {
+  function(rows) {
+    values <- par_of(law, "values")[rows, , drop = FALSE]
+    levels <- par_of(law, "levels")[rows, , drop = FALSE]
+    tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
+    kept <- t(cbind(!(cbind(TRUE, tied) & cbind(tied, TRUE)), TRUE))
+    high <- t(cbind(levels, 1))[kept]
+    count <- colSums(kept)
+    low <- c(0, high[-length(high)])
+    low[cumsum(count) - count + 1] <- 0
+    jump_table(count, low, high)
+  }
 }
 
 # The levels that all rows have; NULL if there are none.

@@ -724,6 +724,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_law_test
+Rcpp::List cpp_law_test(Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector mean, Rcpp::NumericVector deviation, Rcpp::NumericVector weight, SEXP cells, int chunk, double level, int redraws, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_law_test(SEXP lowSEXP, SEXP highSEXP, SEXP meanSEXP, SEXP deviationSEXP, SEXP weightSEXP, SEXP cellsSEXP, SEXP chunkSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type deviation(deviationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type cells(cellsSEXP);
+    Rcpp::traits::input_parameter< int >::type chunk(chunkSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_law_test(low, high, mean, deviation, weight, cells, chunk, level, redraws, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pearson3_quantile
 Rcpp::NumericVector cpp_pearson3_quantile(const Rcpp::NumericVector& z, double skew);
 RcppExport SEXP _calibrisk_cpp_pearson3_quantile(SEXP zSEXP, SEXP skewSEXP) {
@@ -2148,6 +2168,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
+    {"_calibrisk_cpp_law_test", (DL_FUNC) &_calibrisk_cpp_law_test, 11},
     {"_calibrisk_cpp_pearson3_quantile", (DL_FUNC) &_calibrisk_cpp_pearson3_quantile, 2},
     {"_calibrisk_cpp_pearson3_tail", (DL_FUNC) &_calibrisk_cpp_pearson3_tail, 2},
     {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
