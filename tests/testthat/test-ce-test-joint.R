@@ -44,8 +44,9 @@ test_that("the joint test is that of classes where no kernel is given", {
   expect_error(ce_test(d$p, d$y, test = "ladder"), "test_joint", class = "calibrisk_error_argument")
 })
 
-test_that("the joint test takes class probabilities only, by group, and has no redraws to draw", {
-  expect_error(ce_test(pred_normal(1:5, 1), 1:5 + .5, test = "joint"), "without groups", class = "calibrisk_error_test")
+test_that("the joint test takes classes or one number, by group, and of classes has no redraws to draw", {
+  expect_error(ce_test(pred_mvnormal(matrix(1:10, 5), 1), matrix(1:10, 5), test = "joint"), "without groups",
+               class = "calibrisk_error_test")
   expect_error(ce_test(c(.2, .4, .5), c(0, 1, 1), test = "joint", kernel = kernel_linear()), "no kernel",
                class = "calibrisk_error_argument")
   v <- vehicle_predictions

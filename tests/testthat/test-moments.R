@@ -11,12 +11,14 @@ test_that("the quantities have their known values", {
   expect_equal(value_of(out, "bias"), mean(f$mean - f$y))
   expect_equal(value_of(out, "mean_slope"), unname(stats::coef(stats::lm(f$y ~ f$mean))[2]))
   r <- (f$mean - f$y)^2
-  fit <- stats::lm(r ~ f$variance)
+  fit <- stats::lm(r ~ f$variance, weights = 1 / f$variance^2)
   expect_equal(value_of(out, "variance_slope"), unname(stats::coef(fit)[2]))
-  x <- moment_columns(1, f$variance)
+  x <- moment_columns(1, f$variance) / f$variance
   bread <- solve(crossprod(x))
-  hc1 <- 10 / 8 * bread %*% crossprod(x * stats::residuals(fit)) %*% bread
-  expect_equal(out$std.error[out$quantity == "variance_slope"], sqrt(hc1[2, 2]), tolerance = 1e-10)
+  e <- stats::residuals(fit) / f$variance / (1 - stats::hatvalues(fit))
+  hc3 <- bread %*% crossprod(x * e) %*% bread
+  expect_equal(out$std.error[out$quantity == "variance_slope"], max(sqrt(hc3[2, 2]), sqrt(stats::vcov(fit)[2, 2])),
+               tolerance = 1e-10)
   expect_equal(out$std.error[out$quantity == "ratio"], sd(r / f$variance) / sqrt(10), tolerance = 1e-10)
 })
 
@@ -66,7 +68,8 @@ test_that("moments have their edge cases, groups and input errors", {
   frame <- data.frame(.pred_mean = f$mean, .pred_variance = f$variance, y = f$y, g = rep(1:2, 5))
   out <- ce_moments(frame, y, .by = g)
   expect_equal(out[out$g == 2, -1], ce_moments(frame[frame$g == 2, ], y))
-  expect_equal(ce_moments(pred_normal(f$mean, sqrt(f$variance)), f$y), ce_moments(frame, y))
+  lawless <- function(x) x[names(x) != "p.value"]
+  expect_equal(lawless(ce_moments(pred_normal(f$mean, sqrt(f$variance)), f$y)), lawless(ce_moments(frame, y)))
   frame$y[3] <- NA
   expect_equal(ce_moments(frame, y)$n[1], 9)
   expect_true(all(is.na(ce_moments(frame, y, na_rm = FALSE)$estimate)))
@@ -99,10 +102,11 @@ test_that("two numbers are read by their names, in any order and scale, and are 
   rlang::reset_message_verbosity("calibrisk_moments_sigma_mu")
   expect_message(found <- ce_moments(cbind(sigma = f$s, mu = f$m), f$y), "standard deviation",
                  class = "calibrisk_message_moments")
-  expect_equal(found, expected)
+  lawless <- function(x) x[names(x) != "p.value"]
+  expect_equal(lawless(found), lawless(expected))
   expect_no_message(ce_moments(cbind(sigma = f$s, mu = f$m), f$y))
   frame <- tibble::tibble(.pred = f$m, .pred_sd = f$s, y = f$y, lower = f$m - f$s, upper = f$m + f$s)
-  expect_equal(suppressMessages(ce_moments(frame, y, .pred, .pred_sd)), expected)
+  expect_equal(lawless(suppressMessages(ce_moments(frame, y, .pred, .pred_sd))), lawless(expected))
   expect_equal(ce_moments(frame, y, pred_normal(.pred, .pred_sd)), expected)
   for (bad in list(quote(ce_moments(cbind(f$m, f$s), f$y)), quote(ce_moments(frame, y, lower, upper)),
                    quote(ce_recalibrate(cbind(f$m, f$s), f$y, method = "variance")),
@@ -134,7 +138,9 @@ test_that("missing predictive distributions are dropped, and draws have moments 
   skip_if_not_installed("posterior")
   draws <- posterior::rvar(matrix(as.numeric(1:20), 4))
   moments <- law_moments(as_distribution(draws))
-  expect_equal(ce_moments(draws, outcome), ce_moments(pred_normal(moments$mean[, 1], sqrt(moments$cov[, 1])), outcome))
+  lawless <- function(x) x[names(x) != "p.value"]
+  expect_equal(lawless(ce_moments(draws, outcome)),
+               lawless(ce_moments(pred_normal(moments$mean[, 1], sqrt(moments$cov[, 1])), outcome)))
   expect_error(ce_recalibrate(draws, outcome, method = "variance"), "pred_normal",
                class = "calibrisk_error_distribution")
 })
@@ -144,11 +150,11 @@ test_that("moments of weighted rows: weighted least squares with robust errors",
   out <- ce_moments(pred_normal(data$mean, data$sd), data$z, weights = data$share, cluster = data$centre)
   fit <- stats::lm(z ~ mean, data, weights = share)
   expect_equal(out$estimate[2], unname(stats::coef(fit)[2]))
-  # the sandwich of clusters, with (n - 1) / (n - 2) for the two coefficients
+  # the sandwich of clusters, with residuals over one minus their leverage
   basis <- cbind(1, data$mean)
   bread <- solve(crossprod(basis, data$share * basis))
-  scores <- rowsum(data$share * stats::residuals(fit) * basis, data$centre)
-  sandwich <- 12 / 11 * 119 / 118 * bread %*% crossprod(scores) %*% bread
+  e <- stats::residuals(fit) / (1 - stats::hatvalues(fit))
+  sandwich <- bread %*% crossprod(rowsum(data$share * e * basis, data$centre)) %*% bread
   expect_equal(out$std.error[2], sqrt(sandwich[2, 2]))
   expect_equal(out$conf.high[2] - out$estimate[2],
                stats::qt(.975, design_df(new_design(120, data$share, match(data$centre, letters)))) * out$std.error[2])
@@ -165,4 +171,31 @@ test_that("predictions of infinite variance have no slope of variances", {
   expect_identical(out$estimate[out$quantity == "variance"], Inf)
   expect_identical(out$estimate[out$quantity == "variance_slope"], NA_real_)
   expect_true(is.finite(out$estimate[out$quantity == "mean_slope"]))
+})
+
+test_that("the p-values of moments are those of redrawn outcomes", {
+  d <- withr::with_seed(1, list(m = stats::rnorm(60), s = stats::rexp(60) + .5, y = stats::rnorm(60)))
+  out <- ce_moments(pred_normal(d$m, d$s), d$y)
+  y <- withr::with_seed(2, matrix(stats::rnorm(60 * 999, d$m, d$s), 60))
+  of <- function(y) {
+    r <- (y - d$m)^2
+    c(mean(y - d$m), stats::coef(stats::lm(y ~ d$m))[2], mean(r - d$s^2),
+      stats::coef(stats::lm(r ~ I(d$s^2), weights = d$s^-4))[2], mean(r / d$s^2))
+  }
+  null <- apply(y, 2, of)
+  seen <- of(d$y)
+  p <- pmin(1, 2 * pmin(rowMeans(cbind(null >= seen, TRUE)), rowMeans(cbind(null <= seen, TRUE))))
+  expect_equal(out$p.value[c(1, 2, 5:7)], unname(p), tolerance = .15)
+  expect_true(all(is.na(out$p.value[c(3, 4, 8, 9)])))
+  expect_true(all(is.na(ce_moments(pred_normal(d$m, d$s), d$y, cluster = rep(1:20, 3))$p.value)))
+})
+
+test_that("limits of squared errors hold their targets in small samples of skewed outcomes", {
+  holds <- withr::with_seed(3, replicate(200, {
+    m <- stats::rnorm(50)
+    s <- exp(stats::rnorm(50, -.3, .4))
+    x <- ce_moments(moment_columns(m, s^2), m + s * (stats::rgamma(50, 2) - 2) / sqrt(2))
+    (x$conf.low <= x$target & x$conf.high >= x$target)[5:7]
+  }))
+  expect_true(all(rowMeans(holds) > .88))
 })

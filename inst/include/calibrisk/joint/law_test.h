@@ -32,7 +32,10 @@ namespace calibrisk {
 constexpr std::uint64_t law_key = 20261128;
 constexpr int law_parts = 8;
 // in twentieths of the level
-constexpr std::array<double, law_parts> law_shares = {3, 7, 2, 3, 1, 2, 1, 1};
+constexpr std::array<double, law_parts> law_shares = {3, 6, 2, 3, 1, 3, 1, 1};
+
+// Powers of the sums whose tails are extrapolated: those of z^k fall as exp(-|x|^(2 / k) / 2).
+constexpr std::array<double, law_parts> law_powers = {1, 1, 1, 1, 1, 2.0 / 3.0, 0.5, 1};
 
 namespace detail {
 
@@ -227,7 +230,9 @@ class LawTest {
       for (Index r = 0; r <= redraws; ++r) {
         const double sum = sums_[static_cast<std::size_t>(r)][static_cast<std::size_t>(m)];
         // sums that only their rounding sets apart agree
-        sides(r, m) = unit > 0.0 ? std::nearbyint(sum / unit * 1e9) / 1e9 : 0.0;
+        const double rounded = unit > 0.0 ? std::nearbyint(sum / unit * 1e9) / 1e9 : 0.0;
+        sides(r, m) = std::copysign(
+            std::pow(std::abs(rounded), law_powers[static_cast<std::size_t>(m)]), rounded);
       }
     }
     sides.rightCols(law_parts) = -sides.leftCols(law_parts);
