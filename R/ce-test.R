@@ -58,7 +58,8 @@
 #' all simulations.
 #'
 #' `"auto"` is the joint test for class probabilities and distributions of one number. It is the conditional test for
-#' outcomes in several dimensions, with `group`, and if a kernel is given, at any number of rows. There is one exception: above 256 rows, a kernel that is a
+#' outcomes in several dimensions, with `group`, and if a kernel is given, at any number of rows. There is one
+#' exception: above 256 rows, a kernel that is a
 #' function gets the bootstrap. The printed method names the choice.
 #' Up to 10,000 rows `estimate` of the conditional test uses the kernel itself, beyond that its factor, as the statistic
 #' does.
@@ -109,8 +110,8 @@
 #' share. Importance weights multiply the terms. `estimate` is the mean of the strongest part's terms (or their slope on
 #' the score), `statistic` minus the decimal logarithm of that ratio. Outcomes that cannot occur give the p-value 0.
 #'
-#' At the level 5% and 50 rows the test rejected about 68% of samples (250 to 400) whose predicted standard deviation was
-#' 1.3 times too small, 87% if it varied where the true one is constant, and 54% of Poisson predictions of negative
+#' At the level 5% and 50 rows the test rejected 67% of 200 samples whose predicted standard deviation was
+#' 1.3 times too small, 86% if it varied where the true one is constant, and 45% of Poisson predictions of negative
 #' binomial counts of size 4. The conditional test found these in 24, 15 and 11%.
 #'
 #' @section Equivalence:

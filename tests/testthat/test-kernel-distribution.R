@@ -170,7 +170,7 @@ test_that("a bandwidth whose powers are not finite is refused, also a median one
   for (verb in list(ce_test, skce, ckce)) {
     expect_error(verb(beyond, c(1, 2, 3), kernel = kernel_mmd("median")), class = "calibrisk_error")
   }
-  expect_error(ce_test(beyond, c(1, 2, 3)), class = "calibrisk_error_argument")
+  expect_error(ce_test(beyond, c(1, 2, 3), test = "conditional"), class = "calibrisk_error_argument")
 })
 
 test_that("a distance that has no value in double precision is an error", {
