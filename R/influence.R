@@ -25,7 +25,7 @@ new_estimate <- function(value, influence, design, power = 1, honest = NULL, noi
        known = known, largest = largest)
 }
 
-# Dependence within clusters, and on weights, is not known: of such rows the larger variance of known and estimated ones.
+# Dependence within clusters, and on weights, is not known: of such rows the larger one of known and estimated variance.
 null_known <- function(known, estimated, design) {
   if (is_unweighted(design) && is.null(design$sums) && is.null(design$n_clusters)) known else max(known, estimated)
 }

@@ -7,7 +7,7 @@
 # own interval or test shows. Elsewhere sentences describe: a number with its interval.
 
 # The sentences of a page, by what each is about: mean, slope, error, groups, below, model.
-# `facts`: list(level, ratio, large, slope, error, coarser, groups, below, verdict); what a page does not show is left out.
+# `facts`: list(level, ratio, large, slope, error, coarser, groups, below, verdict), those that a page shows.
 # Numbers are rows with estimate, conf.low, conf.high and p.value.
 page_sentences <- function(facts) {
   c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
