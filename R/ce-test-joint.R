@@ -55,6 +55,10 @@ equivalence_test <- function(ladder, notion, delta, level) {
 # stands for the size of the prediction; of quantile forecasts the cells between the levels are known.
 law_test <- function(laws, level, threads, call, at_once = 2e6) {
   n <- laws$n
+  stop_if(!has_levels(laws),
+          "Outcomes that equal a predicted quantile have no known level.",
+          "x" = "Those of {sum(rowSums(par_of(laws$law, 'values') == laws$y[, 1]) > 0)} of {n} rows do.",
+          "i" = "Use {.code test = \"conditional\"}.", class = "test", call = call)
   check_rows(n, 2, "The joint test", call)
   law <- laws$law
   y <- laws$y[, 1]
@@ -76,10 +80,16 @@ law_test <- function(laws, level, threads, call, at_once = 2e6) {
     parameter = c(simulations = times), p.value = if (length(never) > 0) 0 else found$p.value,
     method = "Joint test of predictive distributions", alternative = "two.sided", null = found$evidence[seq_len(times)],
     details = list(
-      found = if (length(never) > 0) impossible_sentence(never, y) else law_claims(found, level),
+      found = if (length(never) > 0) cannot_occur_sentence(never, y) else law_claims(found, level),
       parts = columns_frame(part = law_parts, estimate = found$estimate, sign = found$rejects)
     )
   )
+}
+
+# Whether the levels of the outcomes, or their cells, are known: of a number, and of quantile forecasts off the quantiles.
+has_levels <- function(laws) {
+  if (dimension_of(laws$law) > 1) return(FALSE)
+  is.null(record_of(laws$law)$cells) || !any(par_of(laws$law, "values") == laws$y[, 1])
 }
 
 # In the order of law_test.h.
@@ -92,7 +102,7 @@ impossible_rows <- function(law, y, pit, deviation) {
           deviation %in% 0 & pit$low == pit$high)
 }
 
-impossible_sentence <- function(rows, y) {
+cannot_occur_sentence <- function(rows, y) {
   paste0(count_of(length(rows), "outcome"), " cannot occur by ", if (length(rows) == 1) "its prediction" else
     "their predictions", ", the first is ", signif(y[rows[1]], 4), " in row ", rows[1], " of those tested.")
 }

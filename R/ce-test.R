@@ -57,10 +57,10 @@
 #' The kernels are those of [skce()], and so is the estimate. They do not depend on the outcomes and are the same for
 #' all simulations.
 #'
-#' `"auto"` is the joint test for class probabilities and distributions of one number. It is the conditional test for
-#' outcomes in several dimensions, with `group`, and if a kernel is given, at any number of rows. There is one
-#' exception: above 256 rows, a kernel that is a
-#' function gets the bootstrap. The printed method names the choice.
+#' `"auto"` is the joint test for class probabilities and distributions of one number (of quantile forecasts, unless an
+#' outcome equals a quantile, whose level is not known). It is the conditional test for outcomes in several dimensions,
+#' with `group`, and if a kernel is given, at any number of rows. There is one exception: above 256 rows, a kernel that
+#' is a function gets the bootstrap. The printed method names the choice.
 #' Up to 10,000 rows `estimate` of the conditional test uses the kernel itself, beyond that its factor, as the statistic
 #' does.
 #'
@@ -270,7 +270,7 @@ check_test_design <- function(test, laws, call) {
 # is FALSE) this is the conditional test.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("joint")
-  if (plain && is.null(laws$group) && (is.null(laws$law) || dimension_of(laws$law) == 1)) return("joint")
+  if (plain && is.null(laws$group) && (is.null(laws$law) || has_levels(laws))) return("joint")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 

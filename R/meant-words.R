@@ -86,8 +86,8 @@ word_hint <- function(value, meant, quote = "\"") {
   absent %||% if (!is.null(meant)) paste0("Did you mean ", quote, meant, quote, "?")
 }
 
-# The choice that contains the value or, with `part`, is part of it, and is not much longer or shorter. Else the one with
-# the fewest changes, or NULL if more than two fifths of the letters would have to change.
+# The choice that contains the value or, with `part`, is part of it, and is not much longer or shorter. Else the one
+# with the fewest changes, or NULL if more than two fifths of the letters would have to change.
 # Words of up to three letters have the same first letter: each is most of a name.
 nearest_word <- function(value, choices, part = TRUE) {
   inside <- vapply(choices, function(one) {

@@ -48,7 +48,7 @@
 #' (\min(\eta, \eta') - \eta \eta')]}, over independent predictions, to \eqn{T}, and the same to the other variances.
 #' Quantiles are Student's, with one degree of freedom less than there are clusters.
 #'
-#' With `simulate`, these three criteria are checked on simulated data sets. In eleven cases with 18 to 501 events, which
+#' With `simulate`, these three criteria are checked on simulated data sets. In eleven cases of 18 to 501 events that
 #' planned for a power of .8, it was .79 to .82 (3,000 data sets; of the rows that the formula gives .68 to .87); that
 #' of `equivalence` was .79 to .81 in four cases. In twelve cases of 300 to 5,000 rows (four forms of miscalibration, 60
 #' to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%. In six clustered cases of 600

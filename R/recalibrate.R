@@ -111,9 +111,9 @@
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` returns the parameters (`term`, `class`,
 #'   `estimate`, `std.error`), or for `"update"` the tests. The `std.error` of a temperature T is that of \eqn{\log T}:
 #'   an interval is `exp(log(T) + c(-1, 1) * 1.96 * std.error)`. A `"beta"` map with a or b at its bound 0 has none.
-#'   `glance()` returns one row with `method`, `loss`, `objective_before` and `objective_after` (mean loss on the rows of the fit), `objective_crossfit` (of the
-#'   cross-fitted predictions; `NA` without `folds`), `n`, `n_classes`, `n_parameters`, `converged`, `iterations`,
-#'   `injective` and `folds`. See [predict.ce_recalibration()].
+#'   `glance()` returns one row with `method`, `loss`, `objective_before` and `objective_after` (mean loss on the rows
+#'   of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA` without `folds`), `n`, `n_classes`,
+#'   `n_parameters`, `converged`, `iterations`, `injective` and `folds`. See [predict.ce_recalibration()].
 #' @references `r ref_gruber_buettner()`
 #'
 #' Vergouwe, Y., Nieboer, D., Oostenbrink, R., Debray, T. P. A., Murray, G. D., Kattan, M. W., Koffijberg, H., Moons, K.

@@ -56,8 +56,8 @@
 #' simulations with 300 rows (four laws, two of them with ties or rare events) the lower limit was above the error in 1
 #' to 5% of samples, the upper one below it in none.
 #'
-#' Otherwise the upper limit is that of the plug-in estimate. If all observed gaps are 0, so is the influence of every row; the
-#' standard error is then that of a calibrated model (normal gaps in these bins).
+#' Otherwise the upper limit is that of the plug-in estimate. If all observed gaps are 0, so is the influence of every
+#' row; the standard error is then that of a calibrated model (normal gaps in these bins).
 #'
 #' The bootstrap resamples rows (or whole clusters) `times` times and takes the standard error from the samples. Its
 #' limits are constructed like the analytic ones. The basic bootstrap interval would exclude 0 in two thirds of
