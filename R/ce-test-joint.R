@@ -1,6 +1,6 @@
 # The test that the interval of ce_estimate() inverts, and that of an error below delta by its upper limit.
 
-joint_test <- function(test, laws, level, threads, call) {
+check_joint_test <- function(test, laws, call) {
   stop_if(!is.null(laws$group) || !is.null(laws$law) && (!is.null(test$delta) || dimension_of(laws$law) > 1),
           if (is.null(test$delta)) {
             "The joint test takes class probabilities or distributions of a number, without groups."
@@ -8,11 +8,13 @@ joint_test <- function(test, laws, level, threads, call) {
             "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
           }, "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
           class = "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
-  if (!is.null(laws$law)) {
-    stop_if(!is.null(test$bases), "Predictive distributions are tested without bases.",
-            "x" = "{.arg bases} is given.", arg = "bases", call = call)
-    return(law_test(laws, level, threads, call))
-  }
+  stop_if(!is.null(laws$law) && !is.null(test$bases), "Predictive distributions are tested without bases.",
+          "x" = "{.arg bases} is given.", arg = "bases", call = call)
+}
+
+joint_test <- function(test, laws, level, threads, call) {
+  check_joint_test(test, laws, call)
+  if (!is.null(laws$law)) return(law_test(laws, level, threads, call))
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
@@ -86,7 +88,7 @@ law_test <- function(laws, level, threads, call, at_once = 2e6) {
   )
 }
 
-# Whether the levels of the outcomes, or their cells, are known: of a number, and of quantile forecasts off the quantiles.
+# Whether the levels of the outcomes, or their cells, are known: of a number, not on a quantile forecast's own values.
 has_levels <- function(laws) {
   if (dimension_of(laws$law) > 1) return(FALSE)
   is.null(record_of(laws$law)$cells) || !any(par_of(laws$law, "values") == laws$y[, 1])

@@ -153,6 +153,10 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
   out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings, call),
                             "reads"))
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
+  new_differences(out, adjust, level)
+}
+
+new_differences <- function(out, adjust, level) {
   several <- !is.null(out[["p.adjusted"]])
   if (several) attr(out, "adjust") <- list(method = adjust, level = level)
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", if (several) "simultaneous ",

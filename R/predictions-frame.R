@@ -95,8 +95,7 @@ select_columns <- function(quo, x, arg, call) {
   if (!is.null(found)) return(found)
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
   check_no_values(quo, x, arg, call)
-  arithmetic <- Find(function(part) is_computed(part, names(x), c("+", "-", "*", "/", "^")), selected_quos(quo))
-  if (!is.null(arithmetic)) stop_values(x, arg, call, computed = arithmetic)
+  check_no_arithmetic(quo, x, arg, call)
   seen <- NULL
   columns <- rlang::try_fetch(
     tidyselect::eval_select(with_value_seen(quo, function(value) seen <<- value), x, error_call = call),
@@ -134,6 +133,11 @@ check_no_values <- function(quo, x, arg, call) {
     if (arg == "truth" && inherits(value, "Surv")) stop_survival(call)
     if (is_row_values(value, x)) stop_values(x, arg, call, if (variable) as.character(rlang::quo_get_expr(part)))
   }
+}
+
+check_no_arithmetic <- function(quo, x, arg, call) {
+  found <- Find(function(part) is_computed(part, names(x), c("+", "-", "*", "/", "^")), selected_quos(quo))
+  if (!is.null(found)) stop_values(x, arg, call, computed = found)
 }
 
 stop_values <- function(x, arg, call, name = NULL, computed = NULL) {

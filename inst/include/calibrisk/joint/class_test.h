@@ -123,10 +123,10 @@ class ClassTest {
       const double seen = observed(static_cast<Index>(m));
       const double edge = law.tail(m).edge(law.share(m) * threshold);
       const auto part = static_cast<std::size_t>(parts[m]);
-      out.lows.push_back(out.weighted[m] < threshold
-                             ? lower(labels, part, at[part], seen,
-                                     std::min(edge, seen * (1.0 - 1e-6)), law.share(m) * threshold, by_class)
-                             : 0.0);
+      out.lows.push_back(out.weighted[m] < threshold ? lower(labels, part, at[part], seen,
+                                                             std::min(edge, seen * (1.0 - 1e-6)),
+                                                             law.share(m) * threshold, by_class)
+                                                     : 0.0);
       out.low = std::max(out.low, out.lows.back());
     }
     return out;
