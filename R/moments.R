@@ -156,8 +156,7 @@ moment_table <- function(data, level, missing = FALSE) {
 }
 
 # Standard error and skewness of the mean of v - r where all r / v have the same variance and third moment: few rows
-# with
-# large variances decide on the squares of v - r themselves.
+# with large variances decide on the squares of v - r themselves.
 gap_error <- function(v, r, ratio, design) {
   if (!all_finite(ratio) || !all_finite(v)) return(c(NA_real_, 0))
   off <- ratio - row_mean(ratio, design)
@@ -175,18 +174,21 @@ redrawn_moments <- function(data, of_means, of_variances, most = 1e7) {
   if (is.null(data$law) || !is.null(data$design$cluster)) return(NA_real_)
   share <- row_shares(data$design)
   v <- data$variance
-  linear <- cbind(share, of_means %||% NA)
-  squared <- cbind(share, of_variances %||% NA, share / v)
+  # in an order of their own, so that that of the rows does not matter
+  at <- order(data$mean, v, data$outcome, share)
+  linear <- cbind(share, of_means %||% NA)[at, ]
+  squared <- cbind(share, of_variances %||% NA, share / v)[at, ]
   statistics <- function(y) {
-    off <- y - data$mean
+    off <- y - data$mean[at]
     cbind(crossprod(off, linear), crossprod(off^2, squared))
   }
   times <- max(199, min(1999, most %/% n))
   sizes <- rep(max(1, most %/% (10 * n)), times)
   sizes <- diff(unique(pmin(c(0, cumsum(sizes)), times)))
-  roots <- law_roots(data$law)
-  null <- with_seed_kept(1, do.call(rbind, lapply(sizes, function(size) statistics(draw_law(data$law, size, roots)))))
-  seen <- statistics(matrix(data$outcome))
+  law <- data$law[at]
+  roots <- law_roots(law)
+  null <- with_seed_kept(1, do.call(rbind, lapply(sizes, function(size) statistics(draw_law(law, size, roots)))))
+  seen <- statistics(matrix(data$outcome[at]))
   vapply(seq_along(seen), function(k) {
     if (!all_finite(null[, k])) return(NA_real_)
     min(1, 2 * min(resampled_p(seen[k], null[, k], TRUE), resampled_p(-seen[k], -null[, k], TRUE)))

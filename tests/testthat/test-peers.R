@@ -217,7 +217,7 @@ test_that("CalibrationErrors.jl and CalibrationTests.jl: estimates of samples, b
   p_of <- function(x, y, test) ce_test(x, y, test = test, kernel = kernel, target_kernel = kernel_white())$p.value
   # of fewer than 20 failures outcomes are redrawn
   few <- ce_test(x, y, test = test_block(block = 2), kernel = kernel, target_kernel = kernel_white())
-  expect_equal(few$estimate / few$std.error, mean(pairs) / (sd(pairs) / sqrt(10)))
+  expect_equal(unname(few$estimate / few$std.error), mean(pairs) / (sd(pairs) / sqrt(10)))
   # labels that had probability 0: every term is at its bound of 2
   wrong <- diag(3)[rep(1, 20), ]
   expect_equal(p_of(wrong, rep(2, 20), test_bound("unbiased")), exp(-10 * (of(wrong, rep(2, 20)) / 2)^2 / 2))
