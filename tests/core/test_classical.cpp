@@ -196,9 +196,11 @@ TEST(errors_of_bins_and_their_bounds_are_those_of_their_rows) {
   }
   const BinTable bins = bins_of_sums(size, sum, square, events);
   for (const double p : {1.0, 1.5, 2.0}) {
-    const CellBound bound = cell_bound(size, sum, square, bins.size, bins.gap, p);
+    const CellBound bound = cell_bound(size, sum, square, bins, p);
     const CrossfitBound rows = crossfit_bound(d.data(), nullptr, fold.data(), ends, n_folds, p);
     CHECK(is_near(bound.mean, rows.mean) && is_near(bound.squares, rows.squares));
+    // that of the mean prediction of a bin is not below the mean over its rows
+    CHECK(bound.known * static_cast<double>(n) > rows.known && rows.known > 0.0);
   }
   for (const double p : {1.0, 1.5, 2.0, std::numeric_limits<double>::infinity()}) {
     const BinTerms terms = bin_terms(bins, static_cast<double>(n), p, false);

@@ -53,7 +53,7 @@ TEST(short_work_stays_on_the_calling_thread) {
   const auto redraws = [&](const Engine& engine, Index n) {
     const Vector p = Vector::LinSpaced(n, 0.1, 0.6), none;
     const JointParts parts = joint_parts(serial, joint_rows(p, none, none, none));
-    return redraw_rows(engine, parts, 1999).sum();
+    return redraw_rows(engine, parts, nullptr, 1999).sum();
   };
   for (const Index n : {Index{100}, Index{1000}}) {
     CHECK(threaded(n, median) == (n > 100));
