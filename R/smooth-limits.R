@@ -50,5 +50,8 @@ smooth_limits <- function(value, draws, level, design, degree = 1) {
   above <- z * std_error
   # a median may be too small as well: where the curve crosses the predictions noise moves it down
   above[2] <- max(above[2], noise[2])
-  list(std.error = std_error, low = ifelse(is.na(std_error), NA, low), high = value + above)
+  high <- value + above
+  # mean and quantiles of distances are at most their maximum
+  if (!is.na(high[4])) high[1:4] <- pmin(high[1:4], high[4])
+  list(std.error = std_error, low = ifelse(is.na(std_error), NA, low), high = high)
 }

@@ -173,3 +173,10 @@ test_that("samples of cells are sums of drawn rows", {
   expect_lt(max(abs(cov(t(rows)) - exact) / error), 4)
   expect_equal(colSums(rows[1:3, ]), rep(n, 2000))
 })
+
+test_that("one prediction has one distance, with one interval", {
+  y <- withr::with_seed(19, stats::rbinom(100, 1, .3))
+  out <- withr::with_seed(1, ici(rep(.3, 100), y, times = 100))
+  expect_equal(out$.estimate, rep(abs(.3 - mean(y)), 4))
+  expect_equal(out$conf.high, rep(out$conf.high[4], 4))
+})
