@@ -265,7 +265,7 @@ TEST(flips_of_classes_agree_with_their_interval_at_any_order_and_number_of_threa
         const FlipResult found = class_flips(engine, p, y, Vector(), cluster, canonical, 199, 0.05);
         CHECK(found.clusters == clusters && found.p_value >= found.least);
         CHECK((found.low > 0.0) == (found.p_value < 0.05));
-        CHECK(found.parts.size() == (canonical ? 7 : 4));
+        CHECK(found.parts.size() == (canonical ? 7 : 5));
         if (clusters < 6) CHECK(found.low == 0.0);
         Matrix turned(n, 4);  // rows and classes the other way round
         Labels labels;
