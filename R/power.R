@@ -105,7 +105,7 @@
 #' ce_power(assume_logit(-5, 2.5), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1),
 #'          prevalence = 0.018, auroc = 0.8)
 #' # predictions that are too extreme: is it found, and how precise is its size?
-#' ce_power(assume_beta(1, 3, slope = 0.8), width = c(calibration_error = 0.06), power = 0.9)
+#' ce_power(assume_beta(1, 3, slope = 0.8), width = c(calibration_error = 0.06))
 #' ce_power(assume_beta(1, 3, slope = 0.8), n = 500)
 #' # rows to show that the error of a calibrated model is below .05
 #' ce_power(assume_beta(1, 3), delta = 0.05)
