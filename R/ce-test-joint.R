@@ -57,10 +57,10 @@ equivalence_test <- function(ladder, notion, delta, level) {
 # stands for the size of the prediction; of quantile forecasts the cells between the levels are known.
 law_test <- function(laws, level, threads, call, at_once = 2e6) {
   n <- laws$n
-  stop_if(!has_levels(laws),
-          "Outcomes that equal a predicted quantile have no known level.",
-          "x" = "Those of {sum(rowSums(par_of(laws$law, 'values') == laws$y[, 1]) > 0)} of {n} rows do.",
-          "i" = "Use {.code test = \"conditional\"}.", class = "test", call = call)
+  tied <- on_quantiles(laws)
+  stop_if(any(tied), "Outcomes that equal a predicted quantile have no known level.",
+          "x" = "Those of {sum(tied)} of {n} rows do.", "i" = "Use {.code test = \"conditional\"}.",
+          class = "test", call = call)
   check_rows(n, 2, "The joint test", call)
   law <- laws$law
   y <- laws$y[, 1]
@@ -88,10 +88,9 @@ law_test <- function(laws, level, threads, call, at_once = 2e6) {
   )
 }
 
-# Whether the levels of the outcomes, or their cells, are known: of a number, not on a quantile forecast's own values.
-has_levels <- function(laws) {
-  if (dimension_of(laws$law) > 1) return(FALSE)
-  is.null(record_of(laws$law)$cells) || !any(par_of(laws$law, "values") == laws$y[, 1])
+# Rows of quantile forecasts whose outcome is one of their quantiles: neither its level nor its cell is known.
+on_quantiles <- function(laws) {
+  if (!is.null(record_of(laws$law)$cells)) rowSums(par_of(laws$law, "values") == laws$y[, 1]) > 0
 }
 
 # In the order of law_test.h.
@@ -109,11 +108,8 @@ cannot_occur_sentence <- function(rows, y) {
     "their predictions", ", the first is ", signif(y[rows[1]], 4), " in row ", rows[1], " of those tested.")
 }
 
-# What the parts that reject say, the strongest evidence first.
+# The findings of the parts that reject, the strongest evidence first.
 law_claims <- function(found, level) {
-  at <- order(found$weighted)
-  at <- at[found$rejects[at] != 0]
-  if (length(at) == 0) return(paste0("No part of the test rejects at the ", percent_text(1 - level), " level."))
   claims <- ifelse(found$rejects > 0, c(
     "outcomes are higher than predicted", "outcomes scatter more than predicted",
     "predicted means vary too little", "predicted spreads vary too little",
@@ -127,6 +123,5 @@ law_claims <- function(found, level) {
     "outcomes are more skewed to the left than predicted", "fewer outcomes lie in the tails than predicted",
     "outcomes lie in the lower half of their distributions too often"
   ))
-  paste0("What the test finds at the ", percent_text(1 - level), " level (part): ",
-         paste0(claims[at], " (", law_parts[at], ")", collapse = "; "), ".")
+  part_claims(found, found$rejects != 0, law_parts, level, function(m) claims[m])
 }

@@ -270,7 +270,8 @@ check_test_design <- function(test, laws, call) {
 # is FALSE) this is the conditional test.
 auto_test <- function(laws, kernel, plain) {
   if (!is.null(laws$design$cluster)) return("joint")
-  if (plain && is.null(laws$group) && (is.null(laws$law) || has_levels(laws))) return("joint")
+  joint <- is.null(laws$law) || dimension_of(laws$law) == 1 && !any(on_quantiles(laws))
+  if (plain && is.null(laws$group) && joint) return("joint")
   if (is.function(kernel) && laws$n > joint_rows) "bootstrap" else "conditional"
 }
 

@@ -40,9 +40,10 @@ problem_moments <- function(problem) {
   gram <- tcrossprod(problem$embedding)
   unit <- identical(gram, diag(ncol(probs)))
   right <- if (unit) probs else probs %*% gram
+  weight <- problem$scale^2
   drop_null(list(probs = probs, probs_right = right, squares = if (unit) probs else probs %*% gram^2,
-                 own = matrix(drop(probs %*% diag(gram)) - rowSums(probs * right)),
-                 weight = if (!is.null(problem$scale)) matrix(problem$scale^2)))
+                 own = matrix(problem$variances / if (length(weight) > 0) weight else 1),
+                 weight = if (length(weight) > 0) matrix(weight)))
 }
 
 # A row of weight w is one with features of the kernel and residuals times sqrt(w), w scaled to the mean 1, so that

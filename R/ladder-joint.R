@@ -38,6 +38,7 @@ joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
   n <- counts %||% numeric()
   y <- as.numeric(y)
   dim(y) <- c(length(y), 1)
+  design <- new_design(length(p), counts)
   found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, threads)[[1]]
   refuted_ladder(list(
     estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
@@ -45,8 +46,8 @@ joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
     p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
     upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
     upper = joint_upper(found$upper), found = group_claim(found$group),
-    value = new_estimate(found$square, found$influence, new_design(length(p), counts), power = 2, noise = found$noise)
-  ), p, y, new_design(length(p), counts), level)
+    value = new_estimate(found$square, found$influence, design, power = 2, noise = found$noise)
+  ), p, y, design, level)
 }
 
 impossible_sentence <- function(p_value) {
@@ -177,13 +178,10 @@ many_rows_sentence <- function() {
 
 # The findings of the parts that reject, the strongest evidence first.
 class_claims <- function(parts, found, levels, level) {
-  at <- order(found$weighted)
-  at <- at[found$lows[at] > 0]
-  if (length(at) == 0) return(paste0("No part of the test rejects at the ", percent_text(1 - level), " level."))
-  claims <- vapply(at, function(m) {
+  part_claims(found, found$lows > 0, parts, level, function(m) {
     class <- if (found$classes[m] > 0) paste0("class \"", levels[found$classes[m]], "\" ")
     above <- found$signs[m] > 0
-    claim <- switch(
+    switch(
       parts[m],
       temperature = paste("probabilities are too",
                           if (above) "extreme (overconfident)" else "moderate (underconfident)"),
@@ -195,7 +193,14 @@ class_claims <- function(parts, found, levels, level) {
                           " on average, or have the wrong slope"),
       steps = "the predicted class is not as often right as its confidence says"
     )
-    paste0(claim, " (", parts[m], ")")
-  }, "")
-  paste0("What the test finds at the ", percent_text(1 - level), " level (part): ", paste(claims, collapse = "; "), ".")
+  })
+}
+
+# The claims of the parts that reject, `claim(m)` that of part m, in the order of their evidence.
+part_claims <- function(found, rejects, parts, level, claim) {
+  at <- order(found$weighted)
+  at <- at[rejects[at]]
+  if (length(at) == 0) return(paste0("No part of the test rejects at the ", percent_text(1 - level), " level."))
+  paste0("What the test finds at the ", percent_text(1 - level), " level (part): ",
+         paste0(vapply(at, claim, ""), " (", parts[at], ")", collapse = "; "), ".")
 }
