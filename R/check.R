@@ -220,7 +220,7 @@ rounding_of_sums <- function(x) {
   0
 }
 
-# What is seen in values that should be probabilities, as text.
+# A text: what values have in common that should be probabilities.
 seen_values <- function(x) {
   range <- signif(range(x[is.finite(x)], 0[!any(is.finite(x))]), 4)
   if (all(x <= 0, na.rm = TRUE)) return("All values are at most 0, as log-probabilities are.")

@@ -31,7 +31,7 @@ argument_words <- list(
   threads = c("cores", "n_jobs", "ncores", "n_cores", "nthreads", "workers")
 )
 
-# What other packages have and this one has not, or elsewhere, and what there is.
+# Arguments and choices of other packages that do not exist here, by the sentence that says what does.
 absent_words <- list(
   "Own edges of bins are the `breaks` of `ce_state()`." = c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
   "The prevalence is that of the rows, as `weights` count them." = c("prevalence", "prior", "pi"),

@@ -168,7 +168,7 @@ gap_error <- function(v, r, ratio, design) {
 }
 
 # Two-sided p-values of the estimates that have a target, from outcomes redrawn from the predictions: all are linear in
-# outcomes or squared errors. Of rows that are not independent, and of laws that are not given, there are none.
+# outcomes or squared errors. Clusters, and means and variances without a distribution, have none.
 redrawn_moments <- function(data, of_means, of_variances, most = 1e7) {
   n <- length(data$outcome)
   if (is.null(data$law) || !is.null(data$design$cluster)) return(NA_real_)

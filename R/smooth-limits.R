@@ -2,7 +2,7 @@
 # is seen beside the gaps: not at all where these are large and of one sign, wholly near calibration. Mean and maximum
 # obey the triangle inequality, T(g + N) <= T(g) + T(N): the lower limit is the estimate without an upper quantile of
 # T(N). That is the distance between the curve and those of outcomes simulated from it; with clusters it is that between
-# the curve of a bootstrap sample and the curve of all rows. Where few events leave a flat curve that noise is too
+# the curve of a bootstrap sample and the curve of all rows. If few events leave a flat curve, that noise is too
 # small, and the triangle inequality is not one of quantiles. The lower limit therefore also subtracts an upper quantile
 # of the distances of outcomes drawn from the predictions: those of a calibrated model. The upper limit adds multiples
 # of the samples' standard deviation, and corrects for no bias, since there may be none.

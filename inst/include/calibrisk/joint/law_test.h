@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The joint test of predictive distributions of a number. With u = F(y) and z its normal quantile,
-// a the normal score of the rank of the predicted mean, b that of the predicted standard deviation,
-// each centred by the weights w, the parts are sums over the rows of w times
+// The joint test of predictive distributions of a number. Let u = F(y), z its normal quantile, and
+// a and b the normal scores of the ranks of the predicted mean and standard deviation, each centred
+// by the weights w. The parts are sums over the rows of w times
 //   place        z
 //   spread       z^2 - 1
 //   means        a z                   the place by the predicted mean

@@ -211,7 +211,7 @@ class GroupScan {
     return out;
   }
 
-  // Of the kind of outcome of which there are more than expected.
+  // The group with the outcomes (events or not) that are more than expected as its failures.
   FailingGroup failing(std::size_t g, const ObservedGroups& seen) const {
     const Group& group = groups_[g];
     const double events = seen.events[g];
@@ -276,7 +276,7 @@ class GroupScan {
     return out;
   }
 
-  // What the largest statistic exceeds with probability u at most.
+  // The largest statistic exceeds this with probability u at most.
   static double bound(double u) { return std::max(-std::log(2.0 * u), 0.0); }
 
  private:
