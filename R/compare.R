@@ -121,6 +121,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
                        weights = NULL, cluster = NULL, horizon = NULL) {
   call <- current_env()
   check_has_rows(objects, call, "objects")
+  objects <- read_table(objects, call)
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
   if (is.null(metric) && is_fits(objects)) {

@@ -39,7 +39,7 @@ predictions_of <- function(x, input, call, ...) {
 evaluate_once <- function(quo, x) {
   if (!is_given(quo)) return(quo)
   beside <- if (rlang::is_bare_list(x)) x else list(x)
-  if (length(beside) == 0 || is_database(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
+  if (length(beside) == 0 || is_table(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
   tryCatch({
     structure(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()),

@@ -99,6 +99,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   bases <- check_bases(bases, notion, call)
   check_level(level)
   threads <- resolve_threads(threads)
+  x <- read_table(x, call, FALSE)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))], call)
   parts <- list()

@@ -82,6 +82,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   input <- evaluate_input_once(rows_input(), before)
   after_dots <- input$dots
   check_has_rows(after, call, "after")
+  check_ordered(after, call, "after")
   maps <- unfitted_maps(after, call)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
   if (!is.null(maps)) {

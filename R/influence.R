@@ -27,7 +27,7 @@ new_estimate <- function(value, influence, design, power = 1, honest = NULL, noi
 
 # Dependence within clusters, and on weights, is not known: of such rows the larger one of known and estimated variance.
 null_known <- function(known, estimated, design) {
-  if (is_unweighted(design) && is.null(design$sums) && is.null(design$n_clusters)) known else max(known, estimated)
+  if (is_unweighted(design)) known else max(known, estimated)
 }
 
 # Of a weighted mean of rows with these variances.

@@ -46,8 +46,8 @@ shared_top_ladder <- function(problem, level, threads) {
 # test take theirs into account. `known`: ladders of these rows, by notion.
 notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list(),
                           problem = ladder_problem(predictions, notion, call)) {
-  # of a state or a table
-  if (!is.null(predictions$ladder)) return(predictions$ladder(level, threads, notion))
+  # of a state
+  if (!is.null(predictions$ladder)) return(predictions$ladder(level, threads))
   if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level, threads))
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))

@@ -2,7 +2,7 @@
 # metric's own columns. `fn(predictions)` returns a list (or one-row tibble) with
 # `.estimate` and the extra columns; `choices` are columns that repeat what the user chose (a notion of
 # NULL: the default one).
-# `edges`: where the cells of a state or a table must end, named by the argument that says so; NULL where rows are
+# `edges`: where the cells of a state must end, named by the argument that says so; NULL where rows are
 # needed (see by_predictions()). `notion`: of the sums.
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
@@ -19,6 +19,7 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
   input <- without_yardstick(input, call)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   if (missing(x)) stop_no_predictions(call)
+  x <- read_table(x, call, is.null(edges))
   by_predictions(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)), call)
 }
 

@@ -145,11 +145,6 @@ describe_object("ce_horizon", fields(
 
 describe_object("ce_source", fields(open = a_function, label = a_text))
 
-describe_object("ce_database", fields(
-  con = function(x, o) if (!methods_is(x, "DBIConnection")) fault("a DBI connection", x),
-  from = a_text, groups = texts(), columns = a_table()
-))
-
 describe_object("ce_assumption", fields(
   p = numbers(lower = 0, upper = 1, least = 1),
   share = numbers(function(o) length(o$p), lower = 0, upper = 1),

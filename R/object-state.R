@@ -26,7 +26,7 @@ about_rule <- once(fields(
       x[[2]] %in% c("", "numbers", "text") && (x[[1]] == "none") == (x[[2]] == "")
     if (!ok) fault("the names `given` and `as` of what tells rows apart", x)
   },
-  horizon = maybe(numbers(1)),
+  horizon = maybe(numbers(1)), in_database = maybe(a_flag),
   landmarks = whether(function(o) o$notion == "canonical",
                       function(x, o) a_matrix(cols = length(o$levels), lower = 0, upper = 1)(x, o)),
   kernel = whether(function(o) o$notion == "canonical", described("ce_kernel")),
@@ -65,7 +65,7 @@ sums_sizes <- function(spec, about, problem) {
   classes <- about$notion == "class_wise"
   out <- lapply(sums_dim(spec, about), function(dim) c(prod(dim), dim[1]))
   out$scores[2] <- 0
-  if (about$blocked || classes) out$fine[2] <- 0
+  if (!is.null(out$fine) && (about$blocked || classes)) out$fine[2] <- 0
   if (classes && problem == 1) out$cross <- c(choose(length(about$levels) + 1, 2), 0)
   out
 }
@@ -98,7 +98,7 @@ rows_fault <- function(sums, j, n, about) {
     of_weights <- squares("weight_square")
     totals <- c(moments = total("moments", step = m), if (about$blocked) c(counts = total("counts")),
                 if (!about$blocked && cells) c(blocks = total("blocks", step = moments_of_block)),
-                fine = total("fine", step = if (cells) 2L else moments_of_narrow),
+                if (!is.null(sums[[j]]$fine)) c(fine = total("fine", step = if (cells) 2L else moments_of_narrow)),
                 if (!about$blocked) c(scores = of_weights))
     scores <- rowSums(sums[[j]]$scores)
     if (any(scores < 0)) return(fault("sums of at least 0", min(scores), "$scores"))

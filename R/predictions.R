@@ -21,6 +21,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   if (is_read(x)) return(x)
   check_flag(na_rm, call = call)
   event_level <- check_event_level(event_level, truth, x, call)
+  x <- read_table(x, call)
   if (is_result(x)) check_kind(x, call)
   if (!is.data.frame(x)) {
     check_has_rows(x, call)
@@ -170,9 +171,9 @@ n_classes <- function(predictions) length(predictions$levels)
 check_rows_here <- function(x, arg, call, to = "state") {
   check_text(x, arg, call)
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
-    all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
+    all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy")))
   files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))
-  what <- if (inherits(x, "ce_source")) "a source" else if (is_database(x)) "a table of a database" else
+  what <- if (inherits(x, "ce_source")) "a source" else if (is_table(x)) "a table of a database" else
     if (of_frames) "a list of them" else if (files) "text"
   if (is.null(what)) return(invisible())
   stop_input(

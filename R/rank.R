@@ -80,6 +80,7 @@
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 200, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, current_env(), "models")
+  models <- read_table(models, current_env())
   # a data frame is not a list of models; its error comes below
   if (!is.data.frame(models)) check_empty(...)
   call <- current_env()

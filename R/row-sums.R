@@ -1,4 +1,5 @@
-# States (R/state.R) and tables of a database (R/database.R) have sums in place of rows.
+# States (R/state.R) have sums in place of rows, and so have tables of a database that are too long for memory
+# (R/database.R).
 
 # Why functions with outcomes need rows, and which other one has what they ask for.
 row_reasons <- list(
@@ -29,55 +30,41 @@ row_reasons <- list(
 
 is_state <- function(x) inherits(x, "ce_state")
 
-is_database <- function(x) inherits(x, c("tbl_lazy", "ce_database"))
-
-# As many different rows of a table as are sent with their counts.
-few_rows <- 20000
-
-# An error for states and tables where a function needs rows; `arg`: the argument; `few`: whether it takes tables with
-# few different rows.
-check_has_rows <- function(x, call, arg = "x", few = FALSE) {
-  if (!has_sums(x)) return(invisible())
+# An error for states where a function needs rows; `arg`: the argument.
+check_has_rows <- function(x, call, arg = "x") {
+  if (!is_state(x)) return(invisible())
   verb <- verb_name(call)
   why <- row_reasons[verb][[1]] %||% "needs rows"
   named <- if (nzchar(verb)) paste0("`", verb, "()`") else "The function"
-  elsewhere <- c(if (few) paste("Up to", count_text(few_rows), "different rows of a table are taken"), why[-1])
-  unsupported_if(is_database(x), "only sums are computed", "{named} {why[1]}.", call, arg,
-                 instead = if (length(elsewhere) > 0) "{paste(elsewhere, collapse = '; ')}.")
   stop_input("A state keeps sums in place of rows.", "x" = "{named} {why[1]}.",
              "i" = if (length(why) > 1) "{why[2]}.", "i" = "A sample of the rows can be taken.",
              class = c("unsupported", "state"), arg = arg, call = call)
 }
 
-has_sums <- function(x) is_state(x) || is_database(x)
+has_sums <- function(x) is_state(x) || is_table(x)
 
 # An error if options that need rows were given: their names.
 check_sums_options <- function(x, given, call) {
   if (length(given) == 0) return(invisible())
   arg <- given[1]
-  unsupported_if(is_database(x), "only sums are computed, which have no such choice", "{.arg {arg}} is given.", call,
-                 arg)
   stop_input("A state has fixed what its sums can give.", "x" = "{.arg {arg}} is given.",
              "i" = "{.fn ce_state} takes the options that a state has.", class = c("state", "argument"), arg = arg,
              call = call)
 }
 
-# fn(predictions) of every group of `x`: of rows, a state or a table. Those of sums are scalar, and have
-#   problem   the rows that stand for those of the state or table, of its `notion`, as they are sorted; NULL where only
-#             other sums are asked for
+# fn(predictions) of every group of `x`, rows or a state. Those of a state are scalar, and have
+#   problem   the rows that stand for those of the state, of its `notion`, as they are sorted; NULL where only other sums
+#             are asked for
 #   n         how many rows these are
-#   log       the estimate of the mean log score, where the sums have their own; else NULL
-#   ladder    function(level, threads, notion): that of the main estimate
-#   binned    function(scheme, interval): the columns of ece() from sums of many different rows of a table; else NULL
+#   log       the estimate of the mean log score
+#   ladder    function(level, threads): that of the main estimate
 #   events    how many rows have the outcome 1; NULL without `problem`
 #   bins      the edges of a state's bins
 #   between   function(value): by how much the cumulated residual of a state may be larger between its cells' edges
 # `input`: what says how rows are read (see rows_input()), and of sums
 #   notion, interval   as they are chosen
-#   edges     where cells must end, named by the argument that says so; NULL: a function that needs rows, or a table
-#             with few different ones
-#   sums      the name of those in place of a `problem`, "ladder" or "binned"; of few different rows of a table there is
-#             one nevertheless
+#   edges     where cells must end, named by the argument that says so; NULL: a function that needs rows
+#   sums      "ladder" where that takes the place of a `problem`
 by_predictions <- function(x, fn, input, call) UseMethod("by_predictions")
 
 #' @export
@@ -93,13 +80,4 @@ sums_predictions <- function(problem, about, ...) {
   out[c("problem", "notion")] <- list(problem, about$notion)
   if (!is.null(problem)) out$design <- problem$design
   out
-}
-
-# The problem of sums.
-sums_problem <- function(predictions, notion, call) {
-  stop_if(isTRUE(notion %in% c("class_wise", "canonical")), "Rows of a table are read as one probability each.",
-          "x" = "{.arg notion} is {.val {notion}}, which needs those of all classes.",
-          "i" = "{.code dplyr::collect(x)} takes the rows into memory.", class = c("unsupported", "notion"),
-          arg = "notion", call = call)
-  predictions$problem
 }

@@ -80,7 +80,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
           "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
           "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion", call = call)
   asked <- list(notion = notion, interval = if (times > 0) "bootstrap")
-  by_predictions(x, function(predictions) {
+  by_predictions(read_table(x, call), function(predictions) {
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used, call)
     rows <- lapply(scores, function(s) {

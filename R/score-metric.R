@@ -184,7 +184,7 @@ regression_frame <- function(x, input, metric, fn, choices, call) {
             "i" = "Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes.",
             class = "score", arg = "x", call = call)
   }
-  if (!missing(x)) check_of_numbers(has_sums(x))
+  if (!missing(x)) check_of_numbers(is_state(x))
   by_groups(x, input$by, function(part) {
     data <- laws_of(part, input, call)
     check_of_numbers(is.null(data$law))

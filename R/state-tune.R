@@ -1,7 +1,7 @@
 # Algorithm 1 on the sums of a state: that of the rows that stand for its own. A part is fold + 1, as test rows are
 # fold 0.
 
-# The result of ce_tune() of a state or a table. `split`: names of the options that were `given`, `folds` as a quosure,
+# The result of ce_tune() of a state. `split`: names of the options that were `given`, `folds` as a quosure,
 # `test` and `repeats`.
 tune_sums <- function(x, input, notion, methods, split, level, threads, call) UseMethod("tune_sums")
 
@@ -10,6 +10,9 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
   state <- check_state(x, call)
   check_sums_options(x, split$given, call)
   check_state_rows(state, call)
+  stop_if(isTRUE(state$about$in_database), "The sums of a database have no folds for {.fn ce_tune}.",
+          "i" = "Without {.arg in_database} the rows are read, and folds are made of them.",
+          class = c("unsupported", "state", "folds"), arg = "x", call = call)
   check_state_input(c(input, list(notion = notion)), x$about$notion, call)
   spec <- state$spec
   notion <- state$about$notion

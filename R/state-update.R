@@ -2,7 +2,8 @@
 
 #' @rdname ce_state
 #' @export
-update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL) {
+update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL,
+                            in_database = FALSE) {
   call <- current_env()
   check_state(object, call)
   if (missing(data)) stop_no_data(call)
@@ -10,6 +11,9 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)
   given$horizon <- check_state_horizon(as_horizon(horizon, call), call)
+  check_flag(in_database)
+  if (in_database) return(made_valid(add_table(object, data, truth, dots, given, call)))
+  if (is_table(data)) data <- table_source(data, 1e5, meant_columns(data, call))
   if (is.function(data)) data <- ce_source(data)
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given, call), call))
   # a frame of this process means nothing to another
@@ -204,7 +208,7 @@ sums_dim <- function(spec, about) {
   drop_null(list(
     moments = moments_dim(spec, about$blocked), scores = c(length(score_sums), n_parts(spec, about$blocked)),
     counts = bins, squares = bins, blocks = if (!about$blocked && class_wise) moments_dim(spec, TRUE),
-    fine = fine_dim(spec, about$blocked || class_wise)
+    fine = if (!isTRUE(about$in_database)) fine_dim(spec, about$blocked || class_wise)
   ))
 }
 

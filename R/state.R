@@ -5,6 +5,8 @@
 #' of [ce_tune()] and [ce_validate()], and what *Functions* lists, so the rows need not be in memory or in one place.
 #' The arguments of `ce_state()` determine which sums are kept; states with the same arguments can be merged.
 #'
+#' @param x Rows to start with, or `NULL`: `ce_state(x, truth, ...)` is `update(ce_state(), x, truth, ...)`, and options
+#'   of the state are given by their names. For `tidy()`: a `ce_state`.
 #' @param notion `"binary"`, `"top_label"`, `"class_wise"` (sums per class) or `"canonical"` (for `ce_tune()` only). The
 #'   default is `"binary"` for a single probability and for two classes, and `"top_label"` otherwise.
 #' @param n_bins,breaks Bins of the panel: their number, for bins of equal width, or their inner edges. The edges may be
@@ -21,14 +23,16 @@
 #'   [method_ukkr()]; a bandwidth of `"median"` is the median over the landmarks (or the first chunk).
 #' @param object A `ce_state`.
 #' @param data,truth,... For `update()`: predictions, outcomes and columns, like `x`, `truth` and `...` of
-#'   [ce_estimate()]; `data` may also be a [ce_source()] or a list of sources. Incomplete rows are left out and counted.
-#'   For `c()`: states.
+#'   [ce_estimate()]; `data` may also be a [ce_source()], a list of sources, or a table of a database. Incomplete rows are
+#'   left out and counted. For `c()`: states.
 #' @param weights,cluster Weights and clusters of the rows, see [ece()]; integer weights are frequencies. Give them in
 #'   every chunk or in none.
 #' @param horizon For outcomes `Surv(time, status)`: a result of [ce_horizon()] with `censoring`, the follow-up of all
 #'   rows.
 #' @param id Identifier of each row (a column, or a vector), whose hash determines the fold and the block of the row. By
 #'   default the hash of the predictions and the outcome is used.
+#' @param in_database Whether a database computes the sums of its table, of which then no rows are read; see
+#'   [ce_source()].
 #' @param level Confidence level.
 #' @return `ce_state()`, `update()` and `c()` return a `ce_state`; their arguments do not change. `ce_panel(state)`
 #'   returns the table of [ce_panel()], class-wise with the column `class`, `NA` for all classes: binned errors are
@@ -129,11 +133,12 @@
 #' ce_panel(state)
 #' ce_estimate(state)
 #' ce_tune(state)
-ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
+ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
                      blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2)),
                      breaks = NULL) {
   call <- current_env()
-  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_state", call)
+  stop_if(rlang::is_string(x), "{.arg notion} must be given by its name.", "x" = "{.arg x} is {describe(x)}.",
+          "i" = "As in {.code ce_state(notion = \"class_wise\")}.", class = "notion", arg = "x", value = x)
   check_notion(notion)
   canonical <- identical(notion, "canonical")
   if (canonical) {
@@ -156,7 +161,10 @@ ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100
                knots = knots)
   if (is.null(breaks)) spec[c("n_bins", "bins")] <- list(as.numeric(n_bins), (0:n_bins) / n_bins)
   if (canonical) spec[c("landmarks", "kernel")] <- list(landmarks, kernel)
-  new_state(state_edges(spec))
+  empty <- new_state(state_edges(spec))
+  if (!is.null(x)) return(update(empty, x, ...))
+  check_empty(...)
+  empty
 }
 
 # about: list(notion, levels, event, scalar, blocked, weights, owner), known from the first rows; canonical states also
@@ -165,12 +173,6 @@ ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100
 new_state <- function(spec) {
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0,
                  follow_up = c(events = 0, censored = 0), sums = list()), class = "ce_state")
-}
-
-# For ce_state(x, truth) and ce_monitor(x, truth).
-stop_rows_as_choice <- function(notion, fn, call) {
-  stop_input("{.fn {fn}} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
-             class = "notion", arg = "notion", value = notion, call = call)
 }
 
 # Version of a saved state's content.
@@ -212,6 +214,8 @@ check_same_rows <- function(a, b, call) {
   if (is.null(a) || is.null(b) || same_values(a, b)) return(invisible())
   check_same_weights(a$weights, b$weights, call)
   check_same_owners(a$owner, b$owner, call)
+  stop_if(!identical(a$in_database, b$in_database), "States that are merged must all have sums of a database, or none.",
+          class = "state", call = call)
   stop_if(!same_values(a$horizon, b$horizon), "All rows of a state must have one horizon.",
           "x" = "One part has {describe(a$horizon)}, the other {describe(b$horizon)}.", class = c("state", "horizon"),
           arg = "horizon", call = call)

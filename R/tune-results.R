@@ -4,6 +4,7 @@
 
 read_results <- function(x, call, arg = "x") {
   check_has_rows(x, call, arg)
+  x <- read_table(x, call)
   if (!inherits(x, "tune_results")) return(at_horizon(x, call))
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {

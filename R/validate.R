@@ -6,7 +6,7 @@
 #' @inheritParams ece
 #' @inheritParams ce_args
 #' @param x Predictions: a data frame, a matrix or a vector of probabilities as for [ece()], or a list of these, one per
-#'   model; or a [ce_state()] or a table of a database, see *States and tables*.
+#'   model; or a [ce_state()], see *States*.
 #' @param group Covariate patterns within which predictions should be calibrated too ("strong" calibration): one or
 #'   several columns of `x` (tidyselect), or a vector or a data frame with a value per row.
 #' @param thresholds Threshold probabilities for net benefit. Rows with a prediction at or above the threshold count as
@@ -56,15 +56,12 @@
 #' curve have a bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal weight.
 #' `std.error` is on the scale of `estimate`. A term that cannot be computed is `NA`, and a line below the printed table
 #' gives the reason; the other terms are still reported.
-#' @section States and tables:
-#' A table with up to 20,000 different rows (see [ce_database()]) is read with their counts, and the numbers are those
-#' of the rows in memory; the bootstrap has other samples. For more rows, and for a [ce_state()], sums over narrow cells
-#' stand for the rows. `auroc` then agrees to about 1e-4. The smooth curve is that of 1,000 cells of equal weight: of
-#' its terms `ici` agrees to about 1%, `eci` to 3%, and `e50`, `e90` and `emax` to 10%. Other estimates agree to 1e-8 or
-#' better.
-#' `thresholds` and `floor` of a state must be edges of its cells, such as hundredths; predictions equal to a threshold
-#' count as above it in a table, and approximately in a state. Standard errors of a state in blocks are those of the
-#' blocks. There is no `group`, no class-wise validation and no figure.
+#' @section States:
+#' For a [ce_state()], sums over narrow cells stand for the rows. `auroc` then agrees with that of the rows to about
+#' 1e-4. The smooth curve is that of 1,000 cells of equal weight: of its terms `ici` agrees to about 1%, `eci` to 3%,
+#' and `e50`, `e90` and `emax` to 10%. Other estimates agree to 1e-8 or better. `thresholds` and `floor` must be edges
+#' of its cells, such as hundredths, and predictions equal to a threshold count as above it approximately. Standard
+#' errors of a state in blocks are those of the blocks. There is no `group`, no class-wise validation and no figure.
 #' @section Cost:
 #' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and three seconds for
 #' a million.
@@ -98,6 +95,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   check_notion(notion)
   check_validation_notion(notion, call)
   options <- validation_options(thresholds, smoother, floor, times, delta, level, threads, call)
+  x <- read_table(x, call, FALSE)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
   horizon <- input$design$horizon
@@ -131,18 +129,12 @@ validation_options <- function(thresholds, smoother, floor, times, delta, level,
 }
 
 check_no_group <- function(group, call) {
-  stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, which states and tables do not send.",
-          "x" = "It is given.", "i" = "{.arg .by} validates the groups of a table each on its own.",
+  stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, in place of which states keep sums.",
+          "x" = "It is given.",
           class = "unsupported", arg = "group", call = call)
 }
 
-# In place of the calibration error of a table whose sums do not have it.
-no_ladder <- function(cnd) {
-  c(lapply(setNames(nm = c("estimate", "std.error", "low", "high", "p.value", "resolution")), function(name) NA_real_),
-    reason = paste0("No calibration error: in a database ", cnd$rule, "."))
-}
-
-# The validation of a state or a table.
+# The validation of a state.
 validate_sums <- function(x, input, options, call) {
   problems <- list()
   table <- by_predictions(x, function(predictions) {
@@ -152,8 +144,7 @@ validate_sums <- function(x, input, options, call) {
     if (!is.null(problem$cells)) {
       problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
       problem$n <- problem$n + (predictions[["censored"]] %||% 0)
-      problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
-                                         calibrisk_error_headline = function(cnd) no_ladder(cnd))
+      problem$ladder <- predictions$ladder(options$level, options$threads)
     }
     problem$about <- about
     problems[[length(problems) + 1]] <<- problem
@@ -302,7 +293,7 @@ glance.ce_validation <- function(x, ...) x$sample
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth", call = caller_env()) {
   curve <- as_choice(type, "curve", "type", call = call)
-  stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state or a table.",
+  stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state.",
           "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object", call = call)
   bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, x$event$label, call)
 }

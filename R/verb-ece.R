@@ -79,8 +79,8 @@
 #' @inheritSection ce_args Choosing a model
 #' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of probabilities `n x K`, or a
 #'   numeric vector of probabilities. Results of resampling by tune that kept their predictions are read as a data frame
-#'   of these. Some functions also take a [ce_state()] or a table of a database, see [ce_database()]. Given one of
-#'   these, other functions say why they need rows.
+#'   of these, and so are tables of a database (see [ce_source()]). Some functions also take a [ce_state()]; given one,
+#'   other functions say why they need rows.
 #' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
 #'   vector `x`, logical or 0/1.
 #' @param ... For a data frame: the probability columns (tidyselect). By default these are the columns that start with
@@ -164,10 +164,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
   )
-  call <- current_env()
-  metric_frame(x, c(input, list(sums = "binned")), "ece", function(predictions) {
-    unsupported_if(!is.null(preset) && !is.null(predictions$ladder), "there are no presets", "{.arg preset} is given.",
-                   call, "preset")
+  metric_frame(x, input, "ece", function(predictions) {
     scheme$notion <- scheme$notion %||% scheme$default(predictions)
     c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
   }, choices = choices, edges = scheme_edges(scheme))

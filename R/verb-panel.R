@@ -2,8 +2,7 @@
 #'
 #' The panel of errors for one scalar type of calibration, from one reading and one sort of the predictions; or a panel
 #' of your own metrics, one below the other. For rows that are not in one place, pass a [ce_state()] as `x`; then only
-#' `level` may be given, and the rows are those that sums can give. A table of a database has the same rows, see
-#' [ce_database()].
+#' `level` may be given, and the rows are those that sums can give.
 #'
 #' Without `metrics` the rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by
 #' the monotone sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
@@ -44,6 +43,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
+  if (!missing(x)) x <- read_table(x, call, FALSE)
   if (!missing(x) && has_sums(x)) {
     given <- c(given, if (!is.null(metrics)) "metrics")
     return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion)), call))

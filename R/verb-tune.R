@@ -11,8 +11,7 @@
 #' @param methods A list of methods, see [ce_methods]. Its names are the column `method`; a method without a name has
 #'   that of its constructor.
 #' @param folds Number of folds, or an integer vector with the fold of each non-test row (or of every row, with 0 for
-#'   the test rows), or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
-#'   column of the table (see [ce_database()]).
+#'   the test rows), or an rsample `rset` that holds out every row once.
 #' @param test Share of rows kept for the estimate, or their row numbers. If 0, the estimate is computed on the held-out
 #'   rows of the folds.
 #' @param repeats Number of random splits that risks are averaged over; `NULL` means 10 below 500 rows, 5 below 2,000
@@ -67,6 +66,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_count(repeats, null = TRUE)
   check_level(level)
   threads <- resolve_threads(threads)
+  x <- read_table(x, call, FALSE)
   input <- rows_input()
   sums <- has_sums(x)
   methods <- if (!missing(methods) || !sums) check_methods(methods)

@@ -145,13 +145,16 @@ choices <- list(
                       maybe(list(weights = pick(list(quote(w), quote(copies), quote(share), quote(one))))),
                       maybe(list(cluster = pick(list(quote(select), quote(g), quote(fold), quote(one))))),
                       maybe(list(.by = quote(g)))))
-    if (identical(verb, quote(ce_tune)) && runif(1) < 0.5) call$folds <- quote(fold)
-    if (identical(verb, quote(update))) call <- quote(update(ce_state(), tbl, truth, p))
+    if (identical(verb, quote(update))) {
+      call$.by <- NULL
+      call <- as.call(append(as.list(call), list(quote(ce_state())), 1))
+      if (runif(1) < 0.5) call$in_database <- TRUE
+    }
     substitute(local({
       con <- DBI::dbConnect(RSQLite::SQLite())
       on.exit(DBI::dbDisconnect(con))
       DBI::dbWriteTable(con, "rows", ROWS)
-      tbl <- ce_database(con, "rows")
+      tbl <- dplyr::tbl(con, "rows")
       CALL
     }), list(ROWS = rows, CALL = call))
   }

@@ -96,20 +96,12 @@ originals <- list(
   choice_joint = quote(test_joint(basis_hats(4))),
   score = quote(score_log()), score_dss = quote(score_dss()), metric = quote(ce_metric(ece, n_bins = 5)),
   horizon = quote(ce_horizon(1)), source = quote(ce_source(data.frame(p = p, y = y))),
-  metrics = quote(ece(p, y)), terms = quote(ckce(p, y, ridge = 0.1, group = site)), database = quote(tampered_table()),
+  metrics = quote(ece(p, y)), terms = quote(ckce(p, y, ridge = 0.1, group = site)),
   law = quote(pred_normal(rep(0, n_tampered), 1)), law_gamma = quote(pred_gamma(rep(1, n_tampered), 2)),
   law_draws = quote(pred_draws(matrix(seq_len(5 * n_tampered) / 100, n_tampered))),
   law_quantiles = quote(pred_quantiles(matrix(rep(1:3, each = n_tampered), n_tampered), c(0.1, 0.5, 0.9)))
 )
 originals <- originals[vapply(originals, function(e) all(vapply(all.names(e), exists, NA)), NA)]
-
-# Without RSQLite, what a table of a database gives.
-tampered_table <- function() {
-  if (!requireNamespace("RSQLite", quietly = TRUE)) return(ece(p, y))
-  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-  DBI::dbWriteTable(con, "predictions", data.frame(p = p, y = y, g = site))
-  ce_database(con, "predictions")
-}
 
 made <- new.env()
 original <- function(name) {
@@ -159,8 +151,6 @@ uses <- list(
                                ce_panel(p, y, metrics = list(x))),
   ce_horizon = expression(ce_estimate(p, survival::Surv(z^2, y), horizon = x), print(x)),
   ce_source = expression(update(ce_state(), x, y, p), print(x)),
-  ce_database = expression(ece(x, y, p), ece(x, y, p, .by = g), ce_estimate(x, y, p), ce_tune(x, y, p), print(x),
-                           update(ce_state(), x, y, p)),
   ce_distribution = expression(skce(x, z), ce_curve(x, z), ce_score(x, z), format(x), print(x), c(x, x),
                                ce_moments(x, z),
                                ce_recalibrate(x, z, method = "variance"), ckce(x, z), ce_test(x, z)),

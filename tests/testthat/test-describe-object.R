@@ -426,17 +426,6 @@ test_that("the scale and the shift of variances are not negative", {
   refused(predict(set_at(map, list("map", "b"), -1), pred_normal(0, 1)), "map$b")
 })
 
-test_that("a changed table of a database is refused by its field", {
-  skip_if_not_installed("RSQLite")
-  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-  withr::defer(DBI::dbDisconnect(con))
-  DBI::dbWriteTable(con, "predictions", data.frame(p = tampered$p, y = tampered$y))
-  table <- ce_database(con, "predictions")
-  refused(ece(set_at(table, list("con"), NULL), y, p), "con")
-  refused(ce_estimate(set_at(table, list("from"), NA), y, p), "from")
-  refused(print(set_at(table, list("columns"), 1)), "columns")
-})
-
 test_that("classes that are saved or printed as tables have a description of their fields", {
   generics <- c("print", "format", "tidy", "glance", "summary", "autoplot", "predict", "augment", "update", "estimate")
   methods <- paste0("^(", paste(generics, collapse = "|"), ")[.](?=ce_)")

@@ -28,7 +28,7 @@ test_that("every class that plot() draws has an autoplot(), and every printed re
   delayed <- utils::capture.output(cat(readLines(system.file("NAMESPACE", package = "calibrisk")), sep = "\n"))
   drawn <- sub(".*autoplot, *\"?([a-z_]*)\"?[)]", "\\1", grep("ggplot2::autoplot", delayed, value = TRUE))
   expect_setequal(of("plot"), drawn)
-  values <- c("ce_basis", "ce_choice", "ce_database", "ce_distribution", "ce_family", "ce_horizon", "ce_kernel",
+  values <- c("ce_basis", "ce_choice", "ce_distribution", "ce_family", "ce_horizon", "ce_kernel",
               "ce_method", "ce_metric_value", "ce_score_rule", "ce_source")
   # tables are of the class ce_table
   tables <- c("ce_differences", "ce_metrics", "ce_power", "ce_terms", "summary.ce_tune")

@@ -223,8 +223,7 @@ test_that("what rows come from is refused with the name of what reads it", {
   con <- DBI::dbConnect(RSQLite::SQLite())
   withr::defer(DBI::dbDisconnect(con))
   DBI::dbWriteTable(con, "rows", data)
-  says(update(ce_state(), ce_database(con, "rows"), y, p), "It is a table of a database.")
-  says(update(ce_state(), dplyr::tbl(con, "rows"), y, p), "`ce_source()` reads")
+  says(update(ce_monitor(), dplyr::tbl(con, "rows"), y, p), "It is a table of a database.")
 })
 
 test_that("a list of sources signals a step per source, under every plan", {

@@ -37,7 +37,7 @@ every_result <- function() {
 # Exported functions whose values are no results: choices, data, parts of methods, numbers and files.
 other_exports <- paste0(
   "^(assume|basis|computation|curve|kernel|map|method|new|pred|ridge|score|test)_|^(tidy|glance|augment)$|",
-  "^(as_distribution|ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
+  "^(as_distribution|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
   "default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
 
