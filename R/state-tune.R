@@ -17,13 +17,12 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
   spec <- state$spec
   notion <- state$about$notion
   canonical <- notion == "canonical"
+  fold <- NULL
   if (in_blocks(state)) {
     blocks <- state_folds(state, call)
-    problems <- if (canonical) {
-      list(landmark_problem(state, blocks))
-    } else {
+    problems <- if (canonical) list(landmark_problem(state, blocks)) else
       lapply(seq_along(state$sums), function(j) block_problem(state, j))
-    }
+    problems <- lapply(problems, in_own_blocks, blocks)
     sizes <- blocks$sizes
     counted <- blocks_sentence(state, length(blocks$used))
   } else {
@@ -36,15 +35,7 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
   split <- structure(list(sizes = sizes, k = spec$folds), class = "ce_split")
   methods <- state_methods(state)
   grids <- lapply(methods, method_grid, notion = notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
-  results <- if (in_blocks(state)) {
-    contexts <- lapply(problems, function(problem) new_context(threads))
-    Map(function(method, grid) {
-      combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, blocks, context), problems,
-                           contexts))
-    }, methods, grids)
-  } else {
-    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads, call)
-  }
+  results <- tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads, call)
   none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
   headline <- if (canonical) none() else state_headline(state, level, threads)
   out <- new_tune(results, methods, grids, headline, problems, list(

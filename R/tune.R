@@ -115,6 +115,10 @@ keep_rows <- function(folds, test, predictions, call) {
 # Tunes one method on one problem. A list of the risks over the grid and all splits, the value with the smallest mean
 # risk, the first split's selected forms, and each split's results on held-out and test rows.
 tune_problem <- function(method, problem, splits, grid, context) {
+  if (!is.null(problem$per_block)) {
+    of <- problem$per_block(method)
+    return(of$by_block(tune_problem(method, of$problem, of$splits, grid, context)))
+  }
   progress <- context$progress
   # what methods share of a problem depends on its folds
   caches <- lapply(seq_along(splits), split_cache, cache = context$cache)
