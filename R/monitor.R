@@ -100,7 +100,7 @@ ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf
   structure(
     # the state knows the notion, the classes and how many rows there are
     list(version = monitor_version, alpha = alpha, block = block, half_life = half_life,
-         state = ce_state(notion, event_level = event_level), streams = NULL, log_e = 0,
+         state = ce_state(notion = notion, event_level = event_level), streams = NULL, log_e = 0,
          largest = 0, rejected_at = NA_real_, history = NULL, clusters = NULL),
     class = "ce_monitor"
   )
