@@ -106,21 +106,28 @@ table_sums <- function(x, columns, edges) {
   w <- if (is.null(columns$w)) one else rlang::expr(!!one * !!column$w)
   x <- dplyr::transmute(dplyr::ungroup(x), p = !!one * !!p, y = !!column$y, w = !!w, part = !!part)
   x <- dplyr::mutate(x, cell = ifelse(.data$p < !!zero, -1L, ifelse(.data$p > !!one, -2L, !!of_cell(identity))),
-                     u = !!of_cell(place), q = !!one - .data$p)
+                     u = !!of_cell(place))
+  # Equal rows as one. Databases merge subqueries that do not group, and would repeat the search in every sum.
+  x <- dplyr::summarise(dplyr::group_by(x, .data$p, .data$y, .data$w, .data$part), cell = max(.data$cell, na.rm = TRUE),
+                        u = max(.data$u, na.rm = TRUE), copies = sum(!!one, na.rm = TRUE), .groups = "drop")
+  sums_of_cells(x, zero, one)
+}
+
+# The sums of the rows of every cell, outcome and value of `part`. A log score and squares are those of each outcome.
+sums_of_cells <- function(x, zero, one) {
+  x <- dplyr::mutate(x, q = !!one - .data$p)
   x <- dplyr::mutate(x, log_p = ifelse(.data$p > !!zero, log(.data$p), !!zero),
                      log_q = ifelse(.data$q > !!zero, log(.data$q), !!zero))
-  powers <- c("w", "w * u", paste("w * u^", seq_len(moments_of_cell - 1)[-1]))
+  powers <- c("w", "w * u", paste0("w * u^", seq_len(moments_of_cell - 1)[-1]))
   terms <- c(
     setNames(powers, paste0("u", seq_along(powers) - 1)), rows = "one", used = "ifelse(w > zero, one, zero)",
     negative = "ifelse(w < zero, one, zero)", fractions = "ifelse(w == floor(w), zero, one)", weight_square = "w * w",
     log_1 = "w * log_p", log_square_1 = "w * log_p * log_p", never = "ifelse(p > zero, zero, w)",
     square_1 = "w * w * q * q", copies_1 = "w * q * q", log_0 = "w * log_q", log_square_0 = "w * log_q * log_q",
-    always = "ifelse(q > zero, zero, w)", square_0 = "w * w * p * p",
-    copies_0 = "w * p * p"
+    always = "ifelse(q > zero, zero, w)", square_0 = "w * w * p * p", copies_0 = "w * p * p"
   )
-  terms <- rlang::parse_exprs(terms)
-  sums <- lapply(terms, function(term) {
-    rlang::expr(sum(!!do.call(substitute, list(term, list(zero = zero, one = one))), na.rm = TRUE))
+  sums <- lapply(rlang::parse_exprs(terms), function(term) {
+    rlang::expr(sum(copies * !!do.call(substitute, list(term, list(zero = zero, one = one))), na.rm = TRUE))
   })
   dplyr::summarise(dplyr::group_by(x, .data$cell, .data$y, .data$part), !!!sums, .groups = "drop")
 }

@@ -85,8 +85,9 @@
 #' monitor
 #' tidy(monitor)
 ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf, event_level = "first") {
-  stop_if(is.numeric(notion) || is.data.frame(notion), "{.fn ce_monitor} takes choices; rows are added by {.fn update}.",
-          "x" = "{.arg notion} is {describe(notion)}.", class = "notion", arg = "notion", value = notion)
+  stop_if(is.numeric(notion) || is.data.frame(notion),
+          "{.fn ce_monitor} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
+          class = "notion", arg = "notion", value = notion)
   notion <- check_notion(notion)
   stop_if(
     identical(notion, "canonical"), "A monitor needs binary, top-label or class-wise calibration.",

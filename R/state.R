@@ -23,8 +23,8 @@
 #'   [method_ukkr()]; a bandwidth of `"median"` is the median over the landmarks (or the first chunk).
 #' @param object A `ce_state`.
 #' @param data,truth,... For `update()`: predictions, outcomes and columns, like `x`, `truth` and `...` of
-#'   [ce_estimate()]; `data` may also be a [ce_source()], a list of sources, or a table of a database. Incomplete rows are
-#'   left out and counted. For `c()`: states.
+#'   [ce_estimate()]; `data` may also be a [ce_source()], a list of sources, or a table of a database. Incomplete rows
+#'   are left out and counted. For `c()`: states.
 #' @param weights,cluster Weights and clusters of the rows, see [ece()]; integer weights are frequencies. Give them in
 #'   every chunk or in none.
 #' @param horizon For outcomes `Surv(time, status)`: a result of [ce_horizon()] with `censoring`, the follow-up of all
@@ -133,9 +133,9 @@
 #' ce_panel(state)
 #' ce_estimate(state)
 #' ce_tune(state)
-ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
-                     blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2)),
-                     breaks = NULL) {
+ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5,
+                     test = 0.2, blocks = 64, event_level = "first", landmarks = 20,
+                     kernel = kernel_gaussian(1 / sqrt(2)), breaks = NULL) {
   call <- current_env()
   stop_if(rlang::is_string(x), "{.arg notion} must be given by its name.", "x" = "{.arg x} is {describe(x)}.",
           "i" = "As in {.code ce_state(notion = \"class_wise\")}.", class = "notion", arg = "x", value = x)
