@@ -94,10 +94,6 @@ knit_print.ce_rank <- function(x, ...) knit_result(x)
 
 #' @rdname ce_kable
 #' @exportS3Method knitr::knit_print
-knit_print.ce_monitor <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
 knit_print.ce_grouped <- function(x, ...) knit_result(x)
 
 # The table, and the sentences below it where the result has some.

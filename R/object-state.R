@@ -1,4 +1,4 @@
-# Fields of states and monitors.
+# Fields of states.
 
 # A spec serves many chunks.
 spec_rule <- once(remade(function(x) {
@@ -137,36 +137,3 @@ problem_sums_fault <- function(sums, sizes) {
     if (!is.null(found)) return(within_field(found, paste0("$", name)))
   }
 }
-
-stream_rule <- fields(
-  cells = function(x, o) a_matrix(2 * cell_end / cell_width + 1, 3)(x, o),
-  bets = function(x, o) {
-    sizes <- c(1, 2, length(bet_knots))
-    # their prior has a standard deviation of bet_spread
-    found <- each(numbers(lower = -1e3, upper = 1e3), length(sizes))(x, o)
-    if (is.null(found) && any(lengths(x) != sizes)) fault(paste("coefficients of", toString(sizes)), x) else found
-  },
-  log_e = numbers(function(o) length(o$bets), infinite = TRUE),
-  n = a_count(), next_fit = a_number(0, 2^53),
-  also = function(x) {
-    n <- x$cells[, 1]
-    possible <- n >= 0 & x$cells[, 2] >= 0 & x$cells[, 2] <= n * (1 + 1e-9) & abs(x$cells[, 3]) <= 800 * n
-    if (!all(possible)) return(fault("rows, events and sums of logits", x$cells, "$cells"))
-    if (x$next_fit <= x$n) fault(paste("above", x$n), x$next_fit, "$next_fit")
-  }
-)
-
-describe_object("ce_monitor", once(of_version(function(...) check_monitor_version(...), fields(
-  alpha = a_number(1e-300, 1 - 1e-16), block = a_count(1), half_life = function(x, o) {
-    if (!identical(x, Inf)) a_number(1e-300)(x, o)
-  },
-  state = described("ce_state"),
-  streams = whether(function(o) o$state$n > 0, function(x, o) each(stream_rule, length(o$state$sums))(x, o)),
-  log_e = a_number(infinite = TRUE), largest = a_number(0, infinite = TRUE),
-  rejected_at = function(x, o) a_count(1, na = TRUE)(x, o),
-  history = whether(function(o) o$state$n > 0, a_table(
-    n = "numeric", e_value = "numeric", log_e_value = "numeric", largest = "numeric", p.value = "numeric",
-    rejected = "logical"
-  )),
-  clusters = maybe(texts(unique = TRUE))
-))))

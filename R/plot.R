@@ -13,7 +13,7 @@ no_figure <- function(x, call = caller_env()) {
   stop_input(
     "Tables of metrics and of differences, states and summaries have no figure.", "x" = "{.arg x} is {describe(x)}.",
     "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
-           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}.", arg = "x",
+           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test} and {.fn ce_tune}.", arg = "x",
     call = call
   )
 }
@@ -96,10 +96,6 @@ plot.ce_decision <- function(x, ...) draw_figure(x, ...)
 #' @rdname ce_grouped
 #' @export
 plot.ce_grouped <- function(x, ...) draw_figure(x, ...)
-
-#' @rdname ce_monitor
-#' @export
-plot.ce_monitor <- function(x, ...) draw_figure(x, ...)
 
 #' @rdname ce_grouped
 #' @method autoplot ce_grouped

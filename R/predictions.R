@@ -167,7 +167,7 @@ n_obs <- function(predictions) {
 n_classes <- function(predictions) length(predictions$levels)
 
 # An error if `x` is a source of rows instead of the rows.
-check_rows_here <- function(x, arg, call, to = "state") {
+check_rows_here <- function(x, arg, call) {
   check_text(x, arg, call)
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
     all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
@@ -178,7 +178,7 @@ check_rows_here <- function(x, arg, call, to = "state") {
   stop_input(
     "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
     "i" = if (files && arg == "x") "{file_words}",
-    "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a {to}.",
+    "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a state.",
     class = c("source", "probs"), arg = arg, call = call
   )
 }

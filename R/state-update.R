@@ -20,7 +20,7 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
 # Rows first, the state second: update() dispatches on the rows.
 #' @export
 update.numeric <- function(object, ...) {
-  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1, current_env())
+  if (...length() > 0 && is_state(..1)) stop_rows_first(object, ..1, current_env())
   NextMethod()
 }
 
@@ -30,10 +30,8 @@ update.data.frame <- update.numeric
 #' @export
 update.factor <- update.numeric
 
-is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
-
 stop_rows_first <- function(rows, state, call) {
-  stop_input("In {.fn update} the state or monitor comes first, the rows second.",
+  stop_input("In {.fn update} the state comes first, the rows second.",
              "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
              class = c("state", "argument"), arg = "object", call = call)
 }

@@ -117,7 +117,6 @@
 #' numbers and text. `calibrisk_error_folds` if a fold of `ce_tune()` has fewer than two rows, or fewer than two blocks
 #' with rows. Errors in the rows are those of [ce_estimate()]. A warning of class `calibrisk_warning_ties` is given if
 #' many rows share a block because they have the same values.
-#' @seealso [ce_monitor()] to test calibration while rows come in.
 #' @order 1
 #' @export
 #' @examples
@@ -133,7 +132,7 @@ ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100
                      blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2)),
                      breaks = NULL) {
   call <- current_env()
-  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_state", call)
+  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, call)
   check_notion(notion)
   canonical <- identical(notion, "canonical")
   if (canonical) {
@@ -167,9 +166,9 @@ new_state <- function(spec) {
                  follow_up = c(events = 0, censored = 0), sums = list()), class = "ce_state")
 }
 
-# For ce_state(x, truth) and ce_monitor(x, truth).
-stop_rows_as_choice <- function(notion, fn, call) {
-  stop_input("{.fn {fn}} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
+# For ce_state(x, truth).
+stop_rows_as_choice <- function(notion, call) {
+  stop_input("{.fn ce_state} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
              class = "notion", arg = "notion", value = notion, call = call)
 }
 

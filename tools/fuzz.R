@@ -143,7 +143,7 @@ verbs <- list(
   skce = "bcl",
   ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
   ce_recalibrate = "bcl", ce_decision = "b",
-  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
+  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
   predict = "bc"
 )
@@ -202,12 +202,6 @@ own_calls <- list(
   ce_rank = function(data) {
     as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, times = 5),
               maybe(list(metric = pick(list("ece", "brier", "jkce", "none"))), 0.5)))
-  },
-  ce_monitor = function(data) {
-    monitor <- as.call(c(quote(ce_monitor), maybe(list(block = pick(list(1, 7, 0)))),
-                         maybe(list(half_life = pick(list(1, 1000, -1)))),
-                         maybe(list(notion = pick(list("binary", "top_label", "class_wise", "canonical"))))))
-    as.call(c(quote(update), list(monitor, data$x, data$truth)))
   },
   ce_state = function(data) {
     empty <- as.call(c(quote(ce_state), maybe(list(n_bins = pick(list(1, 7, 100, 0)))),

@@ -25,7 +25,7 @@ rooms <- c(
   test   = "^test-|^ce-test(-.*)?$",
   curve  = "^curve(-.*)?$|^decision(-.*)?$",
   tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-fingerprint|risk)$",
-  many   = "^many-|^(state.*|source.*|database.*|monitor.*)$",
+  many   = "^many-|^(state.*|source.*|database.*)$",
   verb   = "^(verb|object)-|^(estimate|power.*|compare.*|rank.*|validate.*|model-(predictions|types))$",
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
 )

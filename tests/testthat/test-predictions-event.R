@@ -106,7 +106,7 @@ test_that("a class that becomes rarer as its probability rises is one warning, i
     quote(ece(frame, y, .by = site)), quote(ce_estimate(frame, y, notion = c("top_label", "class_wise"))),
     quote(ce_recalibrate(turned, y)), quote(skce(turned, y)), quote(ce_validate(turned, y, times = 0)),
     quote(update(ce_state(), frame, y)), quote(update(ce_state(), ce_source(frame, rows = 200), y)),
-    quote(update(ce_monitor(), turned, y)), quote(ce_risk(ce_fit(p, y, method = method_bins(5)), turned, y))
+    quote(ce_risk(ce_fit(p, y, method = method_bins(5)), turned, y))
   )
   for (call in calls) {
     found <- warnings_of(eval(call))

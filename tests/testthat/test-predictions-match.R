@@ -197,7 +197,7 @@ test_that("maps, fits and landmarks read the columns of new data by name, or ref
   expect_error(state(partly[1:4, ]), "landmarks|classes of the state", class = "calibrisk_error_columns")
 })
 
-test_that("columns of a database and of a monitor are read by the same rule", {
+test_that("columns of a database are read by the same rule", {
   skip_if_not_installed("RSQLite")
   d <- low_mid_high(300)
   levels <- c("low", "mid", "high")
@@ -207,8 +207,6 @@ test_that("columns of a database and of a monitor are read by the same rule", {
   DBI::dbWriteTable(con, "rows", frame)
   expect_equal(ece(ce_database(con, "rows"), y, starts_with("proba"))$.estimate,
                ece(d$p, d$k)$.estimate)
-  monitor <- function(x) suppressMessages(tidy(update(ce_monitor(), x, factor(levels[d$k], levels))))$log_e_value
-  expect_equal(monitor(as.matrix(frame[1:3])), monitor(d$p))
 })
 
 test_that("two columns that are named as the outcomes are one decision curve, and m0 and m1 are two", {

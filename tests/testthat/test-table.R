@@ -29,7 +29,7 @@ every_result <- function() {
     ce_recalibrate = list(ce_recalibrate(p, y)), ce_curve = list(ce_curve(p, y)),
     ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),
     ce_power = list(ce_power(assume_beta(1, 3), width = c(slope = 0.5))),
-    ce_state = list(update(ce_state(), p, y)), ce_monitor = list(update(ce_monitor(), p, y)),
+    ce_state = list(update(ce_state(), p, y)),
     ce_moments = list(ce_moments(laws, p))
   )
 }

@@ -68,12 +68,6 @@ local({
 })
 
 local({
-  monitor <- update(ce_monitor(half_life = 100, block = 20), coarse$p, coarse$y)
-  pin("ce_monitor/glance", glance(monitor))
-  pin("ce_monitor/class_wise", tidy(update(ce_monitor("class_wise", block = 20), three$p, three$y)))
-})
-
-local({
   state <- update(ce_state(), coarse$p, coarse$y, id = seq_along(coarse$p))
   numbers_of <- function(table) table[names(table) != "detail"]
   pin("ce_state/panel", numbers_of(ce_panel(state)), "iterated")
