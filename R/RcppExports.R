@@ -601,8 +601,8 @@ cpp_add_sums <- function(a, b) {
     .Call(`_calibrisk_cpp_add_sums`, a, b)
 }
 
-cpp_are_sums <- function(sums, m) {
-    .Call(`_calibrisk_cpp_are_sums`, sums, m)
+cpp_check_sums <- function(problems, sizes, n) {
+    invisible(.Call(`_calibrisk_cpp_check_sums`, problems, sizes, n))
 }
 
 cpp_id_units <- function(ids) {

@@ -28,7 +28,7 @@ choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv()
 # A choice of `kind` from a name or a choice. `arg` is the argument of the calling function, `also` the names that it
 # reads itself; errors are raised in its name.
 as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character(), call = caller_env()) {
-  if (is_choice(value, kind)) return(check_object(value, arg, call))
+  if (is_choice(value, kind)) return(value)
   check_choice_name(value, kind, arg, also, call)
   if (value %in% without_options[[kind]]) new_choice(kind, value) else choice_constructor(kind, value)()
 }
@@ -48,7 +48,6 @@ check_choice_name <- function(value, kind, arg, also, call) {
 
 #' @export
 format.ce_choice <- function(x, ...) {
-  check_object(x)
   if (x$name %in% without_options[[x$kind]]) return(paste0("\"", x$name, "\""))
   options <- choice_options(x)
   text <- vapply(options, option_text, "")
@@ -66,7 +65,7 @@ option_text <- function(x) {
 print_value <- function(class) {
   force(class)
   function(x, ...) {
-    cat("<", class, "> ", format(check_object(x)), "\n", sep = "")
+    cat("<", class, "> ", format(x), "\n", sep = "")
     invisible(x)
   }
 }

@@ -156,7 +156,6 @@ default_curve <- function(problems) {
 stop_curve_of_laws <- function(part, input, type, call) {
   law <- law_given(part, input$dots, call)
   if (is.null(law)) return(invisible())
-  if (is_distribution(law)) check_object(law, "x", call)
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL, call)$values), call)
   stop_law_curve(type, call)
 }

@@ -117,7 +117,6 @@ new_database <- function(con, from, groups, call) {
 
 #' @export
 print.ce_database <- function(x, ...) {
-  check_object(x)
   cat("<ce_database> ", gsub("\\s+", " ", x$from), "\n", sep = "")
   cat("Columns: ", toString(names(x$columns)), "\n", sep = "")
   invisible(x)
@@ -133,7 +132,7 @@ collect.ce_database <- function(x, ...) {
 methods_is <- function(x, class) isS4(x) && inherits(x, class)
 
 as_database <- function(x, call) {
-  if (inherits(x, "ce_database")) return(check_object(x, "x", call))
+  if (inherits(x, "ce_database")) return(x)
   rlang::check_installed("dbplyr", reason = "to read a table of a database.")
   con <- dbplyr::remote_con(x)
   stop_if(!methods_is(con, "DBIConnection"), "{.arg x} must be a table of a database.", "x" = "It has no connection.",

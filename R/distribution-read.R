@@ -3,7 +3,7 @@
 #' @rdname pred
 #' @export
 as_distribution <- function(x) {
-  if (is_distribution(x)) return(check_object(x))
+  if (is_distribution(x)) return(x)
   if (inherits(x, "distribution")) {
     missing <- which(law_missing(x))
     stop_if(length(missing) > 0, "Predictive distributions must not be missing here.",

@@ -108,13 +108,7 @@ recycle_parameters <- function(..., call = caller_env()) {
 }
 
 #' @export
-format.ce_distribution <- function(x, ...) if (length(check_object(x)) == 0) character() else law_text(x)
-
-#' @export
-print.ce_distribution <- function(x, ...) {
-  check_object(x)
-  NextMethod()
-}
+format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
 
 #' @export
 vec_ptype_abbr.ce_distribution <- function(x, ...) "dist"
@@ -145,7 +139,6 @@ check_same_family <- function(parts, call = caller_env()) {
 #' @export
 c.ce_distribution <- function(...) {
   parts <- Filter(Negate(is.null), list(...))
-  for (part in Filter(is_distribution, parts)) check_object(part, "...", current_env())
   check_same_family(parts)
   components <- lapply(parts, attr, "components")
   if (all(lengths(components) == 1)) {

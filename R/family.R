@@ -137,7 +137,6 @@ open_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env(
 
 #' @export
 print.ce_family <- function(x, ...) {
-  check_object(x)
   cat("<ce_family> ", x$name, "(", paste(names(x$ranges), collapse = ", "), ")\n", sep = "")
   missing <- c("moments", "density", "crps")[vapply(x[c("moments", "density", "crps")], is.null, NA)]
   cat("outcomes: ", x$support, if (length(missing) > 0) paste0("; without ", paste(missing, collapse = ", ")), "\n",

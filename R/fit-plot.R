@@ -16,7 +16,7 @@
 #' plot(ce_fit(vehicle_predictions, truth, method = method_kde(0.05)))
 autoplot.ce_fit <- function(object, classes = NULL, ...) {
   check_empty(...)
-  autoplot_fits(list(check_object(object)), classes)
+  autoplot_fits(list(object), classes)
 }
 
 # `fits`: named by group where there are several.
@@ -37,7 +37,6 @@ fit_panel <- function(x, call) {
 
 #' @export
 print.ce_fit <- function(x, ...) {
-  check_object(x)
   cat("<ce_fit> ", x$label, "\n", sep = "")
   cat("Type:    ", notion_label(x), "\n", sep = "")
   cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")

@@ -110,7 +110,6 @@ check_complete <- function(predictions, call = caller_env()) {
 #' tidy(fit)
 #' glance(fit)
 tidy.ce_fit <- function(x, ...) {
-  check_object(x)
   out <- vctrs::vec_rep(columns_frame(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
   if (x$notion == "class_wise") out$class <- x$levels
   out
@@ -119,7 +118,6 @@ tidy.ce_fit <- function(x, ...) {
 #' @rdname ce_fit_tables
 #' @export
 glance.ce_fit <- function(x, ...) {
-  check_object(x)
   columns_frame(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
                 n = x$n, n_classes = length(x$levels))
 }
@@ -156,7 +154,6 @@ notion_label <- function(x) {
 #' @export
 predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap"),
                            threads = NULL) {
-  check_object(object)
   type <- check_choice(type, c("squared", "pairs", "gap"))
   threads <- resolve_threads(threads)
   n <- NROW(new)
@@ -223,7 +220,6 @@ read_new <- function(object, new, dots, call) {
 #' @rdname augment.ce_fit
 #' @export
 augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
-  check_object(x)
   check_data(data)
   augment(tune_fit(x, method), data, ..., threads = threads)
 }
@@ -238,7 +234,6 @@ augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
 #'   it, `.gap` (scalar types of calibration) or `.gap_<class>`.
 #' @export
 augment.ce_fit <- function(x, data, ..., threads = NULL) {
-  check_object(x)
   check_data(data)
   out <- tibble::as_tibble(data)
   out$.squared <- predict(x, data, ..., type = "squared", threads = threads)

@@ -17,12 +17,10 @@
 #' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))
 #' plot(ce_gain(p, c("temperature", "platt", "isotonic", "update"), y))
 autoplot.ce_gain <- function(object, ...) {
-  check_object(object)
   check_empty(...)
   stop_if(!"map" %in% names(object), "A figure of gains needs several maps.",
           "x" = "It is the gain of given predictions.",
           "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = "object")
-  check_columns(object, c("score", "gain", "conf.low", "conf.high", "level"))
   rows <- rows_of_groups(object, "map")
   rows$map <- factor(rows$map, unique(rows$map))
   shown <- rows[rows$map != "none", ]

@@ -128,7 +128,6 @@ check_gain_folds <- function(predicted, injective, given, call) {
 }
 
 check_gain_map <- function(after, call) {
-  if (inherits(after, "ce_recalibration")) check_object(after, "after", call)
   stop_if(inherits(after, "ce_grouped"), "{.arg after} must be one map, or predictions.",
           "x" = "It is a map per group.", "i" = "Take the rows and the map of each group.", arg = "after", call = call)
   stop_if(inherits(after, "ce_recalibration") && after$kind == "distribution",

@@ -37,15 +37,14 @@ bind_groups <- function(x, fn, ...) {
 #' @return `tidy()`, `glance()`: a tibble. `autoplot()`: a ggplot object.
 #' @name ce_grouped
 #' @export
-tidy.ce_grouped <- function(x, ...) bind_groups(check_object(x), tidy, ...)
+tidy.ce_grouped <- function(x, ...) bind_groups(x, tidy, ...)
 
 #' @rdname ce_grouped
 #' @export
-glance.ce_grouped <- function(x, ...) bind_groups(check_object(x), glance, ...)
+glance.ce_grouped <- function(x, ...) bind_groups(x, glance, ...)
 
 #' @export
 print.ce_grouped <- function(x, ...) {
-  check_object(x)
   for (g in seq_along(x$results)) {
     cat("# Group: ", group_label(x$keys, g), "\n", sep = "")
     print(x$results[[g]], ...)

@@ -92,14 +92,13 @@ check_horizon_time <- function(x, arg, call) {
 
 as_horizon <- function(horizon, call) {
   if (is.null(horizon)) return(NULL)
-  if (inherits(horizon, "ce_horizon")) return(check_object(horizon, "horizon", call))
+  if (inherits(horizon, "ce_horizon")) return(horizon)
   check_horizon_time(horizon, "horizon", call)
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }
 
 #' @export
 print.ce_horizon <- function(x, ...) {
-  check_object(x)
   cat("<ce_horizon> ", format(x$time), if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
   invisible(x)
 }

@@ -2,7 +2,6 @@
 
 #' @export
 paper_table.ce_power <- function(x, digits = 3, call = caller_env()) {
-  check_object(x)
   if (!is.null(x[["events"]])) x$events <- ceiling(x$events)
   paper_columns(x, digits)
 }
@@ -20,7 +19,7 @@ paper_sentences.ce_validation <- function(x) {
 
 #' @export
 paper_sentences.ce_estimate <- function(x) {
-  if (nrow(x) > 0 && all(estimate_facts %in% names(x))) {
+  if (nrow(x) > 0 && has_columns(x, estimate_facts, c("notion", "method"))) {
     estimate_sentences(x, attr(x, "level") %||% 0.95)
   }
 }
@@ -39,7 +38,7 @@ paper_sentences.ce_tune <- function(x) tune_headline(x)
 
 #' @export
 paper_sentences.ce_power <- function(x) {
-  if (all(power_columns %in% names(x)) && !attr(x, "facts")$given) power_sentence(x)
+  if (has_columns(x, power_numbers, power_words) && !attr(x, "facts")$given) power_sentence(x)
 }
 
 #' @export
@@ -105,8 +104,6 @@ knit_result <- function(x) {
 
 #' @export
 print.ce_summary <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   print(x$object)
   for (name in names(x$tables)) {
     cat("\n", name, "\n", sep = "")

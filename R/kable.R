@@ -71,7 +71,6 @@ paper_table <- function(x, digits = 3, call = caller_env()) UseMethod("paper_tab
 
 #' @export
 paper_table.default <- function(x, digits = 3, call = caller_env()) {
-  check_object(x, "x", call)
   if (is.data.frame(x)) return(paper_columns(x, digits))
   if (inherits(x, c("ce_fit", "ce_rank"))) return(paper_columns(tidy(x), digits))
   glanced <- c("ce_curve", "ce_decision", "ce_recalibration", "ce_test")
@@ -91,7 +90,6 @@ paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
-  check_object(x)
   out <- tune_display(x, named_values(x$glance))
   names(out)[1] <- "best"
   out
@@ -99,7 +97,6 @@ paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
 
 #' @export
 paper_table.ce_grouped <- function(x, digits = 3, call = caller_env()) {
-  check_object(x)
   parts <- lapply(x$results, paper_table, digits, call)
   bind_parts(x$keys, parts)
 }
@@ -165,9 +162,7 @@ paper_caption <- function(x) {
 #' @rdname ce_kable
 #' @export
 format.ce_estimate <- function(x, digits = 3, ...) {
-  check_object(x)
   check_count(digits, lower = 0)
-  check_columns(x, c("estimate", "conf.low", "conf.high"))
   text <- interval_text(x$estimate, x$conf.low, x$conf.high, digits, attr(x, "level") %||% 0.95)
   ifelse(nzchar(text), text, "NA")
 }

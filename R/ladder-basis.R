@@ -49,7 +49,7 @@ basis_kernel <- function(landmarks = 100) {
 new_basis <- function(spec, label) structure(list(spec = spec, label = label), class = "ce_basis")
 
 #' @export
-format.ce_basis <- function(x, ...) check_object(x)$label
+format.ce_basis <- function(x, ...) x$label
 
 #' @export
 print.ce_basis <- print_value("ce_basis")
@@ -64,7 +64,6 @@ check_bases <- function(bases, notion, call = caller_env()) {
   if (!is.list(bases) || !length(bases) %in% seq_len(most_bases) || !all(vapply(bases, is_basis, NA))) {
     stop_no_bases(bases, call)
   }
-  for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases", call)
   own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
   stop_if("class_wise" %in% notion && !all(own),
           "Class-wise, a basis must depend on the probability of one class only.",

@@ -91,12 +91,11 @@ check_method <- function(x, arg = "method", call = caller_env()) {
   stop_if(!is_method(x), "{.arg {arg}} must be a method.", "x" = "It is {describe(x)}.",
           "i" = "Functions make methods, such as {.fn method_bins}; see {.code ?ce_methods}.", class = "method",
           arg = arg, value = x, call = call)
-  check_object(x, arg, call)
+  x
 }
 
 #' @export
 format.ce_method <- function(x, ...) {
-  check_object(x)
   choices <- x[setdiff(names(x), c("name", "parameter", "values"))]
   values <- if (is.null(x$values)) "default grid" else format_values(x$values)
   args <- c(

@@ -67,7 +67,6 @@ new_metric_value <- function(fn, options = list(), name = NULL) {
 
 #' @export
 format.ce_metric_value <- function(x, ...) {
-  check_object(x)
   options <- x$options
   text <- vapply(options, option_text, "")
   paste0(x$name %||% "of one number", if (length(options) > 0) {
@@ -79,7 +78,7 @@ format.ce_metric_value <- function(x, ...) {
 print.ce_metric_value <- print_value("ce_metric")
 
 as_metric <- function(metric, call = caller_env()) {
-  if (inherits(metric, "ce_metric_value")) return(check_object(metric, "metric", call))
+  if (inherits(metric, "ce_metric_value")) return(metric)
   check_made_score(metric, call)
   if (is.function(metric)) return(new_metric_value(metric))
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))

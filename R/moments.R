@@ -74,7 +74,6 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
 
 read_after <- function(x, after, before, truth, dots, call) {
   if (inherits(after, "ce_recalibration")) {
-    check_object(after, "after", call)
     stop_if(after$kind != "distribution", "{.arg after} must be a map of variances.",
             "x" = "It is {.val {after$method}}.", arg = "after", call = call)
     if (!after$injective$value) warn_not_injective(after$injective$reason, "score", FALSE)

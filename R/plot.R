@@ -101,7 +101,6 @@ plot.ce_grouped <- function(x, ...) draw_figure(x, ...)
 #' @method autoplot ce_grouped
 #' @exportS3Method ggplot2::autoplot ce_grouped
 autoplot.ce_grouped <- function(object, ...) {
-  check_object(object)
   switch(class(object$results[[1]])[1],
     ce_tune = autoplot_tunes(group_panels(object), ...),
     ce_fit = autoplot_fits(group_panels(object), ...),

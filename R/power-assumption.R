@@ -81,11 +81,10 @@ new_assumption <- function(x, density, intercept, slope, label, call = caller_en
 }
 
 #' @export
-format.ce_assumption <- function(x, ...) check_object(x)$label
+format.ce_assumption <- function(x, ...) x$label
 
 #' @export
 print.ce_assumption <- function(x, ...) {
-  check_object(x)
   lines <- c(paste0("<ce_assumption> ", format(x)),
              paste0("prevalence ", format(node_mean(x, x$eta), digits = 3), ", C statistic ",
                     format(node_auroc(x), digits = 3), ", calibration error ",

@@ -173,7 +173,7 @@ stop_unknown_width <- function(width, name, known, call) {
 
 # Not the predictions of a pilot study, a model, a number of rows or a word.
 check_assumption <- function(x, call) {
-  if (inherits(x, "ce_assumption")) return(check_object(x, "x", call))
+  if (inherits(x, "ce_assumption")) return(x)
   stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
              "i" = "Functions make them: {.fn assume_beta}, {.fn assume_logit}, and {.fn assume_pilot} of rows.",
              arg = "x", value = x, call = call)
@@ -250,13 +250,11 @@ power_header <- function(nodes, facts) {
 
 #' @export
 tidy.ce_power <- function(x, ...) {
-  tibble::as_tibble(vctrs::new_data_frame(unclass(check_object(x)), n = nrow(x)))
+  tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
 }
 
 #' @export
 glance.ce_power <- function(x, ...) {
-  check_object(x)
-  check_columns(x, c("criterion", "n", "events"))
   facts <- attr(x, "facts")
   top <- which.max(x$n)
   columns_frame(n = x$n[top], events = x$events[top], criterion = if (facts$given) NA_character_ else x$criterion[top],

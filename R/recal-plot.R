@@ -27,7 +27,6 @@
 #' plot(map)
 #' plot(map, p[251:500], y[251:500])
 autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = NULL) {
-  check_object(object)
   if (is.null(new)) return(autoplot_maps(list(object), classes = classes))
   ggplot2::autoplot(before_after(object, new, enquo(truth), ...))
 }
@@ -140,7 +139,6 @@ autoplot_maps <- function(panels, classes = NULL, call = caller_env()) {
 
 #' @export
 print.ce_recalibration <- function(x, ...) {
-  check_object(x)
   what <- if (x$method == "variance") "variances" else if (x$kind == "distribution") {
     paste("predictions", x$map$family)
   } else if (x$kind == "scalar") "probabilities of the event" else {

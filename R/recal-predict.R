@@ -24,7 +24,6 @@
 #'   largest model against this one), `chosen`.
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
-  check_object(object)
   check_empty(...)
   if (is.null(new)) return(fitted_predictions(object))
   new <- read_results(new, current_env())
@@ -55,7 +54,6 @@ fitted_predictions <- function(object) {
 #' @rdname predict.ce_recalibration
 #' @export
 augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
-  check_object(x)
   check_empty(...)
   new <- read_results(new, current_env())
   values <- predict(x, new, threads = threads)

@@ -267,7 +267,6 @@ terms_text <- function(terms) {
 #' @rdname predict.ce_recalibration
 #' @export
 tidy.ce_recalibration <- function(x, type = NULL, ...) {
-  check_object(x)
   type <- check_choice(type %||% if (is.null(x$tests)) "parameters" else "tests", c("parameters", "tests"))
   if (type == "parameters") return(x$terms)
   stop_if(is.null(x$tests), "Only the map {.val update} is chosen by tests.", "x" = "It is {.val {x$method}}.",
@@ -277,7 +276,6 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
 
 #' @export
 glance.ce_recalibration <- function(x, ...) {
-  check_object(x)
   columns_frame(
     method = x$method, loss = x$loss,
     objective_before = x$objective[["before"]], objective_after = x$objective[["after"]],

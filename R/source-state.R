@@ -2,7 +2,6 @@
 
 # take(state, piece) -> state
 update_from_source <- function(state, source, take, call) {
-  check_object(source, "data", call)
   pieces <- 0
   whole <- FALSE
   read <- function(value) {

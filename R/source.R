@@ -5,10 +5,10 @@
 
 #' Sources: rows that come in pieces
 #'
-#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()], in the memory
-#' of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by source, each into a state of its
-#' own, and the states are merged in the order of the list. Under a [future::plan()] of several workers they are read in
-#' parallel, with the same digits.
+#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()], in the
+#' memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by source, each into a
+#' state of its own, and the states are merged in the order of the list. Under a [future::plan()] of several workers
+#' they are read in parallel, with the same digits.
 #'
 #' @param x The source: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
 #'   (dbplyr, or [ce_database()]); or a result of `DBI::dbSendQuery()`. Also an object with a method `read_next_batch()`
@@ -66,7 +66,6 @@ iterator <- function(pull, close = NULL, done = function() NA_real_) {
 
 #' @export
 print.ce_source <- function(x, ...) {
-  check_object(x)
   cat("<ce_source> ", x$label, "\n", sep = "")
   invisible(x)
 }

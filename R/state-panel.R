@@ -35,7 +35,6 @@ state_panel <- function(x, level, call) {
 #' @param x A `ce_state`.
 #' @export
 tidy.ce_state <- function(x, ..., level = 0.95) {
-  check_object(x)
   check_empty(...)
   tidy(state_panel(x, level, current_env()))
 }

@@ -14,7 +14,7 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given, call), call))
   # a frame of this process means nothing to another
   if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given, NULL), call))
-  made_valid(update_chunk(object, data, truth, dots, given, call))
+  update_chunk(object, data, truth, dots, given, call)
 }
 
 # Rows first, the state second: update() dispatches on the rows.

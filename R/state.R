@@ -168,8 +168,9 @@ new_state <- function(spec) {
 
 # For ce_state(x, truth).
 stop_rows_as_choice <- function(notion, call) {
-  stop_input("{.fn ce_state} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
-             class = "notion", arg = "notion", value = notion, call = call)
+  stop_input("{.fn ce_state} takes choices; rows are added by {.fn update}.",
+             "x" = "{.arg notion} is {describe(notion)}.", class = "notion", arg = "notion", value = notion,
+             call = call)
 }
 
 # Version of a saved state's content.
@@ -251,20 +252,4 @@ check_same_owners <- function(a, b, call) {
              } else {
                "Give the same argument for every part."
              }, class = c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1], call = call)
-}
-
-check_state <- function(x, call = caller_env()) {
-  stop_if(!is_state(x), "All that is merged with a state must be a {.cls ce_state}.",
-          "x" = "One is {.cls {class(x)[1]}}.", "i" = "{.code update(state, data, truth)} adds rows.",
-          class = c("state", "argument"), call = call)
-  check_state_version(x, call)
-  check_object(x, "state", call)
-}
-
-# Before its fields, which other versions have in another way.
-check_state_version <- function(x, call) {
-  stop_if(!identical(.subset2(x, "version"), state_version), "The state must be of this version of the package.",
-          "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
-          "i" = "Update and merge it with the version that made it, or make it anew.", class = c("state", "version"),
-          call = call)
 }

@@ -44,11 +44,15 @@ read_lines <- function(x) {
 # The same in a print that is not a table, of an object that holds it as `counted`: below its header.
 counted_line <- function(x) if (length(x$counted) > 0) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
 
+# Columns may be gone, or text, such as numbers that were formatted: what is left is printed as a tibble.
+has_columns <- function(x, numbers, others = character()) {
+  counts <- function(v) is.numeric(v) || is.logical(v)
+  all(others %in% names(x)) && all(vapply(unclass(x)[numbers], counts, NA))
+}
+
 # Whole column names and the rest below, rather than all columns with names cut to five letters.
 #' @export
 print.ce_table <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   if (is.null(getOption("pillar.min_title_chars"))) {
     old <- options(pillar.min_title_chars = 15L)
     on.exit(options(old))
@@ -60,8 +64,6 @@ print.ce_table <- function(x, ...) {
 # that all rows share; with groups also the metric, to leave room for the interval.
 #' @export
 print.ce_metrics <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   # without .metric somebody has chosen columns
   if (!".metric" %in% names(x)) return(NextMethod())
   keys <- names(x)[seq_len(match(".metric", names(x)) - 1)]
@@ -108,8 +110,6 @@ with_terms <- function(x) {
 
 #' @export
 print.ce_terms <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   NextMethod()
   if ("groups" %in% names(x)) {
     cat("\nTerms of the groups:\n")
@@ -138,19 +138,19 @@ print.ce_terms <- function(x, ...) {
 #' @examples
 #' tidy(ece(vehicle_predictions, truth))
 #' tidy(ce_panel(vehicle_predictions, truth))
-tidy.ce_table <- function(x, ...) tidy_table(check_object(x))
+tidy.ce_table <- function(x, ...) tidy_table(x)
 
 #' @rdname ce_tables
 #' @export
-tidy.ce_result <- function(x, ...) tidy_table(check_object(x))
+tidy.ce_result <- function(x, ...) tidy_table(x)
 
 #' @rdname ce_tables
 #' @export
-glance.ce_table <- function(x, ...) glance_table(check_object(x), current_env())
+glance.ce_table <- function(x, ...) glance_table(x, current_env())
 
 #' @rdname ce_tables
 #' @export
-glance.ce_result <- function(x, ...) glance_table(check_object(x), current_env())
+glance.ce_result <- function(x, ...) glance_table(x, current_env())
 
 tidy_table <- function(x) {
   columns <- as.list(x)[!vapply(x, is.list, NA)]
@@ -171,7 +171,6 @@ glance_table <- function(x, call) {
 # The groups of every row: first what tells the rows apart, the columns of `.by`.
 #' @export
 tidy.ce_terms <- function(x, ...) {
-  check_object(x)
   if (!"groups" %in% names(x)) return(tidy_table(x))
   keys <- seq_len(match(".metric", names(x), nomatch = 1) - 1)
   plain <- tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))

@@ -24,7 +24,6 @@
 #' @method autoplot ce_tune
 #' @exportS3Method ggplot2::autoplot ce_tune
 autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), methods = NULL, classes = NULL, ...) {
-  check_object(object)
   check_empty(...)
   autoplot_tunes(list(object), type, methods, classes)
 }

@@ -219,7 +219,6 @@ chosen_text <- function(row) {
 #' @export
 predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"), method = NULL,
                             threads = NULL) {
-  check_object(object)
   predict(tune_fit(object, method), new, ..., type = type, threads = threads)
 }
 

@@ -2069,15 +2069,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_are_sums
-bool cpp_are_sums(Rcpp::NumericMatrix sums, int m);
-RcppExport SEXP _calibrisk_cpp_are_sums(SEXP sumsSEXP, SEXP mSEXP) {
+// cpp_check_sums
+void cpp_check_sums(Rcpp::List problems, Rcpp::List sizes, double n);
+RcppExport SEXP _calibrisk_cpp_check_sums(SEXP problemsSEXP, SEXP sizesSEXP, SEXP nSEXP) {
 BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
-    Rcpp::traits::input_parameter< int >::type m(mSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_are_sums(sums, m));
-    return rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type problems(problemsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    cpp_check_sums(problems, sizes, n);
+    return R_NilValue;
 END_RCPP
 }
 // cpp_id_units
@@ -2268,7 +2268,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
     {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 3},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
-    {"_calibrisk_cpp_are_sums", (DL_FUNC) &_calibrisk_cpp_are_sums, 2},
+    {"_calibrisk_cpp_check_sums", (DL_FUNC) &_calibrisk_cpp_check_sums, 3},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
     {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},

@@ -1,6 +1,6 @@
-# For tools/fuzz.R: objects of every class with a description, one field changed at a time (deleted, resized, retyped,
-# not a number, out of range, or that of another object), and all that takes them. Objects are saved, sent and read by
-# other processes: what comes back may be anything, and must be refused by a classed error or work.
+# For tools/fuzz.R: objects that are saved, sent or read by other processes, one field changed at a time (deleted,
+# resized, retyped, not a number, out of range, or that of another object), and all that takes them. No process may end,
+# and no number may come out of sums that do not belong together. Errors may be those of R.
 
 n_tampered <- 60
 tampered_rows <- local({
@@ -288,7 +288,42 @@ tamper_case <- function(seed, case, show = FALSE, only = NULL) {
     str(part$value, max.level = 2)
     if (out$refused) print(attr(out$value, "cause"))
   }
-  list(where = where, refused = out$refused, problem = out$problem)
+  stopped <- grepl("reached (CPU|elapsed) time limit", out$problem %||% "")
+  problem <- if (!out$refused && inherits(x, "ce_state")) foreign_sums(part$value)
+  list(where = where, refused = out$refused, stopped = stopped, problem = problem)
+}
+
+# Whether the sums of a state are not those of its options and rows; by R, and not by the package's own check.
+foreign_sums <- function(state) {
+  n <- as.numeric(state$n)
+  if (length(state$sums) == 0) return(if (n != 0) "rows without sums")
+  blocked <- isTRUE(as.logical(state$about$blocked))
+  canonical <- state$about$notion == "canonical"
+  weight <- if (blocked && !canonical) total_of(state$sums[[1]]$moments, 4) else n
+  found <- lapply(state$sums, function(sums) {
+    if (!all(is.finite(unlist(sums)))) return("sums that are not finite")
+    if (canonical) return("sums of other rows"[!near(total_of(sums$rows, 3), n)])
+    foreign_problem(sums, state, n, weight, blocked)
+  })
+  if (length(unlist(found)) > 0) unlist(found)[1]
+}
+
+total_of <- function(x, step, first = 1) sum(x[seq(first, nrow(x), step), ])
+
+near <- function(a, b) isTRUE(abs(a - b) <= 1e-5 * b)
+
+foreign_problem <- function(sums, state, n, weight, blocked) {
+  m <- if (blocked) 4 else 10
+  parts <- if (blocked) state$spec$blocks else state$spec$folds + 1
+  narrow <- if (blocked || state$about$notion == "class_wise") 2 else 6
+  squares <- total_of(sums$scores, 6, 6)
+  c(
+    "sums of another spec"[nrow(sums$moments) != 2 * m * (length(state$spec$edges) - 1) * parts],
+    "sums of another number of rows"[blocked && !near(sum(sums$counts), n)],
+    "moments of other weights"[!near(total_of(sums$moments, m), weight)],
+    "narrow cells of other weights"[!near(total_of(sums$fine, narrow), weight)],
+    "scores of other weights"[!blocked && !near(squares, weight) || squares > 1.00001 * weight^2]
+  )
 }
 
 # Cases from..to in this process, a line in `log` before and after each: what was begun and not ended is a crash.
@@ -298,7 +333,7 @@ tamper_here <- function(seed, from, to, log, only = NULL) {
     cat("begin ", case, "\n", sep = "", file = connection)
     flush(connection)
     out <- tamper_case(seed, case, only = only)
-    state <- if (isTRUE(grepl("reached CPU time limit", out$problem))) "stopped" else
+    state <- if (out$stopped) "stopped" else
       if (!is.null(out$problem)) "failed" else if (out$refused) "refused" else "ok"
     cat(state, " ", case, " ", out$where, if (!is.null(out$problem)) {
       paste0(": ", substr(gsub("\\s+", " ", out$problem), 1, 200))

@@ -125,3 +125,25 @@ test_that("options of numbers raise nothing in prints, tables and figures", {
     for (one in figures) expect_no_error(plot(one))
   }
 })
+
+test_that("tables whose columns are dropped or formatted are printed as tibbles", {
+  d <- withr::with_seed(1, page_rows(150))
+  frame <- data.frame(y = d$y, a = d$p, b = d$p^2, g = rep(c("u", "v"), 75))
+  tables <- suppressMessages(list(
+    ce_estimate(frame, y, a, .by = g), ece(frame, y, a, .by = g), ce_hierarchy(d$p, d$y),
+    ce_compare(frame, y, a, b, metric = rbs, margin = 0.05), ce_gain(d$p, c("platt", "temperature"), d$y),
+    ce_power(assume_logit(-1, 1), width = c(slope = 0.4)), ckce(d$p, d$y, ridge = 0.1)
+  ))
+  for (x in tables) {
+    expect_output(print(x[0, ]))
+    for (column in names(x)) {
+      expect_output(print(x[setdiff(names(x), column)], width = Inf))
+      if (!is.numeric(x[[column]])) next
+      x[[column]] <- "0.1 (0 to 0.2)"
+      expect_output(print(x, width = Inf))
+    }
+  }
+  errors <- tables[[1]]
+  errors$estimate <- "0.1 (0 to 0.2)"
+  expect_output(print(errors), "0.1 (0 to 0.2)", fixed = TRUE)
+})
