@@ -295,7 +295,7 @@ new_ce_test <- function(result, choice, problem, name) {
       target_computation = problem$target_computation, std.error = result$std.error, null = result$null,
       details = result$details
     ),
-    class = c("ce_test", "htest")
+    class = c("ce_test", "ce_result", "htest")
   )
 }
 

@@ -141,7 +141,7 @@ bind_curves <- function(read, keys, curve, level, threads, notion, axis, event, 
          counted = design_sentence(lapply(read$problems, `[[`, "design")),
          type = curve$name, notion = notion, axis = axis, event = list(label = event),
          control = control),
-    class = "ce_curve"
+    class = c("ce_curve", "ce_result")
   )
 }
 

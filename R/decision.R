@@ -160,7 +160,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
          recalibration = list(label = format(recalibration), folds = folds),
          design = design_sentence(lapply(found, `[[`, "design")),
          dropped = dropped, event = event),
-    class = "ce_decision"
+    class = c("ce_decision", "ce_result")
   )
 }
 

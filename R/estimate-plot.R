@@ -5,7 +5,7 @@
 #' @return `tidy()`: a plain tibble with the groups, `notion`, `estimate`, `std.error`, `conf.low`, `conf.high`,
 #'   `lower_bound`, `p.value`, `method`. `glance()`: one row per type of calibration and group with `notion`, `p.value`,
 #'   `resolution`, `upper_bound`, `method`, `n`. `autoplot()`: a ggplot object with the estimates and their intervals,
-#'   and with groups a panel per type of calibration. `plot()` draws it and returns `x`.
+#'   and with groups a panel per type of calibration.
 #' @name ce_estimate_tables
 #' @export
 #' @examples

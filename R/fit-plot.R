@@ -3,10 +3,10 @@
 #' Draws the estimated calibration gap, predicted minus observed, over the confidence (class-wise, over the probability
 #' of each class), with the density of the fitted predictions below. It is the figure `"gap"` of [autoplot.ce_tune()].
 #'
-#' @param object,x A `ce_fit`, or a [ce_grouped] list of them.
+#' @param object A `ce_fit`, or a [ce_grouped] list of them.
 #' @param classes Class-wise: which classes to draw, by name; all by default.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @section Errors:
 #' `calibrisk_error_notion` for a canonical fit, `calibrisk_error_argument` for unknown classes.
 #' @name autoplot.ce_fit

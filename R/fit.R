@@ -85,7 +85,7 @@ new_fit <- function(forms, notion, predictions, histogram, fingerprint, method, 
          label = label, histogram = histogram, fingerprint = fingerprint, n = n_obs(predictions),
          counted = design_sentence(list(predictions$design)), levels = predictions$levels,
          event = predictions$event, scalar = is.null(predictions$probs)),
-    class = "ce_fit"
+    class = c("ce_fit", "ce_result")
   )
 }
 

@@ -3,9 +3,9 @@
 #' The gain of each map of a table of [ce_gain()], with its interval. To the right of the dashed line a map improves the
 #' score of rows that did not fit it.
 #'
-#' @param object,x A table of [ce_gain()] of maps to be fitted.
+#' @param object A table of [ce_gain()] of maps to be fitted.
 #' @param ... Not used.
-#' @return A ggplot object, with a panel for each group; `plot()` draws it and returns `x`.
+#' @return A ggplot object, with a panel for each group.
 #' @section Errors:
 #' `calibrisk_error_argument` for the gain of given predictions, which is one number.
 #' @name autoplot.ce_gain

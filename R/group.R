@@ -9,9 +9,9 @@ by_groups <- function(x, by, fn, call = caller_env()) {
   if (is.null(groups)) return(as_counted(collect_read(metric_table(as_result(fn(x))))))
   x <- ungroup_frame(x)
   found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call), "reads")
-  out <- bind_parts(groups$keys, found$value)
+  out <- as_result(bind_parts(groups$keys, found$value))
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
-  as_counted(list(value = metric_table(as_result(out)), kept = found$kept))
+  as_counted(list(value = metric_table(out), kept = found$kept))
 }
 
 # Tables of metrics print in their own way.
@@ -22,7 +22,7 @@ metric_table <- function(out) {
   out
 }
 
-# A table of results, which plot() can tell from one of data.
+# A table of results, which differs from one of data by its class.
 as_result <- function(out) {
   if (is_plain_tibble(out)) class(out) <- c("ce_result", class(out))
   out

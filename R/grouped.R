@@ -7,7 +7,7 @@ new_grouped <- function(keys, parts) {
     list(keys = vctrs::vec_slice(keys, failed), errors = parts[failed], at = which(failed))
   }
   structure(drop_null(list(keys = vctrs::vec_slice(keys, !failed), results = parts[!failed], missing = missing)),
-            class = "ce_grouped")
+            class = c("ce_grouped", "ce_result"))
 }
 
 # Missing groups have a row of NA in tables with one row per group.

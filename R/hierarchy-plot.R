@@ -3,9 +3,9 @@
 #' Every error as a dot, in the order of the chain, with a line to the error that bounds it from
 #' above: the room that the inequality leaves. Groups have a panel each.
 #'
-#' @param object,x A [ce_hierarchy()].
+#' @param object A [ce_hierarchy()].
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @name autoplot.ce_hierarchy
 #' @method autoplot ce_hierarchy
 #' @exportS3Method ggplot2::autoplot ce_hierarchy

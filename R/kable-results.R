@@ -53,50 +53,9 @@ paper_sentences.ce_decision <- function(x) {
 
 #' @rdname ce_kable
 #' @exportS3Method knitr::knit_print
-knit_print.ce_table <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_hierarchy <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_validation <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_tune <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_test <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_fit <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_curve <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_recalibration <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_decision <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_rank <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_grouped <- function(x, ...) knit_result(x)
-
-# The table, and the sentences below it where the result has some.
-knit_result <- function(x) {
+knit_print.ce_result <- function(x, ...) {
+  # tables without a header are printed as in the console
+  if (is.data.frame(x) && !inherits(x, c("ce_table", "ce_hierarchy"))) return(knitr::normal_print(x))
   said <- plain_text(paper_sentences(x), document_format())
   text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
   knitr::asis_output(paste0("\n\n", text, "\n\n"))

@@ -73,8 +73,7 @@ paper_table <- function(x, digits = 3, call = caller_env()) UseMethod("paper_tab
 paper_table.default <- function(x, digits = 3, call = caller_env()) {
   if (is.data.frame(x)) return(paper_columns(x, digits))
   if (inherits(x, c("ce_fit", "ce_rank"))) return(paper_columns(tidy(x), digits))
-  glanced <- c("ce_curve", "ce_decision", "ce_recalibration", "ce_test")
-  if (inherits(x, glanced)) return(paper_columns(glance(x), digits))
+  if (inherits(x, "ce_result")) return(paper_columns(glance(x), digits))
   stop_input("{.arg x} must be a result of this package, or a table of one.", "x" = "It is {describe(x)}.",
              "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}.", arg = "x", value = x,
              call = call)

@@ -63,8 +63,8 @@ without_yardstick <- function(input, call) {
   input
 }
 
-# A probability metric of yardstick: a function with a direction and a range.
-new_metric <- function(fn, direction = c("minimize", "maximize", "zero"), range = c(0, Inf)) {
-  structure(fn, direction = match.arg(direction), range = range,
+# A probability metric of yardstick: a function with a direction and a range. `name`: that of its rows.
+new_metric <- function(name, fn, direction = c("minimize", "maximize", "zero"), range = c(0, Inf)) {
+  structure(fn, metric = name, direction = match.arg(direction), range = range,
             class = c("prob_metric", "metric", "function"))
 }

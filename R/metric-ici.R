@@ -43,7 +43,7 @@
 #' p <- seq(0.05, 0.95, length.out = 60)
 #' ici(p, p > 0.4)
 #' @export
-ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
+ici <- new_metric("ici", function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
                            notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))

@@ -54,7 +54,7 @@
 #' kde_error(conf, right)
 #' kde_error(conf, right, kernel = "triweight")
 #' @export
-kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweight"), p = 2,
+kde_error <- new_metric("kde_error", function(x, truth, ..., kernel = c("dirichlet", "triweight"), p = 2,
                                  bandwidth = NULL, notion = NULL, level = 0.95,
                                  times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
                                  threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {

@@ -42,7 +42,7 @@
 #' @examples
 #' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
-ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
+ks_error <- new_metric("ks_error", function(x, truth, ..., notion = NULL, level = 0.95,
                                 times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
                                 weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_scalar_notion(notion)

@@ -27,7 +27,7 @@
 #' @examples
 #' mmce(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
-mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
+mmce <- new_metric("mmce", function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
                             notion = NULL, level = 0.95, times = NULL, .by = NULL,
                             event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE)

@@ -32,7 +32,7 @@
 #' rbs(probs, c(1, 2, 1))
 #' rbs(c(0.2, 0.7, 0.9), c(0, 1, 1))
 #' @export
-rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = NULL, .by = NULL,
+rbs <- new_metric("rbs", function(x, truth, ..., notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!is.null(notion)) check_notion(notion)
   call <- current_env()

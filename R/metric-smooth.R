@@ -28,7 +28,7 @@
 #' @examples
 #' smooth_ece(c(0.7, 0.75, 0.8, 0.5, 0.55, 0.6, 0.9), c(1, 1, 0, 1, 0, 1, 1))
 #' @export
-smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL,
+smooth_ece <- new_metric("smooth_ece", function(x, truth, ..., bandwidth = NULL, notion = NULL,
                                   level = 0.95, times = NULL, .by = NULL, event_level = "first",
                                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)

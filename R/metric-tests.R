@@ -55,7 +55,7 @@ NULL
 
 #' @rdname classical_tests
 #' @export
-cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NULL,
+cox_calibration <- new_metric("cox_calibration", function(x, truth, ..., floor = NULL, notion = NULL,
                                        level = 0.95, .by = NULL, event_level = "first",
                                        na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
@@ -188,7 +188,7 @@ wald_test <- function(x, covariance, df) {
 
 #' @rdname classical_tests
 #' @export
-spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
+spiegelhalter <- new_metric("spiegelhalter", function(x, truth, ..., notion = NULL, .by = NULL,
                                      event_level = "first", na_rm = TRUE,
                                      weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
@@ -226,7 +226,7 @@ spiegelhalter_columns <- function(problem) {
 #' @param n_groups Number of groups.
 #' @param fitted Were the predictions fitted to these outcomes?
 #' @export
-hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FALSE,
+hosmer_lemeshow <- new_metric("hosmer_lemeshow", function(x, truth, ..., n_groups = 10, fitted = FALSE,
                                        notion = NULL, .by = NULL,
                                        event_level = "first", na_rm = TRUE,
                                        weights = NULL, cluster = NULL, horizon = NULL) {

@@ -61,8 +61,9 @@ ce_metric <- function(metric, ..., name = NULL) {
   new_metric_value(value$fn, value$options, name %||% value$name)
 }
 
+# `of`: the function of this package that it is, if it is one.
 new_metric_value <- function(fn, options = list(), name = NULL) {
-  structure(list(fn = fn, options = options, name = name), class = "ce_metric_value")
+  structure(list(fn = fn, options = options, name = name, of = own_name(fn)), class = "ce_metric_value")
 }
 
 #' @export
@@ -149,14 +150,14 @@ metric_presets <- function() {
   )
 }
 
-error_rate <- new_metric(function(predictions) {
+error_rate <- new_metric("error", function(predictions) {
   wrong <- max.col(simplex_probs(predictions), "first") != simplex_truth(predictions)
   estimate <- mean_estimate(as.numeric(wrong), predictions$design)
   result_frame("error", "multiclass", list(.estimate = estimate$value, .estimates = list(estimate)))
 })
 
 # Every prediction against the outcomes of its cell, by which it is also not 0 for calibrated models.
-ece_pointwise <- new_metric(function(predictions, n_bins = 3) {
+ece_pointwise <- new_metric("ece_pointwise", function(predictions, n_bins = 3) {
   check_bins(n_bins)
   probs <- simplex_probs(predictions)
   cell <- simplex_cells(probs, "width", n_bins)
@@ -170,42 +171,36 @@ ece_pointwise <- new_metric(function(predictions, n_bins = 3) {
 # Functions that are not yardstick metrics, but give one number with its influence.
 one_number_verbs <- c("skce", "ckce", "ucme", "ce_estimate")
 
-is_one_number <- function(x) {
-  is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
+own_name <- function(fn) {
+  attr(fn, "metric") %||% Find(function(name) identical(fn, get(name, topenv())), one_number_verbs)
 }
 
 # Those of this package; others that are like them (of yardstick, or written by users) read rows.
-reads_data <- function(fn) identical(environment(fn), topenv()) && is_one_number(fn)
+reads_data <- function(fn) !is.null(own_name(fn))
 
 # Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce", "ucme")
 
 check_law_metric <- function(metric, model, call) {
-  if (!is_real(model) || !is_one_number(metric$fn) || is_metric_of(metric, law_metrics)) return(invisible())
+  foreign <- is.null(metric$of) && !is_own_metric(metric$fn)
+  if (!is_real(model) || foreign || any(law_metrics == metric$of)) return(invisible())
   score <- metric$options$score
-  if (is_metric_of(metric, "ce_score")) {
+  if (identical(metric$of, "ce_score")) {
     scores <- as_scores(score %||% "brier", call, of_both = TRUE)
     if (all(vapply(scores, function(one) !is.null(one$real), NA))) return(invisible())
   }
   stop_input(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
-    "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
+    "x" = "{.val {metric_label(metric)}} is one of class probabilities.",
     "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ckce_debiased', 'ckce_null_mean')}}, the \\
            scores {.val {real_scores()}}, and functions of your own.", arg = "metric", call = call
   )
 }
 
-is_metric_of <- function(metric, names) {
-  any(vapply(names, function(name) identical(metric$fn, get(name, topenv())), NA))
-}
-
 # Its name, for messages.
-metric_text <- function(metric) {
+metric_label <- function(metric) {
   score <- metric$options$score
-  if (!is.null(metric$name)) return(metric$name)
-  if (inherits(score, "ce_score_rule")) return(score$name)
-  names <- Filter(function(name) identical(metric$fn, get(name, topenv())), getNamespaceExports(topenv()))
-  if (length(names) > 0) names[1] else "custom"
+  metric$name %||% (if (inherits(score, "ce_score_rule")) score$name) %||% metric$of %||% "custom"
 }
 
 # Metrics of the package and of yardstick.
@@ -247,7 +242,7 @@ try_metric <- function(value, call) {
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
 metric_value <- function(metric, predictions, call = caller_env()) {
   found <- collect_kept(estimate_metric(metric, predictions, call), "estimates")
-  value <- named_row(found$value, metric_text(metric))
+  value <- named_row(found$value, metric_label(metric))
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
   one <- metric_number(if (length(column) > 0) value[[column[1]]] else value, call,

@@ -124,7 +124,7 @@ rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canoni
 # numbers, weights and clusters, and with other options or values, which the function also checks.
 core_metric <- function(metric, data) {
   if (is.null(data$probs) || !is_plain(data$models[[1]]$design)) return(NULL)
-  rule <- core_rules[[Find(function(name) is_metric_of(metric, name), names(core_rules)) %||% ""]]
+  rule <- core_rules[[metric$of %||% ""]]
   options <- metric$options
   if (is.null(rule) || !all(names(options) %in% names(formals(rule)))) return(NULL)
   row <- do.call(rule, options)
@@ -148,7 +148,7 @@ core_rules <- list(
   },
   ece = function(notion = "", n_bins = 1) if (identical(notion, "canonical") && is_number_of(n_bins)) "ece_canonical",
   ece_pointwise = function(n_bins = 1) if (is_number_of(n_bins)) "ece_pointwise",
-  error_rate = function() "error",
+  error = function() "error",
   ce_score = function(score = NULL) if (inherits(score, "ce_score_rule")) core_score(score)
 )
 

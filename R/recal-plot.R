@@ -8,12 +8,12 @@
 #' prediction moves from 0 to 1 while the other classes share the rest equally. Maps that treat all classes equally
 #' (`"temperature"`, `"ets"`, `"diag"`, `"constant_confidence"`) have one curve, others one per class.
 #'
-#' @param object,x A `ce_recalibration`, or a [ce_grouped] list of them.
+#' @param object A `ce_recalibration`, or a [ce_grouped] list of them.
 #' @param new,truth Predictions and outcomes as in [ce_recalibrate()], for calibration curves; best those of
 #'   other rows than the fit's. Not for `"variance"`; see [ce_moments()].
 #' @param classes Which classes' curves to draw, by name; by default all, at most the first eight.
 #' @param ... With `new`: passed on to [ce_curve()]. Without: not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @section Errors:
 #' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and calibration curves of a variance map.
 #' @name autoplot.ce_recalibration

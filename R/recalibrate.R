@@ -183,7 +183,7 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
          objective = c(before = of$loss(before), after = of$loss(after)), n = copy_count(data$design), ...,
          rows = data$rows,
          n_rows = data$n_rows),
-    class = "ce_recalibration"
+    class = c("ce_recalibration", "ce_result")
   )
   if (!is.null(folds)) {
     cluster <- data$design$cluster

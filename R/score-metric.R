@@ -55,7 +55,7 @@
 #'   exp(-sqrt(rowSums((p1 - p2)^2))) * rowSums(residual(p1, y1) * residual(p2, y2))
 #' })
 #' @export
-ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, level = 0.95,
+ce_score <- new_metric("ce_score", function(x, truth, ..., score = "brier", bound = FALSE, level = 0.95,
                                 .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
                                 horizon = NULL) {
   call <- current_env()

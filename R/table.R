@@ -4,7 +4,7 @@
 new_table <- function(x, estimand, class) {
   attr(x, "estimand") <- estimand
   # as_tibble() would check the names that are there
-  class(x) <- unique(c(class, "ce_table", "tbl_df", "tbl", "data.frame"))
+  class(x) <- unique(c(class, "ce_table", "ce_result", "tbl_df", "tbl", "data.frame"))
   x
 }
 
@@ -25,15 +25,9 @@ as_columns_frame <- function(columns) {
 bind_rows <- function(tables) if (length(tables) == 1) tables[[1]] else vctrs::vec_rbind(!!!tables)
 
 #' @importFrom tibble tbl_sum
-#' @method tbl_sum ce_table
-#' @export
-tbl_sum.ce_table <- function(x, ...) {
-  c(attr(x, "estimand"), read_lines(x), NextMethod())
-}
-
 #' @method tbl_sum ce_result
 #' @export
-tbl_sum.ce_result <- function(x, ...) c(read_lines(x), NextMethod())
+tbl_sum.ce_result <- function(x, ...) c(attr(x, "estimand"), read_lines(x), NextMethod())
 
 # Which outcome is the event, and whom survival outcomes are of: see design_sentence().
 read_lines <- function(x) {
@@ -138,21 +132,7 @@ print.ce_terms <- function(x, ...) {
 #' @examples
 #' tidy(ece(vehicle_predictions, truth))
 #' tidy(ce_panel(vehicle_predictions, truth))
-tidy.ce_table <- function(x, ...) tidy_table(x)
-
-#' @rdname ce_tables
-#' @export
-tidy.ce_result <- function(x, ...) tidy_table(x)
-
-#' @rdname ce_tables
-#' @export
-glance.ce_table <- function(x, ...) glance_table(x, current_env())
-
-#' @rdname ce_tables
-#' @export
-glance.ce_result <- function(x, ...) glance_table(x, current_env())
-
-tidy_table <- function(x) {
+tidy.ce_result <- function(x, ...) {
   columns <- as.list(x)[!vapply(x, is.list, NA)]
   names <- names(columns)
   number <- intersect(c("estimate", ".estimate", "risk", "gain", "value", "difference"), names)
@@ -162,16 +142,25 @@ tidy_table <- function(x) {
   tibble::new_tibble(stats::setNames(columns, names), nrow = nrow(x))
 }
 
-glance_table <- function(x, call) {
+#' @rdname ce_tables
+#' @export
+glance.ce_result <- function(x, ...) {
   stop_if(nrow(x) > 1 && !(".metric" %in% names(x) && length(unique(x$.metric)) == 1),
-          "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x", call = call)
-  tidy_table(x)
+          "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x")
+  tidy.ce_result(x)
+}
+
+# That of a list is its tidy() table.
+#' @export
+as.data.frame.ce_result <- function(x, row.names = NULL, optional = FALSE, ...) {
+  if (is.data.frame(x)) return(NextMethod())
+  as.data.frame(tidy(x), row.names, optional, ...)
 }
 
 # The groups of every row: first what tells the rows apart, the columns of `.by`.
 #' @export
 tidy.ce_terms <- function(x, ...) {
-  if (!"groups" %in% names(x)) return(tidy_table(x))
+  if (!"groups" %in% names(x)) return(NextMethod())
   keys <- seq_len(match(".metric", names(x), nomatch = 1) - 1)
   plain <- tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
   parts <- lapply(seq_len(nrow(x)), function(i) {

@@ -84,7 +84,7 @@ new_tune <- function(results, methods, grids, headline, problems, about) {
       diagnostics = lapply(results, `[[`, "diagnostics"),
       labels = vapply(methods, format, "")
     ), about),
-    class = "ce_tune"
+    class = c("ce_tune", "ce_result")
   )
 }
 
@@ -205,7 +205,7 @@ tune_fit <- function(x, method = NULL, call = caller_env()) {
          label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)),
          n = sum(split_sizes(x$split)[-1]), histogram = x$histogram, fingerprint = x$fingerprint, levels = x$levels,
          event = x$event, scalar = x$scalar),
-    class = "ce_fit"
+    class = c("ce_fit", "ce_result")
   )
 }
 

@@ -208,7 +208,7 @@ new_validation <- function(data, notion, horizon, options, call, said = NULL) {
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
       horizon = horizon$time, axis = last$axis, event = last$event, threads = options$threads
     ),
-    class = "ce_validation"
+    class = c("ce_validation", "ce_result")
   )
 }
 
@@ -282,9 +282,8 @@ validation_sample <- function(problem) {
 #' @param type A curve, or its name, as for [ce_curve()].
 #' @param numbers Whether the figure shows the O:E ratio, intercept, slope, C statistic, Brier score, calibration error,
 #'   and the numbers of rows and events; they are in the legend if curves share a panel.
-#' @param ... For `autoplot()` and `plot()`: passed on to [autoplot.ce_curve()].
-#' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object. `plot()` draws it and
-#'   returns `x`.
+#' @param ... For `autoplot()`: passed on to [autoplot.ce_curve()].
+#' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object.
 #' @order 1
 #' @name ce_validation_tables
 #' @export

@@ -137,7 +137,7 @@
 #' ece(conf, right)
 #' ece(conf, right, n_bins = c(5, 10, 15), type = "mass", p = 2)
 #' @export
-ece <- new_metric(function(x, truth, ..., n_bins = 15,
+ece <- new_metric("ece", function(x, truth, ..., n_bins = 15,
                            type = c("width", "mass", "sweep", "discrete", "median_variance"), p = 1,
                            debias = FALSE, notion = NULL, preset = NULL, level = 0.95,
                            times = NULL, min_size = 10, .by = NULL,

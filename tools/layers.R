@@ -31,8 +31,8 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 17, "lines of R code" = 21513, "exported names" = 123,
-  "arguments of functions with outcomes" = 456, "lines of test code" = 24176, "lines of the longest help page" = 390
+  "files of the largest cycle" = 17, "lines of R code" = 21461, "exported names" = 123,
+  "arguments of functions with outcomes" = 456, "lines of test code" = 24159, "lines of the longest help page" = 390
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
 files <- sort(list.files("R", "[.]R$"))

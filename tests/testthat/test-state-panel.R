@@ -99,7 +99,6 @@ test_that("tidy() is the panel, glance() the headline's row", {
     expect_error(verb(ce_state()), "must have rows", class = "calibrisk_error_state")
     expect_error(verb(canonical), "ce_tune", class = "calibrisk_error_notion")
   }
-  expect_error(plot(canonical), "states and summaries have no figure", class = "calibrisk_error_argument")
 })
 
 test_that("one block is one", {

@@ -70,6 +70,9 @@ test_that("every result is a plain tibble by tidy(), with the names of broom", {
     expect_gt(nrow(table), 0)
     expect_false(any(vapply(table, is.list, NA)), info = name)
     expect_null(attr(table, "estimand"))
+    if (name == "ce_state" || inherits(x, "ce_summary")) next
+    expect_s3_class(x, "ce_result")
+    expect_s3_class(as.data.frame(x), "data.frame", exact = TRUE)
   }
   # numbers are those of the results
   numbers <- c(ce_risk = "estimate", ece = ".estimate", ce_gain = "gain", ce_hierarchy = "value", ici = ".estimate")
