@@ -52,7 +52,7 @@ ce_metric <- function(metric, ..., name = NULL) {
   stop_if(length(options) > 0 && !all(nzchar(rlang::names2(options))), "The options of a metric must be named.",
           "i" = "As in {.code ce_metric(ece, n_bins = 5)}.", arg = "...", call = call)
   of_rows <- intersect(names(options), c("event_level", "na_rm", ".by", "weights", "cluster", "horizon"))
-  stop_if(length(of_rows) > 0 && reads_data(value$fn),
+  stop_if(length(of_rows) > 0 && !is.null(value$of),
           "{.arg {of_rows[1]}} says how rows are read, and is not an option of a metric.",
           "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}.", arg = of_rows[1], call = call)
   stop_if(!is.null(name) && !rlang::is_string(name), "{.arg name} must be a text.", "x" = "It is {describe(name)}.",
@@ -171,12 +171,11 @@ ece_pointwise <- new_metric("ece_pointwise", function(predictions, n_bins = 3) {
 # Functions that are not yardstick metrics, but give one number with its influence.
 one_number_verbs <- c("skce", "ckce", "ucme", "ce_estimate")
 
+# The name of a function of this package, which takes data that were read. Others (of yardstick, or written by users)
+# are given rows.
 own_name <- function(fn) {
   attr(fn, "metric") %||% Find(function(name) identical(fn, get(name, topenv())), one_number_verbs)
 }
-
-# Those of this package; others that are like them (of yardstick, or written by users) read rows.
-reads_data <- function(fn) !is.null(own_name(fn))
 
 # Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce", "ucme")
@@ -208,7 +207,7 @@ is_own_metric <- function(x) inherits(x, "prob_metric")
 
 # The value of a metric for data that were read. The metrics of this package take them as they are.
 estimate_metric <- function(metric, data, call) {
-  if (reads_data(metric$fn)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options), call))
+  if (!is.null(metric$of)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options), call))
   input <- metric_input(data)
   arguments <- names(formals(metric$fn))
   if ("event_level" %in% arguments) metric$options$event_level <- metric$options$event_level %||% input$event_level

@@ -31,7 +31,7 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 17, "lines of R code" = 21461, "exported names" = 123,
+  "files of the largest cycle" = 17, "lines of R code" = 21460, "exported names" = 123,
   "arguments of functions with outcomes" = 456, "lines of test code" = 24159, "lines of the longest help page" = 390
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
