@@ -91,12 +91,12 @@ test_joint <- function(bases = NULL, delta = NULL) {
   new_choice("test", "joint", bases = check_bases(bases, NULL), delta = delta)
 }
 
-check_redraws <- function(times, add_one, tolerance = NULL, call = caller_env()) {
+check_redraws <- function(times, add_one, tolerance = NULL) {
   # their statistics are held in memory
-  check_counts(times, size = 1L, call = call, upper = 1e7)
-  check_flag(add_one, call = call)
-  check_number(tolerance, lower = 0, open = TRUE, null = TRUE, call = call)
+  check_counts(times, size = 1L, upper = 1e7)
+  check_flag(add_one)
+  check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
 }
 
 # A test's result: list(estimate, statistic, parameter, p.value, method, ...).
-run_test <- function(test, problem, level, threads, call) UseMethod("run_test")
+run_test <- function(test, problem, level, threads) UseMethod("run_test")

@@ -8,9 +8,9 @@ test_cumulative <- function(statistic = c("bridge", "kuiper", "ks"), times = 100
   new_choice("test", "cumulative", statistic = statistic, times = times, add_one = add_one)
 }
 
-cumulative_test <- function(test, laws, threads, call) {
-  check_cumulative(laws, call)
-  sorted <- sort_problem(binary_problem(laws, call))
+cumulative_test <- function(test, laws, threads) {
+  check_cumulative(laws)
+  sorted <- sort_problem(binary_problem(laws))
   observed <- residual_walk(sorted)
   extremes <- walk_extremes(observed)
   value <- function(of) cumulative_statistic(test$statistic, of)
@@ -31,20 +31,20 @@ cumulative_test <- function(test, laws, threads, call) {
   )
 }
 
-check_cumulative <- function(laws, call) {
+check_cumulative <- function(laws) {
   stop_if(!is.null(laws$law) || !is.null(laws$group) || ncol(laws$probs) != 2,
           "The test on cumulated residuals takes the probability of one event, without groups.",
           "x" = if (!is.null(laws$group)) "{.arg group} is given." else if (!is.null(laws$law)) {
             "The predictions are {family_text(laws)}."
           } else {
             "The predictions have {ncol(laws$probs)} classes."
-          }, "i" = "Use {.code test = \"conditional\"}.", class = "test", arg = "test", call = call)
+          }, "i" = "Use {.code test = \"conditional\"}.", class = "test", arg = "test")
 }
 
-binary_problem <- function(laws, call) {
+binary_problem <- function(laws) {
   predictions <- laws$predictions
   predictions$event <- 2L
-  notion_problems(predictions, "binary", call)[[1]]
+  notion_problems(predictions, "binary")[[1]]
 }
 
 # The walk S of w (y - p) at the ends of tied predictions, in standard deviations of its end under calibration; `time`:

@@ -1,24 +1,24 @@
 # The test that the interval of ce_estimate() inverts, and that of an error below delta by its upper limit.
 
-check_joint_test <- function(test, laws, call) {
+check_joint_test <- function(test, laws) {
   stop_if(!is.null(laws$group) || !is.null(laws$law) && (!is.null(test$delta) || dimension_of(laws$law) > 1),
           if (is.null(test$delta)) {
             "The joint test takes class probabilities or distributions of a number, without groups."
           } else {
             "{.arg delta} needs an upper limit of the calibration error, which class probabilities without groups have."
           }, "x" = if (is.null(laws$law)) "{.arg group} is given." else "The predictions are {family_text(laws)}.",
-          class = "test", arg = if (is.null(test$delta)) "test" else "delta", call = call)
+          class = "test", arg = if (is.null(test$delta)) "test" else "delta")
   stop_if(!is.null(laws$law) && !is.null(test$bases), "Predictive distributions are tested without bases.",
-          "x" = "{.arg bases} is given.", arg = "bases", call = call)
+          "x" = "{.arg bases} is given.", arg = "bases")
 }
 
-joint_test <- function(test, laws, level, threads, call) {
-  check_joint_test(test, laws, call)
-  if (!is.null(laws$law)) return(law_test(laws, level, threads, call))
+joint_test <- function(test, laws, level, threads) {
+  check_joint_test(test, laws)
+  if (!is.null(laws$law)) return(law_test(laws, level, threads))
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
-  ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion, call), call)
+  ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion))
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   flipped <- !is.null(ladder$flips)
   said <- c(impossible_sentence(ladder$p.value), ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
@@ -55,16 +55,15 @@ equivalence_test <- function(ladder, notion, delta, level) {
 # Predictive distributions of a number, from the jumps of their distribution functions at the outcomes: the formulas are
 # in inst/include/calibrisk/joint/law_test.h. The members of an ensemble and the outcome are exchangeable, so is what
 # stands for the size of the prediction; of quantile forecasts the cells between the levels are known.
-law_test <- function(laws, level, threads, call, at_once = 2e6) {
+law_test <- function(laws, level, threads, at_once = 2e6) {
   n <- laws$n
   tied <- on_quantiles(laws)
   stop_if(any(tied), "Outcomes that equal a predicted quantile have no known level.",
-          "x" = "Those of {sum(tied)} of {n} rows do.", "i" = "Use {.code test = \"conditional\"}.",
-          class = "test", call = call)
-  check_rows(n, 2, "The joint test", call)
+          "x" = "Those of {sum(tied)} of {n} rows do.", "i" = "Use {.code test = \"conditional\"}.", class = "test")
+  check_rows(n, 2, "The joint test")
   law <- laws$law
   y <- laws$y[, 1]
-  pit <- pit_of(law, y, call)
+  pit <- pit_of(law, y)
   moments <- law_moments(if (is.null(pit$members)) law else pred_draws(cbind(par_of(law, "draws"), y)))
   cells <- record_of(law)$cells
   cells <- if (is.null(cells)) pit$jumps else cells(law)

@@ -1,15 +1,15 @@
 # The tests of ce_test() except for those that redraw outcomes: methods of run_test().
 
 #' @export
-run_test.test_block <- function(test, problem, level, threads, call) {
+run_test.test_block <- function(test, problem, level, threads) {
   n <- problem$n
-  check_rows(n, 4, "The block test", call)
-  block <- check_block(test$block, n, 2, call)
+  check_rows(n, 4, "The block test")
+  block <- check_block(test$block, n, 2)
   stop_if(n < 2 * block, "The block test needs at least two blocks.",
           "x" = "{.arg block} is {block}, there are {n} observations.",
-          "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block", call = call)
+          "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block")
   sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
-  eta <- check_computable(sums$unbiased, call)
+  eta <- check_computable(sums$unbiased)
   estimate <- mean(eta)
   se <- if (test$reference == "blocks") {
     sd(eta) / sqrt(length(eta))
@@ -59,10 +59,10 @@ chunks <- function(n, times) {
 }
 
 #' @export
-run_test.test_bootstrap <- function(test, problem, level, threads, call) {
+run_test.test_bootstrap <- function(test, problem, level, threads) {
   n <- problem$n
-  check_rows(n, 2, "The bootstrap test", call)
-  if (has_few_failures(problem)) return(resampling_test(test, problem, threads, call, resample = FALSE))
+  check_rows(n, 2, "The bootstrap test")
+  if (has_few_failures(problem)) return(resampling_test(test, problem, threads, resample = FALSE))
   parts <- chunks(n, test$times)
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping
@@ -71,7 +71,7 @@ run_test.test_bootstrap <- function(test, problem, level, threads, call) {
     problem$target <- constant_target(n)
   }
   sums <- cpp_pair_sums(problem$prediction, problem$target, threads, NULL)
-  value <- function(type) pair_estimate(sums, type, new_design(n), call)$value
+  value <- function(type) pair_estimate(sums, type, new_design(n))$value
   estimate <- value("unbiased")
   statistic <- n / (n - 1) * estimate - value("biased")
   null <- with_bar("Bootstrap", function(progress) {
@@ -96,15 +96,14 @@ bound_p <- function(estimate, count, bound, type) {
 }
 
 #' @export
-run_test.test_bound <- function(test, problem, level, threads, call) {
+run_test.test_bound <- function(test, problem, level, threads) {
   n <- problem$n
   classes <- is.null(problem$laws$law)
-  sup <- kernel_bound(problem$kernel, classes, call) * kernel_bound(problem$target_kernel, FALSE, call)
+  sup <- kernel_bound(problem$kernel, classes) * kernel_bound(problem$target_kernel, FALSE)
   bound <- 2 * sup
   type <- test$type
-  value <- skce_value(problem, type, test$block, NULL, threads, call)
-  count <- switch(type, biased = n, unbiased = n %/% 2,
-                  block = (n %/% value$block) * (value$block %/% 2))
+  value <- skce_value(problem, type, test$block, NULL, threads)
+  count <- switch(type, biased = n, unbiased = n %/% 2, block = (n %/% value$block) * (value$block %/% 2))
   estimate <- value$estimate$value
   p <- bound_p(estimate, count, bound, type)
   statistic <- estimate / bound

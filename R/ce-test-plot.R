@@ -58,16 +58,16 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
 
 # The parts that both figures draw: list(null = bars (left, right, height) or curve (x, height), draws, statistic,
 # critical = NULL or a value, labels of the lines, axis, text).
-null_shape <- function(x, alpha, call = caller_env()) {
-  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
+null_shape <- function(x, alpha) {
+  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE)
   stop_if(is.na(x$p.value), "A test without a p-value cannot be drawn.",
-          "x" = "{.val {x$method}} has a missing p-value.", class = "test", call = call)
+          "x" = "{.val {x$method}} has a missing p-value.", class = "test")
   law <- reference_law(x)
   stop_if(is.null(x$null) && is.null(law), "Only tests with a null distribution can be drawn.",
           "x" = "{.code test = \"{x$test}\"} bounds the p-value without one.",
-          "i" = "Use {.code test = \"conditional\"}.", class = "test", call = call)
+          "i" = "Use {.code test = \"conditional\"}.", class = "test")
   statistic <- unname(x$statistic)
-  null <- if (is.null(law)) null_bars(x$null, call) else null_curve(law, statistic)
+  null <- if (is.null(law)) null_bars(x$null) else null_curve(law, statistic)
   critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(x, alpha) else law$quantile(1 - alpha)
   list(
     null = null, draws = is.null(law), statistic = statistic, critical = critical,
@@ -77,8 +77,8 @@ null_shape <- function(x, alpha, call = caller_env()) {
   )
 }
 
-draw_walk <- function(x, alpha, call = caller_env()) {
-  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
+draw_walk <- function(x, alpha) {
+  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE)
   details <- x$details
   walk <- data.frame(time = c(0, details$walk$time), value = c(0, details$walk$walk))
   end <- walk$value[nrow(walk)]
@@ -134,10 +134,10 @@ null_curve <- function(law, statistic) {
 
 # Singular redraws of the mean embedding test are infinite and not drawn. Redraws that are all equal, or differ by
 # rounding, are one bar.
-null_bars <- function(null, call = caller_env()) {
+null_bars <- function(null) {
   null <- null[is.finite(null)]
   stop_if(length(null) == 0, "A null distribution must have finite values to be drawn.",
-          "x" = "All resamples are infinite.", class = "test", call = call)
+          "x" = "All resamples are infinite.", class = "test")
   middle <- mean(range(null))
   if (diff(range(null)) <= 1e-12 * max(abs(null), 1e-12)) {
     half <- max(0.01 * abs(middle), 1e-12)

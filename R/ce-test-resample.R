@@ -6,24 +6,24 @@
 pair_rows <- 10000L
 
 #' @export
-run_test.test_conditional <- function(test, problem, level, threads, call) {
-  resampling_test(test, problem, threads, call, resample = FALSE)
+run_test.test_conditional <- function(test, problem, level, threads) {
+  resampling_test(test, problem, threads, resample = FALSE)
 }
 
 #' @export
-run_test.test_consistency <- function(test, problem, level, threads, call) {
-  resampling_test(test, problem, threads, call, resample = TRUE)
+run_test.test_consistency <- function(test, problem, level, threads) {
+  resampling_test(test, problem, threads, resample = TRUE)
 }
 
-resampling_test <- function(test, problem, threads, call, resample) {
+resampling_test <- function(test, problem, threads, resample) {
   n <- problem$n
   what <- if (resample) "consistency resampling" else redrawn_text
-  check_rows(n, 2, "The test", call)
+  check_rows(n, 2, "The test")
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
-    skce_value(problem, "unbiased", NULL, NULL, threads, call)$estimate$value
+    skce_value(problem, "unbiased", NULL, NULL, threads)$estimate$value
   }
   value <- redrawn(problem, test, resample, threads, exact)
-  check_computable(value$statistic, call)
+  check_computable(value$statistic)
   list(
     estimate = exact %||% value$statistic, statistic = c(U = value$statistic),
     parameter = c(times = test$times),

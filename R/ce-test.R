@@ -181,9 +181,8 @@
 ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, target_kernel = NULL, group = NULL,
                     draws = 100, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
                     weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
   check_delta(delta)
-  if (!is.null(delta)) test <- equivalence_choice(test, delta, call)
+  if (!is.null(delta)) test <- equivalence_choice(test, delta)
   auto <- identical(test, "auto")
   if (!auto) test <- as_choice(test, "test", also = "auto")
   check_count(draws, lower = 2)
@@ -193,25 +192,25 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
   name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
   run <- function(part) {
-    laws <- tested_laws(part, input, call)
+    laws <- tested_laws(part, input)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
-    laws$group <- ckce_group(group_values(group, part, call), NULL, laws, threads, call)
-    check_test_design(if (auto) "auto" else test$name, laws, call)
+    laws$group <- ckce_group(group_values(group, part), NULL, laws, threads)
+    check_test_design(if (auto) "auto" else test$name, laws)
     if (auto) {
-      test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test", call = call)
+      test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test")
     }
     if (test$name %in% kernel_free_tests) {
-      if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, !is.null(delta), call)
-      result <- switch(test$name, joint = joint_test(test, laws, level, threads, call),
-                       cumulative = cumulative_test(test, laws, threads, call))
+      if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, !is.null(delta))
+      result <- switch(test$name, joint = joint_test(test, laws, level, threads),
+                       cumulative = cumulative_test(test, laws, threads))
       return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
     }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
-    result <- run_test(test, problem, level, threads, call)
+    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads)
+    result <- run_test(test, problem, level, threads)
     if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
     new_ce_test(result, test, problem, name)
   }
-  objects_by_groups(x, input$by, run, call)
+  objects_by_groups(x, input$by, run)
 }
 
 # Whether the joint test is made, from redraws or flips.
@@ -221,29 +220,28 @@ takes_counts <- function(test, group, kernels) {
 }
 
 # Rows that stand for several are repeated unless they are of an event.
-tested_laws <- function(part, input, call) {
-  laws <- laws_of(part, input, call)
+tested_laws <- function(part, input) {
+  laws <- laws_of(part, input)
   if (is.null(laws$design$copies) || !is_real(laws) && ncol(laws$probs) == 2) return(laws)
   input$design$copies <- FALSE
-  laws_of(part, input, call)
+  laws_of(part, input)
 }
 
 kernel_free_tests <- c("joint", "cumulative")
 
 # Only the joint test has a `delta`.
-stop_kernel_free <- function(test, delta, call) {
+stop_kernel_free <- function(test, delta) {
   stop_input("{.code test = \"{test}\"} has no kernel.",
-             "x" = "{.arg kernel} or {.arg target_kernel} is given{if (delta) ' beside `delta`'}.",
-             arg = "kernel", call = call)
+             "x" = "{.arg kernel} or {.arg target_kernel} is given{if (delta) ' beside `delta`'}.", arg = "kernel")
 }
 
 # Only the joint test asks whether the error is below a number.
-equivalence_choice <- function(test, delta, call) {
+equivalence_choice <- function(test, delta) {
   if (identical(test, "auto")) return(test_joint(delta = delta))
-  test <- as_choice(test, "test", "test", "auto", call)
+  test <- as_choice(test, "test", "test", "auto")
   if (test$name == "joint") return(test_joint(test$bases, delta))
   stop_input("{.arg delta} is an option of {.fn test_joint}.", "x" = "{.arg test} is {.val {test$name}}.",
-             arg = "delta", value = delta, call = call)
+             arg = "delta", value = delta)
 }
 
 # As rlang labels it, which takes longer than some tests where it is a call.
@@ -253,17 +251,17 @@ short_label <- function(quo) {
 }
 
 # Most null distributions assume independent, unweighted rows.
-check_test_design <- function(test, laws, call) {
+check_test_design <- function(test, laws) {
   design <- laws$design
   stop_if(!is.null(design$cluster) && (!test %in% c("auto", "joint") || !is.null(laws$law) || !is.null(laws$group)),
           "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
           "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
           "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \\
-                 takes pairs across clusters.", class = "cluster", arg = "test", call = call)
+                 takes pairs across clusters.", class = "cluster", arg = "test")
   stop_if(!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative"),
           "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg weights} are importance weights.",
           "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val joint}.",
-          class = "weights", arg = "test", call = call)
+          class = "weights", arg = "test")
 }
 
 # A kernel that is a function of predictions and outcomes together has no factor. If the user asks for a kernel (`plain`

@@ -26,41 +26,39 @@ vector_words <- function(x) {
 }
 
 # Text of the encoding "bytes" can be neither compared nor printed.
-check_text <- function(x, arg, call) {
+check_text <- function(x, arg) {
   text <- if (is.factor(x)) levels(x) else if (is.character(x)) x
   bad <- encodeString(text[Encoding(text %||% "") == "bytes"])
   stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
-          "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg,
-          call = call)
+          "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
 }
 
 # The value of a user's function `arg`, or a classed error that says where it failed: `where`, a text.
-user_value <- function(value, arg, where, class, call = NULL) {
+user_value <- function(value, arg, where, class) {
   rlang::try_fetch(value, error = function(cnd) {
     stop_input("The function {.arg {arg}} failed.", "x" = "{where}", "i" = "Its own message is below.", class = class,
-               arg = arg, parent = cnd, call = call)
+               arg = arg, parent = cnd)
   })
 }
 
-check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
-                         open = FALSE, null = FALSE, call = caller_env()) {
-  check_numbers(x, arg, lower, upper, open, null, size = 1L, call = call)
+check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf, open = FALSE, null = FALSE) {
+  check_numbers(x, arg, lower, upper, open, null, size = 1L)
 }
 
 # In (0, 1].
-check_share <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
-  check_number(x, arg, lower = 0, open = TRUE, call = call)
-  check_number(x, arg, upper = 1, call = call)
+check_share <- function(x, arg = rlang::caller_arg(x)) {
+  check_number(x, arg, lower = 0, open = TRUE)
+  check_number(x, arg, upper = 1)
 }
 
 # A vector of finite numbers in [lower, upper] (or ]lower, upper[ where open).
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
-                          open = FALSE, null = FALSE, size = NULL, call = caller_env()) {
+                          open = FALSE, null = FALSE, size = NULL) {
   if (null && is.null(x)) return(invisible(x))
   # most are one number, for which the functions after this would take several times as long
   if (is_number_between(x, lower, upper, size) && !open) return(invisible(x))
   if (has_numbers(x, size) && all(are_inside(x, lower, upper, open))) return(invisible(x))
-  stop_numbers(x, arg, lower, upper, open, size, call)
+  stop_numbers(x, arg, lower, upper, open, size)
 }
 
 is_number_between <- function(x, lower, upper, size = NULL) {
@@ -68,11 +66,11 @@ is_number_between <- function(x, lower, upper, size = NULL) {
   one && x >= lower && x <= upper && (is.null(size) || size == 1)
 }
 
-stop_numbers <- function(x, arg, lower, upper, open, size, call) {
+stop_numbers <- function(x, arg, lower, upper, open, size) {
   range <- range_text(lower, upper, open)
   what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
   bad <- if (has_numbers(x, size)) x[!are_inside(x, lower, upper, open)][1] else x
-  stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.", arg = arg, value = x, call = call)
+  stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.", arg = arg, value = x)
 }
 
 # Arrays of length one do not recycle.
@@ -97,80 +95,77 @@ range_text <- function(lower, upper, open) {
   }
 }
 
-check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE, size = NULL,
-                         call = caller_env(), upper = 2^31 - 1) {
+check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE, size = NULL, upper = 2^31 - 1) {
   if (null && is.null(x)) return(invisible(x))
-  check_numbers(x, arg, lower = lower, upper = upper, size = size, call = call)
+  check_numbers(x, arg, lower = lower, upper = upper, size = size)
   if (all(x == round(x))) return(invisible(x))
   stop_input("{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.", arg = arg,
-             value = x, call = call)
+             value = x)
 }
 
-check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
-                        call = caller_env()) {
-  check_counts(x, arg, lower, null, size = 1L, call = call)
+check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE) {
+  check_counts(x, arg, lower, null, size = 1L)
 }
 
 # Tables of bins are held in memory, empty ones too.
-check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins", call = caller_env()) {
-  check_counts(n_bins, arg, lower, null, size, call, upper = 1e6)
+check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins") {
+  check_counts(n_bins, arg, lower, null, size, upper = 1e6)
 }
 
 # p-th powers of gaps of 1e-9 are still numbers.
-check_exponent <- function(p, call = caller_env()) check_number(p, "p", lower = 1, upper = 32, call = call)
+check_exponent <- function(p) check_number(p, "p", lower = 1, upper = 32)
 
-check_flag <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+check_flag <- function(x, arg = rlang::caller_arg(x)) {
   if (rlang::is_bool(x)) return(invisible(x))
   stop_input("{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.", arg = arg,
-             value = x, call = call)
+             value = x)
 }
 
 # The value of a choice argument: its first choice where the default is untouched.
-check_choice <- function(x, choices, arg = rlang::caller_arg(x), call = caller_env()) {
+check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (identical(x, choices)) return(choices[1])
   if (rlang::is_string(x) && x %in% choices) return(x)
   meant <- meant_word(x, choices)
   stop_input("{.arg {arg}} must be one of {.or {.val {choices}}}.", "x" = "It is {describe(x)}.",
-             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = x, call = call)
+             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = x)
 }
 
-check_level <- function(level, call = caller_env()) {
-  check_number(level, "level", lower = 0, upper = 1, open = TRUE, call = call)
+check_level <- function(level) {
+  check_number(level, "level", lower = 0, upper = 1, open = TRUE)
 }
 
-check_rows <- function(n, least, what, call = caller_env()) {
+check_rows <- function(n, least, what) {
   stop_if(n < least, "{what} needs at least {least} observations.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
-          class = "rows", n = n, call = call)
+          class = "rows", n = n)
 }
 
-stop_few_rows <- function(needed, n, call) {
+stop_few_rows <- function(needed, n) {
   stop_input("At least {needed} observations are needed.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
-             class = c("rows", "argument"), arg = "x", n = n, call = call)
+             class = c("rows", "argument"), arg = "x", n = n)
 }
 
-check_string <- function(x, arg, call) {
+check_string <- function(x, arg) {
   if (rlang::is_string(x) && nzchar(x)) return(invisible(x))
-  stop_input("{.arg {arg}} must be a text.", "x" = "It is {describe(x)}.", arg = arg, value = x, call = call)
+  stop_input("{.arg {arg}} must be a text.", "x" = "It is {describe(x)}.", arg = arg, value = x)
 }
 
 # `what`: as in "A report needs".
-check_package <- function(package, what, call = caller_env()) {
+check_package <- function(package, what) {
   stop_if(!rlang::is_installed(package), "{what} the package {.pkg {package}}.",
-          "i" = "{.code install.packages(\"{package}\")}", class = "package", package = package, call = call)
+          "i" = "{.code install.packages(\"{package}\")}", class = "package", package = package)
 }
 
 # Names that choose some of a result's classes, methods or metrics. `of`: what they must be of.
-check_among <- function(x, known, of, arg = rlang::caller_arg(x), call = caller_env()) {
+check_among <- function(x, known, of, arg = rlang::caller_arg(x)) {
   unknown <- setdiff(as.character(x), known)
   stop_if(length(unknown) > 0, "{.arg {arg}} must name {arg} of the {of}.",
-          "x" = "{.val {unknown}} {?is/are} not among {.val {known}}.", arg = arg, call = call)
+          "x" = "{.val {unknown}} {?is/are} not among {.val {known}}.", arg = arg)
 }
 
 # `size`: of the values of `group`.
-check_group_size <- function(size, n, call) {
+check_group_size <- function(size, n) {
   stop_if(size != n, "{.arg group} must have one value per observation.",
-          "x" = "There are {n} observations and {size} value{?s} of {.arg group}.", class = "length", arg = "group",
-          call = call)
+          "x" = "There are {n} observations and {size} value{?s} of {.arg group}.", class = "length", arg = "group")
 }
 
 all_finite <- function(x) if (is.double(x)) cpp_all_within(x, -Inf, Inf) else all(is.finite(x))
@@ -182,7 +177,7 @@ all_within <- function(x, lower, upper) is.double(x) && cpp_all_within(x, lower,
 sum_tolerance <- list(exact = 1e-12, float = 1e-6)
 
 # Rows on the simplex: within 1e-12 as they are, within 1e-6, or the rounding of all values, renormalised with a note.
-check_simplex <- function(x, rows, call) {
+check_simplex <- function(x, rows) {
   n <- nrow(x)
   # nearly always none: no matrix is made then
   plain <- all_finite(x) && min(x, 0) >= 0
@@ -192,7 +187,7 @@ check_simplex <- function(x, rows, call) {
     stop_input(
       "Probabilities must be finite and not negative.",
       "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; {length(bad)} of {n} rows are affected.",
-      "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = value, call = call
+      "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = value
     )
   }
   if (!plain) x <- pmax(x, 0)
@@ -204,7 +199,7 @@ check_simplex <- function(x, rows, call) {
           "x" = "Row {rows[bad[1]]} sums to {.val {signif(sums[bad[1]], 7)}}; {sum(off > sum_tolerance$float)} of {n} \\
                  rows are off by more than {.val {sum_tolerance$float}}.",
           "x" = "Rows sum to between {signif(min(sums), 4)} and {signif(max(sums), 4)}.", class = "probs", arg = "x",
-          row = rows[bad[1]], value = sums[bad[1]], call = call)
+          row = rows[bad[1]], value = sums[bad[1]])
   inexact <- off > sum_tolerance$exact
   if (any(inexact)) {
     tell("i" = "Renormalised {sum(inexact)} of {n} rows that summed to 1 only within {.val {signif(max(off), 2)}} \\

@@ -27,13 +27,13 @@ choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv()
 
 # A choice of `kind` from a name or a choice. `arg` is the argument of the calling function, `also` the names that it
 # reads itself; errors are raised in its name.
-as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character(), call = caller_env()) {
-  if (is_choice(value, kind)) return(check_object(value, arg, call))
-  check_choice_name(value, kind, arg, also, call)
+as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character()) {
+  if (is_choice(value, kind)) return(check_object(value, arg))
+  check_choice_name(value, kind, arg, also)
   if (value %in% without_options[[kind]]) new_choice(kind, value) else choice_constructor(kind, value)()
 }
 
-check_choice_name <- function(value, kind, arg, also, call) {
+check_choice_name <- function(value, kind, arg, also) {
   named <- c(also, without_options[[kind]])
   exported <- function(name) exists(name, getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
   known <- function(name) name %in% named || exported(paste0(kind, "_", name))
@@ -43,7 +43,7 @@ check_choice_name <- function(value, kind, arg, also, call) {
   meant <- meant_word(value, names)
   stop_input("{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {example}}.",
              "x" = "It is {describe(value)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg,
-             value = value, call = call)
+             value = value)
 }
 
 #' @export
@@ -80,6 +80,6 @@ stop_no_generic <- function(generic, x, prefix, arg = "method") {
   stop_input(
     "{.arg {arg}} has no {.fn {generic}}: it cannot be used.", "x" = "Its class is {.cls {own}}.",
     "i" = "Write {.code {generic}.{own}()} and register it: {.code registerS3method(\"{generic}\", \"{own}\", ...)}; \\
-           see {.code ?extending}.", class = "method", arg = arg, call = NULL
+           see {.code ?extending}.", class = "method", arg = arg
   )
 }

@@ -45,12 +45,12 @@ computation_rff <- function(n_features = 100, frequencies = NULL) {
 }
 
 # choices with the name of the computation and its options; `lacks`: a computation that the function does not have.
-read_computation <- function(choices, lacks = character(), call = caller_env()) {
-  computation <- as_choice(choices$computation, "computation", "computation", call = call)
+read_computation <- function(choices, lacks = character()) {
+  computation <- as_choice(choices$computation, "computation", "computation")
   if (computation$name %in% lacks) {
     others <- setdiff(choice_names("computation"), lacks)
     stop_input("{.arg computation} must be one of {.or {.val {others}}} here.",
-               "x" = "It is {.val {computation$name}}.", arg = "computation", value = computation$name, call = call)
+               "x" = "It is {.val {computation$name}}.", arg = "computation", value = computation$name)
   }
   choices$computation <- computation$name
   choices[c("tolerance", "max_rank", "n_features", "frequencies")] <-

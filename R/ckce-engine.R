@@ -7,8 +7,8 @@
 
 # Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the target kernel's feature space
 # (the identity for the Kronecker kernel).
-class_problem <- function(predictions, target_kernel, call = caller_env()) {
-  check_feature_kernel(target_kernel, "target_kernel", call)
+class_problem <- function(predictions, target_kernel) {
+  check_feature_kernel(target_kernel, "target_kernel")
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
   residuals <- canonical_residuals(probs, truth)
@@ -16,7 +16,7 @@ class_problem <- function(predictions, target_kernel, call = caller_env()) {
     embedding <- diag(sqrt(target_kernel$scale), ncol(probs))
   } else {
     classes <- matrix(as.numeric(seq_len(ncol(probs))))
-    gram <- cpp_gram(resolve_kernel(target_kernel, classes, 1L, call), classes, classes, 1L)
+    gram <- cpp_gram(resolve_kernel(target_kernel, classes, 1L), classes, classes, 1L)
     embedding <- matrix_root(gram)
   }
   problem <- c(list(features = probs, truth = truth), finite_residuals(residuals, probs, embedding))
@@ -66,13 +66,13 @@ matrix_root <- function(gram) {
 
 # The numbers of all ridges: list(values = tibble, loo, null_estimate, null_diagonal, rank, trace_remainder,
 # computation, groups, influence: per row, see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
-ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = caller_env()) {
+ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
   if (identical(group$type, "delta")) {
-    return(delta_numbers(problem, kernel, ridge, options, group, call))
+    return(delta_numbers(problem, kernel, ridge, options, group))
   }
   n <- nrow(problem$residuals)
   options$computation <- choose_computation(options, problem, ridge, kernel)
-  if (options$computation == "rff") check_random_features(problem, group, call)
+  if (options$computation == "rff") check_random_features(problem, group)
   out <- computed(
     options$computation, ckce_source(problem, kernel, group, options),
     list(
@@ -89,7 +89,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL, call = c
         integer()
       }
     ),
-    options$threads, options$progress, call
+    options$threads, options$progress
   )
   out$values <- stats::setNames(
     as.data.frame(out$values),
@@ -113,23 +113,22 @@ kept_block <- function(out, rows, ridge) {
   list(rows = rows, factor = out$factor, filters = 1 / outer(out$spectrum, length(rows) * ridge, `+`))
 }
 
-check_random_features <- function(problem, group, call) {
+check_random_features <- function(problem, group) {
   unfit <- c("importance weights" = !is.null(problem$scale), "a kernel on groups" = !is.null(group),
              "a kernel that compares predictive distributions as such" = !is.null(problem$source))
   stop_if(any(unfit), "Random features are not available with {names(unfit)[unfit][1]}.",
-          "i" = "Use {.code computation = \"low_rank\"}.", class = "computation", arg = "computation", call = call)
+          "i" = "Use {.code computation = \"low_rank\"}.", class = "computation", arg = "computation")
 }
 
 # A ridge that is lost beside the kernel leaves no Cholesky factor.
-computed <- function(computation, source, job, threads, progress, call) {
+computed <- function(computation, source, job, threads, progress) {
   rlang::try_fetch(
     cpp_ckce(computation, source, job, threads, progress),
     calibrisk_error_core = function(cnd) {
       if (computation != "dual" || cnd$exception != "std::runtime_error") return(rlang::zap())
       stop_input("The dual form needs a ridge that is not lost beside the kernel matrix.",
                  "x" = "The smallest {.arg ridge} is {.val {signif(min(job$ridge), 3)}}.",
-                 "i" = "Use {.code computation = \"eigen\"} or a larger ridge.", class = "computation", arg = "ridge",
-                 call = call)
+                 "i" = "Use {.code computation = \"eigen\"} or a larger ridge.", class = "computation", arg = "ridge")
     }
   )
 }
@@ -213,13 +212,13 @@ eigen_share <- 1e-4
 
 # Kernel times delta on groups: K is block diagonal, every group keeps its own factor and c = n ridge is common, so
 # group g runs at ridge n / n_g and the terms add up.
-delta_numbers <- function(problem, kernel, ridge, options, group, call) {
+delta_numbers <- function(problem, kernel, ridge, options, group) {
   n <- nrow(problem$residuals)
   rows <- split(seq_len(n), group$id)
   terms <- lapply(seq_along(rows), function(g) {
     at <- rows[[g]]
     options$seed <- options$seed + g - 1
-    ckce_numbers(take_rows(problem, at), kernel, ridge * n / length(at), options, call = call)
+    ckce_numbers(take_rows(problem, at), kernel, ridge * n / length(at), options)
   })
   size <- lengths(rows, use.names = FALSE)
   total <- function(what, weight = rep(1, length(terms))) {

@@ -2,14 +2,14 @@
 # Matern and total-variation kernels. Frequencies follow the kernel's spectral distribution and come from R's random
 # numbers: with z normal, chi from a chi-squared with 2 nu degrees of freedom and Cauchy coordinates for the L1 norm.
 
-feature_terms <- function(kernel, q, n_features, frequencies = NULL, call = caller_env()) {
-  leaves <- feature_leaves(kernel, 1, call)
+feature_terms <- function(kernel, q, n_features, frequencies = NULL) {
+  leaves <- feature_leaves(kernel, 1)
   terms <- lapply(leaves, function(leaf) {
     if (leaf$type == "linear") {
       return(list(scale = leaf$weight, linear = TRUE, frequencies = NULL))
     }
     w <- frequencies %||% draw_frequencies(leaf, q, n_features)
-    if (!is.null(frequencies)) check_frequencies(w, q, call)
+    if (!is.null(frequencies)) check_frequencies(w, q)
     list(scale = leaf$weight, linear = FALSE, frequencies = t(w))
   })
   terms
@@ -17,16 +17,15 @@ feature_terms <- function(kernel, q, n_features, frequencies = NULL, call = call
 
 featured_kernels <- c("linear", "gaussian", "laplace", "matern", "tv")
 
-feature_leaves <- function(kernel, weight, call) {
+feature_leaves <- function(kernel, weight) {
   weight <- weight * kernel$scale
   if (kernel$type == "sum") {
-    return(unlist(lapply(kernel$parts, feature_leaves, weight, call), recursive = FALSE))
+    return(unlist(lapply(kernel$parts, feature_leaves, weight), recursive = FALSE))
   }
   stop_if(!kernel$type %in% featured_kernels,
           "Random features need a sum of linear, Gaussian, Laplace, Mat\u00e9rn or total variation kernels.",
           "x" = "The kernel has the part {.val {format(kernel)}}.",
-          "i" = "Use {.code computation = \"low_rank\"} or {.val dual}.", class = "computation", arg = "computation",
-          call = call)
+          "i" = "Use {.code computation = \"low_rank\"} or {.val dual}.", class = "computation", arg = "computation")
   list(c(unclass(kernel), weight = weight))
 }
 
@@ -41,9 +40,8 @@ draw_frequencies <- function(leaf, q, n_features) {
   z / leaf$bandwidth
 }
 
-check_frequencies <- function(w, q, call) {
+check_frequencies <- function(w, q) {
   stop_if(!is.matrix(w) || !is.numeric(w) || ncol(w) != q || nrow(w) < 1 || !all(is.finite(w)),
           "{.arg frequencies} must be a finite numeric matrix with one frequency per row and {q} column{?s}.",
-          "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}.", arg = "frequencies",
-          call = call)
+          "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}.", arg = "frequencies")
 }

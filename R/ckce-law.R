@@ -2,25 +2,25 @@
 # factored once, G = D D', and the rows of D are the residuals.
 
 # One set of rows, as ckce_inputs() for classes; `laws` and `target` for redrawn outcomes.
-ckce_law_inputs <- function(laws, choices, group, threads, progress, call, outcome = FALSE) {
-  bound <- bind_ckce(laws, choices, threads, call)
-  problem <- law_problem(laws, bound, choices, outcome, threads, call)
+ckce_law_inputs <- function(laws, choices, group, threads, progress, outcome = FALSE) {
+  bound <- bind_ckce(laws, choices, threads)
+  problem <- law_problem(laws, bound, choices, outcome, threads)
   kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
-  group <- ckce_group(group, choices$group_kernel, laws, threads, call)
-  options <- asked_options(problem, kernel, choices, threads, progress, call)
+  group <- ckce_group(group, choices$group_kernel, laws, threads)
+  options <- asked_options(problem, kernel, choices, threads, progress)
   options$keep <- choices$times > 0
   list(problem = problem, kernel = kernel, shown = bound$prediction$kernel, group = group, options = options,
        laws = laws, target = bound$target)
 }
 
 # Both kernels on the data.
-bind_ckce <- function(laws, choices, threads, call) {
+bind_ckce <- function(laws, choices, threads) {
   target <- choices$target_kernel %||% default_target_kernel(laws)
   # outcomes that are redrawn must not have chosen the kernels
-  if (choices$times > 0) target <- outcome_kernel(target, laws, call)
-  target <- bind_target(target, laws, choices$draws, threads, call)
+  if (choices$times > 0) target <- outcome_kernel(target, laws)
+  target <- bind_target(target, laws, choices$draws, threads)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
-  list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads, call))
+  list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads))
 }
 
 default_ckce_kernel <- function(laws, target_kernel) {
@@ -33,7 +33,7 @@ default_ckce_kernel <- function(laws, target_kernel) {
 # Returns a list of features or source, residuals and variances. `missed` is the diagonal of G - D D'. `excess` is that
 # of D D' - G, if the diagonal of G uses pairs of different draws and G is not a Gram matrix. `outcome` is the
 # regression target of leave-one-out errors, if requested.
-law_problem <- function(laws, bound, choices, outcome, threads, call) {
+law_problem <- function(laws, bound, choices, outcome, threads) {
   target <- bound$target
   residuals <- if (is.null(laws$law) || target$spec$kind == "finite" && is_label_matrix_small(target$spec, laws$n)) {
     count_residuals(target, threads)
@@ -42,7 +42,7 @@ law_problem <- function(laws, bound, choices, outcome, threads, call) {
   }
   spec <- bound$prediction$spec
   problem <- c(if (spec$kind == "features") list(features = spec$features) else list(source = spec), residuals)
-  check_computable(c(sum(source_diagonal(spec)), problem$residuals), call)
+  check_computable(c(sum(source_diagonal(spec)), problem$residuals))
   weighted_problem(problem, laws$design)
 }
 

@@ -32,8 +32,8 @@ ridge_loo <- function(values = NULL, target = c("outcome", "gap")) {
 }
 
 # The errors of the ridges of a ridge_loo(), and which is the smallest. Random features have no error of their own.
-loo_path <- function(problem, kernel, choice, options, group, design, call) {
-  check_clusters(design, call = call)
+loo_path <- function(problem, kernel, choice, options, group, design) {
+  check_clusters(design)
   n <- nrow(problem$residuals)
   ridge <- choice$values %||% (n^(-1 / 4) * 10^seq(-3, 1, by = 0.25))
   if (options$computation == "rff") options$computation <- "auto"
@@ -42,7 +42,7 @@ loo_path <- function(problem, kernel, choice, options, group, design, call) {
   options$errors <- FALSE
   options$keep <- !is.null(design$cluster)
   problem$excess <- NULL
-  numbers <- ckce_numbers(problem, kernel, ridge, options, group, call)
+  numbers <- ckce_numbers(problem, kernel, ridge, options, group)
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
   loo <- if (is.null(design$cluster)) {
     numbers$loo

@@ -137,25 +137,24 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
   threads <- resolve_threads(threads)
-  call <- current_env()
   out <- conditional_frame(x, rows_input(), enquo(group), "ckce", list(
     classes = function(predictions, group) {
-      check_ckce_design(predictions$design, choices, call)
-      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"), call)
-      ckce_columns(inputs, predictions$design, choices, threads, call)
+      check_ckce_design(predictions$design, choices)
+      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"))
+      ckce_columns(inputs, predictions$design, choices, threads)
     },
     laws = function(laws, group) {
-      check_ckce_design(laws$design, choices, call)
+      check_ckce_design(laws$design, choices)
       regressed <- is_choice(choices$ridge, "ridge") && choices$ridge$target == "outcome"
-      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("CKCE"), call, outcome = regressed)
-      ckce_columns(inputs, laws$design, choices, threads, call)
+      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("CKCE"), outcome = regressed)
+      ckce_columns(inputs, laws$design, choices, threads)
     }
-  ), call)
+  ))
   with_terms(out)
 }
 
 # inputs: of ckce_inputs() or ckce_law_inputs()
-ckce_columns <- function(inputs, design, choices, threads, call) {
+ckce_columns <- function(inputs, design, choices, threads) {
   problem <- inputs$problem
   kernel <- inputs$kernel
   options <- inputs$options
@@ -163,17 +162,17 @@ ckce_columns <- function(inputs, design, choices, threads, call) {
   path <- NULL
   ridge <- choices$ridge %||% n^(-1 / 4)
   if (is_choice(ridge, "ridge")) {
-    path <- loo_path(problem, kernel, ridge, options, inputs$group, design, call)
+    path <- loo_path(problem, kernel, ridge, options, inputs$group, design)
     ridge <- path$ridge[path$selected]
   }
-  numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
+  numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group)
   if (too_coarse(numbers, problem, choices, kernel, inputs$group)) {
-    options <- random_feature_options(options, problem, kernel, choices, call)
-    numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group, call)
+    options <- random_feature_options(options, problem, kernel, choices)
+    numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group)
   }
   if (options$keep) numbers <- with_law_null(numbers, inputs, choices, threads)
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
-  estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)), call)
+  estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)))
   effect <- cluster_effect(design, problem_pairs(problem, kernel, inputs$group, threads))
   estimates <- lapply(seq_along(estimate), function(v) {
     with_pairs(operator_estimate(estimate[v], numbers$influence[, v], design), numbers$values[v, ], effect)
@@ -213,16 +212,15 @@ with_pairs <- function(estimate, values, effect) {
 }
 
 # Sums over pairs within a cluster would have to be left out of what is debiased, and redrawn outcomes are independent.
-check_ckce_design <- function(design, choices, call) {
+check_ckce_design <- function(design, choices) {
   if (is_plain(design)) return(invisible())
   stop_if(!is.null(design$cluster) && choices$debias != "none", "Debiased CKCE takes rows as independent.",
           "x" = "{.arg cluster} is given.",
           "i" = "Use {.code debias = \"none\"}, or {.fn skce}, which takes pairs across clusters.",
-          class = "cluster", arg = "debias", call = call)
+          class = "cluster", arg = "debias")
   stop_if(choices$times > 0, "{.arg times} needs independent, unweighted rows.",
           "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
-          "i" = "Use {.code times = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "times",
-          call = call)
+          "i" = "Use {.code times = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "times")
 }
 
 # Per ridge, the groups' terms, debiased like their sum.
@@ -268,16 +266,16 @@ first_bandwidth <- function(kernel) {
 
 # Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
 # beside the predictions. `fn$classes(predictions, group)` and `fn$laws(laws, group)` return lists of columns.
-conditional_frame <- function(x, input, group, metric, fn, call = caller_env()) {
+conditional_frame <- function(x, input, group, metric, fn) {
   force(input) # errors are not those of a group
   by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input, call)
-    values <- group_values(group, part, call)
+    laws <- laws_of(part, input)
+    values <- group_values(group, part)
     if (is.null(laws$law)) {
       return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
                          kept = c("n", "ridge")))
     }
     columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
     result_frame(metric, family_text(laws), columns)
-  }, call)
+  })
 }

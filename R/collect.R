@@ -3,7 +3,7 @@
 # sentences on sums that stand for rows, or ask whether rows are those of a group.
 
 tell_caller <- function(what, ...) {
-  cnd <- list(message = what, call = NULL, ...)
+  cnd <- list(message = what, ...)
   class(cnd) <- c(paste0("calibrisk_", what), "condition")
   signalCondition(cnd)
 }

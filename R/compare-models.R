@@ -1,87 +1,86 @@
 # Models on the same rows: a metric of each, and their paired differences.
 
-compare_models <- function(objects, truth, columns, metric, settings, call) {
-  metric <- as_metric(metric, call)
-  if (rlang::quo_is_missing(truth)) stop_no_outcomes(call)
+compare_models <- function(objects, truth, columns, metric, settings) {
+  metric <- as_metric(metric)
+  if (rlang::quo_is_missing(truth)) stop_no_outcomes()
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
-      models <- told_once(warned_once(column_models(part, truth, columns, settings, call),
-                                      "calibrisk_warning_cluster"))
-      compare_pairs(common_rows(models), metric, settings, call)
-    }, call))
+      models <- told_once(warned_once(column_models(part, truth, columns, settings), "calibrisk_warning_cluster"))
+      compare_pairs(common_rows(models), metric, settings)
+    }))
   }
   stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
-          class = "group", arg = ".by", call = call)
+          class = "group", arg = ".by")
   collect_read({
-    models <- told_once(warned_once(list_models(objects, truth, settings, call), "calibrisk_warning_cluster"))
-    compare_pairs(common_rows(models), metric, settings, call)
+    models <- told_once(warned_once(list_models(objects, truth, settings), "calibrisk_warning_cluster"))
+    compare_pairs(common_rows(models), metric, settings)
   })$value
 }
 
-stop_no_outcomes <- function(call) {
+stop_no_outcomes <- function() {
   stop_input("{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
-             "i" = "The outcomes follow the models.", class = "truth", arg = "truth", call = call)
+             "i" = "The outcomes follow the models.", class = "truth", arg = "truth")
 }
 
 # Selections, of which those that make distributions may have a name: that of the model.
-model_dots <- function(..., .call = caller_env()) {
+model_dots <- function(..., .frame = caller_env()) {
   dots <- enquos(...)
-  check_dot_names(dots[!vapply(dots, makes_law, NA)], .call)
+  check_dot_names(dots[!vapply(dots, makes_law, NA)], .frame)
   dots
 }
 
 # A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
-list_models <- function(models, truth, settings, call) {
+list_models <- function(models, truth, settings) {
   names(models) <- list_names(models, rep("model", length(models)))
-  models <- Map(function(x, name) in_model(read_results(x, call), name, call), models, names(models))
+  models <- Map(function(x, name) in_model(read_results(x), name), models, names(models))
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
-  outcomes <- list_outcomes(models, truth, design_of(models[[1]]), call)
+  outcomes <- list_outcomes(models, truth, design_of(models[[1]]))
   called <- if (length(outcomes$column) == 1) outcomes$column else outcome_name(truth, NULL)
   parts <- each_direction(names(models), function(name) {
     in_model({
       x <- models[[name]]
-      law <- law_given(x, list(), call)
-      raw <- read_design(design_of(x), x, if (is.null(law)) NROW(x) else NROW(outcomes$values), call)
+      law <- law_given(x, list())
+      raw <- read_design(design_of(x), x, if (is.null(law)) NROW(x) else NROW(outcomes$values))
       raw$censoring <- outcomes$censoring
       if (is.null(law)) {
-        if (is.data.frame(x)) x <- rank_columns(x, outcomes$column, call)
-        out <- new_predictions(x, outcomes$values, settings$event_level, TRUE, call, raw = raw)
+        if (is.data.frame(x)) x <- rank_columns(x, outcomes$column)
+        out <- new_predictions(x, outcomes$values, settings$event_level, TRUE, raw = raw)
         out$truth_name <- called
         keep_read(event = event_label(out, horizon = outcomes$censoring))
         out
       } else {
-        law_or_classes(join_laws(law, outcomes$values, settings$event_level, TRUE, call, raw))
+        law_or_classes(join_laws(law, outcomes$values, settings$event_level, TRUE, raw))
       }
-    }, name, call)
+    }, name)
   })
   align_events(parts)
 }
 
 # Survival outcomes are those of the first model's rows, which are everybody's.
-list_outcomes <- function(models, truth, design, call) {
-  if (is.null(design$horizon)) return(rank_truth(models, truth, call))
+list_outcomes <- function(models, truth, design) {
+  if (is.null(design$horizon)) return(rank_truth(models, truth))
   x <- models[[1]]
-  raw <- read_design(design, x, NROW(x), call)
-  outcomes <- outcomes_at(truth, x, design$horizon, call, raw$weights)
+  raw <- read_design(design, x, NROW(x))
+  outcomes <- outcomes_at(truth, x, design$horizon, raw$weights)
   list(values = outcomes$values, censoring = outcomes$censoring, column = names(x)[outcomes$column])
 }
 
-compare_pairs <- function(models, metric, settings, call) {
-  check_two_models(models, call)
-  check_law_metric(metric, models[[1]], call)
-  if (n_obs(models[[1]]) == 0) stop_empty(1, call)
+compare_pairs <- function(models, metric, settings) {
+  check_two_models(models)
+  check_law_metric(metric, models[[1]])
+  if (n_obs(models[[1]]) == 0) stop_empty(1)
   at <- utils::combn(length(models), 2)
   several <- settings$adjust != "none" && ncol(at) > 1
   alpha <- 1 - settings$level
   # limits that hold together, and those of the models too (Bonferroni): Holm's test begins with the same levels
   if (several) settings$level <- 1 - alpha / ncol(at)
   if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
-  found <- metric_values(models, metric, call)
+  found <- metric_values(models, metric)
   values <- vapply(found, `[[`, 0, "value")
   estimates <- lapply(found, `[[`, "estimate")
   errors <- if (any(vapply(estimates, is.null, NA))) {
-    bootstrap_differences(models, metric, values, at, settings, call)
+    bootstrap_differences(models, metric, values, at, settings)
   } else {
     influence_differences(estimates, values, at, settings$level)
   }
@@ -124,31 +123,31 @@ same_predictions <- function(a, b) {
   identical(unname(unclass(a)[what]), unname(unclass(b)[what]))
 }
 
-metric_values <- function(models, metric, call) {
+metric_values <- function(models, metric) {
   jobs <- unname(Map(function(name, model) list(name = name, model = model), names(models), models))
-  here <- model_valuer(metric, call)
+  here <- model_valuer(metric)
   # what a user's function takes from the global environment is not in a worker
   if (!isNamespace(environment(metric$fn) %||% baseenv())) return(lapply(jobs, here))
-  unless_random(jobs, here, function_alone(model_valuer(metric, NULL)), call)
+  unless_random(jobs, here, function_alone(model_valuer(metric)))
 }
 
-model_valuer <- function(metric, call) {
-  force(list(metric, call))
-  function(job) in_model(metric_value(metric, job$model, call), job$name, call)
+model_valuer <- function(metric) {
+  force(list(metric))
+  function(job) in_model(metric_value(metric, job$model), job$name)
 }
 
-check_two_models <- function(models, call, arg = "objects") {
+check_two_models <- function(models, arg = "objects") {
   stop_if(length(models) < 2, "Two or more models are needed.", "x" = "There is {length(models)}.",
-          "i" = "A single model needs no comparison, as in {.code ece(p, y)}.", arg = arg, call = call)
+          "i" = "A single model needs no comparison, as in {.code ece(p, y)}.", arg = arg)
   real <- vapply(models, is_real, NA)
   stop_if(any(real) && !all(real), "All models must predict numbers, or all classes.",
           "x" = "Numbers: {.val {names(models)[real]}}; classes: {.val {names(models)[!real]}}.", class = "length",
-          arg = arg, call = call)
+          arg = arg)
   size <- vapply(models, n_classes, 1L)
   other <- which(size != size[1])[1]
   stop_if(!is.na(other), "All models must predict the same classes.",
           "x" = "Model {.val {names(models)[1]}} has {size[1]}, model {.val {names(models)[other]}} has {size[other]}.",
-          class = "length", arg = arg, call = call)
+          class = "length", arg = arg)
 }
 
 # Both values have their influence on the same rows. The test is on the scale on which they are means, where it is
@@ -258,12 +257,12 @@ own_limits <- function(pair, level) {
 # The same resampled rows, or clusters, for all models. Resampling adds bias once more: all of it for smooth functions
 # of means, sqrt(2) - 1 of it for the absolute value of pure noise. The bias of the difference is therefore assumed to
 # lie between 0 and 1 + sqrt(2) times what resampling adds. Limits and test are valid at both ends.
-bootstrap_differences <- function(models, metric, values, at, settings, call) {
+bootstrap_differences <- function(models, metric, values, at, settings) {
   design <- models[[1]]$design
   draws <- vapply(seq_len(settings$times), function(b) {
     rows <- resampled_rows(design)
     drawn <- vapply(models, function(model) {
-      suppressMessages(metric_value(metric, take_rows(model, rows), call)$value)
+      suppressMessages(metric_value(metric, take_rows(model, rows))$value)
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]
   }, numeric(ncol(at)))

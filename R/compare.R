@@ -119,25 +119,24 @@
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", margin = NULL, times = 200,
                        .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE, threads = NULL,
                        weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  check_has_rows(objects, call, "objects")
+  check_has_rows(objects, "objects")
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
   if (is.null(metric) && is_fits(objects)) {
-    check_no_margin(margin, call)
-    return(compare_fits(objects, x, rows_input(), level, resolve_threads(threads), call))
+    check_no_margin(margin)
+    return(compare_fits(objects, x, rows_input(), level, resolve_threads(threads)))
   }
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is.null(metric)) {
     is_data <- function(object) is.data.frame(object) && !is_result(object)
     if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
-      rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x), call)
+      rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x))
     }
     stop_input("{.arg metric} must be given to compare models.",
-               "x" = "{.arg objects} is {describe(objects)}, not a list of fits.", arg = "metric", call = call)
+               "x" = "{.arg objects} is {describe(objects)}, not a list of fits.", arg = "metric")
   }
   # models have no `x`: the second argument is the truth, unless that has its name
-  if (!is.list(objects)) check_models(objects, NULL, call)
+  if (!is.list(objects)) check_models(objects, NULL)
   first <- enquo(x)
   second <- enquo(truth)
   named <- "truth" %in% names(sys.call())
@@ -149,8 +148,8 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
     by = enquo(.by), design = design, level = level, event_level = event_level %||% "first", adjust = adjust,
     margin = margin, times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
   )
-  check_models(objects, columns, call)
-  out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings, call),
+  check_models(objects, columns)
+  out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings),
                             "reads"))
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
   new_differences(out, adjust, level)
@@ -164,10 +163,9 @@ new_differences <- function(out, adjust, level) {
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
 }
 
-check_no_margin <- function(margin, call) {
+check_no_margin <- function(margin) {
   stop_if(!is.null(margin), "{.arg margin} is for models.",
-          "x" = "{.arg objects} are fits, which are compared by their risk.", arg = "margin", value = margin,
-          call = call)
+          "x" = "{.arg objects} are fits, which are compared by their risk.", arg = "margin", value = margin)
 }
 
 is_fits <- function(objects) {
@@ -175,31 +173,30 @@ is_fits <- function(objects) {
     (is.list(objects) && !is.data.frame(objects) && any(vapply(objects, inherits, NA, c("ce_fit", "ce_tune"))))
 }
 
-check_models <- function(objects, columns, call) {
+check_models <- function(objects, columns) {
   stop_if(!is.list(objects) || is_law(objects) || is_fits(objects),
           "{.arg objects} must be a list of predictions, or a data frame with a column for every model.",
           "x" = "It is {describe(objects)}.",
-          "i" = if (is_fits(objects)) "Fits are compared by their risk, without {.arg metric}.", arg = "objects",
-          call = call)
+          "i" = if (is_fits(objects)) "Fits are compared by their risk, without {.arg metric}.", arg = "objects")
   stop_if(!is.data.frame(objects) && length(columns) > 0,
           "{.arg ...} must be empty where {.arg objects} is a list of models.",
-          "x" = "{length(columns)} extra argument{?s} given.", arg = "...", call = call)
+          "x" = "{length(columns)} extra argument{?s} given.", arg = "...")
 }
 
-compare_fits <- function(objects, x, input, level, threads, call) {
-  fits <- check_fits(objects, call)
+compare_fits <- function(objects, x, input, level, threads) {
+  fits <- check_fits(objects)
   input <- evaluate_input_once(input, x)
   out <- by_groups(x, input$by, function(part) {
-    predictions <- told_once(lapply(fits, predictions_for, part, input, call))
-    out <- compare_risks(fit_risks(fits, predictions, threads, call), level, predictions[[1]]$design)
+    predictions <- told_once(lapply(fits, predictions_for, part, input))
+    out <- compare_risks(fit_risks(fits, predictions, threads), level, predictions[[1]]$design)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
-  }, call)
+  })
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
 }
 
-fit_risks <- function(fits, predictions, threads, call) {
+fit_risks <- function(fits, predictions, threads) {
   jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
-  setNames(over_some_workers(jobs, risk_of_fit(threads), risk_of_fit(1L), call), names(fits))
+  setNames(over_some_workers(jobs, risk_of_fit(threads), risk_of_fit(1L)), names(fits))
 }
 
 risk_of_fit <- function(threads) {
@@ -207,16 +204,16 @@ risk_of_fit <- function(threads) {
   function(job) fit_risk(job$fit, job$predictions, threads)
 }
 
-check_fits <- function(objects, call = caller_env()) {
+check_fits <- function(objects) {
   if (inherits(objects, c("ce_fit", "ce_tune"))) objects <- list(objects)
   stop_if(!is.list(objects) || length(objects) == 0, "{.arg objects} must be a list of fits.",
-          "x" = "It is {describe(objects)}.", arg = "objects", value = objects, call = call)
-  fits <- lapply(objects, as_fit, arg = "objects", call = call)
+          "x" = "It is {describe(objects)}.", arg = "objects", value = objects)
+  fits <- lapply(objects, as_fit, arg = "objects")
   notions <- unique(vapply(fits, `[[`, "", "notion"))
   stop_if(length(notions) > 1, "All fits must be for the same type of calibration.",
-          "x" = "They are for {.val {notions}}.", class = "notion", arg = "objects", call = call)
+          "x" = "They are for {.val {notions}}.", class = "notion", arg = "objects")
   names(fits) <- list_names(fits, vapply(fits, `[[`, "", "method"))
-  check_one_model(fits, call)
+  check_one_model(fits)
   fits
 }
 

@@ -4,14 +4,14 @@
 # The lines: the rule first, "x" the fact with its value and position, "i" what else helps. Each is a template of cli,
 # which runs what is in braces as code: a constant, so that no text of the data is run (tools/lint.R refuses others).
 # What varies is a value in it: "{.val {x}}", or "{fact}".
-stop_input <- function(..., class = "argument", call = caller_env(), .envir = parent.frame()) {
+stop_input <- function(..., class = "argument", call = called_verb(), .envir = parent.frame()) {
   signal_lines(rlang::abort, each_inline, list(...), c(paste0("calibrisk_error_", class), "calibrisk_error"), .envir,
                use_cli_format = TRUE, call = call, .frame = .envir)
 }
 
 # The error where something is wrong. The text is evaluated only then.
-stop_if <- function(bad, ..., call = caller_env(), .envir = parent.frame()) {
-  if (bad) stop_input(..., call = call, .envir = .envir)
+stop_if <- function(bad, ..., .envir = parent.frame()) {
+  if (bad) stop_input(..., .envir = .envir)
 }
 
 warn_result <- function(..., class, .envir = parent.frame()) {
@@ -73,7 +73,7 @@ first_said <- function(value, first) if (first) value else told_before(value)
 
 # Raises the error of what a database cannot do. `what`, `fact` and `instead` are templates of the caller; `class`: one
 # more.
-unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, class = NULL, instead = NULL,
+unsupported_if <- function(bad, what, fact, arg = "x", state = FALSE, class = NULL, instead = NULL,
                            .envir = parent.frame()) {
   if (!bad) return(invisible())
   texts <- each_inline(unlist(list(what = what, fact = fact, instead = instead)), .envir)
@@ -81,14 +81,13 @@ unsupported_if <- function(bad, what, fact, call, arg = "x", state = FALSE, clas
              "i" = if (!is.null(instead)) "{texts['instead']}",
              "i" = if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece.",
              "i" = "{.code dplyr::collect(x)} takes the rows into memory.",
-             class = c(class, "unsupported", "database"), arg = arg, rule = texts[["what"]], fact = texts[["fact"]],
-             call = call)
+             class = c(class, "unsupported", "database"), arg = arg, rule = texts[["what"]], fact = texts[["fact"]])
 }
 
 # Errors say which model they are about.
-in_model <- function(value, name, call) {
+in_model <- function(value, name) {
   rlang::try_fetch(value, error = function(cnd) {
     own <- sub("^calibrisk_error_", "", grep("^calibrisk_error_", class(cnd), value = TRUE))
-    stop_input("In model {.val {name}}.", class = c("model", own), parent = cnd, call = call)
+    stop_input("In model {.val {name}}.", class = c("model", own), parent = cnd)
   })
 }

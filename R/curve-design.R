@@ -13,10 +13,10 @@
 #   shrink  what that number was multiplied by because of clusters and few of them or few effective rows
 #   k       how many times as large weights are with an event as without one; factor: k for an event, else 1
 #   rate    `rate`, the outcomes' fit, NULL where they are values of the probability integral transform.
-row_counts <- function(values, y, rate, design, level, call = caller_env()) {
+row_counts <- function(values, y, rate, design, level) {
   # values of the transform have counts wherever rows do
   if (is_plain(design) || is_unweighted(design) && !is.null(rate)) return(NULL)
-  check_clusters(design, call = call)
+  check_clusters(design)
   noise <- if (is.null(rate)) values else y - rate
   apart <- replace(design, "cluster", list(NULL))
   effect <- if (!is.null(design$cluster)) (row_std_error(noise, design) / row_std_error(noise, apart))^2 else 1

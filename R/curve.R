@@ -100,10 +100,9 @@
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(curve)
 ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                      .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (missing(x)) stop_no_predictions(call)
+  if (missing(x)) stop_no_predictions()
   # several models or groups are known when the data are read
-  if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type, call)
+  if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type)
   curve <- if (!is.null(type)) as_choice(type, "curve")
   check_notion(notion)
   stop_if(identical(notion, "canonical"),
@@ -114,26 +113,26 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   threads <- resolve_threads(threads)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   read <- function(part) {
-    if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input, call)))
-    stop_curve_of_laws(part, input, curve$name, call)
-    predictions <- predictions_of(part, input, call)
-    if (predictions$na) stop_missing_curve(call)
+    if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input)))
+    stop_curve_of_laws(part, input, curve$name)
+    predictions <- predictions_of(part, input)
+    if (predictions$na) stop_missing_curve()
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
     event <<- event_label(predictions, notion, input$design$horizon)
-    notion_problems(predictions, notion, call)
+    notion_problems(predictions, notion)
   }
   axis <- event <- NULL
-  curves <- read_curves(x, input$by, read, call)
+  curves <- read_curves(x, input$by, read)
   keys <- vctrs::vec_rbind(!!!curves$keys)
-  if (is.null(curve)) curve <- as_choice(default_curve(curves$problems), "curve", "type", call = call)
-  bind_curves(curves, keys, curve, level, threads, notion, axis, event, call)
+  if (is.null(curve)) curve <- as_choice(default_curve(curves$problems), "curve", "type")
+  bind_curves(curves, keys, curve, level, threads, notion, axis, event)
 }
 
 # `read`: what read_curves() returns; `axis`: what the predictions are called.
-bind_curves <- function(read, keys, curve, level, threads, notion, axis, event, call) {
+bind_curves <- function(read, keys, curve, level, threads, notion, axis, event) {
   control <- curve_control(curve, level, threads)
-  parts <- lapply(read$problems, one_curve, curve = curve, control = control, call = call)
+  parts <- lapply(read$problems, one_curve, curve = curve, control = control)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
@@ -153,34 +152,34 @@ default_curve <- function(problems) {
 
 # Reliability of predictive distributions of numbers is another curve. Those of classes are probabilities, as a matrix
 # or a vector.
-stop_curve_of_laws <- function(part, input, type, call) {
-  law <- law_given(part, input$dots, call)
+stop_curve_of_laws <- function(part, input, type) {
+  law <- law_given(part, input$dots)
   if (is.null(law)) return(invisible())
-  if (is_distribution(law)) check_object(law, "x", call)
-  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL, call)$values), call)
-  stop_law_curve(type, call)
+  if (is_distribution(law)) check_object(law, "x")
+  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
+  stop_law_curve(type)
 }
 
-stop_law_curve <- function(type, call) {
+stop_law_curve <- function(type) {
   classes <- type %in% choice_names("curve")
   stop_input("Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
              "x" = if (is.null(type)) "{.arg type} is not given." else if (classes)
                "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
-             arg = "type", value = type, call = call)
+             arg = "type", value = type)
 }
 
 # The input as problems with a one-row tibble of keys each: model, groups, class.
-read_curves <- function(x, by, read, call) {
+read_curves <- function(x, by, read) {
   models <- if (rlang::is_bare_list(x)) x else list(x)
-  if (length(models) == 0) stop_input("{.arg x} must hold at least one model.", arg = "x", call = call)
+  if (length(models) == 0) stop_input("{.arg x} must hold at least one model.", arg = "x")
   several <- rlang::is_bare_list(x)
   names <- if (several) model_names(models)
   problems <- keys <- list()
   for (m in seq_along(models)) {
-    models[m] <- list(read_results(models[[m]], call))  # NULL too
-    groups <- find_groups(models[[m]], by, call)
-    part <- function() if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read, call)
-    parts <- if (several) in_model(part(), names[m], call) else part()
+    models[m] <- list(read_results(models[[m]]))  # NULL too
+    groups <- find_groups(models[[m]], by)
+    part <- function() if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read)
+    parts <- if (several) in_model(part(), names[m]) else part()
     for (g in seq_along(parts)) {
       for (problem in parts[[g]]) {
         key <- if (is.null(groups)) tibble::new_tibble(list(), nrow = 1L) else vctrs::vec_slice(groups$keys, g)
@@ -196,9 +195,9 @@ read_curves <- function(x, by, read, call) {
 }
 
 # Groups whose data do not suffice have no curve.
-read_groups <- function(x, groups, read, call) {
+read_groups <- function(x, groups, read) {
   x <- ungroup_frame(x)
-  parts <- run_groups(groups, function(rows) read(vctrs::vec_slice(x, rows)), call)
+  parts <- run_groups(groups, function(rows) read(vctrs::vec_slice(x, rows)))
   parts[vapply(parts, rlang::is_error, NA)] <- list(list())
   parts
 }
@@ -209,7 +208,7 @@ model_names <- function(models) {
   make.unique(names)
 }
 
-one_curve <- function(problem, curve, control, call = caller_env()) {
+one_curve <- function(problem, curve, control) {
   # so few that outcomes of each are simulated
   if (is.null(problem$pit) && !is_unweighted(problem$design)) problem <- repeat_copies(problem, many_rows)
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
@@ -218,7 +217,7 @@ one_curve <- function(problem, curve, control, call = caller_env()) {
   # plain rows need no fit
   rows <- row_counts(values, problem$labels, if (is.null(problem$pit)) {
     cpp_isotonic_rows(values, problem$labels, design$w)$rows
-  }, design, control$level, call)
+  }, design, control$level)
   # simulated outcomes are the same in every call
   points <- with_seed_kept(1, curve_points(curve, problem, values, control, rows))
   target <- if (curve$name == "pit") 1 else points$confidence

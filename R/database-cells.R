@@ -2,11 +2,11 @@
 # (groups, p, y, ce_w) of R/database-rows.R.
 
 # A row per fold and cell with these sums (SQL of p, y, d = p - y and w), as doubles.
-database_cells <- function(rows, pairs, cell, fold, sums, call) {
+database_cells <- function(rows, pairs, cell, fold, sums) {
   columns <- c("p", "y", "p - y AS d", "ce_w AS w", paste(cell, "AS cell"), paste(fold, "AS fold"))
   keys <- c("fold", "cell")
   out <- database_query(rows$db, sql_select(c(keys, sql_sums(sums)), sql_select(columns, pairs, "ce_pairs"), "ce_cells",
-                                            sql_group(keys)), call)
+                                            sql_group(keys)))
   out[] <- lapply(out, as.numeric)
   out[order(out$cell, out$fold), ]
 }
@@ -44,12 +44,12 @@ sql_scatter <- function(pairs, by, extra = character()) {
 
 # The smallest values up to which the weight (`weight`: SQL, 1 or ce_w) reaches each of the targets. One query: a value
 # is sent where a target lies in the stretch of the cumulated weight that it fills.
-database_quantiles <- function(rows, pairs, weight, targets, call) {
+database_quantiles <- function(rows, pairs, weight, targets) {
   edges <- sort(unique(targets))
   values <- sql_select(c("p", sql_sums(c(size = weight))), pairs, "ce_pairs", " GROUP BY p")
   reached <- sql_select("p, SUM(size) OVER (ORDER BY p) AS upto", values, "ce_values")
   before <- sql_select("p, upto, LAG(upto) OVER (ORDER BY p) AS below", reached, "ce_reached")
   sent <- paste(sql_cell("upto", edges, "<"), ">", sql_cell("COALESCE(below, -1)", edges, "<"))
-  found <- database_query(rows$db, sql_select("p, upto", before, "ce_before", " WHERE ", sent, " ORDER BY p"), call)
+  found <- database_query(rows$db, sql_select("p, upto", before, "ce_before", " WHERE ", sent, " ORDER BY p"))
   found$p[findInterval(targets, found$upto, left.open = TRUE) + 1]
 }

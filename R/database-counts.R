@@ -6,7 +6,7 @@ sql_complete <- function(rows, k) {
 }
 
 # One query counts the rows and finds values that no prediction has; NaN is above all numbers where there is one.
-count_rows <- function(rows, inner, k, call) {
+count_rows <- function(rows, inner, k) {
   p <- paste0("ce_p", seq_len(k))
   total <- paste(p, collapse = " + ")
   count <- function(condition) paste0("CASE WHEN ", condition, " THEN 1 ELSE 0 END")
@@ -32,7 +32,7 @@ count_rows <- function(rows, inner, k, call) {
   sql <- paste0("SELECT ", sql_list(rows$by, sql_sums(sums), extremes, weights, clusters,
                                     if (k > 1) paste0("MIN(", total, ") AS low, MAX(", total, ") AS high")),
                 " FROM (", inner, ") ce_inner", sql_group(rows$by))
-  found <- database_query(rows$db, sql, call)
+  found <- database_query(rows$db, sql)
   number <- setdiff(names(found), rows$by)
   found[number] <- lapply(found[number], as.numeric)
   if (length(rows$by) > 0) {
@@ -42,25 +42,25 @@ count_rows <- function(rows, inner, k, call) {
     rows$keys <- vctrs::vec_slice(keys, order)
   }
   rows$counts <- found
-  check_row_counts(rows, k, call)
+  check_row_counts(rows, k)
   rows
 }
 
 sql_group <- function(columns) if (length(columns) > 0) paste(" GROUP BY", paste(columns, collapse = ", ")) else ""
 
 # The errors of predictions in memory, without the number of a row, which tables do not have.
-check_row_counts <- function(rows, k, call) {
+check_row_counts <- function(rows, k) {
   some <- function(name) sum(rows$counts[[name]], na.rm = TRUE)
   extreme <- function(low, high) range(unlist(rows$counts[c(low, high)]), na.rm = TRUE)
   n <- some("n_all")
-  if (some("outside") > 0) stop_outside(rows, k, some, call)
+  if (some("outside") > 0) stop_outside(rows, k, some)
   if (some("off") > 0) {
     value <- extreme("low", "high")
     value <- value[which.max(abs(value - 1))]
     stop_input(
       "Rows of {.arg x} must sum to 1.",
       "x" = "One sums to {.val {value}}; {some('off')} of {n} rows are off by more than {.val {sum_tolerance$float}}.",
-      class = "probs", arg = "x", value = value, call = call
+      class = "probs", arg = "x", value = value
     )
   }
   if (some("inexact") > 0) {
@@ -72,24 +72,24 @@ check_row_counts <- function(rows, k, call) {
     stop_input(
       "{.arg weights} must be finite and not negative.",
       "x" = "One is {.val {value[if (value[1] < 0) 1 else 2]}}; {some('bad_weight')} of {n} rows are affected.",
-      class = "weights", arg = "weights", call = call
+      class = "weights", arg = "weights"
     )
   }
-  if (length(rows$by) == 0 && is_empty_group(rows, 1)) stop_no_rows(rows, 1, call)
+  if (length(rows$by) == 0 && is_empty_group(rows, 1)) stop_no_rows(rows, 1)
 }
 
-stop_outside <- function(rows, k, some, call) {
+stop_outside <- function(rows, k, some) {
   values <- unlist(rows$counts[c(paste0("low", seq_len(k)), paste0("high", seq_len(k)))])
   n <- some("n_all")
   # where a database knows NaN it is above all numbers
   stop_if(any(is.nan(values)), "Probabilities must not be NaN.", "x" = "{some('nan')} of {n} rows are not finite.",
-          "i" = "Mark values that are truly missing as NULL.", class = "probs", arg = "x", value = NaN, call = call)
+          "i" = "Mark values that are truly missing as NULL.", class = "probs", arg = "x", value = NaN)
   value <- range(values, na.rm = TRUE)
   value <- value[if (value[1] < 0) 1 else 2]
   stop_input(
     if (k == 1) "Probabilities must lie between 0 and 1." else "Probabilities must be finite and not negative.",
     "x" = "One is {.val {value}}; {some('outside')} of {n} rows are {if (k == 1) 'outside' else 'affected'}.",
-    class = "probs", arg = "x", value = value, call = call
+    class = "probs", arg = "x", value = value
   )
 }
 
@@ -99,19 +99,19 @@ is_empty_group <- function(rows, g) {
   is.na(counts$used) || (counts$used == 0 && (rows$na_rm || counts$n == counts$n_all))
 }
 
-stop_no_rows <- function(rows, g, call) {
+stop_no_rows <- function(rows, g) {
   counts <- rows$counts
   dropped <- if (nrow(counts) == 0) 0 else sum(counts$n_all[g], -counts$n[g], na.rm = TRUE)
-  stop_empty(dropped, call, list(weights = if (rows$kind != "none") 0))
+  stop_empty(dropped, list(weights = if (rows$kind != "none") 0))
 }
 
 # The same warning as of rows in memory, of the group where it is clearest.
-database_direction <- function(rows, inner, coded, event_level, call) {
+database_direction <- function(rows, inner, coded, event_level) {
   k <- length(coded$columns)
-  classes <- if (k <= 2) coded$event else falling_classes(rows, inner, k, call)
+  classes <- if (k <= 2) coded$event else falling_classes(rows, inner, k)
   trends <- lapply(classes, function(class) {
     pairs <- if (k == 1) rows$pairs else paste("SELECT", class_pairs(rows, class), class_rows(rows, inner, k))
-    database_trend(rows, pairs, call)
+    database_trend(rows, pairs)
   })
   falls <- vapply(trends, function(trend) isTRUE(trend$z < falling_z), NA)
   if (any(falls)) warn_trends(trends[falls], coded$levels[classes[falls]], c(coded, list(column = coded$columns)),
@@ -127,14 +127,14 @@ class_rows <- function(rows, inner, k) {
 }
 
 # Classes whose mean prediction is smaller among their rows than among the others, in some group.
-falling_classes <- function(rows, inner, k, call) {
+falling_classes <- function(rows, inner, k) {
   w <- row_copies(rows)
   sums <- unlist(lapply(seq_len(k), function(class) {
     own <- paste0("CASE WHEN ce_t = ", class, " THEN ", w, " ELSE 0 END")
     setNames(c(own, paste0(own, " * ce_p", class), paste0(w, " * ce_p", class)), paste0(c("n", "own", "all"), class))
   }))
   found <- database_query(rows$db, paste("SELECT", sql_list(rows$by, sql_sums(c(n = w, sums))),
-                                         class_rows(rows, inner, k), sql_group(rows$by)), call)
+                                         class_rows(rows, inner, k), sql_group(rows$by)))
   Filter(function(class) {
     of <- function(what) found[[paste0(what, class)]]
     any(of("own") / of("n") < (of("all") - of("own")) / (found$n - of("n")), na.rm = TRUE)
@@ -142,7 +142,7 @@ falling_classes <- function(rows, inner, k, call) {
 }
 
 # From the counts of the distinct predictions.
-database_trend <- function(rows, pairs, call) {
+database_trend <- function(rows, pairs) {
   w <- row_copies(rows)
   counts <- sql_list(rows$by, "p", paste0("SUM(", w, ") AS n"), paste0("SUM(", w, " * y) AS events"))
   values <- paste0("SELECT ", counts, " FROM (", pairs, ") ce_pairs", sql_group(c(rows$by, "p")))
@@ -153,7 +153,7 @@ database_trend <- function(rows, pairs, call) {
   )), " FROM (", values, ") ce_values")
   found <- database_query(rows$db, paste0("SELECT ", sql_list(rows$by, sql_sums(c(
     n = "n", events = "events", ranks = "place * events", ties = paste0(sql_double("n"), " * n * n - n")
-  ))), " FROM (", ranked, ") ce_ranked", sql_group(rows$by)), call)
+  ))), " FROM (", ranked, ") ce_ranked", sql_group(rows$by)))
   trends <- Map(trend_of_sums, found$n, found$events, found$ranks, found$ties)
   z <- vapply(trends, `[[`, 0, "z")
   if (any(!is.na(z))) trends[[which.min(z)]]

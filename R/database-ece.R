@@ -2,14 +2,14 @@
 # R/crossfit.R need.
 
 # The columns of ece() for the rows of one group.
-database_ece <- function(rows, scheme, interval, call) {
+database_ece <- function(rows, scheme, interval) {
   unsupported_if(!scheme$type %in% c("width", "mass", "discrete"),
                  "bins of more than {count_text(few_rows)} different rows are {.val width}, {.val mass} or \\
-                  {.val discrete}", "{.arg type} is {.val {scheme$type}}.", call, "type")
+                  {.val discrete}", "{.arg type} is {.val {scheme$type}}.", "type")
   keep_note("Lower end: ", "folds by the database's hash of the rows")
   design <- database_design(rows)
-  bins <- lapply(scheme$n_bins, database_bins, rows, scheme$type, call)
-  estimates <- lapply(bins, bins_estimate, rows, scheme$p, scheme$debias, design, call)
+  bins <- lapply(scheme$n_bins, database_bins, rows, scheme$type)
+  estimates <- lapply(bins, bins_estimate, rows, scheme$p, scheme$debias, design)
   n_bins <- scheme$n_bins
   if (scheme$type == "discrete") n_bins <- vapply(bins, function(one) length(unique(one$cells$cell)), 0L)
   c(summarise_estimates(estimates, interval$level), list(.estimates = estimates, n_bins = n_bins, n = design$n))
@@ -18,18 +18,17 @@ database_ece <- function(rows, scheme, interval, call) {
 scatter_fold <- function() paste("scatter %", crossfit_folds)
 
 # The sums of bins and folds, `cells`, and the SQL of the bins.
-database_bins <- function(n_bins, rows, type, call) {
+database_bins <- function(n_bins, rows, type) {
   sums <- c(rows = "1", w = "w", wy = "w * y", wd = "w * d", wd2 = "w * d * d",
             if (rows$kind == "importance") c(w2 = "w * w", w2d = "w * w * d", w2d2 = "w * w * d * d"))
-  if (type == "discrete") check_few_values(rows, call)
-  cell <- switch(type, width = sql_width_cell("p", n_bins), discrete = "p", mass = mass_cell(rows, n_bins, call))
+  if (type == "discrete") check_few_values(rows)
+  cell <- switch(type, width = sql_width_cell("p", n_bins), discrete = "p", mass = mass_cell(rows, n_bins))
   scattered <- sql_scatter(rows$pairs, character(), rows$extra)
-  list(cells = database_cells(rows, scattered, cell, scatter_fold(), sums, call), sql = cell)
+  list(cells = database_cells(rows, scattered, cell, scatter_fold(), sums), sql = cell)
 }
 
-mass_cell <- function(rows, n_bins, call, most = 5000) {
-  unsupported_if(n_bins > most, "there are at most {most} bins of equal mass", "{.arg n_bins} is {n_bins}.", call,
-                 "n_bins")
+mass_cell <- function(rows, n_bins, most = 5000) {
+  unsupported_if(n_bins > most, "there are at most {most} bins of equal mass", "{.arg n_bins} is {n_bins}.", "n_bins")
   weighted <- rows$kind != "none"
   total <- if (weighted) rows$counts$weight else rows$counts$used
   targets <- if (rows$kind == "importance") {
@@ -38,17 +37,17 @@ mass_cell <- function(rows, n_bins, call, most = 5000) {
     # whole numbers, which half of one keeps from rounding
     (total * seq_len(n_bins) + n_bins - 1) %/% n_bins - 0.5
   }
-  edges <- unique(database_quantiles(rows, rows$pairs, if (weighted) "ce_w" else "1", targets, call))
+  edges <- unique(database_quantiles(rows, rows$pairs, if (weighted) "ce_w" else "1", targets))
   sql_cell("p", edges[-length(edges)])
 }
 
-check_few_values <- function(rows, call, most = 100000) {
-  counted <- count_query(rows$db, "DISTINCT p", rows$pairs, call)
+check_few_values <- function(rows, most = 100000) {
+  counted <- count_query(rows$db, "DISTINCT p", rows$pairs)
   unsupported_if(counted > most, "bins of type {.val discrete} are at most {count_text(most)}",
-                 "There are {count_text(counted)} distinct predictions.", call, "type")
+                 "There are {count_text(counted)} distinct predictions.", "type")
 }
 
-bins_estimate <- function(one, rows, p, debias, design, call) {
+bins_estimate <- function(one, rows, p, debias, design) {
   cells <- one$cells
   at <- unique(cells$cell)
   bin <- match(cells$cell, at)
@@ -69,7 +68,7 @@ bins_estimate <- function(one, rows, p, debias, design, call) {
   sums_estimate(list(size = size, d = d, d2 = d2, bins = bins), p, debias, design, function(slope, offset, mean) {
     if (!is.null(design$n_clusters)) {
       if (design$n_clusters < 2) return(NA_real_)
-      squares <- cluster_squares(rows, one$sql, at, slope, offset - mean, call) / (design$unit %||% 1)^2
+      squares <- cluster_squares(rows, one$sql, at, slope, offset - mean) / (design$unit %||% 1)^2
       return(design$n_clusters / (design$n_clusters - 1) * squares / sum(size)^2)
     }
     if (weighted) weighted_variance(slope, offset, lapply(c("w2", "w2d", "w2d2"), by_fold), mean, design)
@@ -86,9 +85,9 @@ weighted_variance <- function(slope, offset, sums, mean, design) {
 
 # The squares of the clusters' sums of w (slope d + centre), summed: coefficients by bin (`at`: its value of `cell`), or
 # by bin and fold.
-cluster_squares <- function(rows, cell, at, slope, centre, call, most = 5000) {
+cluster_squares <- function(rows, cell, at, slope, centre, most = 5000) {
   unsupported_if(length(at) > most, "rows of clusters are in at most {count_text(most)} bins",
-                 "They are in {count_text(length(at))}.", call, "cluster")
+                 "They are in {count_text(length(at))}.", "cluster")
   by_fold <- is.matrix(slope)
   pairs <- rows$pairs
   if (by_fold) pairs <- sql_scatter(pairs, character(), rows$extra)
@@ -102,5 +101,5 @@ cluster_squares <- function(rows, cell, at, slope, centre, call, most = 5000) {
                   " FROM (", pairs, ") ce_pairs", sql_fence)
   own <- paste0("SELECT SUM(w * ((", chosen(slope), ") * d + ", chosen(centre), ")) AS x FROM (", split,
                 ") ce_cells GROUP BY ce_cluster")
-  as.numeric(database_query(rows$db, sql_select(sql_sums(c(squares = "x * x")), own, "ce_clusters"), call)$squares)
+  as.numeric(database_query(rows$db, sql_select(sql_sums(c(squares = "x * x")), own, "ce_clusters"))$squares)
 }

@@ -1,21 +1,21 @@
 # The headline of a database's rows, from the problem of R/database-problem.R. Knots are those in memory.
 
 # `few`: the problem of few different rows, if it is known.
-database_ladder <- function(rows, level, threads, call, few = few_problem(rows, NULL, call)) {
+database_ladder <- function(rows, level, threads, few = few_problem(rows, NULL)) {
   if (!is.null(few)) return(binary_ladder(repeated_problem(few), level, threads))
   design <- database_design(rows)
-  check_few_weights(rows, design, call)
-  knots <- database_knots(rows, rows$pairs, row_copies(rows), design$n, call)
-  problem <- many_problem(rows, NULL, sort(unique(unlist(knots))), call)
+  check_few_weights(rows, design)
+  knots <- database_knots(rows, rows$pairs, row_copies(rows), design$n)
+  problem <- many_problem(rows, NULL, sort(unique(unlist(knots))))
   if (is_clustered(rows)) return(clustered_ladder(problem, knots, design, level, threads))
   joint_ladder(problem$features[, 1], problem$labels, problem$count, level, threads, knots[-1])
 }
 
 # The squares of the weights of single rows would be needed.
-check_few_weights <- function(rows, design, call) {
+check_few_weights <- function(rows, design) {
   unsupported_if(is_weighted(rows),
                  "{.fn ce_estimate} takes importance weights of at most {count_text(few_rows)} different rows",
-                 "There are more among {count_text(design$n)}.", call, "weights", state = TRUE, class = "headline")
+                 "There are more among {count_text(design$n)}.", "weights", state = TRUE, class = "headline")
 }
 
 # Rows with weights or clusters are repeated as in memory, where there is room; without `copies` all rows.
@@ -28,14 +28,13 @@ repeated_problem <- function(problem, copies = TRUE) {
 
 # Those of every rung: all values where there are no more, else quantiles of type 2 (to a rounding of where a whole
 # number of rows is reached); all rungs with one query.
-database_knots <- function(rows, pairs, weight, n, call) {
+database_knots <- function(rows, pairs, weight, n) {
   sizes <- vapply(ladder_bases("binary", 1, n), `[[`, 0, "own")
   targets <- unlist(lapply(sizes, function(m) (seq_len(m) - 1) / (m - 1) * n))
   slack <- 1e-12 * n
-  different <- database_query(rows$db, paste0("SELECT DISTINCT p FROM (", pairs, ") ce_pairs LIMIT ", max(sizes) + 1),
-                              call)$p
+  different <- database_query(rows$db, paste0("SELECT DISTINCT p FROM (", pairs, ") ce_pairs LIMIT ", max(sizes) + 1))$p
   if (length(different) <= min(sizes)) return(rep(list(sort(different)), length(sizes)))
-  values <- database_quantiles(rows, pairs, weight, c(targets - slack, pmin(targets + slack, n - slack)), call)
+  values <- database_quantiles(rows, pairs, weight, c(targets - slack, pmin(targets + slack, n - slack)))
   quantiles <- lapply(split(rowMeans(matrix(values, ncol = 2)), rep(seq_along(sizes), sizes)), unique)
   lapply(seq_along(sizes), function(m) if (length(different) <= sizes[m]) sort(different) else quantiles[[m]])
 }

@@ -16,24 +16,24 @@ row_columns <- function(rows, weighted = is_weighted(rows)) {
 
 # The problem of few different rows; NULL if they are many, which the database finds without counting them all.
 # `fold`: the column of folds, or NULL.
-few_problem <- function(rows, fold, call) {
+few_problem <- function(rows, fold) {
   columns <- row_columns(rows)
   different <- sql_select(paste("DISTINCT", sql_list(columns)), rows$pairs, "ce_pairs", " LIMIT ", few_rows + 1)
-  if (count_query(rows$db, "*", different, call) > few_rows) return(NULL)
+  if (count_query(rows$db, "*", different) > few_rows) return(NULL)
   columns <- c(columns, fold)
   counted <- paste0(counted_rows(rows, columns), " ORDER BY ", sql_list(columns))
-  counted_problem(rows, database_query(rows$db, counted, call))
+  counted_problem(rows, database_query(rows$db, counted))
 }
 
 # Those of every group, with one query; NULL of groups with many.
-few_problems <- function(rows, call) {
-  if (length(rows$by) == 0) return(list(few_problem(rows, NULL, call)))
+few_problems <- function(rows) {
+  if (length(rows$by) == 0) return(list(few_problem(rows, NULL)))
   # weights that are one in a group may differ in others
   columns <- c(rows$by, row_columns(rows, rows$kind == "importance"))
   different <- sql_select(c("*", paste0("COUNT(*) OVER (PARTITION BY ", sql_list(rows$by), ") AS ce_different")),
                           counted_rows(rows, columns), "ce_counted")
   found <- database_query(rows$db, sql_select(c(columns, "n"), different, "ce_sizes", " WHERE ce_different <= ",
-                                              few_rows, " ORDER BY ", sql_list(columns)), call)
+                                              few_rows, " ORDER BY ", sql_list(columns)))
   group <- match_keys(found[rows$by], rows$keys)
   lapply(seq_len(nrow(rows$keys)), function(g) {
     if (g %in% group) counted_problem(rows_of_group(rows, g), found[group == g, -seq_along(rows$by)])
@@ -41,14 +41,14 @@ few_problems <- function(rows, call) {
 }
 
 # The problem of many; `edges`: where cells must end. `scattered`: whether sums are by fold, by the hash of the rows.
-many_problem <- function(rows, fold, edges, call, scattered = FALSE) {
+many_problem <- function(rows, fold, edges, scattered = FALSE) {
   pairs <- rows$pairs
   if (scattered) {
     fold <- "ce_fold"
     pairs <- sql_select(c("p", "y", "ce_w", rows$extra, paste("1 +", scatter_fold(), "AS ce_fold")),
                         sql_scatter(pairs, character(), rows$extra), "ce_scattered")
   }
-  sent_problem(rows, rows_of_sums(rows, pairs, c(fold, if (is_clustered(rows)) "ce_cluster"), edges, call))
+  sent_problem(rows, rows_of_sums(rows, pairs, c(fold, if (is_clustered(rows)) "ce_cluster"), edges))
 }
 
 # The problem of rows that were sent.
@@ -66,9 +66,9 @@ sent_problem <- function(rows, found) {
   out
 }
 
-count_query <- function(db, what, from, call) {
+count_query <- function(db, what, from) {
   count <- paste0(sql_double(paste0("COUNT(", what, ")")), " AS n")
-  database_query(db, sql_select(count, from, "ce_counted"), call)$n
+  database_query(db, sql_select(count, from, "ce_counted"))$n
 }
 
 # SQL of the different rows with their number `n`.
@@ -95,7 +95,7 @@ box_width <- 1 / 256
 
 # The same of rows that have the sums of a cell, box and outcome (and of `keys`). Weights of a group count as W1^2 / W2
 # equal ones, W1 and W2 their sum and that of their squares.
-rows_of_sums <- function(rows, pairs, keys, edges, call, m = 6) {
+rows_of_sums <- function(rows, pairs, keys, edges, m = 6) {
   weighted <- is_weighted(rows)
   box <- paste0("CAST(p * ", sql_number(1 / box_width), " AS INTEGER)")
   placed <- paste0("SELECT ", sql_list(keys, "p", "y", paste(sql_double("ce_w"), "AS w"),
@@ -108,11 +108,10 @@ rows_of_sums <- function(rows, pairs, keys, edges, call, m = 6) {
   keys <- c(keys, "y", "cell", "box")
   limit <- if (is_clustered(rows)) paste(" LIMIT", format(most_cluster_sums + 1, scientific = FALSE))
   found <- database_query(rows$db, sql_select(c(keys, sql_sums(sums)), placed, "ce_placed", sql_group(keys),
-                                              " ORDER BY ", sql_list(keys), limit), call)
+                                              " ORDER BY ", sql_list(keys), limit))
   unsupported_if(!is.null(limit) && nrow(found) > most_cluster_sums,
                  "at most {count_text(most_cluster_sums)} sums of a cluster and a cell are sent",
-                 "There are more; fewer or smaller numbers of bins make fewer cells.", call, "cluster",
-                 class = "headline")
+                 "There are more; fewer or smaller numbers of bins make fewer cells.", "cluster", class = "headline")
   found <- numbers_of(found)
   moments <- monomial_to_chebyshev(m) %*% t(do.call(cbind, found[paste0("s", seq_len(m) - 1)]))
   upper <- c(edges, 1)[found$cell + 1]

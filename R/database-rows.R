@@ -7,22 +7,22 @@
 #   kind        of the weights: "none", "frequency", "importance"
 #   levels, event, n_classes, notion
 
-read_database <- function(x, input, notion, call, fold = NULL) {
-  check_flag(input$na_rm, "na_rm", call)
-  event_level <- check_choice(input$event_level, c("first", "second"), "event_level", call)
-  check_truth_given(input$truth, call)
+read_database <- function(x, input, notion, fold = NULL) {
+  check_flag(input$na_rm, "na_rm")
+  event_level <- check_choice(input$event_level, c("first", "second"), "event_level")
+  check_truth_given(input$truth)
   design <- input$design
-  db <- as_database(x, call)
-  check_database_design(design, db, call)
-  groups <- database_groups(db, input$by, call)
-  outcome <- truth_column(input$truth, db$columns, call)
-  values <- outcome_values(db, outcome, call)
-  weights <- database_weights(db, design$weights, call)
-  cluster <- names(db$columns)[select_column(design$cluster, db$columns, "cluster", call)]
-  columns <- colnames(read_probs(db$columns, input$dots, values, match(outcome, names(db$columns)), call))
-  coded <- code_values(values, columns, event_level, call)
+  db <- as_database(x)
+  check_database_design(design, db)
+  groups <- database_groups(db, input$by)
+  outcome <- truth_column(input$truth, db$columns)
+  values <- outcome_values(db, outcome)
+  weights <- database_weights(db, design$weights)
+  cluster <- names(db$columns)[select_column(design$cluster, db$columns, "cluster")]
+  columns <- colnames(read_probs(db$columns, input$dots, values, match(outcome, names(db$columns))))
+  coded <- code_values(values, columns, event_level)
   notion <- notion %||% default_notion(coded)
-  check_database_notion(notion, coded, call)
+  check_database_notion(notion, coded)
   rows <- c(list(db = db, notion = notion, kind = weights$kind, scalar = is.null(coded$probs), na_rm = input$na_rm,
                  groups = groups, by = sprintf("ce_g%d", seq_along(groups)),
                  extra = c(if (!is.null(fold)) "ce_fold", if (length(cluster) > 0) "ce_cluster")),
@@ -36,37 +36,37 @@ read_database <- function(x, input, notion, call, fold = NULL) {
     if (!is.null(fold)) paste(sql_name(db, fold), "AS ce_fold"),
     if (length(cluster) > 0) paste(sql_name(db, cluster), "AS ce_cluster")
   ), " FROM (", db$from, ") ce_rows")
-  check_stored_numbers(db, coded$columns, "probs", "Probabilities", call)
-  check_stored_numbers(db, weights$column, "weights", "Weights", call)
-  if (is.numeric(values)) check_stored_numbers(db, outcome, "truth", "Outcomes that are numbers", call)
-  rows <- count_rows(rows, inner, length(coded$columns), call)
+  check_stored_numbers(db, coded$columns, "probs", "Probabilities")
+  check_stored_numbers(db, weights$column, "weights", "Weights")
+  if (is.numeric(values)) check_stored_numbers(db, outcome, "truth", "Outcomes that are numbers")
+  rows <- count_rows(rows, inner, length(coded$columns))
   rows$pairs <- sql_pairs(rows, inner, length(coded$columns))
-  database_direction(rows, inner, coded, if (is.character(values)) event_level, call)
+  database_direction(rows, inner, coded, if (is.character(values)) event_level)
   rows
 }
 
 # SQLite stores a value of any type in a column without a type, and casts text and blobs to 0.
-check_stored_numbers <- function(db, columns, class, what, call) {
+check_stored_numbers <- function(db, columns, class, what) {
   if (!inherits(db$con, "SQLiteConnection")) return(invisible())
   for (column in columns) {
     name <- sql_name(db, column)
     other <- "('integer', 'real', 'null')"
     n <- database_query(db, paste0("SELECT COUNT(*) AS n FROM (", db$from, ") ce_rows WHERE TYPEOF(", name, ") NOT IN ",
-                                   other), call)$n
+                                   other))$n
     if (n == 0) next
     # beside a minimum SQLite gives the other values of its row
     numbered <- paste0("SELECT ROW_NUMBER() OVER () AS ce_row, ", name, " AS ce_v FROM (", db$from, ") ce_rows")
     found <- database_query(db, paste0(
       "SELECT MIN(ce_row) AS row, TYPEOF(ce_v) AS type, CAST(ce_v AS TEXT) AS value FROM (", numbered,
       ") ce_numbered WHERE TYPEOF(ce_v) NOT IN ", other
-    ), call)
+    ))
     value <- if (found$type == "blob") "a blob" else dQuote(found$value, FALSE)
     stop_input(
       "{what} in a database must be stored as numbers.",
       "x" = "Row {found$row} of column {.val {column}} is {value}; {n} row{?s} hold{?s/} text or blobs.",
       "i" = "If the text is numbers, convert it: {.code mutate(tbl, {column} = as.numeric({column}))}, or in SQL \\
              {.code CAST({column} AS REAL)}.", class = c(class, "database"), arg = if (class == "probs") "x" else class,
-      row = found$row, value = value, call = call
+      row = found$row, value = value
     )
   }
 }
@@ -81,23 +81,23 @@ is_weighted <- function(rows) !is.null(database_design(rows)$sums)
 # Whether incomplete rows make the result of a group missing.
 lacks_rows <- function(rows, g) !rows$na_rm && rows$counts$n[g] < rows$counts$n_all[g]
 
-check_database_design <- function(design, db, call) {
-  unsupported_if(!is.null(design$horizon), "outcomes are known", "{.arg horizon} is given.", call, "horizon")
+check_database_design <- function(design, db) {
+  unsupported_if(!is.null(design$horizon), "outcomes are known", "{.arg horizon} is given.", "horizon")
 }
 
-check_database_notion <- function(notion, coded, call) {
-  if (notion == "binary") check_two_classes(coded, call)
+check_database_notion <- function(notion, coded) {
+  if (notion == "binary") check_two_classes(coded)
   unsupported_if(notion %in% c("class_wise", "canonical"),
                  "{.arg notion} is {.val top_label} or {.val binary}: a pair of numbers per row",
-                 "{.arg notion} is {.val {notion}}.", call, "notion")
+                 "{.arg notion} is {.val {notion}}.", "notion")
 }
 
-database_groups <- function(db, by, call) {
+database_groups <- function(db, by) {
   given <- !rlang::quo_is_null(by)
   stop_if(given && length(db$groups) > 0, "{.arg .by} cannot be used with a grouped table.",
-          "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by", call = call)
-  groups <- if (given) names(db$columns)[select_columns(by, db$columns, ".by", call)] else db$groups
-  check_group_names(groups, call)
+          "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by")
+  groups <- if (given) names(db$columns)[select_columns(by, db$columns, ".by")] else db$groups
+  check_group_names(groups)
   groups
 }
 
@@ -106,13 +106,12 @@ database_by <- function(rows, groups) {
 }
 
 # The distinct outcomes, in their order; text as a factor, which a database does not have.
-outcome_values <- function(db, outcome, call, most = 10000) {
+outcome_values <- function(db, outcome, most = 10000) {
   name <- sql_name(db, outcome)
   values <- database_query(db, paste0("SELECT DISTINCT ", name, " AS ce_t FROM (", db$from, ") ce_rows WHERE ", name,
-                                      " IS NOT NULL LIMIT ", most + 1), call)[["ce_t"]]
+                                      " IS NOT NULL LIMIT ", most + 1))[["ce_t"]]
   stop_if(length(values) > most, "{.arg truth} must be a column of classes, or of 0 and 1.",
-          "x" = "{.field {outcome}} has more than {count_text(most)} different values.", class = "truth",
-          arg = "truth", call = call)
+          "x" = "{.field {outcome}} has more than {count_text(most)} different values.", class = "truth", arg = "truth")
   # without rows the type is that of the declared column
   if (length(values) == 0) values <- db$columns[[outcome]][0]
   if (inherits(values, "integer64")) values <- as.numeric(values)
@@ -121,15 +120,15 @@ outcome_values <- function(db, outcome, call, most = 10000) {
 
 # Levels and codes of the distinct outcomes, by the rules of predictions in memory: with several columns the codes are
 # classes 1..K, else 0 and 1.
-code_values <- function(values, columns, event_level, call) {
+code_values <- function(values, columns, event_level) {
   if (length(columns) == 1) {
     outcome <- if (is.character(values)) factor(values, levels = values) else values
-    coded <- code_outcome(outcome, event_level, call, columns)
+    coded <- code_outcome(outcome, event_level, columns)
     return(list(columns = columns, codes = coded$outcome, levels = coded$levels, event = coded$event,
                 named = coded$named))
   }
   x <- matrix(0, length(values), length(columns), dimnames = list(NULL, columns))
-  coded <- code_truth(values, x, call)
+  coded <- code_truth(values, x)
   list(columns = colnames(coded$x), codes = coded$truth, levels = coded$levels, probs = coded$x,
        event = if (event_level == "first") 1L else 2L, named = TRUE)
 }
@@ -146,10 +145,10 @@ sql_code <- function(db, outcome, values, codes) {
 }
 
 # Integers are frequencies, doubles importance weights, as in memory.
-database_weights <- function(db, quo, call) {
-  at <- select_column(quo, db$columns, "weights", call)
+database_weights <- function(db, quo) {
+  at <- select_column(quo, db$columns, "weights")
   if (is.null(at)) return(list(kind = "none"))
-  list(kind = weight_kind(db$columns[[at]], call), column = names(db$columns)[at])
+  list(kind = weight_kind(db$columns[[at]]), column = names(db$columns)[at])
 }
 
 # --- The rows as pairs -----------------------------------------------------------------------------------------------
@@ -216,18 +215,18 @@ database_design <- function(rows, g = 1) {
 }
 
 # fn(g) for every group, with the errors and warnings of groups in memory; `bind` makes one result of theirs.
-database_by_groups <- function(rows, fn, bind, call) {
+database_by_groups <- function(rows, fn, bind) {
   if (length(rows$by) == 0) {
     warn_if_one_cluster(database_design(rows))
     return(fn(1))
   }
-  if (nrow(rows$keys) == 0) stop_no_rows(rows, 1, call)
+  if (nrow(rows$keys) == 0) stop_no_rows(rows, 1)
   groups <- list(keys = rows$keys, rows = as.list(seq_len(nrow(rows$keys))))
   bind(rows$keys, run_groups(groups, function(g) {
-    if (is_empty_group(rows, g)) stop_no_rows(rows, g, call)
+    if (is_empty_group(rows, g)) stop_no_rows(rows, g)
     warn_if_one_cluster(database_design(rows, g))
     fn(g)
-  }, call))
+  }))
 }
 
 warn_if_one_cluster <- function(design) if (isTRUE(design$n_clusters == 1 && design$n > 1)) warn_one_cluster(design$n)

@@ -76,24 +76,23 @@
 #' ece(ce_database(con, "predictions"), y, p, n_bins = 5)
 #' DBI::dbDisconnect(con)
 ce_database <- function(con, table) {
-  call <- current_env()
   rlang::check_installed("DBI", reason = "to read a database.")
   stop_if(!methods_is(con, "DBIConnection"), "{.arg con} must be a DBI connection.",
           "x" = "It is {.cls {class(con)[1]}}.",
           "i" = if (inherits(con, "tbl_sql")) "Such a table is read as it is, as in {.code ece(table, truth, p)}.",
-          arg = "con", value = con, call = call)
+          arg = "con", value = con)
   is_name <- rlang::is_string(table) || inherits(table, "Id")
   stop_if(!is_name && !inherits(table, "SQL"),
           "{.arg table} must be the name of a table, a {.code DBI::Id()}, or a query as {.code DBI::SQL()}.",
-          "x" = "It is {.cls {class(table)[1]}}.", arg = "table", value = table, call = call)
+          "x" = "It is {.cls {class(table)[1]}}.", arg = "table", value = table)
   named <- is_name && !inherits(table, "SQL")
-  if (rlang::is_string(table)) check_table(con, table, call)
+  if (rlang::is_string(table)) check_table(con, table)
   new_database(con, if (named) paste("SELECT * FROM", sql_name(list(con = con), table)) else as.character(table),
-               character(), call)
+               character())
 }
 
 # Databases list their tables in different ways: a table that can be read is one.
-check_table <- function(con, table, call) {
+check_table <- function(con, table) {
   if (table %in% database_tables(con) || isTRUE(tryCatch(DBI::dbExistsTable(con, table), error = function(e) TRUE))) {
     return(invisible())
   }
@@ -102,16 +101,16 @@ check_table <- function(con, table, call) {
   stop_input("{.arg table} must be a table of the database.", "x" = "There is no {.val {table}}.",
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
              "i" = if (length(tables) > 0) "Its tables are {.val {utils::head(tables, 10)}}.",
-             class = c("database", "argument"), arg = "table", value = table, call = call)
+             class = c("database", "argument"), arg = "table", value = table)
 }
 
 database_tables <- function(con) tryCatch(DBI::dbListTables(con), error = function(e) character())
 
-new_database <- function(con, from, groups, call) {
+new_database <- function(con, from, groups) {
   out <- structure(list(con = con, from = from, groups = groups), class = "ce_database")
   # types are seen in rows only: some databases know none of an expression
   first <- paste0("SELECT * FROM (", out$from, ") ce_rows LIMIT 100")
-  out$columns <- tibble::as_tibble(database_query(out, first, call))
+  out$columns <- tibble::as_tibble(database_query(out, first))
   out
 }
 
@@ -126,24 +125,24 @@ print.ce_database <- function(x, ...) {
 # The remedy of errors where rows are needed.
 #' @exportS3Method dplyr::collect
 collect.ce_database <- function(x, ...) {
-  tibble::as_tibble(database_query(x, paste0("SELECT * FROM (", x$from, ") ce_rows"), current_env()))
+  tibble::as_tibble(database_query(x, paste0("SELECT * FROM (", x$from, ") ce_rows")))
 }
 
 # An instance of an S4 class; `inherits()` with which = FALSE knows the classes that it extends.
 methods_is <- function(x, class) isS4(x) && inherits(x, class)
 
-as_database <- function(x, call) {
-  if (inherits(x, "ce_database")) return(check_object(x, "x", call))
+as_database <- function(x) {
+  if (inherits(x, "ce_database")) return(check_object(x, "x"))
   rlang::check_installed("dbplyr", reason = "to read a table of a database.")
   con <- dbplyr::remote_con(x)
   stop_if(!methods_is(con, "DBIConnection"), "{.arg x} must be a table of a database.", "x" = "It has no connection.",
-          class = "database", arg = "x", call = call)
+          class = "database", arg = "x")
   # the groups are a note of dbplyr, not part of its SQL
-  new_database(con, as.character(dbplyr::remote_query(x)), dplyr::group_vars(x), call)
+  new_database(con, as.character(dbplyr::remote_query(x)), dplyr::group_vars(x))
 }
 
 # The rows of a query; what goes wrong in the database is an error of ours that says what it said.
-database_query <- function(db, sql, call) {
+database_query <- function(db, sql) {
   said <- NULL
   out <- tryCatch(
     withCallingHandlers(DBI::dbGetQuery(db$con, sql), warning = function(cnd) {
@@ -151,18 +150,18 @@ database_query <- function(db, sql, call) {
       said <<- conditionMessage(cnd)
       rlang::cnd_muffle(cnd)
     }),
-    error = function(cnd) stop_database(cnd, sql, call = call)
+    error = function(cnd) stop_database(cnd, sql)
   )
-  if (!is.data.frame(out)) stop_database(NULL, sql, said, call)
+  if (!is.data.frame(out)) stop_database(NULL, sql, said)
   out
 }
 
-stop_database <- function(cnd, sql = NULL, said = NULL, call = NULL) {
+stop_database <- function(cnd, sql = NULL, said = NULL) {
   # braces are not ours to interpret
   fact <- if (is.null(cnd)) said %||% "It returned nothing." else conditionMessage(cnd)
   stop_input("The database must answer the query.", "x" = "{fact}",
              "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so.", class = "database", arg = "x",
-             sql = sql, parent = cnd, call = call)
+             sql = sql, parent = cnd)
 }
 
 # --- Pieces of SQL ----------------------------------------------------------------------------------------------------

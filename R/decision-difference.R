@@ -36,7 +36,7 @@ decision_difference <- function(a, b, settings) {
   columns_frame(threshold = thresholds, difference = limits$estimate, !!!limits[-1])
 }
 
-stop_no_differences <- function(call) {
+stop_no_differences <- function() {
   stop_input("Differences are those of several models on the same rows.",
-             "i" = "As in {.code ce_decision(data, truth, a, b)}.", arg = "type", call = call)
+             "i" = "As in {.code ce_decision(data, truth, a, b)}.", arg = "type")
 }

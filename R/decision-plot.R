@@ -26,7 +26,7 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   check_numbers(thresholds, lower = 0, upper = 1, size = 2, null = TRUE)
   check_flag(recalibrated)
   if (check_choice(type, c("curve", "differences")) == "differences") {
-    return(autoplot_differences(object, thresholds, current_env()))
+    return(autoplot_differences(object, thresholds))
   }
   rows <- decision_display(object, thresholds)
   models <- levels(rows$model)
@@ -74,19 +74,19 @@ recalibrated_name <- function(model) ifelse(model == "model", "recalibrated", pa
 
 decision_panels <- c("Net benefit", "Lost to miscalibration")
 
-within_thresholds <- function(rows, thresholds, call) {
+within_thresholds <- function(rows, thresholds) {
   if (is.null(thresholds)) return(rows)
   at <- rows$threshold
   shown <- rows[at >= min(thresholds) & at <= max(thresholds), ]
   if (nrow(shown) > 0) return(shown)
   stop_input("{.arg thresholds} must hold a threshold of the curve.",
              "x" = "They are {.val {thresholds}}; the curve has those from {.val {min(at)}} to {.val {max(at)}}.",
-             arg = "thresholds", value = thresholds, call = call)
+             arg = "thresholds", value = thresholds)
 }
 
 # The rows within the range, with the model and the group that they belong to as factors.
 decision_display <- function(x, thresholds) {
-  rows <- within_thresholds(x$curve, thresholds, caller_env())
+  rows <- within_thresholds(x$curve, thresholds)
   model <- intersect("model", x$keys)
   rows$model <- if (length(model) > 0) factor(rows$model, unique(rows$model)) else factor(rep("model", nrow(rows)))
   rows$group <- labels_factor(rows, setdiff(x$keys, "model"))
@@ -143,9 +143,9 @@ band_note <- function(level) {
 }
 
 # A panel per pair, and per group beside it.
-autoplot_differences <- function(object, thresholds, call) {
-  if (is.null(object$differences)) stop_no_differences(call)
-  rows <- within_thresholds(object$differences, thresholds, call)
+autoplot_differences <- function(object, thresholds) {
+  if (is.null(object$differences)) stop_no_differences()
+  rows <- within_thresholds(object$differences, thresholds)
   pair <- paste(rows$a, "-", rows$b)
   rows[c("group", "pair")] <- list(labels_factor(rows, setdiff(object$keys, "model")), factor(pair, unique(pair)))
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$threshold, y = .data$difference)) +

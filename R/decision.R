@@ -114,12 +114,11 @@
 ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), recalibration = method_stack(),
                         folds = 5, times = 2000, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
                         threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (missing(x)) stop_no_predictions(call)
+  if (missing(x)) stop_no_predictions()
   check_level(level)
   check_counts(times, lower = 100, upper = 1e6, size = 1L)
-  settings <- list(thresholds = decision_thresholds(thresholds, call), level = level, times = times)
-  recalibration <- check_recalibration(recalibration, call)
+  settings <- list(thresholds = decision_thresholds(thresholds), level = level, times = times)
+  recalibration <- check_recalibration(recalibration)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
   threads <- resolve_threads(threads)
   input <- evaluate_input_once(rows_input(), x)
@@ -127,25 +126,25 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   event <- NULL
   dropped <- 0
   read <- function(part) {
-    models <- decision_models(part, input, call)
+    models <- decision_models(part, input)
     lapply(names(models) %||% list(NULL), function(name) {
       predictions <- if (is.null(name)) models[[1]] else models[[name]]
-      check_decision_input(predictions, call)
+      check_decision_input(predictions)
       axis <<- axis %||% probability_of(predictions)
       event <<- event %||% list(label = event_label(predictions, horizon = input$design$horizon),
                                 hint = event_hint(predictions, horizon = input$design$horizon))
       dropped <<- dropped + predictions$dropped
-      problem <- notion_problems(predictions, "binary", call)[[1]]
+      problem <- notion_problems(predictions, "binary")[[1]]
       cluster <- predictions$design$cluster
       # a number of folds: by the rows' values, so that nothing is random
-      fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, call, cluster) %||%
+      fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster) %||%
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
-      better <- recalibrated_probs(problem, recalibration, fold, threads, call)
+      better <- recalibrated_probs(problem, recalibration, fold, threads)
       list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
            problem = problem, rows = predictions$rows)
     })
   }
-  parts <- read_curves(x, input$by, read, call)
+  parts <- read_curves(x, input$by, read)
   keys <- vctrs::vec_rbind(!!!parts$keys)
   found <- parts$problems
   bind <- function(what) {
@@ -164,34 +163,34 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   )
 }
 
-decision_thresholds <- function(thresholds, call) {
-  check_numbers(thresholds, "thresholds", 0, 1, open = TRUE, call = call)
+decision_thresholds <- function(thresholds) {
+  check_numbers(thresholds, "thresholds", 0, 1, open = TRUE)
   # seq() is off by a bit where predictions are not
   thresholds <- sort(unique(round(thresholds, 12)))
   stop_if(length(thresholds) > 1000 || min(thresholds) <= 0 || max(thresholds) >= 1,
           "{.arg thresholds} must be at most 1,000 numbers between 1e-12 and 1 - 1e-12.",
           "x" = "There are {length(thresholds)}, from {.val {min(thresholds)}} to {.val {max(thresholds)}}.",
-          arg = "thresholds", value = thresholds, call = call)
+          arg = "thresholds", value = thresholds)
   thresholds
 }
 
 # The predictions of a data frame's models, by name; without names those of the only one.
-decision_models <- function(part, input, call) {
-  if (several_models(part, input, call)) {
-    models <- column_models(part, input$truth, input$dots, input, call)
-    if (!input$na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)) stop_missing_curve(call)
+decision_models <- function(part, input) {
+  if (several_models(part, input)) {
+    models <- column_models(part, input$truth, input$dots, input)
+    if (!input$na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)) stop_missing_curve()
     return(common_rows(models))
   }
-  list(predictions_of(part, input, call))
+  list(predictions_of(part, input))
 }
 
 # Columns that are not named as the two outcomes are a model each.
-several_models <- function(part, input, call) {
+several_models <- function(part, input) {
   dots <- input$dots
   if (!is.data.frame(part) || length(dots) == 0) return(FALSE)
   part <- ungroup_frame(part)
-  columns <- names(select_columns(rlang::quo(c(!!!unname(dots))), part, "...", call))
-  outcomes <- read_outcomes(input$truth, part, input$design$horizon, call)
+  columns <- names(select_columns(rlang::quo(c(!!!unname(dots))), part, "..."))
+  outcomes <- read_outcomes(input$truth, part, input$design$horizon)
   columns <- setdiff(columns, names(part)[outcomes$column])
   if (length(columns) < 2) return(FALSE)
   values <- outcomes$values
@@ -202,12 +201,12 @@ several_models <- function(part, input, call) {
   is.null(matched_columns(columns, levels)) || any(abs(rowSums(part[columns]) - 1) > sum_tolerance$float, na.rm = TRUE)
 }
 
-check_decision_input <- function(predictions, call) {
-  if (predictions$na) stop_missing_curve(call)
+check_decision_input <- function(predictions) {
+  if (predictions$na) stop_missing_curve()
   stop_if(n_classes(predictions) != 2, "A decision curve needs two classes.",
           "x" = "There are {n_classes(predictions)}.",
           "i" = "Give the probability of one event, and whether it happened, as in {.code truth == \"a\"}.",
-          class = c("classes", "notion"), arg = "x", call = call)
+          class = c("classes", "notion"), arg = "x")
 }
 
 #' @rdname ce_decision
@@ -216,7 +215,7 @@ check_decision_input <- function(predictions, call) {
 tidy.ce_decision <- function(x, type = c("curve", "differences"), ...) {
   type <- check_choice(type, c("curve", "differences"))
   if (type == "curve") return(x$curve)
-  x$differences %||% stop_no_differences(current_env())
+  x$differences %||% stop_no_differences()
 }
 
 #' @export

@@ -22,15 +22,14 @@ within_field <- function(found, at) {
   found
 }
 
-check_object <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+check_object <- function(x, arg = rlang::caller_arg(x)) {
   found <- object_fault(x)
   if (is.null(found)) return(invisible(x))
   at <- sub("^[$]", "", found$at)
   stop_input("{if (nzchar(at)) paste0('Field ', at, ' of ')}{.arg {arg}} must be {found$must}.",
              "x" = "It is {describe(found$value)}.",
              "i" = "Fields of this {.cls {class(x)[1]}} were changed or lost. Create it again.",
-             class = c("object", "argument"), arg = arg, field = at, value = found$value, parent = found$cause,
-             call = call)
+             class = c("object", "argument"), arg = arg, field = at, value = found$value, parent = found$cause)
 }
 
 # The first field that is not as its description says; NULL where all are, or where the class has none.
@@ -148,7 +147,7 @@ made_valid <- function(x) {
 of_version <- function(check, rule) {
   force(list(check, rule))
   function(x, o) {
-    if (is.list(x)) check(x, called_verb())
+    if (is.list(x)) check(x)
     rule(x, o)
   }
 }

@@ -142,11 +142,11 @@ columns_fault <- function(x, columns) {
 }
 
 # Tables may have lost columns; a figure or a summary needs these.
-check_columns <- function(x, columns, call = caller_env()) {
+check_columns <- function(x, columns) {
   absent <- setdiff(columns, names(x))
   if (length(absent) == 0) return(invisible(x))
   stop_input("The result must have its columns {.field {columns}}.", "x" = "{.field {absent}} {?is/are} missing.",
-             class = c("columns", "argument"), arg = "x", call = call)
+             class = c("columns", "argument"), arg = "x")
 }
 
 # Plain columns: classes from elsewhere may have no method that a figure needs. One of missing values is of any type.

@@ -3,8 +3,8 @@
 
 # Quosures, evaluated once, with the data they belong to, and the horizon of survival outcomes (R/horizon.R). `copies`:
 # whether the function takes rows that stand for several; else rows are repeated by frequency weights.
-design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, call = caller_env()) {
-  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon, call), copies = copies)
+design_input <- function(weights, cluster, horizon = NULL, copies = FALSE) {
+  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon), copies = copies)
 }
 
 # Arguments of the function that runs in `frame`, as a list: the quosures of outcomes, groups and columns, how events
@@ -14,7 +14,7 @@ rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env())
   quos <- rlang::eval_bare(if (exists(".by", frame, inherits = FALSE)) enquo_groups else enquo_rows, frame)
   list(truth = quos$truth, dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame), by = quos$by,
        event_level = frame$event_level, na_rm = frame$na_rm,
-       design = design_input(quos$weights, quos$cluster, frame$horizon, copies, frame))
+       design = design_input(quos$weights, quos$cluster, frame$horizon, copies))
 }
 
 # The arguments of rows_input() as quosures, with groups and without: one evaluation of them all.
@@ -30,8 +30,8 @@ evaluate_input_once <- function(input, x) {
   input
 }
 
-predictions_of <- function(x, input, call, ...) {
-  as_predictions(x, input$truth, input$dots, input$event_level, input$na_rm, call, ..., design = input$design)
+predictions_of <- function(x, input, ...) {
+  as_predictions(x, input$truth, input$dots, input$event_level, input$na_rm, ..., design = input$design)
 }
 
 # Beside matrices and vectors (or a list of them) an expression is a vector, which is evaluated once, however many
@@ -56,57 +56,57 @@ evaluate_design_once <- function(input, x) {
 
 # The raw columns for the rows of x: list(weights, cluster, kind, copies), NULL where not given; the reader of outcomes
 # adds `censoring`, see outcomes_at().
-read_design <- function(input, x, n, call) {
+read_design <- function(input, x, n) {
   if (is.null(input) || !is_given(input$weights) && !is_given(input$cluster)) return(list())
   args <- c("weights", "cluster")
-  out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg, call))
+  out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg))
   if (!is.null(out$weights)) {
-    out$kind <- weight_kind(out$weights, call)
+    out$kind <- weight_kind(out$weights)
     out$copies <- out$kind == "frequency" && isTRUE(input$copies)
-    out$weights <- check_weights(as.numeric(out$weights), out$kind == "frequency" && !out$copies, call)
+    out$weights <- check_weights(as.numeric(out$weights), out$kind == "frequency" && !out$copies)
   }
   out
 }
 
 # Position of the one column that the argument selects; NULL if it is not given or selects none.
-select_column <- function(quo, x, arg, call) {
+select_column <- function(quo, x, arg) {
   if (!is_given(quo)) return(NULL)
-  columns <- select_columns(quo, x, arg, call)
+  columns <- select_columns(quo, x, arg)
   stop_if(length(columns) > 1, "{.arg {arg}} must select one column.", "x" = "It selects {length(columns)}.",
-          class = "columns", arg = arg, call = call)
+          class = "columns", arg = arg)
   if (length(columns) == 1) columns
 }
 
 # A vector beside predictions that are not a data frame.
-row_vector <- function(quo, arg, call) {
+row_vector <- function(quo, arg) {
   rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
     name <- if (rlang::quo_is_symbol(quo)) as.character(rlang::quo_get_expr(quo))
     unknown <- !is.null(name) && !exists(name, envir = rlang::quo_get_env(quo))
     stop_input("{.arg {arg}} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
                "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row.", arg = arg,
-               parent = if (!unknown) cnd, call = call)
+               parent = if (!unknown) cnd)
   })
 }
 
-design_column <- function(quo, x, n, arg, call) {
+design_column <- function(quo, x, n, arg) {
   if (!is_given(quo)) return(NULL)
   if (is.data.frame(x)) {
-    column <- select_column(quo, x, arg, call)
+    column <- select_column(quo, x, arg)
     if (is.null(column)) return(NULL)
     value <- x[[column]]
   } else {
-    value <- row_vector(quo, arg, call)
+    value <- row_vector(quo, arg)
   }
   stop_if(
     !is.null(value) && length(value) != n, "{.arg {arg}} must have a value for every row.",
     "x" = if (is.data.frame(value)) "It is a data frame." else "It has {length(value)}, {.arg x} has {n} row{?s}.",
     "i" = if (rlang::is_string(value)) {
       "{.val {value}} would be a column of a data frame; beside a matrix or a vector give its values."
-    }, class = "length", arg = arg, call = call
+    }, class = "length", arg = arg
   )
   stop_if(arg == "cluster" && is.list(value), "{.arg cluster} must be numbers, text or a factor.",
-          "x" = "It is {describe(value)}.", arg = arg, call = call)
-  check_text(value, arg, call)
+          "x" = "It is {describe(value)}.", arg = arg)
+  check_text(value, arg)
   value
 }
 
@@ -115,13 +115,12 @@ is_frequency <- function(weights) {
   is.integer(weights) || inherits(weights, c("hardhat_frequency_weights", "integer64"))
 }
 
-weight_kind <- function(weights, call) {
+weight_kind <- function(weights) {
   if (is_frequency(weights)) return("frequency")
   if (inherits(weights, "hardhat_importance_weights")) return("importance")
   stop_if(!is.numeric(weights), "{.arg weights} must be numbers.", "x" = "They are {.cls {class(weights)[1]}}.",
           "i" = "Integers (or {.fn hardhat::frequency_weights}) are frequencies, doubles (or \\
-                 {.fn hardhat::importance_weights}) importance weights.", class = "weights", arg = "weights",
-          call = call)
+                 {.fn hardhat::importance_weights}) importance weights.", class = "weights", arg = "weights")
   whole <- weights[!is.na(weights)]
   if (any(whole != whole[1]) && all(is.finite(whole) & whole == round(whole))) {
     tell("i" = "{.arg weights} are whole numbers of type double and are taken as importance weights.",
@@ -131,27 +130,26 @@ weight_kind <- function(weights, call) {
 }
 
 # `repeated`: whether rows are made of them.
-check_weights <- function(weights, repeated, call) {
+check_weights <- function(weights, repeated) {
   bad <- which(!is.na(weights) & (!is.finite(weights) | weights < 0))
   stop_if(
     length(bad) > 0, "{.arg weights} must be finite and not negative.",
     "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} rows \\
            are affected.", "i" = "A weight of 0 leaves a row out.", class = "weights", arg = "weights", row = bad[1],
-    value = weights[bad[1]], call = call
+    value = weights[bad[1]]
   )
   extreme <- which(weights > 1e50 | weights > 0 & weights < 1e-50)
   stop_if(length(extreme) > 0, "{.arg weights} must be 0 or between 1e-50 and 1e50: products of several are summed up.",
           "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \\
                  rows are affected.", "i" = "Divide all by one number: only their ratios count.",
-          class = c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]], call = call)
+          class = c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]])
   stop_if(
     repeated && sum(weights, na.rm = TRUE) > most_repeated_rows,
     "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
     "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
     "i" = "{.code update(ce_state(), ...)} takes rows in chunks and keeps sums.",
     "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors \\
-           and tests are those of {count_text(length(weights))} rows.", class = c("size", "weights"), arg = "weights",
-    call = call
+           and tests are those of {count_text(length(weights))} rows.", class = c("size", "weights"), arg = "weights"
   )
   weights
 }

@@ -216,12 +216,11 @@ resampled_copies <- function(design) {
 # NULL where rows are independent.
 cluster_count <- function(design) design$n_clusters %||% if (!is.null(design$cluster)) max(design$cluster, 0)
 
-check_clusters <- function(design, needed = 2, call = caller_env()) {
+check_clusters <- function(design, needed = 2) {
   clusters <- cluster_count(design)
   stop_if(!is.null(clusters) && clusters < needed,
           "At least {needed} clusters are needed: pairs and sets are those across clusters.",
-          "x" = "There {cli::qty(clusters)}{?is/are} {clusters}.", class = c("rows", "argument"), arg = "cluster",
-          call = call)
+          "x" = "There {cli::qty(clusters)}{?is/are} {clusters}.", class = c("rows", "argument"), arg = "cluster")
 }
 
 # k, the ratio of the weights of rows with and without an event. If E(w^2 | y, group) / E(w | y, group) is k^y times a

@@ -67,30 +67,29 @@ read_distributional_mixture <- function(x, par) {
 #   rows, n_input  which rows of the input were kept (repeated by frequency weights), of how many
 #   dropped  how many rows were incomplete (with predictive distributions)
 #   design  what each row counts and which belong together (R/design.R)
-read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                      call = caller_env(), design = NULL) {
+read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE, design = NULL) {
   if (is_read(x)) return(if (is_real(x)) x else class_laws(x))
-  check_flag(na_rm, call = call)
-  check_truth_given(truth, call)
+  check_flag(na_rm)
+  check_truth_given(truth)
   if (is.data.frame(x)) {
     x <- ungroup_frame(x)
-    law <- law_in_frame(x, dots, call)
+    law <- law_in_frame(x, dots)
     if (!is.null(law)) {
-      columns <- select_columns(truth, x, "truth", call)
+      columns <- select_columns(truth, x, "truth")
       y <- unname(as.matrix(x[unname(columns)]))
       if (length(columns) == 1) y <- x[[columns]]
-      return(join_laws(law, y, event_level, na_rm, call, read_design(design, x, nrow(x), call)))
+      return(join_laws(law, y, event_level, na_rm, read_design(design, x, nrow(x))))
     }
   } else if (is_law(x)) {
-    check_no_columns(x, dots, call)
-    y <- outcome_vector(truth, call)
-    return(join_laws(x, y, event_level, na_rm, call, read_design(design, NULL, NROW(y), call)))
+    check_no_columns(x, dots)
+    y <- outcome_vector(truth)
+    return(join_laws(x, y, event_level, na_rm, read_design(design, NULL, NROW(y))))
   }
-  class_laws(as_predictions(x, truth, dots, event_level, na_rm, call, design = design))
+  class_laws(as_predictions(x, truth, dots, event_level, na_rm, design = design))
 }
 
-laws_of <- function(x, input, call) {
-  read_laws(x, input$truth, input$dots, input$event_level, input$na_rm, call, input$design)
+laws_of <- function(x, input) {
+  read_laws(x, input$truth, input$dots, input$event_level, input$na_rm, input$design)
 }
 
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
@@ -120,42 +119,42 @@ mask_rows <- function(y, rows) {
 
 # A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector comes first: as a
 # selection, integer codes would be read as positions of columns.
-read_group <- function(group, x, call) {
+read_group <- function(group, x) {
   value <- tryCatch(rlang::eval_tidy(group, data = data_mask(x)), error = function(e) NULL)
   if (vctrs::vec_is(value)) {
     if (vctrs::vec_size(value) == nrow(x)) return(value)
     named <- is.character(value) && all(value %in% names(x))
-    if (rlang::quo_is_symbol(group) && !named) check_group_size(vctrs::vec_size(value), nrow(x), call)
+    if (rlang::quo_is_symbol(group) && !named) check_group_size(vctrs::vec_size(value), nrow(x))
   }
-  columns <- select_columns(group, x, "group", call)
+  columns <- select_columns(group, x, "group")
   if (length(columns) == 1) x[[columns]] else tibble::as_tibble(x[unname(columns)])
 }
 
 # The values of a `group` argument, NULL where there is none.
-group_values <- function(group, x, call) {
-  if (!is.data.frame(x)) return(check_group_values(row_vector(group, "group", call), call))
+group_values <- function(group, x) {
+  if (!is.data.frame(x)) return(check_group_values(row_vector(group, "group")))
   x <- ungroup_frame(x)
   # also a variable that is NULL
   none <- tryCatch(is.null(rlang::eval_tidy(group, data = data_mask(x))), error = function(e) FALSE)
-  if (none) NULL else read_group(group, x, call)
+  if (none) NULL else read_group(group, x)
 }
 
 # The distributions that are given: a vector, or a column of a data frame; NULL where there are none.
-law_given <- function(x, dots, call) {
-  if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots, call) else if (is_law(x)) x
+law_given <- function(x, dots) {
+  if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots) else if (is_law(x)) x
 }
 
 # The column of predictive distributions, or the expression that makes one of parameter columns: pred_normal(mu, sd).
-law_in_frame <- function(x, dots, call) {
+law_in_frame <- function(x, dots) {
   if (length(dots) == 1) {
     if (makes_law(dots[[1]])) {
       return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = data_mask(x)), error = function(cnd) {
         if (inherits(cnd, "calibrisk_error")) return(rlang::zap())
         stop_input("{.arg ...} cannot be evaluated as predictive distributions.", class = "distribution", arg = "...",
-                   parent = cnd, call = call)
+                   parent = cnd)
       }))
     }
-    columns <- select_columns(rlang::quo(c(!!!dots)), x, "...", call)
+    columns <- select_columns(rlang::quo(c(!!!dots)), x, "...")
     if (length(columns) == 1 && is_law(x[[columns]])) return(x[[columns]])
     return(NULL)
   }
@@ -179,20 +178,19 @@ class_laws <- function(predictions) {
        design = predictions$design, predictions = predictions)
 }
 
-join_laws <- function(law, y, event_level, na_rm, call, raw = list()) {
-  check_no_survival(y, call)
+join_laws <- function(law, y, event_level, na_rm, raw = list()) {
+  check_no_survival(y)
   missing <- law_missing(law)
   law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
-    stop_input("{.arg x} cannot be read as predictive distributions.", class = "distribution", parent = cnd,
-               call = call)
+    stop_input("{.arg x} cannot be read as predictive distributions.", class = "distribution", parent = cnd)
   })
   # outcomes may be a matrix; a longer or shorter one is an error below
   if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
   probs <- class_probs(law)
-  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, call, raw = raw)))
-  y <- numeric_outcomes(y, law, call)
-  check_magnitude(y, parameters_of(law), call)
-  if (family_of(law) == "draws" && all(y %in% c(0, 1, NA))) check_drawn_outcomes(par_of(law, "draws"), call)
+  if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, raw = raw)))
+  y <- numeric_outcomes(y, law)
+  check_magnitude(y, parameters_of(law))
+  if (family_of(law) == "draws" && all(y %in% c(0, 1, NA))) check_drawn_outcomes(par_of(law, "draws"))
   rows <- nrow(y)
   # the usual case, without a pass over all rows for each condition
   whole <- is.null(raw$weights) && is.null(raw$cluster) && !anyNA(y)
@@ -200,23 +198,23 @@ join_laws <- function(law, y, event_level, na_rm, call, raw = list()) {
   keep <- design_kept(raw, complete)
   dropped <- rows - length(complete)
   na <- !na_rm && dropped > 0
-  if (length(keep) == 0 && !na) stop_empty(dropped, call, raw)
+  if (length(keep) == 0 && !na) stop_empty(dropped, raw)
   if (!whole) {
     y <- y[keep, , drop = FALSE]
     law <- law[keep]
   }
-  if (is_count(law)) check_count_outcomes(y, keep, call)
+  if (is_count(law)) check_count_outcomes(y, keep)
   structure(list(law = law, probs = NULL, y = y, levels = NULL, n = if (na) rows else length(keep),
                  na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
                  design = bind_design(raw, keep)), class = "ce_laws")
 }
 
 # Of outcomes 0 and 1.
-check_drawn_outcomes <- function(draws, call) {
+check_drawn_outcomes <- function(draws) {
   stop_if(all(draws > 0 & draws < 1), "Draws must be of the outcomes.",
           "x" = "All outcomes are 0 or 1, and all draws lie between them, as draws of a probability do.",
           "i" = "Functions of probabilities read one for each row, such as the mean of its draws.",
-          class = "distribution", arg = "x", call = call)
+          class = "distribution", arg = "x")
 }
 
 # Class probabilities, of predictions that are made of them.
@@ -226,33 +224,31 @@ class_probs <- function(law) {
 }
 
 # Outcomes of predictive distributions of numbers: a matrix with a row per prediction, NA if it is missing.
-numeric_outcomes <- function(y, law, call) {
+numeric_outcomes <- function(y, law) {
   stop_if(is.factor(y) || !is.numeric(y) && !is.logical(y),
           "{.arg truth} must be numeric for {.val {family_of(law)}} predictions.", "x" = "It is {.cls {class(y)[1]}}.",
-          "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}.", class = "truth", arg = "truth",
-          call = call)
+          "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}.", class = "truth", arg = "truth")
   y <- unname(as.matrix(y))
   storage.mode(y) <- "double"
   d <- dimension_of(law)
   stop_if(ncol(y) != d, "{.arg truth} must have the dimension of the predictions.",
-          "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}.", class = "length", arg = "truth",
-          call = call)
-  check_length(length(law), nrow(y), call)
-  check_finite_outcomes(y, call)
+          "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}.", class = "length", arg = "truth")
+  check_length(length(law), nrow(y))
+  check_finite_outcomes(y)
   y
 }
 
 # A matrix; missing values are left out later.
-check_finite_outcomes <- function(y, call) {
+check_finite_outcomes <- function(y) {
   row <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)[1]
   stop_if(isTRUE(row > 0), "{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}.",
-          class = "truth", arg = "truth", row = row, call = call)
+          class = "truth", arg = "truth", row = row)
 }
 
 largest_number <- 1e50
 
 # Products of a few squares have to be finite: of outcomes y and parameters, a list by their names.
-check_magnitude <- function(y, parameters, call, arg = "x") {
+check_magnitude <- function(y, parameters, arg = "x") {
   values <- vapply(c(list(truth = y), parameters), function(v) {
     if (all_within(v, -largest_number, largest_number)) return(0)
     max(0, abs(v), na.rm = TRUE)
@@ -260,21 +256,20 @@ check_magnitude <- function(y, parameters, call, arg = "x") {
   bad <- which(values > largest_number)
   stop_if(length(bad) > 0, "Outcomes and parameters of predictions must be at most {largest_number} in absolute value.",
           "x" = "The largest {.field {names(values)[bad[1]]}} is {.val {values[[bad[1]]]}}.", "i" = "Use other units.",
-          class = if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else arg, call = call)
+          class = if (bad[1] == 1) "truth" else "distribution", arg = if (bad[1] == 1) "truth" else arg)
 }
 
-check_count_outcomes <- function(y, rows, call, arg = "truth") {
+check_count_outcomes <- function(y, rows, arg = "truth") {
   bad <- which(y < 0 | y != round(y))[1]
   stop_if(!is.na(bad), "Outcomes of predictions of counts must be counts.",
           "x" = "Row {rows[bad]} is {.val {signif(y[bad], 7)}}.",
-          "i" = "Other numbers are predicted by other families, such as {.fn pred_normal}.", class = "truth", arg = arg,
-          call = call)
+          "i" = "Other numbers are predicted by other families, such as {.fn pred_normal}.", class = "truth", arg = arg)
 }
 
-check_group_values <- function(group, call) {
+check_group_values <- function(group) {
   stop_if(!is.null(group) && !vctrs::vec_is(group),
           "{.arg group} must be a vector or a data frame, with a value per observation.",
-          "x" = "It is {.cls {class(group)[1]}}.", arg = "group", call = call)
+          "x" = "It is {.cls {class(group)[1]}}.", arg = "group")
   group
 }
 

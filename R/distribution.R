@@ -82,28 +82,27 @@ par_of <- function(x, name) {
   if (is.matrix(value)) value else matrix(value)
 }
 
-check_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
+check_parameter <- function(x, arg, lower = -Inf, upper = Inf) {
   if (is.data.frame(x)) x <- as.matrix(x)
   stop_if(!is.numeric(x) || length(x) == 0, "{.arg {arg}} must be numeric, with at least one value.",
-          "x" = "It is {describe(x)}.", class = "distribution", call = call)
+          "x" = "It is {describe(x)}.", class = "distribution")
   if (!all_within(x, lower, upper)) {
     bad <- which(!is.finite(x) | x < lower | x > upper)
     if (length(bad) == 0) return(x)
     stop_input("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
                "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
-               class = "distribution", call = call)
+               class = "distribution")
   }
   x
 }
 
-recycle_parameters <- function(..., call = caller_env()) {
+recycle_parameters <- function(...) {
   values <- list(...)
   sizes <- vapply(values, vctrs::vec_size, 1L)
   n <- max(sizes)
   stop_if(any(sizes != n & sizes != 1L), "Parameters must have the same length, or length 1.",
           "x" = "{.arg {names(values)}} have {sizes} observations.",
-          "i" = "Give a parameter once for all predictions, or once for each of them.", class = "distribution",
-          call = call)
+          "i" = "Give a parameter once for all predictions, or once for each of them.", class = "distribution")
   lapply(values, vctrs::vec_recycle, n)
 }
 
@@ -125,7 +124,7 @@ vec_ptype_full.ce_distribution <- function(x, ...) paste0("ce_distribution<", fa
 #' @importFrom vctrs vec_ptype_abbr vec_ptype_full
 NULL
 
-check_same_family <- function(parts, call = caller_env()) {
+check_same_family <- function(parts) {
   kind <- function(p) if (is_distribution(p)) family_of(p) else class(p)[1]
   some <- lengths(parts) > 0 | !vapply(parts, is_distribution, NA)
   families <- unique(vapply(parts[some], kind, ""))
@@ -133,19 +132,19 @@ check_same_family <- function(parts, call = caller_env()) {
   stop_if(length(families) > 1 || length(dimensions) > 1,
           "Predictions in one vector must be of one family and dimension.",
           "x" = "They are {.val {families}} in dimension {dimensions}.",
-          "i" = "Draws of each make them one family: {.fn pred_draws}.", class = "distribution", call = call)
+          "i" = "Draws of each make them one family: {.fn pred_draws}.", class = "distribution")
   # draws, levels; the components of mixtures are made equal
   mixture <- any(vapply(parts, function(p) !is.null(attr(p, "components")), NA))
   widths <- unique(lapply(parts[lengths(parts) > 0], function(p) vapply(parameters_of(p), NCOL, 1L)))
   stop_if(!mixture && length(widths) > 1,
           "Predictions in one vector must have the same number of draws, levels or classes.",
-          "x" = "They have {vapply(widths, max, 1L)}.", class = "distribution", call = call)
+          "x" = "They have {vapply(widths, max, 1L)}.", class = "distribution")
 }
 
 #' @export
 c.ce_distribution <- function(...) {
   parts <- Filter(Negate(is.null), list(...))
-  for (part in Filter(is_distribution, parts)) check_object(part, "...", current_env())
+  for (part in Filter(is_distribution, parts)) check_object(part, "...")
   check_same_family(parts)
   components <- lapply(parts, attr, "components")
   if (all(lengths(components) == 1)) {

@@ -1,41 +1,41 @@
 # `...` selects columns. Arguments come after it, so a misspelt one would select columns, too. Therefore what has a name
 # is not taken as a selection.
 
-# The selections of a function, whose environment is `.call`.
-column_dots <- function(..., .call = caller_env()) check_dot_names(quote_dots(...), .call)
+# The selections of a function, whose environment is `.frame`.
+column_dots <- function(..., .frame = caller_env()) check_dot_names(quote_dots(...), .frame)
 
 # enquos(), which takes long of no dots.
 quote_dots <- function(...) if (...length() == 0) no_dots else enquos(...)
 
 no_dots <- rlang::quos()
 
-check_dot_names <- function(dots, call) {
+check_dot_names <- function(dots, frame = called_verb()) {
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
-  hint <- argument_hint(named[1], verb_arguments(call))
+  hint <- argument_hint(named[1], frame_arguments(frame))
   stop_input("{.arg ...} selects columns and takes no named arguments.",
              "x" = "{.arg {named[1]}} is not an argument of this function.",
-             "i" = if (!is.null(hint)) "{hint}", arg = named[1], call = call)
+             "i" = if (!is.null(hint)) "{hint}", arg = named[1], call = frame)
 }
 
 # For a function that selects no columns.
-check_empty <- function(..., call = caller_env()) {
+check_empty <- function(..., .frame = caller_env()) {
   if (...length() == 0) return(invisible())
   named <- names(enquos(...))
   named <- c(named[nzchar(named)], "")[1]
   extra <- ...length()
-  hint <- argument_hint(named, verb_arguments(call))
+  hint <- argument_hint(named, frame_arguments(.frame))
   stop_input("{.arg ...} must be empty.",
              "x" = if (nzchar(named)) "{.arg {named}} is not an argument of this function." else
                "{extra} extra argument{?s} given.",
-             "i" = if (!is.null(hint)) "{hint}", arg = if (nzchar(named)) named else "...", call = call)
+             "i" = if (!is.null(hint)) "{hint}", arg = if (nzchar(named)) named else "...", call = .frame)
 }
 
 # `x` is missing, or was given by another name.
-stop_no_predictions <- function(call) {
+stop_no_predictions <- function() {
   stop_input("{.arg x} must be given: the predictions.", "x" = "It is missing.",
              "i" = "They are the columns of a data frame, a matrix, or a vector of probabilities.",
-             class = c("probs", "argument"), arg = "x", call = call)
+             class = c("probs", "argument"), arg = "x")
 }
 
 # Names the argument by another of its names, or the nearest. The name of an argument elsewhere is no part of another.
@@ -47,12 +47,12 @@ argument_hint <- function(name, arguments) {
 }
 
 # Arguments of the function that runs in this environment.
-verb_arguments <- function(call) {
-  at <- which(vapply(sys.frames(), identical, NA, call))
+frame_arguments <- function(frame) {
+  at <- which(vapply(sys.frames(), identical, NA, frame))
   if (length(at) > 0) setdiff(names(formals(sys.function(at[1]))), "...")
 }
 
-verb_name <- function(call) {
-  verb <- rlang::error_call(call)
+verb_name <- function() {
+  verb <- rlang::error_call(called_verb())
   (if (rlang::is_call(verb)) rlang::call_name(verb)) %||% ""
 }

@@ -92,21 +92,20 @@
 ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases = NULL,
                         .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                         threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (missing(x)) stop_no_predictions(call)
+  if (missing(x)) stop_no_predictions()
   notion <- unique(check_notion(notion, several = TRUE))
-  check_estimate_method(method, notion, call)
-  bases <- check_bases(bases, notion, call)
+  check_estimate_method(method, notion)
+  bases <- check_bases(bases, notion)
   check_level(level)
   threads <- resolve_threads(threads)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
-  if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))], call)
+  if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))])
   parts <- list()
   out <- by_predictions(x, function(predictions) {
-    part <- estimate_group(predictions, notion, method, bases, level, threads, input$design$horizon, call)
+    part <- estimate_group(predictions, notion, method, bases, level, threads, input$design$horizon)
     parts <<- c(parts, list(part))
     part$rows
-  }, c(input, list(notion = notion, sums = "ladder")), call)
+  }, c(input, list(notion = notion, sums = "ladder")))
   of_groups <- function(name) Filter(length, lapply(parts, `[[`, name))
   # the line of outcomes counts the events
   attr(out, "event") <- NULL
@@ -118,7 +117,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
 
 # The rows of one group, and what the result says about it: list(rows, dropped = c(dropped, of all), design, events,
 # least = the fewest clusters of a ladder, note).
-estimate_group <- function(predictions, notion, method, bases, level, threads, horizon, call) {
+estimate_group <- function(predictions, notion, method, bases, level, threads, horizon) {
   notion <- notion %||% default_notion(predictions)
   out <- list(dropped = c(predictions$dropped, predictions$n_input), design = predictions$design,
               events = events_of(predictions, notion, horizon))
@@ -131,13 +130,13 @@ estimate_group <- function(predictions, notion, method, bases, level, threads, h
   last <- notion == "canonical"
   for (one in c(notion[!last], notion[last])) {
     known <- if (is.null(bases)) ladders else list()
-    ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, call, known)
+    ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, known)
   }
   rows <- lapply(notion, function(one) headline_row(ladders[[one]], one, n_obs(predictions)))
   if (is_method(method)) {
-    split <- split_predictions(predictions, 5, 0.2, call)
+    split <- split_predictions(predictions, 5, 0.2)
     rows <- Map(function(row, one) {
-      holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, threads, call,
+      holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, threads,
                                         headline = row))
     }, rows, notion)
   } else {
@@ -164,13 +163,12 @@ sum_events <- function(events) {
   replace(events[[1]], "n", list(if (!is.null(n)) sum(n)))
 }
 
-check_estimate_method <- function(method, notion, call) {
+check_estimate_method <- function(method, notion) {
   if (identical(method, "adaptive")) return(invisible())
   stop_if(!is_method(method), "{.arg method} must be {.val adaptive} or a method of {.code ?ce_methods}.",
           "x" = "It is {describe(method)}.",
-          "i" = "{.fn ce_tune} chooses among methods by their risk.", class = "method", arg = "method", value = method,
-          call = call)
-  check_bins_notion(list(method), notion, call)
+          "i" = "{.fn ce_tune} chooses among methods by their risk.", class = "method", arg = "method", value = method)
+  check_bins_notion(list(method), notion)
 }
 
 # The squared estimate with its rows, and its limits as roots.

@@ -1,7 +1,7 @@
 #' @rdname pred
 #' @export
 pred_beta <- function(shape1, shape2) {
-  make_distribution(families$beta, list(shape1 = shape1, shape2 = shape2), current_env())
+  make_distribution(families$beta, list(shape1 = shape1, shape2 = shape2))
 }
 
 family_beta <- function() {

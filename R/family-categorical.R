@@ -5,7 +5,7 @@ pred_categorical <- function(probs) {
   stop_if(!is.matrix(probs) || ncol(probs) < 2, "{.arg probs} must be a matrix with a column per class, at least two.",
           "x" = "It is {describe(probs)}.", "i" = "A single probability per row is that of {.fn pred_bernoulli}.",
           class = "distribution")
-  new_distribution(list(probs = check_simplex(probs, seq_len(nrow(probs)), current_env())), "categorical")
+  new_distribution(list(probs = check_simplex(probs, seq_len(nrow(probs)))), "categorical")
 }
 
 # Outcomes are classes: the functions take the probabilities.

@@ -84,20 +84,20 @@ count_window <- function(law, tail) {
 most_counts <- 5000L
 
 # All counts between the smallest and the largest that are likelier than 1e-18, and `y`.
-count_support <- function(law, y = NULL, call = caller_env()) {
+count_support <- function(law, y = NULL) {
   window <- count_window(law, 1e-18)
   from <- min(window$from, y)
   to <- max(window$to, y)
   stop_if(to - from > most_counts, "Predictions of counts must span at most {most_counts} counts.",
           "x" = "They span {to - from + 1}.",
           "i" = "For counts this large use {.code pred_normal(mean, sd)} with their moments, or {.fn pred_draws}.",
-          class = "distribution", arg = "x", call = call)
+          class = "distribution", arg = "x")
   seq(from, to)
 }
 
 # To rounding, a distribution of counts is a finite one.
-count_probs <- function(law, y = NULL, call = caller_env()) {
-  support <- count_support(law, y, call)
+count_probs <- function(law, y = NULL) {
+  support <- count_support(law, y)
   density <- record_of(law)$density
   n <- length(law)
   probs <- matrix(vapply(support, function(k) density(law, rep(k, n)), numeric(n)), n)

@@ -1,7 +1,7 @@
 #' @rdname pred
 #' @export
 pred_gamma <- function(shape, rate) {
-  make_distribution(families$gamma, list(shape = shape, rate = rate), current_env())
+  make_distribution(families$gamma, list(shape = shape, rate = rate))
 }
 
 family_gamma <- function() {

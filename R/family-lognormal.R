@@ -1,19 +1,19 @@
 #' @rdname pred
 #' @export
 pred_lognormal <- function(meanlog, sdlog) {
-  check_no_partial(names(sys.call()), current_env())
-  make_distribution(families$lognormal, list(meanlog = meanlog, sdlog = sdlog), current_env())
+  check_no_partial(names(sys.call()))
+  make_distribution(families$lognormal, list(meanlog = meanlog, sdlog = sdlog))
 }
 
 # R would take `mean` for `meanlog`: another distribution, and no error.
-check_no_partial <- function(names, call) {
+check_no_partial <- function(names) {
   short <- setdiff(names, c("", "meanlog", "sdlog"))
   stop_if(
     length(short) > 0,
     "{.fn pred_lognormal} takes the mean and standard deviation of the logarithm, {.arg meanlog} and {.arg sdlog}.",
     "x" = "{.arg {short[1]}} is given.",
     "i" = "From those of the outcome: {.code sdlog = sqrt(log(1 + (sd / mean)^2))}, \\
-           {.code meanlog = log(mean) - sdlog^2 / 2}.", arg = short[1], call = call
+           {.code meanlog = log(mean) - sdlog^2 / 2}.", arg = short[1]
   )
 }
 

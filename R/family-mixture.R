@@ -123,9 +123,9 @@ folded_laplaces <- function(m, a, b) {
   ifelse(near, limit, (term(a) - term(b)) / ifelse(near, 1, a^2 - b^2))
 }
 
-mixture_weights <- function(weights, n, k, call = caller_env()) {
+mixture_weights <- function(weights, n, k) {
   if (is.null(weights)) return(matrix(1 / k, n, k))
-  weights <- check_parameter(weights, "weights", lower = 0, call = call)
+  weights <- check_parameter(weights, "weights", lower = 0)
   if (!is.matrix(weights)) weights <- matrix(weights, n, length(weights), byrow = TRUE)
   if (nrow(weights) == 1) weights <- weights[rep(1, n), , drop = FALSE]
   sums <- rowSums(weights)
@@ -137,7 +137,7 @@ mixture_weights <- function(weights, n, k, call = caller_env()) {
       "There are {k} components of {n} observations, and weights of {ncol(weights)} and {nrow(weights)}."
     } else {
       "Those of observation {bad[1]} sum to {.val {sums[bad[1]]}}."
-    }, class = "distribution", call = call
+    }, class = "distribution"
   )
   weights / sums
 }

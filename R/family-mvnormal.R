@@ -27,18 +27,16 @@ pred_mvnormal <- function(mean, cov) {
   new_distribution(list(mean = mean, cov = packed), "mvnormal", d)
 }
 
-check_covariances <- function(packed, d, call = caller_env()) {
+check_covariances <- function(packed, d) {
   swapped <- as.vector(t(matrix(seq_len(d * d), d)))
   largest <- apply(abs(packed), 1, max)
   bad <- which(apply(abs(packed - packed[, swapped, drop = FALSE]), 1, max) > 1e-8 * largest)
   stop_if(length(bad) > 0, "Covariances must be symmetric.",
-          "x" = "Observation {bad[1]} has another one; {length(bad)} of {nrow(packed)} do.", class = "distribution",
-          call = call)
+          "x" = "Observation {bad[1]} has another one; {length(bad)} of {nrow(packed)} do.", class = "distribution")
   for (i in which(!duplicated(packed))) {
     values <- eigen(matrix(packed[i, ], d), symmetric = TRUE, only.values = TRUE)$values
     stop_if(values[d] < -1e-8 * max(largest[i], .Machine$double.xmin), "Covariances must be positive semidefinite.",
-            "x" = "Observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.", class = "distribution",
-            call = call)
+            "x" = "Observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.", class = "distribution")
   }
 }
 
@@ -162,7 +160,7 @@ draw_mvnormal <- function(mean, roots, pick, d) {
   out
 }
 
-mvnormal_affinity <- function(law, call = caller_env()) {
+mvnormal_affinity <- function(law) {
   mean <- par_of(law, "mean")
   cov <- full_covariance(law)
   d <- dimension_of(law)
@@ -172,7 +170,7 @@ mvnormal_affinity <- function(law, call = caller_env()) {
     vapply(seq_len(n), function(i) half_logdet(matrix(cov[i, ], d)), 0),
     error = function(cnd) {
       stop_input("The Hellinger distance needs covariances of full rank.", "x" = "Some are singular.", class = "kernel",
-                 arg = "kernel", call = call)
+                 arg = "kernel")
     })
   out <- diag(1, n)
   for (i in seq_len(n)) {

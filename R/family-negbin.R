@@ -1,7 +1,7 @@
 #' @rdname pred
 #' @export
 pred_negbin <- function(mean, size) {
-  make_distribution(families$negbin, list(mean = mean, size = size), current_env())
+  make_distribution(families$negbin, list(mean = mean, size = size))
 }
 
 family_negbin <- function() {

@@ -43,9 +43,9 @@ normal_affinity <- function(mean, sd) {
   sqrt(2 * outer(sd, sd) / v) * exp(-outer(mean, mean, `-`)^2 / (4 * v))
 }
 
-check_spread <- function(scale, call = caller_env()) {
+check_spread <- function(scale) {
   stop_if(any(scale == 0), "The Hellinger distance needs positive scales.", "x" = "Some predictions are point masses.",
-          class = "kernel", arg = "kernel", call = call)
+          class = "kernel", arg = "kernel")
 }
 
 # Families of densities proportional to exp(-(|y - location| / scale)^power / power).

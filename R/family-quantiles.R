@@ -21,19 +21,19 @@ pred_quantiles <- function(values, levels) {
       "x" = "Row {first[1]} has {.val {signif(values[first[1], first[2]], 4)}} at level {levels[first[2]]} and \\
              {.val {signif(values[first[1], first[2] + 1], 4)}} at level {levels[first[2] + 1]}; {rows} of \\
              {nrow(values)} rows {?is/are} affected.",
-      class = "distribution", arg = "values", row = first[[1]], call = current_env()
+      class = "distribution", arg = "values", row = first[[1]]
     )
   }
   new_distribution(list(values = values, levels = matrix(levels, nrow(values), length(levels), byrow = TRUE)),
                    "quantiles")
 }
 
-check_levels <- function(levels, call = caller_env()) {
-  levels <- as.vector(check_parameter(levels, "levels", call = call))
+check_levels <- function(levels) {
+  levels <- as.vector(check_parameter(levels, "levels"))
   stop_if(length(levels) < 2 || any(levels <= 0 | levels >= 1) || anyDuplicated(levels),
           "{.arg levels} must be two or more different numbers between 0 and 1.", "x" = "They are {.val {levels}}.",
           "x" = if (any(levels > 1) && all(levels > 0 & levels < 100)) "They lie in 0 to 100, as percentages do.",
-          class = "distribution", call = call)
+          class = "distribution")
   levels
 }
 

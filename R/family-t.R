@@ -1,7 +1,7 @@
 #' @rdname pred
 #' @export
 pred_t <- function(df, location, scale) {
-  make_distribution(families$t, list(df = df, location = location, scale = scale), current_env())
+  make_distribution(families$t, list(df = df, location = location, scale = scale))
 }
 
 family_t <- function() {

@@ -112,26 +112,25 @@ pred_family <- function(family, ...) {
           "The parameters of {.val {family$name}} are {.arg {wanted}}.",
           "x" = if (length(values) == 0) "None is given." else "{.arg ...} has {.arg {names(values)}}.",
           class = "distribution")
-  make_distribution(family, values[wanted], current_env())
+  make_distribution(family, values[wanted])
 }
 
 # Fields of the right range and length. Families of the package are found by their names; others go with their vectors.
-make_distribution <- function(family, values, call) {
+make_distribution <- function(family, values) {
   values <- Map(function(value, range, name) {
-    open_parameter(value, name, range[1], range[2], call)
+    open_parameter(value, name, range[1], range[2])
   }, values, family$ranges, names(values))
-  values <- do.call(recycle_parameters, c(values, list(call = call)))
+  values <- do.call(recycle_parameters, values)
   own <- !identical(families[[family$name]], family)
   new_distribution(values, family$name, record = if (own) family)
 }
 
-open_parameter <- function(x, arg, lower = -Inf, upper = Inf, call = caller_env()) {
-  x <- check_parameter(x, arg, call = call)
+open_parameter <- function(x, arg, lower = -Inf, upper = Inf) {
+  x <- check_parameter(x, arg)
   bad <- which(x <= lower | x >= upper)
   below <- if (is.finite(upper)) paste(" and less than", upper)
   stop_if(length(bad) > 0, "{.arg {arg}} must be greater than {lower}{below}.",
-          "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", class = "distribution",
-          call = call)
+          "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", class = "distribution")
   if (is.matrix(x) && ncol(x) > 1) x else as.vector(x)
 }
 
@@ -145,34 +144,34 @@ print.ce_family <- function(x, ...) {
   invisible(x)
 }
 
-parameter_ranges <- function(parameters, call = caller_env()) {
+parameter_ranges <- function(parameters) {
   if (is.character(parameters)) parameters <- stats::setNames(rep(list(c(-Inf, Inf)), length(parameters)), parameters)
   ok <- is.list(parameters) && length(parameters) > 0 && rlang::is_named(parameters) &&
     !anyDuplicated(names(parameters)) && all(vapply(parameters, function(r) is.numeric(r) && length(r) == 2, NA))
   stop_if(!ok, "{.arg parameters} must be names, or a named list of ranges {.code c(lower, upper)}.",
-          "x" = "It is {describe(parameters)}.", class = "family", arg = "parameters", call = call)
+          "x" = "It is {describe(parameters)}.", class = "family", arg = "parameters")
   parameters
 }
 
-check_parts <- function(parts, parameters, optional, call = caller_env()) {
+check_parts <- function(parts, parameters, optional) {
   for (part in names(parts)) {
     fn <- parts[[part]]
     if (optional && is.null(fn)) next
     stop_if(!is.function(fn), "{.arg {part}} must be a function{if (optional) ', or NULL'}.",
-            "x" = "It is {describe(fn)}.", class = "family", arg = part, call = call)
+            "x" = "It is {describe(fn)}.", class = "family", arg = part)
     taken <- names(formals(args(fn)))
     missing <- if ("..." %in% taken) character() else setdiff(parameters, taken)
     stop_if(length(missing) > 0, "{.arg {part}} must take the parameters {.arg {parameters}} by name.",
-            "x" = "It has no argument {.arg {missing}}.", class = "family", arg = part, call = call)
+            "x" = "It has no argument {.arg {missing}}.", class = "family", arg = part)
   }
 }
 
-check_closed_forms <- function(closed_forms, parameters, call = caller_env()) {
+check_closed_forms <- function(closed_forms, parameters) {
   known <- c("normal_components", "laplace_components", "wasserstein", "affinity")
   unknown <- if (rlang::is_named2(closed_forms)) setdiff(names(closed_forms), known) else describe(closed_forms)
   stop_if(length(unknown) > 0, "{.arg closed_forms} must be a list with names among {.val {known}}.",
-          "x" = "It has {.val {unknown}}.", class = "family", arg = "closed_forms", call = call)
-  check_parts(closed_forms, parameters, optional = FALSE, call = call)
+          "x" = "It has {.val {unknown}}.", class = "family", arg = "closed_forms")
+  check_parts(closed_forms, parameters, optional = FALSE)
 }
 
 # The record behind new_family() and the families of the package. Its functions take a vector of distributions (`law`),
@@ -313,7 +312,7 @@ components_of <- function(law) {
   }
 }
 
-stop_family <- function(law, what, call = caller_env()) {
+stop_family <- function(law, what) {
   stop_input("{what} is not available for this family of predictions.", "x" = "The family is {.val {family_of(law)}}.",
-             "i" = "Give draws instead: {.fn pred_draws}.", class = "distribution", arg = "prediction", call = call)
+             "i" = "Give draws instead: {.fn pred_draws}.", class = "distribution", arg = "prediction")
 }

@@ -12,14 +12,14 @@ fit_fingerprint <- function(predictions, problems, threads, n_features = 64, n_k
     cpp_smallest_keys(problems[[1]]$features[, 1], truth, n_keys, threads))
 }
 
-check_one_model <- function(fits, call) {
+check_one_model <- function(fits) {
   for (j in seq_along(fits)[-1]) {
     reason <- different_models(fits[[1]]$fingerprint, fits[[j]]$fingerprint)
     if (is.null(reason)) next
     stop_input(
       "Fits are compared for the predictions of one model.",
       "x" = "{.field {names(fits)[1]}} and {.field {names(fits)[j]}} were fitted on {reason}.",
-      class = "model", arg = "objects", call = call
+      class = "model", arg = "objects"
     )
   }
 }

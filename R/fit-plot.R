@@ -20,16 +20,15 @@ autoplot.ce_fit <- function(object, classes = NULL, ...) {
 }
 
 # `fits`: named by group where there are several.
-autoplot_fits <- function(fits, classes = NULL, call = caller_env()) {
-  autoplot_gap(lapply(fits, fit_panel, call = call), classes, call)
+autoplot_fits <- function(fits, classes = NULL) {
+  autoplot_gap(lapply(fits, fit_panel), classes)
 }
 
 # The parts that figures of a tuning result need, with one method and one fold.
-fit_panel <- function(x, call) {
+fit_panel <- function(x) {
   stop_if(x$notion == "canonical", "Only binary, top-label and class-wise calibration can be drawn.",
           "x" = "The fit has {.code notion = \"canonical\"}.",
-          "i" = "{.code predict(fit, new, type = \"gap\")} gives its coordinates.", class = "notion", arg = "x",
-          call = call)
+          "i" = "{.code predict(fit, new, type = \"gap\")} gives its coordinates.", class = "notion", arg = "x")
   list(notion = x$notion, levels = x$levels, event = x$event,
        histogram = x$histogram, glance = data.frame(method = x$method),
        forms = setNames(list(lapply(x$forms, list)), x$method))

@@ -29,44 +29,43 @@
 #' ce_risk(fit, confidence[201:300], correct[201:300])
 ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (!missing(x)) check_has_rows(x, call)
+  if (!missing(x)) check_has_rows(x)
   notion <- check_notion(notion)
   stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.",
           "i" = "{.fn ce_tune} chooses among several.", class = "method", arg = "method")
   check_method(method)
-  check_bins_notion(list(method), notion, call)
+  check_bins_notion(list(method), notion)
   threads <- resolve_threads(threads)
   fit_groups(x, rows_input(), function(predictions) {
     # groups share no factors: a context each
     with_bar("Fitting", function(progress) {
-      fit_predictions(predictions, notion, method, new_context(threads, progress), call)
+      fit_predictions(predictions, notion, method, new_context(threads, progress))
     })
-  }, call)
+  })
 }
 
 # fit(predictions) of the complete predictions: an object, or one per group.
-fit_groups <- function(x, input, fit, call) {
+fit_groups <- function(x, input, fit) {
   force(input) # errors are not those of a group
   objects_by_groups(x, input$by, function(part) {
-    predictions <- predictions_of(part, input, call)
-    check_complete(predictions, call)
+    predictions <- predictions_of(part, input)
+    check_complete(predictions)
     fit(predictions)
-  }, call)
+  })
 }
 
-fit_predictions <- function(predictions, notion, method, context, call = caller_env()) {
+fit_predictions <- function(predictions, notion, method, context) {
   notion <- notion %||% default_notion(predictions)
   grid <- method_grid(method, notion, n_obs(predictions))
   stop_if(nrow(grid) != 1, "{.arg method} must have a single value of {.arg {method$parameter}}.",
           "x" = "It has a grid of {nrow(grid)}.", "i" = "{.fn ce_tune} chooses among several.", class = "method",
-          arg = "method", call = call)
-  problems <- notion_problems(predictions, notion, call)
+          arg = "method")
+  problems <- notion_problems(predictions, notion)
   k <- length(problems)
   jobs <- Map(function(problem, j) list(problem = problem, j = j), problems, seq_len(k))
   forms <- over_some_workers(jobs, function(job) {
     fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
-  }, fitter_alone(method, grid_point(grid, 1)), call)
+  }, fitter_alone(method, grid_point(grid, 1)))
   new_fit(forms, notion, predictions, tune_histogram(problems, notion, context$threads),
           fit_fingerprint(predictions, problems, context$threads), method = method$name,
           parameter = method$parameter %||% NA_character_, value = grid$value, label = format(method))
@@ -89,11 +88,11 @@ new_fit <- function(forms, notion, predictions, histogram, fingerprint, method, 
   )
 }
 
-check_complete <- function(predictions, call = caller_env()) {
+check_complete <- function(predictions) {
   stop_if(predictions$na, "Rows must be complete to fit.",
           "x" = "{predictions$dropped} row{?s} {?has/have} a missing value.",
           "i" = "Use {.code na_rm = TRUE} to drop {cli::qty(predictions$dropped)}{?it/them}.", class = "missing",
-          arg = "na_rm", call = call)
+          arg = "na_rm")
 }
 
 #' Tables of a fit
@@ -161,8 +160,8 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
   threads <- resolve_threads(threads)
   n <- NROW(new)
   if (type == "pairs") check_pair_count(n)
-  predictions <- read_new(object, new, column_dots(...), current_env())
-  features <- notion_features(predictions, object$notion, current_env())
+  predictions <- read_new(object, new, column_dots(...))
+  features <- notion_features(predictions, object$notion)
   if (type == "gap") check_gap(object)
   out <- switch(type,
     squared = Reduce(`+`, Map(form_squared, object$forms, features, threads)),
@@ -173,19 +172,19 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
 }
 
 # A matrix of more entries than R's integers count has 17 GB.
-check_pair_count <- function(n, call = caller_env()) {
+check_pair_count <- function(n) {
   stop_if(n > sqrt(.Machine$integer.max),
           "{.val pairs} returns a matrix with a row and a column per row of {.arg new}: at most 46,340.",
           "x" = "There are {n} rows.", "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix.", class = "size",
-          arg = "new", call = call)
+          arg = "new")
 }
 
-check_gap <- function(object, call = caller_env()) {
+check_gap <- function(object) {
   stop_if(!all(vapply(object$forms, function(form) isTRUE(form$gap), NA)),
           "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
           "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",
           "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}.",
-          class = "method", arg = "type", call = call)
+          class = "method", arg = "type")
 }
 
 # Put results back at their rows of the input, NA where a row was incomplete.
@@ -203,20 +202,20 @@ expand_rows <- function(out, rows, n, type, levels) {
   full
 }
 
-read_new <- function(object, new, dots, call) {
+read_new <- function(object, new, dots) {
   if (is.data.frame(new)) {
-    new <- read_probs(new, dots, factor(character(), levels = object$levels), integer(), call)
+    new <- read_probs(new, dots, factor(character(), levels = object$levels), integer())
     # their order would say nothing
     stop_if(object$scalar && ncol(new) > 1 && is.null(matched_columns(colnames(new), object$levels)),
             "{.arg new} must have the shape of the data of the fit.",
             "x" = "It has the columns {.field {colnames(new)}}; the fit saw one probability per row.",
-            class = "columns", arg = "new", call = call)
+            class = "columns", arg = "new")
   }
-  predictions <- unlabelled_predictions(new, object$levels, object$event, call)
+  predictions <- unlabelled_predictions(new, object$levels, object$event)
   predictions <- align_event(predictions, object$levels[object$event])
   stop_if(is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise"),
           "{.arg new} must have a column for each of the {length(object$levels)} classes.",
-          "x" = "It is a single probability.", class = "columns", arg = "new", call = call)
+          "x" = "It is a single probability.", class = "columns", arg = "new")
   predictions
 }
 
@@ -254,9 +253,9 @@ augment.ce_fit <- function(x, data, ..., threads = NULL) {
   out
 }
 
-check_data <- function(data, call = caller_env()) {
+check_data <- function(data) {
   stop_if(missing(data), "{.arg data} must be given: a data frame of predictions.",
-          "x" = "It is missing; the result itself keeps none.", arg = "data", call = call)
+          "x" = "It is missing; the result itself keeps none.", arg = "data")
   stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {.cls {class(data)[1]}}.",
-          "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data", call = call)
+          "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data")
 }

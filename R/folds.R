@@ -2,13 +2,13 @@
 # once, the first part tunes, the rest tests; folds are consecutive blocks, the first ones one row longer.
 
 # -> list(fold = integer n (0 = test row, 1..k), k)
-make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = NULL, single = FALSE) {
-  if (!is.null(cluster)) return(cluster_split(n, folds, test, call, cluster))
-  given <- read_folds(folds, call)
+make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE) {
+  if (!is.null(cluster)) return(cluster_split(n, folds, test, cluster))
+  given <- read_folds(folds)
   # fold 0 of a vector for all rows marks the test rows
   marked <- length(given) == n && is_share(test) && any(given == 0)
   fixed_test <- marked || is_test_rows(test)
-  test_rows <- if (marked) which(given == 0) else if (fixed_test) check_test_rows(test, n, call, single)
+  test_rows <- if (marked) which(given == 0) else if (fixed_test) check_test_rows(test, n, single)
   if (is.null(given)) {
     order <- if (fixed_test) shuffle(setdiff(seq_len(n), test_rows)) else sample.int(n)
     if (!fixed_test) {
@@ -16,14 +16,14 @@ make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = 
       test_rows <- order[seq_len(n - n_tune) + n_tune]
       order <- order[seq_len(n_tune)]
     }
-    check_fold_count(folds, length(order), n, call)
+    check_fold_count(folds, length(order), n)
     fold <- integer(n)
     fold[order] <- block_folds(length(order), folds)
   } else {
     if (!fixed_test) {
       test_rows <- sample.int(n, n - floor((1 - test) * n + 1e-9))
     }
-    fold <- place_folds(given, n, test_rows, call)
+    fold <- place_folds(given, n, test_rows)
   }
   structure(list(fold = fold, k = max(fold)), class = "ce_split")
 }
@@ -32,35 +32,35 @@ make_split <- function(n, folds = 5, test = 0.2, call = caller_env(), cluster = 
 split_sizes <- function(split) split$sizes %||% tabulate(split$fold + 1, split$k + 1)
 
 # Whole clusters test, or are held out in one fold: numbers and shares are those of clusters.
-cluster_split <- function(n, folds, test, call, cluster) {
+cluster_split <- function(n, folds, test, cluster) {
   first <- match(seq_len(max(cluster)), cluster)
   if (length(folds) == 1 && is_share(test)) {
-    split <- make_split(length(first), folds, test, call)
+    split <- make_split(length(first), folds, test)
     split$fold <- split$fold[cluster]
     return(split)
   }
   if (length(folds) == 1) {
-    rows <- check_test_rows(test, n, call, single = TRUE)
-    check_whole_clusters(as.integer(seq_len(n) %in% rows), cluster, call)
-    split <- make_split(length(first), folds, which(first %in% rows), call, single = TRUE)
+    rows <- check_test_rows(test, n, single = TRUE)
+    check_whole_clusters(as.integer(seq_len(n) %in% rows), cluster)
+    split <- make_split(length(first), folds, which(first %in% rows), single = TRUE)
     split$fold <- replace(split$fold[cluster], rows, 0L)
-  } else if (is_share(test) && test > 0 && !any(read_folds(folds, call) == 0)) {
-    given <- read_folds(folds, call)
+  } else if (is_share(test) && test > 0 && !any(read_folds(folds) == 0)) {
+    given <- read_folds(folds)
     tested <- sample.int(length(first), round(test * length(first)))
-    split <- make_split(n, given, which(cluster %in% tested), call, single = TRUE)
+    split <- make_split(n, given, which(cluster %in% tested), single = TRUE)
   } else {
-    split <- make_split(n, folds, test, call, single = TRUE)
+    split <- make_split(n, folds, test, single = TRUE)
   }
-  check_whole_clusters(split$fold, cluster, call)
+  check_whole_clusters(split$fold, cluster)
   split
 }
 
-check_whole_clusters <- function(fold, cluster, call) {
+check_whole_clusters <- function(fold, cluster) {
   first <- match(seq_len(max(cluster)), cluster)
   torn <- which(fold != fold[first][cluster])
   stop_if(length(torn) > 0, "The rows of a cluster must be in one fold, or all be test rows.",
           "x" = "Row {torn[1]} is not where row {first[cluster[torn[1]]]} of its cluster is.",
-          class = c("cluster", "folds"), arg = "folds", call = call)
+          class = c("cluster", "folds"), arg = "folds")
 }
 
 # Anything but a share is taken for row numbers.
@@ -78,49 +78,49 @@ block_folds <- function(n, k) {
 }
 
 # NULL for a number of folds; else an integer vector.
-read_folds <- function(folds, call) {
-  if (inherits(folds, "rset")) return(rset_folds(folds, call))
+read_folds <- function(folds) {
+  if (inherits(folds, "rset")) return(rset_folds(folds))
   if (length(folds) == 1) {
-    check_count(folds, "folds", lower = 2, call = call)
+    check_count(folds, "folds", lower = 2)
     return(NULL)
   }
   if (!is.numeric(folds) || !all(is.finite(folds)) || any(folds != round(folds)) ||
         any(folds < 0 | folds > .Machine$integer.max)) {
     stop_input("{.arg folds} must be a number, an integer vector with each row's fold, or an rsample {.cls rset}.",
-               "x" = "It is {describe(folds)}.", class = "folds", arg = "folds", value = folds, call = call)
+               "x" = "It is {describe(folds)}.", class = "folds", arg = "folds", value = folds)
   }
   as.integer(folds)
 }
 
 # The given fold 1..k of each of n complete rows, from those of these rows or of all n_rows; NULL for a number of folds.
-given_folds <- function(folds, n, rows, n_rows, call, cluster = NULL) {
-  fold <- read_folds(folds, call)
+given_folds <- function(folds, n, rows, n_rows, cluster = NULL) {
+  fold <- read_folds(folds)
   if (is.null(fold)) return(NULL)
   if (length(fold) == n_rows) fold <- fold[rows]
   stop_if(length(fold) != n, "{.arg folds} must give the fold of each row.",
-          "x" = "It has length {length(fold)}; there are {n} rows.", class = "folds", arg = "folds", call = call)
+          "x" = "It has length {length(fold)}; there are {n} rows.", class = "folds", arg = "folds")
   fold <- match(fold, sort(unique(fold)))
-  if (!is.null(cluster)) check_whole_clusters(fold, cluster, call)
+  if (!is.null(cluster)) check_whole_clusters(fold, cluster)
   stop_if(max(fold) < 2, "There must be at least two folds.", "x" = "{.arg folds} puts all rows in one.",
-          class = "folds", arg = "folds", call = call)
+          class = "folds", arg = "folds")
   fold
 }
 
-rset_folds <- function(folds, call) {
+rset_folds <- function(folds) {
   rlang::check_installed("rsample", reason = "to read an rset.")
   fold <- integer(nrow(folds$splits[[1]]$data))
   for (f in seq_along(folds$splits)) {
     out <- rsample::complement(folds$splits[[f]])
     stop_if(any(fold[out] > 0), "The resamples in {.arg folds} must hold out each row once.",
             "x" = "Row {out[fold[out] > 0][1]} is held out more than once.",
-            "i" = "Use {.fn rsample::vfold_cv} without repeats.", class = "folds", arg = "folds", call = call)
+            "i" = "Use {.fn rsample::vfold_cv} without repeats.", class = "folds", arg = "folds")
     fold[out] <- f
   }
   fold
 }
 
 # `single`: one row is enough, since its cluster is meant; else a single number is more likely a percentage.
-check_test_rows <- function(test, n, call, single = FALSE) {
+check_test_rows <- function(test, n, single = FALSE) {
   if (is.logical(test) && length(test) == n && !anyNA(test)) test <- which(test)
   ok <- is.numeric(test) && !anyNA(test) && all(test >= 1 & test <= n & test == round(test))
   one <- ok && !single && length(test) == 1
@@ -129,20 +129,20 @@ check_test_rows <- function(test, n, call, single = FALSE) {
     !usable || anyDuplicated(test),
     "{.arg test} must be a share of the rows, at least 0 and below 1, or two or more row numbers in 1, ..., {n}.",
     "x" = if (usable) "Row {test[duplicated(test)][1]} occurs twice." else "It is {describe(test)}.", class = "folds",
-    arg = "test", value = test, call = call
+    arg = "test", value = test
   )
   as.integer(test)
 }
 
-check_fold_count <- function(folds, n_tune, n, call) {
+check_fold_count <- function(folds, n_tune, n) {
   stop_if(n_tune < folds, "There must be at least one tuning row per fold.",
           "x" = "{.arg folds} is {folds}, but only {n_tune} row{?s} {?is/are} left for tuning.",
           "i" = "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds", value = folds,
-          n = n, call = call)
+          n = n)
 }
 
 # A fold for every row (length n, test rows overridden) or for every non-test row in order.
-place_folds <- function(given, n, test_rows, call) {
+place_folds <- function(given, n, test_rows) {
   fold <- integer(n)
   tune <- setdiff(seq_len(n), test_rows)
   if (length(given) == n) {
@@ -151,11 +151,11 @@ place_folds <- function(given, n, test_rows, call) {
     fold[tune] <- given
   } else {
     stop_input("{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
-               "x" = "It has length {length(given)}.", class = "folds", arg = "folds", value = given, call = call)
+               "x" = "It has length {length(given)}.", class = "folds", arg = "folds", value = given)
   }
   labels <- sort(unique(fold[fold > 0]))
   stop_if(length(labels) < 2, "{.arg folds} must make at least two folds of the tuning rows.",
-          "x" = "There {?is/are} {length(labels)}.", class = "folds", arg = "folds", value = given, call = call)
+          "x" = "There {?is/are} {length(labels)}.", class = "folds", arg = "folds", value = given)
   fold[fold > 0] <- match(fold[fold > 0], labels)
   fold
 }
@@ -220,22 +220,22 @@ split_copies <- function(data, counts) {
 
 # Data with independent copies, of which each is dealt to one of so many folds, as make_split() deals rows. Other data,
 # and those whose folds are given, stay.
-deal_copies <- function(data, folds, call) {
+deal_copies <- function(data, folds) {
   design <- data$design
   if (is.null(design$copies) || !is.null(design$cluster) || length(folds) != 1) return(data)
-  split_copies(data, copies_by_split(design$copies, folds, integer(), call)[, -1])
+  split_copies(data, copies_by_split(design$copies, folds, integer())[, -1])
 }
 
 # The number of copies of every row (rows) among the test copies and in every fold (columns) of a split of all copies;
 # `test`: their share, or integer() for none. Sizes of folds of very many are binomial.
-copies_by_split <- function(copies, folds, test, call) {
+copies_by_split <- function(copies, folds, test) {
   n <- sum(copies)
   m <- length(copies)
   if (n <= most_repeated_rows) {
-    split <- make_split(n, folds, test, call)
+    split <- make_split(n, folds, test)
     return(matrix(tabulate(split$fold * m + rep(seq_len(m), copies), m * (split$k + 1)), m))
   }
-  check_count(folds, "folds", lower = 2, call = call)
+  check_count(folds, "folds", lower = 2)
   test <- c(test, 0)[1]
   shares <- c(test, rep((1 - test) / folds, folds))
   counts <- matrix(0, m, folds + 1)

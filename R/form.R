@@ -136,7 +136,7 @@ form_pairs.ce_form <- function(form, x, y, threads) {
 form_gap <- function(form, features, threads) {
   stop_if(!isTRUE(form$gap),
           "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
-          "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}.", class = "gap", call = caller_env(2))
+          "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}.", class = "gap")
   bounded_gap(gap_features(form, features, threads), features)
 }
 

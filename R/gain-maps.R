@@ -2,42 +2,41 @@
 # map that was fitted without it. One table has the gains of all maps.
 
 # A map, its name, or several of them: list(name = map); NULL for predictions and fitted maps.
-unfitted_maps <- function(after, call) {
+unfitted_maps <- function(after) {
   if (is.character(after)) after <- as.list(after)
   if (inherits(after, "ce_choice") || is.function(after)) after <- list(after)
   if (!is.list(after) || is.data.frame(after) || inherits(after, c("ce_recalibration", "ce_grouped"))) return(NULL)
-  stop_if(length(after) == 0, "{.arg after} must hold at least one map.", "x" = "It is an empty list.", arg = "after",
-          call = call)
+  stop_if(length(after) == 0, "{.arg after} must hold at least one map.", "x" = "It is an empty list.", arg = "after")
   fitted <- vapply(after, inherits, NA, "ce_recalibration")
   stop_if(
     any(fitted), "The maps of a list are fitted here, on folds of the rows.",
-    "x" = "Element {which(fitted)[1]} is a map that was fitted before.", arg = "after", call = call
+    "x" = "Element {which(fitted)[1]} is a map that was fitted before.", arg = "after"
   )
-  maps <- lapply(after, as_choice, kind = "map", arg = "after", call = call)
+  maps <- lapply(after, as_choice, kind = "map", arg = "after")
   dispersion <- vapply(maps, inherits, NA, "map_variance")
   stop_if(any(dispersion), "{.fn ce_gain} needs maps of class probabilities.",
           "x" = "{.val variance} is one of variances.",
-          "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after", call = call)
+          "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after")
   own <- vapply(maps, `[[`, "", "name")
   names(maps) <- make.unique(ifelse(nzchar(rlang::names2(after)), rlang::names2(after), own), "_")
   maps
 }
 
 # `input`: the other arguments of ce_gain().
-gains_of_maps <- function(x, maps, input, call) {
-  check_count(input$repeats, "repeats", call = call)
-  check_flag(input$na_rm, "na_rm", call = call)
-  input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level", call)
+gains_of_maps <- function(x, maps, input) {
+  check_count(input$repeats, "repeats")
+  check_flag(input$na_rm, "na_rm")
+  input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level")
   input$threads <- resolve_threads()
-  out <- by_groups(x, input$by, function(part) gain_of_maps(part, maps, input, call), call)
+  out <- by_groups(x, input$by, function(part) gain_of_maps(part, maps, input))
   gain_table_of_maps(out, input)
 }
 
-gain_of_maps <- function(part, maps, input, call) {
-  read <- recal_data(part, input, input$threads, call)
+gain_of_maps <- function(part, maps, input) {
+  read <- recal_data(part, input, input$threads)
   data <- read$data
   before <- gain_scores(data$probs, data, input$score)
-  splits <- gain_folds(input$folds, input$repeats, data, call)
+  splits <- gain_folds(input$folds, input$repeats, data)
   parts <- lapply(names(maps), function(name) {
     fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$threads, input$score))
     failed <- unique(unlist(lapply(fits, `[[`, "message")))
@@ -92,13 +91,13 @@ warn_folds <- function(name, message) {
 
 # A fold 1..k of every row, for each repeat: by the rows' values, so that the same rows give the same folds in any
 # order; or those that are given.
-gain_folds <- function(folds, repeats, data, call) {
+gain_folds <- function(folds, repeats, data) {
   n <- length(data$truth)
   cluster <- data$design$cluster
-  given <- given_folds(folds, n, data$rows, data$n_rows, call, cluster)
+  given <- given_folds(folds, n, data$rows, data$n_rows, cluster)
   if (!is.null(given)) {
     stop_if(repeats > 1, "Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
-            class = "folds", arg = "repeats", call = call)
+            class = "folds", arg = "repeats")
     return(list(given))
   }
   units <- if (is.null(cluster)) n else max(cluster)
@@ -107,7 +106,7 @@ gain_folds <- function(folds, repeats, data, call) {
     stop_input(
       "There must be at least one {what} per fold.",
       "x" = "{.arg folds} is {folds}, but there {cli::qty(units)}{?is/are} only {units} {what}{cli::qty(units)}{?s}.",
-      class = c("rows", "folds"), arg = "folds", value = folds, n = units, call = call
+      class = c("rows", "folds"), arg = "folds", value = folds, n = units
     )
   }
   lapply(seq_len(repeats), function(r) design_folds(cbind(data$probs, r), data$truth, data$design, folds, TRUE))

@@ -70,28 +70,27 @@
 ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
                     .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
                     folds = 10, repeats = 1) {
-  call <- current_env()
-  score <- as_scores(score, call)[[1]]
+  score <- as_scores(score)[[1]]
   stop_if(score$kind != "class", "{.fn ce_gain} needs a score of class probabilities.",
-          "x" = "It is {.val {score$name}}.", class = "score", arg = "score", call = call)
+          "x" = "It is {.val {score$name}}.", class = "score", arg = "score")
   if (!is.null(injective) && !(is.logical(injective) && length(injective) == 1)) {
-    check_flag(injective, call = call)
+    check_flag(injective)
   }
   check_level(level)
-  before <- read_results(before, call, "before")
+  before <- read_results(before, "before")
   input <- evaluate_input_once(rows_input(), before)
   after_dots <- input$dots
-  check_has_rows(after, call, "after")
-  maps <- unfitted_maps(after, call)
-  check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))], call)
+  check_has_rows(after, "after")
+  maps <- unfitted_maps(after)
+  check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))])
   if (!is.null(maps)) {
     asked <- list(score = score, level = level, folds = folds, repeats = repeats, logits = FALSE,
                   floor = .Machine$double.eps)
-    return(gains_of_maps(before, maps, c(input, asked), call))
+    return(gains_of_maps(before, maps, c(input, asked)))
   }
   stated <- !is.null(injective)
   reason <- "different predictions have the same image, or equal ones different images"
-  check_gain_map(after, call)
+  check_gain_map(after)
   if (inherits(after, "ce_recalibration")) {
     if (!stated) {
       injective <- after$injective$value
@@ -100,18 +99,18 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     if (is.data.frame(before)) before <- ungroup_frame(before)
     map <- after
     after <- predict(map, before)
-    before <- without_logits(before, map, call)
+    before <- without_logits(before, map)
     if (is.data.frame(after)) {
       after_dots <- rlang::quos(tidyselect::all_of(!!names(after)))
       if (length(input$dots) == 0) input$dots <- after_dots
     }
   }
-  check_same_kind(before, after, call)
+  check_same_kind(before, after)
   out <- as_counted(collect_kept(by_pairs(before, after, input$by, function(before, after) {
-    pair <- gain_pair(before, after, input, after_dots, call)
+    pair <- gain_pair(before, after, input, after_dots)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
     gain_table(pair, score, one, level)
-  }, call), "reads"))
+  }), "reads"))
   if (!stated && any(out$injective %in% FALSE)) warn_not_injective(reason)
   measures <- unique(out$measures[out$scale == "squared"])
   new_table(out, c("Gain" = "before minus after, on the same rows",
@@ -119,39 +118,38 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
 }
 
 # Arguments that the other kind of `after` does not read.
-check_gain_folds <- function(predicted, injective, given, call) {
+check_gain_folds <- function(predicted, injective, given) {
   stop_if(predicted && length(given) > 0, "{.arg {given}} {?is/are} for maps that are fitted here.",
           "x" = "{.arg after} holds predictions, or a map that was fitted before.",
-          "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = given[1], call = call)
+          "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = given[1])
   stop_if(!predicted && !is.null(injective), "{.arg injective} is for given predictions.",
-          "x" = "Maps know whether they are.", arg = "injective", call = call)
+          "x" = "Maps know whether they are.", arg = "injective")
 }
 
-check_gain_map <- function(after, call) {
-  if (inherits(after, "ce_recalibration")) check_object(after, "after", call)
+check_gain_map <- function(after) {
+  if (inherits(after, "ce_recalibration")) check_object(after, "after")
   stop_if(inherits(after, "ce_grouped"), "{.arg after} must be one map, or predictions.",
-          "x" = "It is a map per group.", "i" = "Take the rows and the map of each group.", arg = "after", call = call)
+          "x" = "It is a map per group.", "i" = "Take the rows and the map of each group.", arg = "after")
   stop_if(inherits(after, "ce_recalibration") && after$kind == "distribution",
           "{.fn ce_gain} needs a map of class probabilities.", "x" = "It is a map of variances.",
-          "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after", call = call)
+          "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after")
 }
 
-check_same_kind <- function(before, after, call) {
+check_same_kind <- function(before, after) {
   stop_if(is.data.frame(before) != is.data.frame(after), "{.arg before} and {.arg after} must be of the same kind.",
           "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}.",
-          "i" = "Give both as data frames with the same columns, or both as vectors or matrices.", arg = "after",
-          call = call)
+          "i" = "Give both as data frames with the same columns, or both as vectors or matrices.", arg = "after")
   stop_if(
     NROW(after) != NROW(before), "{.arg before} and {.arg after} must be predictions of the same rows.",
     "x" = "{.arg before} has {NROW(before)} rows, {.arg after} has {NROW(after)}.",
     "i" = "Models leave out rows with missing values: predict with {.code newdata =}. A data frame that has both in \\
-           columns keeps them together.", class = "length", arg = "after", call = call
+           columns keeps them together.", class = "length", arg = "after"
   )
 }
 
 # by_groups() for two inputs with the same rows; the groups are those of the first.
-by_pairs <- function(x, y, by, fn, call) {
-  groups <- find_groups(x, by, call)
+by_pairs <- function(x, y, by, fn) {
+  groups <- find_groups(x, by)
   if (is.data.frame(x)) {
     x <- ungroup_frame(x)
     y <- ungroup_frame(y)
@@ -159,24 +157,24 @@ by_pairs <- function(x, y, by, fn, call) {
   if (is.null(groups)) return(collect_read(fn(x, y))$value)
   bind_parts(groups$keys, run_groups(groups, function(rows) {
     fn(vctrs::vec_slice(x, rows), vctrs::vec_slice(y, rows))
-  }, call))
+  }))
 }
 
 # Both predictions on the rows that are complete in both.
-gain_pair <- function(before, after, input, after_dots, call) {
-  one <- predictions_of(before, input, call)
+gain_pair <- function(before, after, input, after_dots) {
+  one <- predictions_of(before, input)
   # the outcomes of `before` are those of `after`
-  outcomes <- read_outcomes(input$truth, before, input$design$horizon, call)
+  outcomes <- read_outcomes(input$truth, before, input$design$horizon)
   if (is.data.frame(before)) {
     if (any(is_recalibrated(after))) after_dots <- list()
     after <- recalibrated_columns(after, one$column)
     except <- match(names(before)[outcomes$column], names(after), 0L)
-    after <- read_probs(after, after_dots, outcomes$values, except, call)
+    after <- read_probs(after, after_dots, outcomes$values, except)
   }
-  two <- align_event(new_predictions(after, outcomes$values, input$event_level, input$na_rm, call), one$levels[2])
+  two <- align_event(new_predictions(after, outcomes$values, input$event_level, input$na_rm), one$levels[2])
   stop_if(n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs),
           "{.arg before} and {.arg after} must have the same classes.",
-          "x" = "They have {n_classes(one)} and {n_classes(two)}.", class = "columns", arg = "after", call = call)
+          "x" = "They have {n_classes(one)} and {n_classes(two)}.", class = "columns", arg = "after")
   # rows as `before` has them, repeated by their frequencies
   at <- match(one$rows, two$rows)
   one <- take_rows(one, which(!is.na(at)))

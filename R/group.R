@@ -1,14 +1,14 @@
 # Grouped data frames and `.by`: one mechanism for every function. `fn` gets the rows of one group (a plain tibble) and
 # returns a tibble; group columns come first.
 
-by_groups <- function(x, by, fn, call = caller_env()) {
-  if (missing(x)) stop_no_predictions(call)
+by_groups <- function(x, by, fn) {
+  if (missing(x)) stop_no_predictions()
   if (is_read(x)) return(fn(x))
-  x <- read_results(x, call)
-  groups <- find_groups(x, by, call)
+  x <- read_results(x)
+  groups <- find_groups(x, by)
   if (is.null(groups)) return(as_counted(collect_read(metric_table(as_result(fn(x))))))
   x <- ungroup_frame(x)
-  found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows)), call), "reads")
+  found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows))), "reads")
   out <- bind_parts(groups$keys, found$value)
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
   as_counted(list(value = metric_table(as_result(out)), kept = found$kept))
@@ -76,17 +76,17 @@ read_event <- function(reads) Find(Negate(is.null), lapply(reads, `[[`, "event")
 read_designs <- function(reads) drop_null(lapply(reads, `[[`, "design"))
 
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
-run_groups <- function(groups, fn, call) {
+run_groups <- function(groups, fn) {
   one <- function(g) {
     rows <- groups$rows[[g]]
-    value <- function() in_group(collect_read(fn(rows))$value, groups$keys, g, call, rows)
+    value <- function() in_group(collect_read(fn(rows))$value, groups$keys, g, rows)
     rlang::try_fetch(value(), calibrisk_error_group = function(cnd) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
   shared <- paste0("calibrisk_warning_", c("cluster", "direction", "decisions"))
   found <- collect_kept(while_in_groups(told_once(warned_once(lapply(seq_along(groups$rows), one), shared))), "reads")
-  check_group_events(read_designs(found$kept), call)
+  check_group_events(read_designs(found$kept))
   parts <- found$value
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
@@ -95,46 +95,46 @@ run_groups <- function(groups, fn, call) {
 }
 
 # See check_horizon().
-check_group_events <- function(designs, call) {
+check_group_events <- function(designs) {
   if (length(designs) == 0) return(invisible())
   events <- vapply(designs, function(design) design$follow_up$events, 0)
-  if (all(events == 0)) stop_no_event(designs[[1]]$follow_up$horizon, NULL, call)
+  if (all(events == 0)) stop_no_event(designs[[1]]$follow_up$horizon, NULL)
 }
 
 # Errors say in which group they arose; the rows they name are counted within it.
-in_group <- function(value, keys, g, call, rows = NULL) {
+in_group <- function(value, keys, g, rows = NULL) {
   rlang::try_fetch(value, error = function(cnd) {
     row <- if (is.null(cnd$row)) NULL else rows[cnd$row]
     stop_input("In group {.val {group_label(keys, g)}}.",
                "i" = if (!is.null(row)) "Its row {cnd$row} is row {row} of the data.", class = "group", row = row,
-               parent = cnd, call = call)
+               parent = cnd)
   })
 }
 
 # The same for functions that return an object: one per group (see R/grouped.R).
-objects_by_groups <- function(x, by, fn, call = caller_env()) {
-  if (missing(x)) stop_no_predictions(call)
+objects_by_groups <- function(x, by, fn) {
+  if (missing(x)) stop_no_predictions()
   if (is_read(x)) return(fn(x))
-  x <- read_results(x, call)
-  groups <- find_groups(x, by, call)
+  x <- read_results(x)
+  groups <- find_groups(x, by)
   if (is.null(groups)) return(as_counted(collect_read(fn(x))))
   x <- ungroup_frame(x)
   new_grouped(groups$keys, run_groups(groups, function(rows) {
     as_counted(collect_kept(fn(vctrs::vec_slice(x, rows)), "reads"))
-  }, call))
+  }))
 }
 
 # `by` is a quosure. NULL where there are no groups.
-find_groups <- function(x, by, call) {
+find_groups <- function(x, by) {
   by_given <- !rlang::quo_is_null(by)
   if (!is.data.frame(x)) {
     stop_if(by_given, "{.arg .by} needs a data frame.", "x" = "{.arg x} is {.cls {class(x)[1]}}.",
-            class = "group", arg = ".by", call = call)
+            class = "group", arg = ".by")
     return(NULL)
   }
   grouped <- inherits(x, "grouped_df")
   stop_if(by_given && grouped, "{.arg .by} cannot be used with a grouped data frame.",
-          "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by", call = call)
+          "i" = "Ungroup it, or drop {.arg .by}.", class = "group", arg = ".by")
   if (grouped) {
     data <- attr(x, "groups")
     # without rows there are no groups: the function says that there are none
@@ -144,20 +144,20 @@ find_groups <- function(x, by, call) {
     if (nrow(data) == 0) return(NULL)
     keys <- data[setdiff(names(data), ".rows")]
     attr(keys, ".drop") <- NULL
-    check_group_names(names(keys), call)
+    check_group_names(names(keys))
     return(list(keys = tibble::as_tibble(keys), rows = as.list(data$.rows)))
   }
   if (!by_given) return(NULL)
-  columns <- select_columns(by, x, ".by", call)
+  columns <- select_columns(by, x, ".by")
   # a selection of no column groups nothing, as `.by = all_of(character())` of a program
   if (nrow(x) == 0 || length(columns) == 0) return(NULL)
-  check_group_names(names(x)[columns], call)
+  check_group_names(names(x)[columns])
   keys <- ungroup_frame(x)[unname(columns)]
-  for (key in keys) check_text(key, ".by", call)
+  for (key in keys) check_text(key, ".by")
   bad <- which(vapply(keys, function(key) is.complex(key) || is.character(key) && !all(validUTF8(key)), NA))
   stop_if(length(bad) > 0, "Groups must be numbers, factors or valid text.",
           "x" = "{.field {names(keys)[bad[1]]}} is {describe(keys[[bad[1]]])}.", class = c("group", "argument"),
-          arg = ".by", call = call)
+          arg = ".by")
   loc <- vctrs::vec_group_loc(keys)
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
@@ -185,10 +185,10 @@ result_columns <- c(
   "zero_risk"
 )
 
-check_group_names <- function(names, call) {
+check_group_names <- function(names) {
   clash <- intersect(names, result_columns)
   stop_if(length(clash) > 0, "A column of groups must not have the name of a column of a result.",
-          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by", call = call)
+          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by")
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

@@ -58,10 +58,9 @@ print.ce_grouped <- function(x, ...) {
 }
 
 # Functions that take one result at a time say how to choose it.
-one_group <- function(x, what, call = caller_env()) {
+one_group <- function(x, what) {
   stop_input("{.fn {what}} takes the result of one group.", "x" = "{.arg x} holds {length(x$results)} of them.",
-             "i" = "Use {.code x$results[[1]]}, ...; {.code x$keys} has the groups.", class = "group", arg = "x",
-             call = call)
+             "i" = "Use {.code x$results[[1]]}, ...; {.code x$keys} has the groups.", class = "group", arg = "x")
 }
 
 #' @export

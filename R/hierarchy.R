@@ -37,23 +37,22 @@
 #' @export
 ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = NULL,
                          event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
   check_exponent(p)
   check_bins(n_bins, size = NULL)
   check_level(level)
   input <- rows_input()
   out <- by_groups(x, input$by, function(part) {
-    predictions <- predictions_of(part, input, call)
-    hierarchy_rows(predictions, p, n_bins, level, call)
+    predictions <- predictions_of(part, input)
+    hierarchy_rows(predictions, p, n_bins, level)
   })
   class(out) <- c("ce_hierarchy", class(out))
   out
 }
 
-hierarchy_rows <- function(predictions, p, n_bins, level, call) {
+hierarchy_rows <- function(predictions, p, n_bins, level) {
   scalar <- is.null(predictions$probs)
   # where values are missing there is nothing to compute, maybe not a single row
-  errors <- if (!predictions$na) hierarchy_errors(predictions, p, n_bins, level, call)
+  errors <- if (!predictions$na) hierarchy_errors(predictions, p, n_bins, level)
   ece_names <- paste0("ECE, ", n_bins, " bins")
   names <- c("ceiling", "RBS", if (!scalar) c("CE", "CWCE"), if (p != 1) "TCE", "TCE_1", "KS", ece_names, "MMCE")
   column <- function(name) vapply(names, function(q) as.numeric(errors[[q]][[name]] %||% NA_real_), 0)
@@ -84,28 +83,25 @@ hierarchy_rows <- function(predictions, p, n_bins, level, call) {
 }
 
 # The columns of every error, by its name.
-hierarchy_errors <- function(predictions, p, n_bins, level, call) {
+hierarchy_errors <- function(predictions, p, n_bins, level) {
   scalar <- is.null(predictions$probs)
   interval <- list(type = "analytic", level = level)
-  top <- notion_problems(predictions, if (scalar) "binary" else "top_label", call)
+  top <- notion_problems(predictions, if (scalar) "binary" else "top_label")
   top[[1]]$sorted <- sort_problem(top[[1]])
-  whole <- if (scalar) top else notion_problems(predictions, "canonical", call)
+  whole <- if (scalar) top else notion_problems(predictions, "canonical")
   factor <- if (scalar) 1 else n_classes(predictions)^(1 / p - 1 / 2)
   columns <- function(value) error_columns(value$estimates, interval)
   binned <- function(problems, p, type = "discrete", n_bins = 1) {
-    scheme <- plain_scheme(n_bins, type, p, FALSE, "top_label", call)
+    scheme <- plain_scheme(n_bins, type, p, FALSE, "top_label")
     columns(scalar_ece(problems, replace(scheme, "average", FALSE)))
   }
   rbs <- rbs_columns(rowSums(whole[[1]]$residuals^2), "scalar", interval, predictions$design)
   c(
     list(ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
-         RBS = lapply(rbs[shown_columns], `*`, factor)),
-    if (!scalar) {
-      list(CE = columns(canonical_estimates(whole, plain_scheme(1, "discrete", p, FALSE, "canonical", call))),
-           CWCE = binned(notion_problems(predictions, "class_wise", call), p))
-    },
-    if (p != 1) list(TCE = binned(top, p)),
-    list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
+         RBS = lapply(rbs[shown_columns], `*`, factor)), if (!scalar) {
+      list(CE = columns(canonical_estimates(whole, plain_scheme(1, "discrete", p, FALSE, "canonical"))),
+           CWCE = binned(notion_problems(predictions, "class_wise"), p))
+    }, if (p != 1) list(TCE = binned(top, p)), list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
     setNames(lapply(n_bins, function(m) binned(top, 1, "width", m)), paste0("ECE, ", n_bins, " bins")),
     list(MMCE = mmce_columns(top, 0.4, "biased", interval))
   )

@@ -46,7 +46,7 @@
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
 ce_horizon <- function(time, strata = NULL, censoring = NULL) {
-  check_horizon_time(time, "time", current_env())
+  check_horizon_time(time, "time")
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
   if (!is.null(censoring)) censoring$time <- near_horizon(censoring$time, time)
@@ -54,7 +54,7 @@ ce_horizon <- function(time, strata = NULL, censoring = NULL) {
 }
 
 # list(time, event, count, strata)
-read_follow_up <- function(x, stratified, call = caller_env()) {
+read_follow_up <- function(x, stratified) {
   if (is.null(x)) return(NULL)
   if (inherits(x, "Surv") && identical(attr(x, "type"), "right")) {
     x <- data.frame(time = unclass(x)[, "time"], status = unclass(x)[, "status"])
@@ -63,37 +63,36 @@ read_follow_up <- function(x, stratified, call = caller_env()) {
   stop_if(!is.data.frame(x) || !all(needed %in% names(x)) || nrow(x) == 0,
           "{.arg censoring} must be a right-censored {.cls Surv}, or a data frame with the columns {.field {needed}}.",
           "x" = if (is.data.frame(x)) "It has {nrow(x)} row{?s} and the columns {.field {names(x)}}." else
-            "It is {.cls {class(x)[1]}}.", class = c("horizon", "argument"), arg = "censoring", call = call)
+            "It is {.cls {class(x)[1]}}.", class = c("horizon", "argument"), arg = "censoring")
   count <- x[["count"]] %||% rep(1, nrow(x))
   ok <- is.finite(x$time) & x$status %in% c(0, 1) & is.finite(count) & count >= 0
   stop_if(!all(ok), "{.arg censoring} must have finite times, a status of 0 or 1, and counts of at least 0.",
           "x" = "Row {which(!ok)[1]} has not; {sum(!ok)} of {length(ok)} rows are affected.",
-          class = c("horizon", "argument"), arg = "censoring", row = which(!ok)[1], call = call)
+          class = c("horizon", "argument"), arg = "censoring", row = which(!ok)[1])
   list(time = as.numeric(x$time), event = x$status == 1, count = as.numeric(count),
        strata = if (stratified) as.character(x$strata))
 }
 
 # For one stratum.
-follow_up_of <- function(whole, stratum, call) {
+follow_up_of <- function(whole, stratum) {
   if (is.null(whole) || is.null(whole$strata)) return(whole)
   rows <- whole$strata %in% stratum
   if (any(rows)) return(lapply(whole, `[`, rows))
   stop_input("{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}.",
-             class = "horizon", arg = "censoring", value = stratum, call = call)
+             class = "horizon", arg = "censoring", value = stratum)
 }
 
-check_horizon_time <- function(x, arg, call) {
+check_horizon_time <- function(x, arg) {
   stop_if(!is.numeric(x) || is.object(x) || length(x) != 1 || !is.finite(x) || x <= 0,
           "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
-          "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.",
-          arg = arg, value = x, call = call)
+          "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.", arg = arg, value = x)
   invisible(x)
 }
 
-as_horizon <- function(horizon, call) {
+as_horizon <- function(horizon) {
   if (is.null(horizon)) return(NULL)
-  if (inherits(horizon, "ce_horizon")) return(check_object(horizon, "horizon", call))
-  check_horizon_time(horizon, "horizon", call)
+  if (inherits(horizon, "ce_horizon")) return(check_object(horizon, "horizon"))
+  check_horizon_time(horizon, "horizon")
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }
 
@@ -106,14 +105,14 @@ print.ce_horizon <- function(x, ...) {
 
 # list(values = 0/1, column, censoring): NA where time or status is missing. `censoring` has the `horizon`, and of every
 # row its weight (0 if censored before) and its outcome; see bind_design().
-outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
+outcomes_at <- function(truth, x, horizon, weights = NULL) {
   if (is.data.frame(x)) x <- ungroup_frame(x)
-  surv <- survival_outcome(truth, x, call)
-  followed <- follow_up(surv, x, horizon, call, weights)
-  check_horizon(followed, horizon, call)
+  surv <- survival_outcome(truth, x)
+  followed <- follow_up(surv, x, horizon, weights)
+  check_horizon(followed, horizon)
   weights <- rep(NA_real_, nrow(surv))
   for (rows in split(seq_len(nrow(surv)), followed$stratum)) {
-    weights[rows] <- followed_weights(followed, rows, horizon, call)
+    weights[rows] <- followed_weights(followed, rows, horizon)
   }
   values <- ifelse(is.na(weights), NA, as.numeric(followed$event & followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
@@ -131,70 +130,69 @@ outcomes_at <- function(truth, x, horizon, call, weights = NULL) {
 near_horizon <- function(time, horizon) replace(time, which(abs(time / horizon - 1) < 1e-9), horizon)
 
 # list(time, event, count, stratum, strata) of the rows.
-follow_up <- function(surv, x, horizon, call, weights = NULL) {
+follow_up <- function(surv, x, horizon, weights = NULL) {
   n <- nrow(surv)
-  strata <- design_column(horizon$strata, if (is.data.frame(x)) x, n, "strata", call)
+  strata <- design_column(horizon$strata, if (is.data.frame(x)) x, n, "strata")
   list(time = near_horizon(surv[, "time"], horizon$time), event = surv[, "status"] == 1, count = weights %||% rep(1, n),
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
 # The weights of `rows` of one stratum, which compensate for their own censored ones.
-followed_weights <- function(followed, rows, horizon, call) {
-  whole <- follow_up_of(horizon$censoring, followed$strata[rows[1]], call)
-  censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, call, whole)
+followed_weights <- function(followed, rows, horizon) {
+  whole <- follow_up_of(horizon$censoring, followed$strata[rows[1]])
+  censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, whole)
 }
 
 # A horizon in another unit than the times is beyond all of them, or before all events. In a group without events both
 # may be true of the right one: run_groups() looks at all groups.
-check_horizon <- function(followed, horizon, call) {
+check_horizon <- function(followed, horizon) {
   if (in_groups()) return(invisible())
   all <- horizon$censoring %||% followed
   known <- !is.na(all$time) & !is.na(all$event) & (all$count > 0) %in% TRUE
   time <- all$time[known]
   if (length(time) == 0) return(invisible())
-  if (horizon$time > max(time)) stop_unfollowed(max(time), horizon$time, call)
+  if (horizon$time > max(time)) stop_unfollowed(max(time), horizon$time)
   if (any(all$event[known] & time <= horizon$time)) return(invisible())
-  stop_no_event(horizon$time, stats::median(time), call)
+  stop_no_event(horizon$time, stats::median(time))
 }
 
-stop_unfollowed <- function(last, horizon, call) {
+stop_unfollowed <- function(last, horizon) {
   stop_input("At {.arg horizon} some rows must still be followed.",
              "x" = "The last time is {signif(last, 7)}, the horizon {horizon}.",
              "i" = "Choose an earlier {.arg horizon}, in the unit of the times.", class = c("horizon", "rows"),
-             arg = "horizon", value = horizon, call = call)
+             arg = "horizon", value = horizon)
 }
 
 # `time`: the median follow-up, if it is known.
-stop_no_event <- function(horizon, time, call) {
+stop_no_event <- function(horizon, time) {
   if (!is.null(time)) time <- count_text(signif(time, 4))
   stop_input(
     "By {.arg horizon} some events must have happened.",
     "x" = "None has by {.val {horizon}}{if (!is.null(time)) paste0('; the median follow-up is ', format(time))}.",
-    "i" = "Is {.arg horizon} in the unit of the times?", class = c("horizon", "rows"), arg = "horizon", value = horizon,
-    call = call
+    "i" = "Is {.arg horizon} in the unit of the times?", class = c("horizon", "rows"), arg = "horizon", value = horizon
   )
 }
 
 # Weights of the rows of each group that compensate for the censored ones of that group, as of the group alone:
 # `groups`, a number of every row. NA where nobody of a group is followed to the horizon.
-group_weights <- function(truth, x, groups, horizon, call, weights = NULL) {
+group_weights <- function(truth, x, groups, horizon, weights = NULL) {
   if (is.data.frame(x)) x <- ungroup_frame(x)
-  followed <- follow_up(survival_outcome(truth, x, call), x, horizon, call, weights)
+  followed <- follow_up(survival_outcome(truth, x), x, horizon, weights)
   out <- rep(NA_real_, length(groups))
   for (rows in split(seq_along(groups), list(groups, followed$stratum), drop = TRUE)) {
-    out[rows] <- tryCatch(followed_weights(followed, rows, horizon, call), calibrisk_error_horizon = function(cnd) NA)
+    out[rows] <- tryCatch(followed_weights(followed, rows, horizon), calibrisk_error_horizon = function(cnd) NA)
   }
   out
 }
 
-survival_outcome <- function(truth, x, call) {
+survival_outcome <- function(truth, x) {
   fail <- function(cnd) {
     # status 0, 1, 2 is 0 for event 1 and missing for 0, with a warning
     if (inherits(cnd, "warning") && !rlang::is_call(conditionCall(cnd), "Surv")) return(rlang::zap())
     stop_input(
       "{.arg truth} cannot be evaluated as survival outcomes.",
       "i" = "As in {.code Surv(time, status)}, where {.code status} is 1 for an event and 0 for a censored row.",
-      class = c("horizon", "truth"), arg = "truth", parent = cnd, call = call
+      class = c("horizon", "truth"), arg = "truth", parent = cnd
     )
   }
   value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) data_mask(x)), error = fail,
@@ -217,17 +215,17 @@ survival_outcome <- function(truth, x, call) {
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
     "i" = if (identical(type, "mright")) "Competing risks are not available.",
     "i" = "{.code Surv(time, status)} of one kind of event is read, with rows followed from time 0.",
-    class = c("horizon", "truth"), arg = "truth", call = call
+    class = c("horizon", "truth"), arg = "truth"
   )
   early <- which(value[, "time"] < 0)
   stop_if(length(early) > 0, "Times of follow-up must not be negative.",
           "x" = "Row {early[1]} has {signif(value[early[1], 'time'], 4)}; {length(early)} of {nrow(value)} rows do.",
-          class = c("horizon", "truth"), arg = "truth", row = early[1], call = call)
+          class = c("horizon", "truth"), arg = "truth", row = early[1])
   value
 }
 
 # `count`: what each row counts; `whole`: the time, event and count of all rows, where these are a part.
-censoring_weights <- function(time, event, count, horizon, call, whole = NULL) {
+censoring_weights <- function(time, event, count, horizon, whole = NULL) {
   known <- !is.na(time) & !is.na(event) & !is.na(count)
   whole <- whole %||% list(time = time[known], event = event[known], count = count[known])
   whole <- lapply(whole[c("time", "event", "count")], `[`, whole$count > 0)
@@ -238,7 +236,7 @@ censoring_weights <- function(time, event, count, horizon, call, whole = NULL) {
   weights <- ifelse(time < horizon & !event, 0, 1 / left(pmin(time, horizon)))
   weights[!known] <- NA
   unseen <- any(!whole$event) && max(whole$time) < horizon
-  if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon, call)
+  if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon)
   weights
 }
 

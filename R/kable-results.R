@@ -1,7 +1,7 @@
 # Results that are lists: the table that a paper would print of each, and the sentences that belong below it.
 
 #' @export
-paper_table.ce_power <- function(x, digits = 3, call = caller_env()) {
+paper_table.ce_power <- function(x, digits = 3) {
   check_object(x)
   if (!is.null(x[["events"]])) x$events <- ceiling(x$events)
   paper_columns(x, digits)

@@ -28,15 +28,15 @@ ce_kable <- function(x, digits = 3, format = NULL, caption = NULL, escape = TRUE
   check_count(digits, lower = 0)
   check_flag(escape)
   check_package("knitr", "Tables for papers need")
-  table <- paper_table(x, digits, current_env())
+  table <- paper_table(x, digits)
   if (is.null(caption)) caption <- paper_caption(x)
-  if (!is.null(caption) && !is.na(caption[1])) check_string(caption, "caption", current_env())
+  if (!is.null(caption) && !is.na(caption[1])) check_string(caption, "caption")
   text_table(table, format, caption, escape, ...)
 }
 
 # A table of texts, none of which is markup. `...`: of kable().
-text_table <- function(table, format = NULL, caption = NA, escape = TRUE, ..., call = caller_env()) {
-  format <- table_format(format, call)
+text_table <- function(table, format = NULL, caption = NA, escape = TRUE, ...) {
+  format <- table_format(format)
   options <- list(...)
   # texts of numbers stand to the right, so that their points are below each other
   numeric <- vapply(table, function(v) all(grepl("^[-0-9<= .,InfNA]*([(].*[)])?$", v)), NA)
@@ -54,7 +54,7 @@ text_table <- function(table, format = NULL, caption = NA, escape = TRUE, ..., c
 }
 
 # As kable() finds it: the markup has to be known before.
-table_format <- function(format, call) {
+table_format <- function(format) {
   format <- format %||% getOption("knitr.table.format")
   if (is.function(format)) format <- format()
   if (is.null(format)) {
@@ -63,26 +63,25 @@ table_format <- function(format, call) {
   }
   if (is.null(format) || identical(format, "markdown")) return("pipe")
   if (identical(format, "pandoc")) return("simple")
-  check_choice(format, c("html", "latex", "pipe", "simple"), "format", call)
+  check_choice(format, c("html", "latex", "pipe", "simple"), "format")
 }
 
 # A data frame of texts with the columns' titles.
-paper_table <- function(x, digits = 3, call = caller_env()) UseMethod("paper_table")
+paper_table <- function(x, digits = 3) UseMethod("paper_table")
 
 #' @export
-paper_table.default <- function(x, digits = 3, call = caller_env()) {
-  check_object(x, "x", call)
+paper_table.default <- function(x, digits = 3) {
+  check_object(x, "x")
   if (is.data.frame(x)) return(paper_columns(x, digits))
   if (inherits(x, c("ce_fit", "ce_rank"))) return(paper_columns(tidy(x), digits))
   glanced <- c("ce_curve", "ce_decision", "ce_monitor", "ce_recalibration", "ce_test")
   if (inherits(x, glanced)) return(paper_columns(glance(x), digits))
   stop_input("{.arg x} must be a result of this package, or a table of one.", "x" = "It is {describe(x)}.",
-             "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}.", arg = "x", value = x,
-             call = call)
+             "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}.", arg = "x", value = x)
 }
 
 #' @export
-paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
+paper_table.ce_validation <- function(x, digits = 3) {
   text <- validation_display(x$table, digits, x$keys)
   text$p <- sub("^= ", "", text$p)
   names(text)[ncol(text) - 1] <- interval_title("estimate", x$level)
@@ -90,7 +89,7 @@ paper_table.ce_validation <- function(x, digits = 3, call = caller_env()) {
 }
 
 #' @export
-paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
+paper_table.ce_tune <- function(x, digits = 3) {
   check_object(x)
   out <- tune_display(x, named_values(x$glance))
   names(out)[1] <- "best"
@@ -98,9 +97,9 @@ paper_table.ce_tune <- function(x, digits = 3, call = caller_env()) {
 }
 
 #' @export
-paper_table.ce_grouped <- function(x, digits = 3, call = caller_env()) {
+paper_table.ce_grouped <- function(x, digits = 3) {
   check_object(x)
-  parts <- lapply(x$results, paper_table, digits, call)
+  parts <- lapply(x$results, paper_table, digits)
   bind_parts(x$keys, parts)
 }
 

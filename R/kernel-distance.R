@@ -1,17 +1,17 @@
 # Distances between predictive distributions: as features where they are Euclidean, else as matrices.
 
-bind_wasserstein <- function(kernel, laws, threads, call) {
+bind_wasserstein <- function(kernel, laws, threads) {
   stop_if(is.null(laws$law), "{.fn kernel_wasserstein} needs predictions of numbers.",
           "x" = "The predictions are class probabilities.", "i" = "Use {.fn kernel_tv} or {.fn kernel_hellinger}.",
-          class = "kernel", arg = "kernel", call = call)
+          class = "kernel", arg = "kernel")
   law <- laws$law
   known <- closed_form_of(law, "wasserstein")
   value <- if (!is.null(known)) known(law, threads) else if (has_quantiles(law)) quantile_features(law)
   stop_if(is.null(value),
           "{.fn kernel_wasserstein} is not available for {.val {family_of(law)}} predictions in dimension \\
-           {dimension_of(law)}.", "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel", call = call)
-  if (is.list(value)) return(bind_distances(kernel, value$distance, value$valid, call))
-  bind_hilbert(kernel, unname(as.matrix(value)), threads, call)
+           {dimension_of(law)}.", "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel")
+  if (is.list(value)) return(bind_distances(kernel, value$distance, value$valid))
+  bind_hilbert(kernel, unname(as.matrix(value)), threads)
 }
 
 has_quantiles <- function(law) !is.null(record_of(law)$quantile)
@@ -20,20 +20,20 @@ has_quantiles <- function(law) !is.null(record_of(law)$quantile)
 quantile_features <- function(law, size = 64L) spaced_quantiles(law, size) / sqrt(size)
 
 # Squared Hellinger distances, n x n, in the closed form of the family; probabilities and always a Hilbertian distance.
-bind_hellinger <- function(kernel, laws, threads, call) {
-  if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2), threads, call))
-  bind_distances(kernel, sqrt(hellinger_squared(laws$law, call)), valid = TRUE, call)
+bind_hellinger <- function(kernel, laws, threads) {
+  if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2), threads))
+  bind_distances(kernel, sqrt(hellinger_squared(laws$law)), valid = TRUE)
 }
 
-hellinger_squared <- function(law, call = caller_env()) {
+hellinger_squared <- function(law) {
   known <- closed_form_of(law, "affinity")
   affinity <- if (!is.null(known)) {
     known(law)
   } else if (is_count(law)) {
-    tcrossprod(sqrt(count_probs(law, call = call)$probs))
+    tcrossprod(sqrt(count_probs(law)$probs))
   }
   stop_if(is.null(affinity), "{.fn kernel_hellinger} is not available for {.val {family_of(law)}} predictions.",
-          "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel", call = call)
+          "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel")
   squared <- 1 - affinity
   # what rounding leaves of equal predictions, whose root would be 1e-8
   squared[squared < 4 * .Machine$double.eps] <- 0
@@ -42,23 +42,23 @@ hellinger_squared <- function(law, call = caller_env()) {
 
 # D^2(i, j) = inner(i, i) - 2 inner(i, j) + inner(j, j), inner = E k(Z_i, Z_j). For draws the distance between the
 # empirical distributions, own pairs included: a true distance, never negative.
-bind_mmd <- function(kernel, laws, draws, threads, call) {
-  if (laws$n > matrix_rows) return(bind_many_mmd(kernel, laws, draws, threads, call))
+bind_mmd <- function(kernel, laws, draws, threads) {
+  if (laws$n > matrix_rows) return(bind_many_mmd(kernel, laws, draws, threads))
   # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws, call), laws, draws, threads, call)
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads)
   kernel$target_kernel <- target$kernel
   inner <- inner_matrix(target$spec, threads)
   own <- diag(inner) + draws_diagonal(target$spec, laws$n)
   squared <- pmax(outer(own, own, `+`) - 2 * inner, 0)
   diag(squared) <- 0
-  bind_distances(kernel, sqrt(squared), valid = TRUE, call)
+  bind_distances(kernel, sqrt(squared), valid = TRUE)
 }
 
 # A target kernel whose "median" is replaced by a distance that depends on the predictions alone: the root mean squared
 # distance between outcomes of two predictions drawn at random. The median distance of classes depends on no row.
-pooled_kernel <- function(kernel, laws, call = caller_env()) {
+pooled_kernel <- function(kernel, laws) {
   if (is.null(laws$law)) return(kernel)
-  replace_medians(kernel, function(type) check_bandwidth_range(pooled_distance(laws), call))
+  replace_medians(kernel, function(type) check_bandwidth_range(pooled_distance(laws)))
 }
 
 spread_of_quantiles <- function(law) {

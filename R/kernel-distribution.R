@@ -68,12 +68,12 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
   new_kernel("embedding", target_kernel = target_kernel)
 }
 
-bind_embedding <- function(kernel, laws, draws, threads, call) {
-  if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws, threads, call))
+bind_embedding <- function(kernel, laws, draws, threads) {
+  if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws, threads))
   # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws, call), laws, draws, threads, call)
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads)
   kernel$target_kernel <- target$kernel
-  inner <- check_computable(inner_matrix(target$spec, threads), call)
+  inner <- check_computable(inner_matrix(target$spec, threads))
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
   diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
   list(spec = list(kind = "matrix", values = kernel$scale * inner), kernel = kernel)
@@ -102,9 +102,9 @@ draws_diagonal <- function(spec, n) {
 }
 
 # A kernel and the predictions -> list(spec = source for the core, kernel = resolved).
-bind_prediction <- function(kernel, laws, draws, threads, call = caller_env()) {
+bind_prediction <- function(kernel, laws, draws, threads) {
   if (kernel$type %in% c("sum", "product")) {
-    parts <- lapply(kernel$parts, bind_prediction, laws, draws, threads, call)
+    parts <- lapply(kernel$parts, bind_prediction, laws, draws, threads)
     kernel$parts <- lapply(parts, `[[`, "kernel")
     specs <- lapply(parts, `[[`, "spec")
     if (same_features(specs)) {
@@ -116,11 +116,11 @@ bind_prediction <- function(kernel, laws, draws, threads, call = caller_env()) {
     return(list(spec = list(kind = kernel$type, scale = kernel$scale, parts = specs), kernel = kernel))
   }
   bound <- switch(kernel$type,
-    wasserstein = bind_wasserstein(kernel, laws, threads, call),
-    hellinger = bind_hellinger(kernel, laws, threads, call),
-    mmd = bind_mmd(kernel, laws, draws, threads, call),
-    embedding = bind_embedding(kernel, laws, draws, threads, call),
-    bind_features(kernel, parameter_features(laws), threads, call)
+    wasserstein = bind_wasserstein(kernel, laws, threads),
+    hellinger = bind_hellinger(kernel, laws, threads),
+    mmd = bind_mmd(kernel, laws, draws, threads),
+    embedding = bind_embedding(kernel, laws, draws, threads),
+    bind_features(kernel, parameter_features(laws), threads)
   )
   bound
 }
@@ -133,31 +133,31 @@ feature_spec <- function(kernel, features) {
   list(kind = "features", kernel = kernel, features = features)
 }
 
-bind_features <- function(kernel, features, threads, call) {
-  kernel <- resolve_kernel(kernel, features, threads, call)
+bind_features <- function(kernel, features, threads) {
+  kernel <- resolve_kernel(kernel, features, threads)
   list(spec = feature_spec(kernel, features), kernel = kernel)
 }
 
 # exp(-(D / b)^power / power) of a distance that is Euclidean in `features`.
-bind_hilbert <- function(kernel, features, threads, call) {
+bind_hilbert <- function(kernel, features, threads) {
   if (!kernel$power %in% 1:2) {
-    return(bind_distances(kernel, as.matrix(stats::dist(features)), valid = TRUE, call))
+    return(bind_distances(kernel, as.matrix(stats::dist(features)), valid = TRUE))
   }
   plain <- if (kernel$power == 1) kernel_laplace(kernel$bandwidth) else kernel_gaussian(kernel$bandwidth)
   plain$scale <- kernel$scale
-  plain <- resolve_kernel(plain, features, threads, call)
+  plain <- resolve_kernel(plain, features, threads)
   kernel$bandwidth <- plain$bandwidth
   list(spec = feature_spec(plain, features), kernel = kernel)
 }
 
 # The same of a stored matrix of distances.
-bind_distances <- function(kernel, distance, valid, call) {
-  check_computable(distance, call)
+bind_distances <- function(kernel, distance, valid) {
+  check_computable(distance)
   if (identical(kernel$bandwidth, "median")) {
     pairs <- distance[lower.tri(distance)]
     middle <- if (length(pairs) == 0) 0 else median(pairs)
     if (middle == 0) middle <- if (any(pairs > 0)) median(pairs[pairs > 0]) else 1
-    kernel$bandwidth <- check_bandwidth_range(middle, call)
+    kernel$bandwidth <- check_bandwidth_range(middle)
   }
   b <- kernel$bandwidth
   values <- kernel$scale * exp(-(distance / b)^kernel$power / kernel$power)
@@ -205,7 +205,7 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
   threads <- resolve_threads(threads)
   if (is_law(x) || is_law(y)) {
     check_count(draws, lower = 2)
-    return(law_matrix(kernel, x, y, draws, threads, current_env()))
+    return(law_matrix(kernel, x, y, draws, threads))
   }
   stop_if(compares_laws(kernel), "{.code {format(kernel)}} compares predictive distributions.",
           "x" = "{.arg x} is {describe(x)}.",
@@ -216,29 +216,28 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
   stop_if(ncol(x) != ncol(y), "{.arg x} and {.arg y} must have the same number of columns.",
           "x" = "They have {ncol(x)} and {ncol(y)}.", class = "length", arg = "y")
   check_memory(nrow(x), nrow(y), "the Gram matrix")
-  cpp_gram(resolve_kernel(kernel, x, threads, current_env()), x, y, threads)
+  cpp_gram(resolve_kernel(kernel, x, threads), x, y, threads)
 }
 
 # Between predictive distributions: one matrix of all of them, so that every kernel has it.
-law_matrix <- function(kernel, x, y, draws, threads, call) {
+law_matrix <- function(kernel, x, y, draws, threads) {
   stop_if(!is_law(x) || !is.null(y) && !is_law(y),
-          "{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", arg = "y", call = call)
+          "{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", arg = "y")
   read <- function(law, arg) {
     rlang::try_fetch(as_distribution(law), error = function(cnd) {
-      stop_input("{.arg {arg}} cannot be read as predictive distributions.", class = "distribution", parent = cnd,
-                 call = call)
+      stop_input("{.arg {arg}} cannot be read as predictive distributions.", class = "distribution", parent = cnd)
     })
   }
   x <- read(x, "x")
   y <- if (!is.null(y)) read(y, "y")
   if (!is.null(y)) {
     # bandwidths are those of x
-    own <- bind_prediction(kernel, unlabelled_laws(x), draws, threads, call)
+    own <- bind_prediction(kernel, unlabelled_laws(x), draws, threads)
     kernel <- own$kernel
   }
   all <- if (is.null(y)) x else c(x, y)
-  check_memory(length(all), length(all), "the Gram matrix of all distributions", call)
-  bound <- bind_prediction(kernel, unlabelled_laws(all), draws, threads, call)
+  check_memory(length(all), length(all), "the Gram matrix of all distributions")
+  bound <- bind_prediction(kernel, unlabelled_laws(all), draws, threads)
   values <- cpp_prediction_matrix(bound$spec, threads)
   if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]
 }
@@ -253,9 +252,9 @@ unlabelled_laws <- function(law) {
 }
 
 # Sums over pairs, or kernel values.
-check_computable <- function(values, call = caller_env()) {
+check_computable <- function(values) {
   stop_if(!all(is.finite(values)), "Kernels and their expectations must be numbers.",
           "x" = "Some are not: outcomes, scales of predictions and bandwidths are too far apart for double precision.",
-          "i" = "Use other bandwidths or units.", class = "distribution", arg = "x", call = call)
+          "i" = "Use other bandwidths or units.", class = "distribution", arg = "x")
   values
 }

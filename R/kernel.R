@@ -42,12 +42,12 @@ new_kernel <- function(type, ..., scale = 1) {
   structure(list(type = type, ..., scale = scale), class = "ce_kernel")
 }
 
-check_bandwidth <- function(bandwidth, call = caller_env()) {
+check_bandwidth <- function(bandwidth) {
   if (identical(bandwidth, "median")) return(bandwidth)
   stop_if(!is.numeric(bandwidth), "{.arg bandwidth} must be a positive number, or {.val median}.",
-          "x" = "It is {describe(bandwidth)}.", arg = "bandwidth", value = bandwidth, call = call)
-  check_number(bandwidth, "bandwidth", lower = 0, open = TRUE, call = call)
-  check_bandwidth_range(bandwidth, call)
+          "x" = "It is {describe(bandwidth)}.", arg = "bandwidth", value = bandwidth)
+  check_number(bandwidth, "bandwidth", lower = 0, open = TRUE)
+  check_bandwidth_range(bandwidth)
   bandwidth
 }
 
@@ -88,32 +88,30 @@ kernel_white <- function() new_kernel("white")
 
 is_kernel <- function(x) inherits(x, "ce_kernel")
 
-check_kernel <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+check_kernel <- function(x, arg = rlang::caller_arg(x)) {
   stop_if(!is_kernel(x) || is.list(x) && identical(.subset2(x, "type"), "function"), "{.arg {arg}} must be a kernel.",
           "x" = "It is {describe(x)}.",
           "i" = "Functions make kernels, such as {.fn kernel_gaussian}; see {.code ?ce_kernels}.", class = "kernel",
-          arg = arg, value = x, call = call)
-  check_object(x, arg, call)
+          arg = arg, value = x)
+  check_object(x, arg)
 }
 
 #' @export
 Ops.ce_kernel <- function(e1, e2) {
-  call <- caller_env()
   stop_if(!.Generic %in% c("+", "*") || missing(e2),
-          "Kernels can be added and multiplied; {.code {(.Generic)}} is not defined for them.", class = "kernel",
-          call = call)
-  for (kernel in Filter(is_kernel, list(e1, e2))) check_object(kernel, "kernel", call)
+          "Kernels can be added and multiplied; {.code {(.Generic)}} is not defined for them.", class = "kernel")
+  for (kernel in Filter(is_kernel, list(e1, e2))) check_object(kernel, "kernel")
   scalar <- if (!is_kernel(e1)) e1 else if (!is_kernel(e2)) e2
   if (is.null(scalar)) {
     both <- new_kernel(if (.Generic == "+") "sum" else "product", parts = list(e1, e2))
-    return(check_kernel_scale(both, call))
+    return(check_kernel_scale(both))
   }
   stop_if(.Generic == "+", "Only kernels can be added to a kernel.", "x" = "The other summand is {describe(scalar)}.",
-          class = "kernel", call = call)
-  check_number(scalar, "scale", lower = 0, open = TRUE, call = call)
+          class = "kernel")
+  check_number(scalar, "scale", lower = 0, open = TRUE)
   kernel <- if (is_kernel(e1)) e1 else e2
   kernel$scale <- kernel$scale * scalar
-  check_kernel_scale(kernel, call)
+  check_kernel_scale(kernel)
 }
 
 #' @export
@@ -139,10 +137,10 @@ format.ce_kernel <- function(x, ...) {
 print.ce_kernel <- print_value("ce_kernel")
 
 # The kernel with every "median" replaced by its value on the rows of `features`.
-resolve_kernel <- function(kernel, features, threads = resolve_threads(), call = caller_env()) {
+resolve_kernel <- function(kernel, features, threads = resolve_threads()) {
   replace_medians(kernel, function(type) {
     metric <- if (type == "tv") "tv" else "euclidean"
-    check_bandwidth_range(median_bandwidth(features, metric, threads), call)
+    check_bandwidth_range(median_bandwidth(features, metric, threads))
   })
 }
 
@@ -172,17 +170,17 @@ compares_laws <- function(kernel) {
 }
 
 # A kernel that compares vectors: probabilities, outcomes.
-check_feature_kernel <- function(kernel, arg = "kernel", call = caller_env()) {
+check_feature_kernel <- function(kernel, arg = "kernel") {
   stop_if(compares_laws(kernel), "{.arg {arg}} must compare vectors: of probabilities, or of outcomes.",
-          "x" = "{.code {format(kernel)}} compares predictive distributions.", class = "kernel", arg = arg, call = call)
+          "x" = "{.code {format(kernel)}} compares predictive distributions.", class = "kernel", arg = arg)
   kernel
 }
 
-as_features <- function(x, arg = rlang::caller_arg(x), call = caller_env()) {
+as_features <- function(x, arg = rlang::caller_arg(x)) {
   if (is.data.frame(x)) x <- as.matrix(x)
   stop_if(!is.numeric(x) || !all(is.finite(x)), "{.arg {arg}} must be a finite numeric matrix or vector.",
           "x" = "It is {.cls {class(x)[1]}}{if (is.numeric(x)) ' with missing or infinite values'}.", arg = arg,
-          value = x, call = call)
+          value = x)
   x <- as.matrix(x)
   storage.mode(x) <- "double"
   dimnames(x) <- NULL
@@ -196,10 +194,10 @@ format_choice <- function(x) {
   if (is.character(x)) dQuote(x, FALSE) else format(x, digits = 4)
 }
 
-check_power <- function(power, call = caller_env()) {
+check_power <- function(power) {
   ok <- is.numeric(power) && is_sized(power, 1) && isTRUE(power > 0 && power <= 2)
   stop_if(!ok, "{.arg power} must be a number greater than 0, at most 2.", "x" = "It is {describe(power)}.",
-          "i" = "Beyond 2 the kernel is never positive semidefinite.", arg = "power", call = call)
+          "i" = "Beyond 2 the kernel is never positive semidefinite.", arg = "power")
   power
 }
 

@@ -56,43 +56,43 @@ print.ce_basis <- print_value("ce_basis")
 
 most_bases <- 10
 
-check_bases <- function(bases, notion, call = caller_env()) {
+check_bases <- function(bases, notion) {
   if (is.null(bases)) return(NULL)
   is_basis <- function(x) inherits(x, "ce_basis") || is.function(x)
   maker <- identical(bases, basis_hats) || identical(bases, basis_kernel)
   if (is_basis(bases) && !maker) bases <- list(bases)
   if (!is.list(bases) || !length(bases) %in% seq_len(most_bases) || !all(vapply(bases, is_basis, NA))) {
-    stop_no_bases(bases, call)
+    stop_no_bases(bases)
   }
-  for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases", call)
+  for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases")
   own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
   stop_if("class_wise" %in% notion && !all(own),
           "Class-wise, a basis must depend on the probability of one class only.",
           "x" = "Basis {which(!own)[1]} sees all of them, and would find more than the class-wise error.",
-          "i" = "Use {.fn basis_hats}, or {.code notion = \"canonical\"}.", arg = "bases", call = call)
+          "i" = "Use {.fn basis_hats}, or {.code notion = \"canonical\"}.", arg = "bases")
   bases
 }
 
-stop_no_bases <- function(bases, call) {
+stop_no_bases <- function(bases) {
   stop_input(
     "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
-     the matrix of predictions.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases, call = call
+     the matrix of predictions.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases
   )
 }
 
 # The arguments of the core: functions are evaluated on the features.
-basis_specs <- function(bases, features, call) {
+basis_specs <- function(bases, features) {
   lapply(seq_along(bases), function(b) {
     if (!is.function(bases[[b]])) return(bases[[b]]$spec)
     columns <- rlang::try_fetch(bases[[b]](features), error = function(cnd) {
-      stop_input("Basis {b} of {.arg bases} failed.", arg = "bases", parent = cnd, call = call)
+      stop_input("Basis {b} of {.arg bases} failed.", arg = "bases", parent = cnd)
     })
     columns <- as.matrix(columns)
     stop_if(!is.numeric(columns) || nrow(columns) != nrow(features) || ncol(columns) == 0 || !all(is.finite(columns)),
             "A basis must be a matrix of finite numbers with a row for each of the {nrow(features)} predictions.",
             "x" = "Basis {b} is {.cls {class(columns)[1]}} of {nrow(columns)} x {ncol(columns)} \\
                    {typeof(columns)} values{if (is.numeric(columns) && !all(is.finite(columns))) ', not all finite'}.",
-            arg = "bases", call = call)
+            arg = "bases")
     storage.mode(columns) <- "double"
     list(recipe = "columns", columns = columns)
   })

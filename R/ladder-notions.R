@@ -22,8 +22,8 @@ ladder_bases <- function(notion, n_classes, n) {
 most_shared_columns <- 5000
 
 # Features and residuals of all coordinates; class-wise, the classes side by side.
-ladder_problem <- function(predictions, notion, call) {
-  problems <- notion_problems(predictions, notion, call)
+ladder_problem <- function(predictions, notion) {
+  problems <- notion_problems(predictions, notion)
   if (length(problems) == 1) return(problems[[1]])
   list(features = do.call(cbind, lapply(problems, `[[`, "features")),
        residuals = do.call(cbind, lapply(problems, `[[`, "residuals")), design = predictions$design)
@@ -44,31 +44,31 @@ shared_top_ladder <- function(problem, level, threads) {
 # The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never smaller than the
 # class-wise and the top-label error of the same rows (Gruber & Buettner 2022, Theorem 3.1). So its estimate, limits and
 # test take theirs into account. `known`: ladders of these rows, by notion.
-notion_ladder <- function(predictions, notion, level, threads, bases = NULL, call = caller_env(), known = list(),
-                          problem = ladder_problem(predictions, notion, call)) {
+notion_ladder <- function(predictions, notion, level, threads, bases = NULL, known = list(),
+                          problem = ladder_problem(predictions, notion)) {
   # of a state or a table
   if (!is.null(predictions$ladder)) return(predictions$ladder(level, threads, notion))
   if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level, threads))
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
   } else {
-    basis_specs(bases, problem$features, call)
+    basis_specs(bases, problem$features)
   }
   own <- run_ladder(problem, specs, level, threads)
   if (notion == "canonical" && ncol(problem$residuals) > 2) {
-    own <- canonical_ladder(own, predictions, problem, level, threads, known, call)
+    own <- canonical_ladder(own, predictions, problem, level, threads, known)
   }
   if (is.null(bases)) own <- tested_classes(own, predictions, notion, level, threads, known$class_wise$tests)
   refuted_ladder(own, problem$features, problem$features - problem$residuals, problem$design, level)
 }
 
 # Takes the limits of coarser notions into account, all of them by their nested bases.
-canonical_ladder <- function(own, predictions, problem, level, threads, known, call) {
+canonical_ladder <- function(own, predictions, problem, level, threads, known) {
   class_wise <- known$class_wise$nested %||% known$class_wise %||% {
-    classes <- ladder_problem(predictions, "class_wise", call)
+    classes <- ladder_problem(predictions, "class_wise")
     run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level, threads)
   }
-  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known, call))
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
@@ -98,10 +98,10 @@ largest_upper <- function(uppers) {
 }
 
 # Ladders of the top label, which bound the canonical error: by nested bases, and as its own row has it.
-top_ladders <- function(predictions, problem, level, threads, known, call) {
+top_ladders <- function(predictions, problem, level, threads, known) {
   shared <- shared_top_ladder(problem, level, threads)
   if (!is.null(shared)) return(list(shared))
-  top <- ladder_problem(predictions, "top_label", call)
+  top <- ladder_problem(predictions, "top_label")
   c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level, threads)),
     if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level, threads)))
 }

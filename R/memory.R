@@ -1,18 +1,18 @@
 # Matrices of pairs that a user asks for: an error before the memory is gone, rather than an end of the session.
 
-check_memory <- function(rows, cols, what, call = caller_env()) {
+check_memory <- function(rows, cols, what) {
   need <- 8 * as.numeric(rows) * as.numeric(cols)
   # R copies a matrix in nearly everything that is done with it
-  if (need > available_memory() / 2) stop_memory(what, c(rows, cols), need, call)
+  if (need > available_memory() / 2) stop_memory(what, c(rows, cols), need)
 }
 
-stop_memory <- function(what, size, need, call) {
+stop_memory <- function(what, size, need) {
   sizes <- if (!is.null(size)) count_text(size)
   stop_input("There must be memory for {what}, and as much again to work with it.", "x" = if (is.null(need)) {
     "More was needed than could be had."
   } else {
     "With {sizes[1]} rows and {sizes[2]} columns it needs {gigabytes(need)}; {gigabytes(available_memory())} are free."
-  }, "i" = "Take fewer rows: the package's own estimators need no matrix of pairs.", class = "memory", call = call)
+  }, "i" = "Take fewer rows: the package's own estimators need no matrix of pairs.", class = "memory")
 }
 
 gigabytes <- function(bytes) paste(format(bytes / 2^30, digits = 3), "GB")

@@ -97,21 +97,20 @@ tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
 }
 
 # Bins need one probability per row, so canonical calibration is refused before any work is done.
-check_bins_notion <- function(methods, notion, call = NULL) {
+check_bins_notion <- function(methods, notion) {
   bins <- vapply(methods, inherits, NA, "ce_method_bins")
-  if (any(bins) && "canonical" %in% notion) stop_vector_notion(call)
+  if (any(bins) && "canonical" %in% notion) stop_vector_notion()
 }
 
 check_scalar_problem <- function(problem) {
   if (ncol(problem$residuals) != 1 || ncol(problem$features) != 1) stop_vector_notion()
 }
 
-stop_vector_notion <- function(call = NULL) {
+stop_vector_notion <- function() {
   stop_input("{.fn method_bins} needs one probability per row.",
              "x" = "Cells of a whole probability vector are not defined.",
              "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
-                    method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}.", class = "notion", arg = "method",
-             call = call)
+                    method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}.", class = "notion", arg = "method")
 }
 
 # Plain bins: phi is the bin's mean residual, the estimated gap.

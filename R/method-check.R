@@ -1,67 +1,67 @@
 # The generics of a method are exported and their arguments reach the core, which trusts values: the one place where
 # sizes and codes are compared.
 
-check_problem <- function(problem, call = caller_env()) {
+check_problem <- function(problem) {
   is_rows <- function(x) is.matrix(x) && is.numeric(x)
   if (!is.list(problem) || !is_rows(problem$features) || !is_rows(problem$residuals) ||
         !is.numeric(problem$labels)) {
-    stop_problem("it lacks one of them, or one is not numeric", call)
+    stop_problem("it lacks one of them, or one is not numeric")
   }
   n <- nrow(problem$features)
   if (nrow(problem$residuals) != n || length(problem$labels) != n) {
     sizes <- c(n, nrow(problem$residuals), length(problem$labels))
-    stop_problem(paste("they have", paste(sizes, collapse = ", "), "rows"), call)
+    stop_problem(paste("they have", paste(sizes, collapse = ", "), "rows"))
   }
-  check_problem_values(problem, call)
+  check_problem_values(problem)
 }
 
-check_problem_values <- function(problem, call) {
+check_problem_values <- function(problem) {
   if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {
-    stop_problem("a matrix has no column", call)
+    stop_problem("a matrix has no column")
   }
   if (!all_finite(problem$features) || !all_finite(problem$residuals)) {
-    stop_problem("values are missing or not finite", call)
+    stop_problem("values are missing or not finite")
   }
   k <- ncol(problem$residuals)
   labels <- problem$labels
   if (!(if (k == 1) cpp_all_whole(labels, 0, 1) else cpp_all_whole(labels, 1, k))) {
-    stop_problem(paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k)), call)
+    stop_problem(paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k)))
   }
 }
 
-stop_problem <- function(fact, call) {
+stop_problem <- function(fact) {
   stop_input("{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \\
               {.field labels} (n).", "x" = "Here {fact}.", "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d.",
-             class = "problem", arg = "problem", call = call)
+             class = "problem", arg = "problem")
 }
 
-check_fold <- function(fold, n, call = caller_env()) {
+check_fold <- function(fold, n) {
   ok <- is.numeric(fold) && length(fold) == n && cpp_all_whole(fold, 0, n + 1)
   stop_if(
     !ok || max(0, fold) < 1 || max(fold) > n + 1,
     "{.arg fold} must have one whole number per row: 0 for test rows, 1, 2, ... for the fold that holds a row out.",
     "x" = "It is {describe(fold)}{if (is.numeric(fold)) paste(', for', n, 'rows')}.",
-    class = "folds", arg = "fold", call = call
+    class = "folds", arg = "fold"
   )
 }
 
-check_grid <- function(grid, call = caller_env()) {
+check_grid <- function(grid) {
   stop_if(!is.data.frame(grid) || nrow(grid) == 0 || !is.numeric(grid[["value"]]),
           "{.arg grid} must be a data frame with a numeric column {.field value} and one row per hyperparameter.",
-          "x" = "It is {describe(grid)}.", arg = "grid", call = call)
+          "x" = "It is {describe(grid)}.", arg = "grid")
 }
 
-check_point <- function(point, method, call = caller_env()) {
+check_point <- function(point, method) {
   is_one <- is.list(point) && is.numeric(point$value) && length(point$value) == 1
   stop_if(!is_one && !(is.list(point) && is.null(method$parameter)),
           "{.arg point} must be a list with one number, the hyperparameter {.field value}.",
-          "x" = "It is {describe(point)}.", arg = "point", call = call)
+          "x" = "It is {describe(point)}.", arg = "point")
 }
 
-check_context <- function(context, call = caller_env()) {
+check_context <- function(context) {
   threads <- if (is.list(context)) context$threads
   stop_if(!is.numeric(threads) || length(threads) != 1 || is.na(threads) || !is.environment(context$cache),
           "{.arg context} must be a list of {.field threads}, {.field progress} and {.field cache}.",
           "x" = "It is {describe(context)}.", "i" = "{.code list(threads = 1, progress = NULL, cache = new.env())}.",
-          arg = "context", call = call)
+          arg = "context")
 }

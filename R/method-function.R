@@ -27,7 +27,7 @@ evaluate_pairs <- function(form, x, y) {
   h <- rlang::try_fetch(form$f(x, y), error = function(cnd) {
     stop_input("The function of {.fn method_function} must work for any two feature matrices.",
                "x" = "For matrices of {nrow(x)} and {nrow(y)} rows and {ncol(x)} column{?s} it failed.",
-               class = "function", arg = "f", parent = cnd, call = NULL)
+               class = "function", arg = "f", parent = cnd)
   })
   size <- as.numeric(nrow(x)) * nrow(y)
   if (!(is.numeric(h) || (is.logical(h) && all(is.na(h)))) || length(h) != size) {
@@ -35,15 +35,15 @@ evaluate_pairs <- function(form, x, y) {
     stop_input("The function of {.fn method_function} must return a numeric matrix with one row per row of \\
                 its first argument and one column per row of its second.",
                "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.",
-               class = "function", arg = "f", call = NULL)
+               class = "function", arg = "f")
   }
   stop_if(is.matrix(h) && nrow(h) != nrow(x),
           "The function of {.fn method_function} must return one row per row of its first argument.",
           "x" = "For {nrow(x)} and {nrow(y)} rows it returned a {nrow(h)} x {ncol(h)} matrix.", "i" = "Transpose it.",
-          class = "function", arg = "f", call = NULL)
+          class = "function", arg = "f")
   h <- as.numeric(h)
   stop_if(any(is.infinite(h)), "The function of {.fn method_function} must return finite values, or {.val {NA}}.",
-          "x" = "{sum(is.infinite(h))} of {length(h)} are infinite.", class = "function", arg = "f", call = NULL)
+          "x" = "{sum(is.infinite(h))} of {length(h)} are infinite.", class = "function", arg = "f")
   h[is.nan(h)] <- NA_real_
   matrix(h, nrow(x), nrow(y))
 }
@@ -62,7 +62,7 @@ form_risk.ce_form_function <- function(form, features, residuals, threads, desig
 stop_missing_pairs <- function() {
   stop_input("Pairs without a value cannot be left out where rows are weighted or clustered.",
              "i" = "Let the function of {.fn method_function} return a number for every pair.", class = "function",
-             arg = "f", call = NULL)
+             arg = "f")
 }
 
 # h(p_i, p_i): blocks of a few rows, so that the work stays nearly linear.

@@ -60,15 +60,15 @@ method_ukkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2)), exa
   new_ridge_method("ukkr", ridge, kernel, exact)
 }
 
-new_ridge_method <- function(name, ridge, kernel, exact, call = caller_env()) {
-  check_flag(exact, call = call)
-  check_numbers(ridge, "ridge", lower = 0, open = TRUE, null = TRUE, call = call)
+new_ridge_method <- function(name, ridge, kernel, exact) {
+  check_flag(exact)
+  check_numbers(ridge, "ridge", lower = 0, open = TRUE, null = TRUE)
   if (is_kernel(kernel) || !is.list(kernel) || length(kernel) == 0) {
-    check_kernel(kernel, "kernel", call)
+    check_kernel(kernel, "kernel")
   } else {
-    lapply(kernel, check_kernel, arg = "kernel", call = call)
+    lapply(kernel, check_kernel, arg = "kernel")
   }
-  lapply(if (is_kernel(kernel)) list(kernel) else kernel, check_feature_kernel, "kernel", call)
+  lapply(if (is_kernel(kernel)) list(kernel) else kernel, check_feature_kernel, "kernel")
   method <- new_method(name, "ridge", ridge, kernel = kernel)
   if (exact) method$exact <- TRUE
   class(method) <- append(class(method), "ce_method_ridge", after = 1)

@@ -87,11 +87,11 @@ new_context <- function(threads = resolve_threads(), progress = NULL) {
 
 is_method <- function(x) inherits(x, "ce_method")
 
-check_method <- function(x, arg = "method", call = caller_env()) {
+check_method <- function(x, arg = "method") {
   stop_if(!is_method(x), "{.arg {arg}} must be a method.", "x" = "It is {describe(x)}.",
           "i" = "Functions make methods, such as {.fn method_bins}; see {.code ?ce_methods}.", class = "method",
-          arg = arg, value = x, call = call)
-  check_object(x, arg, call)
+          arg = arg, value = x)
+  check_object(x, arg)
 }
 
 #' @export

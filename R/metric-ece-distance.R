@@ -6,18 +6,18 @@ distances <- list(
   hellinger = function(a, b) sqrt(rowSums((sqrt(a) - sqrt(b))^2) / 2)
 )
 
-check_distance <- function(distance, scheme, p_given, call) {
+check_distance <- function(distance, scheme, p_given) {
   if (is.null(distance)) return(NULL)
   stop_if(!identical(scheme$notion, "canonical"), "{.arg distance} compares whole probability vectors.",
           "x" = if (is.null(scheme$notion)) {
             "{.arg notion} is not given; by default a bin has one number."
           } else {
             "{.arg notion} is {.val {scheme$notion}}, where a bin has one number."
-          }, "i" = "Use {.code notion = \"canonical\"}, or {.arg p}.", arg = "distance", call = call)
+          }, "i" = "Use {.code notion = \"canonical\"}, or {.arg p}.", arg = "distance")
   stop_if(p_given || scheme$debias, "{.arg distance} takes the place of {.arg p} and {.arg debias}.",
-          "i" = "Give one or the other.", arg = "distance", call = call)
+          "i" = "Give one or the other.", arg = "distance")
   if (is.function(distance)) return(distance)
-  distances[[check_choice(distance, names(distances), "distance", call)]]
+  distances[[check_choice(distance, names(distances), "distance")]]
 }
 
 # A user's distance has no formula for the influence of a row, so its standard error is from the bootstrap. Outcomes
@@ -58,8 +58,7 @@ distance_error <- function(problems, scheme) {
                         cli::format_inline("For {length(size)} bin{?s} and {ncol(prediction)} classes."), "function")
     stop_if(!is.numeric(value) || length(value) != length(size) || !all(is.finite(value)) || any(value < 0),
             "{.arg distance} must return a finite number of at least 0 per row.",
-            "x" = "For {length(size)} row{?s} it returned {describe(value)}.", class = "function", arg = "distance",
-            call = NULL)
+            "x" = "For {length(size)} row{?s} it returned {describe(value)}.", class = "function", arg = "distance")
     list(power = sum(size * value) / sum(size), cells = length(size))
   })
   list(power = vapply(parts, `[[`, 0, "power"), cells = vapply(parts, `[[`, 0L, "cells"))

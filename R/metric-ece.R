@@ -1,16 +1,16 @@
 # The numbers of ece(): its bins, the errors of a problem and their intervals.
 
 # An option of other bins would be ignored.
-check_bin_options <- function(scheme, preset, given, call) {
+check_bin_options <- function(scheme, preset, given) {
   owners <- list(n_bins = c("width", "mass"), min_size = "median_variance")
   for (arg in given[given %in% names(owners)]) {
     if (scheme$type %in% owners[[arg]]) next
     kinds <- paste0("type = \"", owners[[arg]], "\"")
     stop_input("{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",
-               "i" = "It is an option of {.or {.code {kinds}}}.", arg = arg, call = call)
+               "i" = "It is an option of {.or {.code {kinds}}}.", arg = arg)
   }
   stop_if(!is.null(preset) && "distance" %in% given, "{.arg distance} is not an option of a {.arg preset}.",
-          "x" = "The preset is {.val {preset}}.", arg = "distance", call = call)
+          "x" = "The preset is {.val {preset}}.", arg = "distance")
 }
 
 # A scheme has everything about an estimate except the data:
@@ -20,28 +20,28 @@ check_bin_options <- function(scheme, preset, given, call) {
 #   problems(predictions, notion)   -> scalar problems
 #   average                         whether the mean over classes is taken, or the sum
 #   own                             whether a state's bins are those of its panel
-plain_scheme <- function(n_bins, type, p, debias, notion, call = caller_env(), min_size = 10) {
-  check_bins(n_bins, size = NULL, call = call)
-  check_count(min_size, "min_size", call = call)
-  if (!identical(p, Inf)) check_exponent(p, call)
-  check_flag(debias, call = call)
+plain_scheme <- function(n_bins, type, p, debias, notion, min_size = 10) {
+  check_bins(n_bins, size = NULL)
+  check_count(min_size, "min_size")
+  if (!identical(p, Inf)) check_exponent(p)
+  check_flag(debias)
   stop_if(debias && p != 2, "{.code debias = TRUE} needs {.code p = 2}.", "x" = "{.arg p} is {.val {p}}.",
-          arg = "debias", call = call)
+          arg = "debias")
   stop_if(identical(notion, "canonical") && type %in% c("mass", "sweep"),
           "Whole probability vectors have no order, hence no {.val {type}} bins.",
           "i" = "Use {.code type = \"discrete\"}, {.code \"median_variance\"} or {.code \"width\"} (a product grid).",
-          arg = "type", call = call)
+          arg = "type")
   stop_if(!identical(notion, "canonical") && type == "median_variance",
           "{.code type = \"median_variance\"} bins whole probability vectors.",
           "x" = if (!is.null(notion)) "{.arg notion} is {.val {notion}}.",
-          "i" = "Use {.code notion = \"canonical\"}, or {.code type = \"mass\"}.", arg = "type", call = call)
+          "i" = "Use {.code notion = \"canonical\"}, or {.code type = \"mass\"}.", arg = "type")
   if (type %in% c("sweep", "discrete", "median_variance")) n_bins <- NA_integer_
   list(
     notion = notion, type = type, n_bins = n_bins, p = p, debias = debias, min_size = min_size,
     preset = NULL, average = TRUE,
     ends = function(sorted, n_bins) bin_ends(sorted, type, n_bins),
     default = default_notion,
-    problems = function(predictions, notion) notion_problems(predictions, notion, call)
+    problems = function(predictions, notion) notion_problems(predictions, notion)
   )
 }
 

@@ -6,8 +6,7 @@
 # needed (see by_predictions()). `notion`: of the sums.
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
-metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_env(), edges = NULL,
-                         notion = choices$notion) {
+metric_frame <- function(x, input, metric, fn, choices = list(), edges = NULL, notion = choices$notion) {
   dots <- input$dots
   if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
@@ -16,10 +15,10 @@ metric_frame <- function(x, input, metric, fn, choices = list(), call = caller_e
     if (!rlang::quo_is_missing(first)) dots <- c(list(first), dots)
   }
   input$dots <- dots
-  input <- without_yardstick(input, call)
+  input <- without_yardstick(input)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
-  if (missing(x)) stop_no_predictions(call)
-  by_predictions(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)), call)
+  if (missing(x)) stop_no_predictions()
+  by_predictions(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)))
 }
 
 # The columns of fn() for predictions of classes. Where na_rm = FALSE and something is missing, numbers are NA except
@@ -53,13 +52,13 @@ mask_numbers <- function(values, kept = "n") {
 }
 
 # Without the arguments of yardstick's metric sets, which call `weights` `case_weights`.
-without_yardstick <- function(input, call) {
+without_yardstick <- function(input) {
   if (length(input$dots) == 0) return(input)
   weights <- input$dots$case_weights
   if (!is.null(weights) && is_given(weights)) input$design$weights <- weights
   dots <- input$dots[!names(input$dots) %in% c("data", "estimator", "case_weights")]
   names(dots)[names(dots) == "..."] <- ""
-  input$dots <- check_dot_names(dots, call)
+  input$dots <- check_dot_names(dots)
   input
 }
 

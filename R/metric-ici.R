@@ -51,11 +51,10 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   notion <- check_one_problem(notion)
   check_level(level)
   check_count(times, lower = 20, null = TRUE)
-  call <- current_env()
   names <- c("ici", "e50", "e90", "emax")
   said <- if (is.null(times)) "none computed; times = 200 gives one"
   out <- metric_frame(x, rows_input(quote_dots, copies = is.null(times)), names, function(predictions) {
-    problem <- notion_problems(predictions, notion, call)[[1]]
+    problem <- notion_problems(predictions, notion)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)
     columns <- list(.estimate = value, std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_)
@@ -72,11 +71,11 @@ ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), spa
   if (is.null(said)) out else new_table(out, c(Interval = said), c("ce_ici", "ce_metrics"))
 }, "minimize", c(0, Inf))
 
-check_one_problem <- function(notion, call = caller_env()) {
-  check_notion(notion, call = call)
+check_one_problem <- function(notion) {
+  check_notion(notion)
   stop_if(!all(notion %in% c("top_label", "binary")),
           "{.arg notion} must be {.or {.val {c('top_label', 'binary')}}} here.", "x" = "It is {.val {notion}}.",
-          class = "notion", arg = "notion", value = notion, call = call)
+          class = "notion", arg = "notion", value = notion)
   notion
 }
 

@@ -1,9 +1,9 @@
 # Intervals of errors that are roots (R/influence.R). `analytic`: from the influence of the rows. `bootstrap`: rows, or
 # whole clusters, are resampled `times` times.
 
-check_interval <- function(level, times, call) {
-  check_level(level, call)
-  check_count(times, "times", lower = 20, null = TRUE, call = call)
+check_interval <- function(level, times) {
+  check_level(level)
+  check_count(times, "times", lower = 20, null = TRUE)
   list(type = if (is.null(times)) "analytic" else "bootstrap", level = level, times = times)
 }
 

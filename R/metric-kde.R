@@ -63,25 +63,24 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   if (!is.null(notion)) check_notion(notion)
   if (kernel == "triweight" && !is.null(notion)) check_scalar_notion(notion)
-  call <- current_env()
-  interval <- check_interval(level, times, call)
+  interval <- check_interval(level, times)
   stop_if(kernel == "dirichlet" && !is.null(times), "The bootstrap is for the triweight kernel.",
           "x" = "{.arg times} is {times}.",
-          "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times", call = call)
+          "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times")
   threads <- resolve_threads(threads)
   metric_frame(x, rows_input(quote_dots, copies = kernel == "triweight"), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
-    problems <- notion_problems(predictions, used, call)
+    problems <- notion_problems(predictions, used)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
     of_folds <- lapply(problems, fold_copies)
-    parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth, threads = threads, call = call)
+    parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth, threads = threads)
     h <- vapply(parts, `[[`, 0, "bandwidth")
     estimates <- Map(function(part, problem) {
       new_estimate(part$power, part$rows, problem$design, p, part$bound, largest = min(ncol(problem$features), 2))
     }, parts, of_folds)
     statistic <- function(part) {
       mean(vapply(seq_along(part), function(k) {
-        value(part[[k]], p, h[k], threads, call, FALSE)$power
+        value(part[[k]], p, h[k], threads, FALSE)$power
       }, 0))
     }
     columns <- error_columns(list(class_mean(unname(estimates))), interval, problems, statistic)
@@ -91,16 +90,16 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
 }, "minimize", c(0, Inf))
 
 # power, bandwidth; per row: its influence on the power and its term of the lower bound
-dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
+dirichlet_error <- function(problem, p, bandwidth, threads, rows = TRUE) {
   n <- length(problem$labels)
-  if (n < 2) stop_few_rows(2, n, call)
+  if (n < 2) stop_few_rows(2, n)
   if (is.null(bandwidth)) {
     bandwidth <- with_bar("Choosing the bandwidth", function(progress) {
       likely_bandwidth(problem$features, threads, progress)
     })
   }
   design <- problem$design
-  left_out <- left_out_ratios(problem, bandwidth, threads, rows, call)
+  left_out <- left_out_ratios(problem, bandwidth, threads, rows)
   gap <- problem$features - left_out$own
   terms <- rowSums(abs(gap)^p)
   power <- row_mean(terms, design)
@@ -111,7 +110,7 @@ dirichlet_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
 }
 
 # list(own: the ratio at every row without the row or its cluster, fold_gap: the gap without its fold, where wanted)
-left_out_ratios <- function(problem, bandwidth, threads, with_fold, call) {
+left_out_ratios <- function(problem, bandwidth, threads, with_fold) {
   x <- problem$features
   w <- problem$design$w
   if (with_fold && ncol(x) > 1 && is.null(problem$design$cluster)) {
@@ -122,7 +121,7 @@ left_out_ratios <- function(problem, bandwidth, threads, with_fold, call) {
     # without rows in other folds there is no gap to see
     return(list(own = both$own, fold_gap = if (length(unique(fold)) > 1) x - both$fold else 0 * x))
   }
-  own <- with_bar("Kernel densities", function(progress) left_out_ratio(problem, bandwidth, threads, progress, call))
+  own <- with_bar("Kernel densities", function(progress) left_out_ratio(problem, bandwidth, threads, progress))
   if (!with_fold) return(list(own = own))
   of <- list(fit = identity, apply = function(others, held) {
     x[held, , drop = FALSE] -
@@ -133,14 +132,14 @@ left_out_ratios <- function(problem, bandwidth, threads, with_fold, call) {
 }
 
 # The ratio at every row from the rows of other clusters, or from all other rows.
-left_out_ratio <- function(problem, bandwidth, threads, progress, call) {
+left_out_ratio <- function(problem, bandwidth, threads, progress) {
   x <- problem$features
   design <- problem$design
   if (is.null(design$cluster)) {
     return(kde_ratio(x, problem$labels, bandwidth = bandwidth, leave_one_out = TRUE, threads = threads,
                      progress = progress, weights = design$w))
   }
-  check_clusters(design, call = call)
+  check_clusters(design)
   out <- 0 * x
   for (own in split(seq_len(nrow(x)), design$cluster)) {
     out[own, ] <- kde_ratio(x[-own, , drop = FALSE], problem$labels[-own], ncol(x), x[own, , drop = FALSE], bandwidth,
@@ -150,7 +149,7 @@ left_out_ratio <- function(problem, bandwidth, threads, progress, call) {
 }
 
 # As dirichlet_error() (inst/include/calibrisk/classical/triweight_error.h).
-triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
+triweight_error <- function(problem, p, bandwidth, threads, rows = TRUE) {
   x <- problem$features[, 1]
   design <- problem$design
   is_right <- problem$labels == 1
@@ -160,14 +159,14 @@ triweight_error <- function(problem, p, bandwidth, threads, call, rows = TRUE) {
     stop_if(bandwidth == 0, "The bandwidth of the kernel density needs two distinct confidences that were right.",
             "x" = "There {cli::qty(length(unique(right)))}{?is/are} {length(unique(right))}.",
             "i" = "Give {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.", class = "bandwidth",
-            arg = "bandwidth", call = call)
+            arg = "bandwidth")
   }
   fold <- if (rows) problem_folds(problem) else integer()
   out <- cpp_triweight_error(x, as.numeric(problem$labels), design$w %||% numeric(), bandwidth, p, fold)
   stop_if(out$mass <= 0,
           "The bandwidth of the kernel density must not be far below the grid's step, {.val {signif(2.2 / 16383, 3)}}.",
           "x" = "It is {.val {signif(bandwidth, 3)}}: no node of the grid sees a prediction.",
-          class = "bandwidth", arg = "bandwidth", value = bandwidth, call = call)
+          class = "bandwidth", arg = "bandwidth", value = bandwidth)
   if (rows) out$bound <- tangent_bound(problem, matrix(out$fold_gap), p)
   c(out, list(bandwidth = bandwidth))
 }

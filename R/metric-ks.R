@@ -46,10 +46,9 @@ ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
                                 times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
                                 weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_scalar_notion(notion)
-  call <- current_env()
-  interval <- check_interval(level, times, call)
+  interval <- check_interval(level, times)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "ks_error", function(predictions) {
-    columns <- ks_columns(notion_problems(predictions, notion, call), interval)
+    columns <- ks_columns(notion_problems(predictions, notion), interval)
     if (!is.null(predictions$between)) keep_note("Cumulative residuals ", predictions$between(columns$.estimate))
     c(columns, list(n = n_obs(predictions)))
   }, choices = list(notion = notion, interval = interval$type, level = level), edges = numeric())
@@ -139,12 +138,12 @@ crossfit_ks <- function(sorted, fold) {
   rows
 }
 
-check_scalar_notion <- function(notion, call = caller_env()) {
-  check_notion(notion, call = call)
+check_scalar_notion <- function(notion) {
+  check_notion(notion)
   stop_if(identical(notion, "canonical"),
           "{.arg notion} must be one of {.or {.val {c('top_label', 'binary', 'class_wise')}}} here.",
           "x" = "It is {.val canonical}.",
           "i" = "For whole probability vectors see {.fn skce} and {.code ece(notion = \"canonical\")}.",
-          class = "notion", arg = "notion", value = notion, call = call)
+          class = "notion", arg = "notion", value = notion)
   notion
 }

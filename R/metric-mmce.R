@@ -33,13 +33,12 @@ mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "
   check_number(bandwidth, lower = 0, open = TRUE)
   type <- check_choice(type, c("biased", "unbiased"))
   notion <- check_scalar_notion(notion)
-  call <- current_env()
-  interval <- check_interval(level, times, call)
+  interval <- check_interval(level, times)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "mmce", function(predictions) {
-    problems <- notion_problems(predictions, notion, call)
+    problems <- notion_problems(predictions, notion)
     if (type == "unbiased") {
-      if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions), call)
-      check_clusters(predictions$design, call = call)
+      if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions))
+      check_clusters(predictions$design)
     }
     c(mmce_columns(problems, bandwidth, type, interval), list(n = n_obs(predictions)))
   }, choices = list(type = type, bandwidth = bandwidth, notion = notion, interval = interval$type, level = level))
@@ -54,7 +53,7 @@ mmce_columns <- function(problems, bandwidth, type, interval) {
 
 # The squared error: a mean over pairs of d_i d_j k_ij, without pairs of a row with itself where it is unbiased. The
 # squared kernel, of its variance under calibration, has half the bandwidth.
-mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
+mmce_estimate <- function(problem, bandwidth, type) {
   sorted <- sort_problem(problem)
   design <- problem$design
   d <- sorted$d
@@ -77,7 +76,7 @@ mmce_estimate <- function(problem, bandwidth, type, call = caller_env()) {
   sums$trace <- sum(w * each * variance)
   unsorted <- function() list(features = matrix(of_rows(sorted$x)), residuals = matrix(of_rows(d)))
   sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL, 1L))
-  out <- pair_estimate(sums, type, problem$design, call)
+  out <- pair_estimate(sums, type, problem$design)
   out[c("power", "largest")] <- list(2, 1)
   # a V-statistic is not negative; rounding can make it so where it is zero
   if (type == "biased") out$value <- max(out$value, 0)

@@ -4,8 +4,8 @@ panel_numbers <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value")
 panel_columns <- c(".metric", panel_numbers, "detail")
 
 # Read and sorted once, for all metrics.
-panel_problem <- function(predictions, notion, call) {
-  problem <- fold_copies(notion_problems(predictions, notion, call)[[1]])
+panel_problem <- function(predictions, notion) {
+  problem <- fold_copies(notion_problems(predictions, notion)[[1]])
   problem$fold <- problem_folds(problem)
   problem$sorted <- sort_problem(problem)
   problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)
@@ -14,11 +14,11 @@ panel_problem <- function(predictions, notion, call) {
 
 # The metrics of the default panel: their names (of several from one function), what to say, and the columns from a
 # problem.
-classical_metrics <- function(n_bins, smoother, floor, level, call) {
+classical_metrics <- function(n_bins, smoother, floor, level) {
   interval <- list(type = "analytic", level = level)
   entry <- function(metric, detail, fn) list(metric = metric, detail = detail, fn = fn)
   binned <- function(detail, type, p, debias = FALSE) {
-    scheme <- plain_scheme(n_bins, type, p, debias, "top_label", call)
+    scheme <- plain_scheme(n_bins, type, p, debias, "top_label")
     entry("ece", detail, function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval))
   }
   bins <- paste0(n_bins, " bins of equal ")
@@ -36,7 +36,7 @@ classical_metrics <- function(n_bins, smoother, floor, level, call) {
       mmce_columns(list(problem), 0.4, "biased", interval)
     }),
     entry("kde_error", "triweight kernel, p = 2", function(problem) {
-      value <- triweight_error(problem, 2, NULL, 1L, call)
+      value <- triweight_error(problem, 2, NULL, 1L)
       error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, value$bound, largest = 1)), interval)
     }),
     entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {
@@ -47,18 +47,17 @@ classical_metrics <- function(n_bins, smoother, floor, level, call) {
             list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
           }),
     entry(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
-          function(problem) cox_columns(problem, floor, level, call)),
+          function(problem) cox_columns(problem, floor, level)),
     entry("spiegelhalter", "z statistic", spiegelhalter_columns),
-    entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE, call))
+    entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE))
   )
 }
 
 # The metrics of the user, from predictions.
-given_metrics <- function(metrics, notion, level, given, call) {
+given_metrics <- function(metrics, notion, level, given) {
   stop_if(length(given) > 0, "{.arg {given[1]}} is for the default panel, without {.arg metrics}.",
-          "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}.", arg = given[1],
-          call = call)
-  metrics <- as_metrics(metrics, call)
+          "i" = "A metric as a value holds its own options, as in {.code ce_metric(ece, n_bins = 5)}.", arg = given[1])
+  metrics <- as_metrics(metrics)
   lapply(metrics, function(metric) {
     arguments <- names(formals(metric$fn))
     if ("level" %in% arguments) metric$options$level <- metric$options$level %||% level
@@ -67,12 +66,12 @@ given_metrics <- function(metrics, notion, level, given, call) {
     detail <- toString(sprintf("%s = %s", names(shown), vapply(shown, option_text, "")))
     name <- metric_text(metric)
     list(metric = name, detail = detail, fn = function(predictions) {
-      value <- named_row(estimate_metric(metric, predictions, call), metric$name)
-      if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value, call)))
+      value <- named_row(estimate_metric(metric, predictions), metric$name)
+      if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value)))
       size <- nrow(value)
       # of the headline
       value$.estimate <- value[[".estimate"]] %||% value[["estimate"]]
-      if (!is.numeric(value$.estimate)) metric_number(NULL, call)
+      if (!is.numeric(value$.estimate)) metric_number(NULL)
       value$.metric <- if (is.null(metric$name) || size > 1) value[[".metric"]] %||% name else metric$name
       lapply(value[intersect(names(value), c(".metric", panel_numbers, "notion"))], rep_len, size)
     })

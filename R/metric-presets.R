@@ -50,23 +50,22 @@ preset_choices <- list(
                                           notion = c("top_label", "class_wise", "binary"))
 )
 
-preset_scheme <- function(preset, given, call = caller_env()) {
-  preset <- check_choice(preset, names(preset_choices), "preset", call)
+preset_scheme <- function(preset, given) {
+  preset <- check_choice(preset, names(preset_choices), "preset")
   choices <- preset_choices[[preset]]
   for (name in intersect(names(given), names(choices))) {
     allowed <- choices[[name]]
     if (name == "n_bins" || is.null(allowed) || is.null(given[[name]])) next
     stop_if(!all(given[[name]] %in% allowed) || length(given[[name]]) != 1,
             "{.arg {name}} must be one of {.or {.val {allowed}}} with {.code preset = \"{preset}\"}.",
-            "x" = "It is {describe(given[[name]])}.", arg = name, value = given[[name]], call = call)
+            "x" = "It is {describe(given[[name]])}.", arg = name, value = given[[name]])
   }
   pick <- function(name, default) given[[name]] %||% choices[[name]][1] %||% default
-  scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1),
-                         pick("debias", FALSE), given$notion, call)
+  scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1), pick("debias", FALSE), given$notion)
   scheme$preset <- preset
   scheme$ends <- function(sorted, n_bins) preset_ends(preset, scheme$type, sorted, n_bins)
   scheme$default <- function(predictions) preset_notion(preset, predictions)
-  scheme$problems <- function(predictions, notion) preset_problems(preset, predictions, notion, call)
+  scheme$problems <- function(predictions, notion) preset_problems(preset, predictions, notion)
   scheme$average <- preset != "better-uncertainty-calibration"
   scheme
 }
@@ -134,19 +133,19 @@ preset_notion <- function(preset, predictions) {
   if (second || is.null(predictions$probs)) "binary" else "top_label"
 }
 
-preset_problems <- function(preset, predictions, notion, call) {
+preset_problems <- function(preset, predictions, notion) {
   k <- NCOL(predictions$probs) # 1 where there are none
   one_column <- preset %in% c("netcal", "scikit-learn")
   stop_if(preset == "scikit-learn" && k > 2, "{.code preset = \"scikit-learn\"} is for two classes.",
           "x" = "There are {k}.", "i" = "Give the probability of one class and a logical {.arg truth}.",
-          class = "notion", arg = "x", call = call)
+          class = "notion", arg = "x")
   stop_if(!is.null(predictions$design$w), "{.arg preset} reproduces libraries that have no importance weights.",
-          class = "weights", arg = "weights", call = call)
+          class = "weights", arg = "weights")
   if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) predictions$event <- 2L
   # a single probability has no classes to go through
   scalar <- k == 1 && notion == "class_wise" && !one_column
   notion <- if (scalar || k == 2 && one_column) "binary" else notion
-  lapply(notion_problems(predictions, notion, call), function(problem) {
+  lapply(notion_problems(predictions, notion), function(problem) {
     x <- preset_values(preset, problem$features[, 1])
     problem$features <- matrix(x)
     problem$residuals <- matrix(x - problem$labels)

@@ -35,14 +35,13 @@
 rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!is.null(notion)) check_notion(notion)
-  call <- current_env()
-  interval <- check_interval(level, times, call)
+  interval <- check_interval(level, times)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "rbs", function(predictions) {
     used <- notion %||% whole_notion(predictions)
     if (used == "canonical") {
-      check_whole_sums(predictions, call, "The root Brier score")
+      check_whole_sums(predictions, "The root Brier score")
     }
-    scores <- Reduce(`+`, lapply(notion_problems(predictions, used, call), function(problem) {
+    scores <- Reduce(`+`, lapply(notion_problems(predictions, used), function(problem) {
       rowSums(problem$residuals^2)
     }))
     c(rbs_columns(scores, used, interval, predictions$design), list(n = n_obs(predictions), notion = used))

@@ -33,11 +33,9 @@ smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL
                                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
   notion <- check_scalar_notion(notion)
-  call <- current_env()
-  interval <- check_interval(level, times, call)
+  interval <- check_interval(level, times)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "smooth_ece", function(predictions) {
-    c(smooth_columns(notion_problems(predictions, notion, call), bandwidth, interval),
-      list(n = n_obs(predictions)))
+    c(smooth_columns(notion_problems(predictions, notion), bandwidth, interval), list(n = n_obs(predictions)))
   }, choices = list(notion = notion, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 

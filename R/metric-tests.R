@@ -61,11 +61,10 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
   notion <- check_one_problem(notion)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
-  call <- current_env()
   names <- c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint")
   metric_frame(x, rows_input(quote_dots, copies = TRUE), names, function(predictions) {
-    problem <- notion_problems(predictions, notion, call)[[1]]
-    columns <- cox_columns(problem, floor, level, call)
+    problem <- notion_problems(predictions, notion)[[1]]
+    columns <- cox_columns(problem, floor, level)
     keep_note("Cox's regression: ", cell_error_text(columns$error))
     c(columns[names(columns) != "error"], list(n = n_obs(predictions)))
   }, choices = list(notion = notion, level = level), edges = floor_edges(floor))
@@ -75,8 +74,8 @@ cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NUL
 floor_edges <- function(floor) c(floor = as.numeric(floor), floor = if (!is.null(floor)) 1 - floor)
 
 # Cox's regression in columns; of a state with its error, since rows stand for those of cells.
-cox_columns <- function(problem, floor, level, call) {
-  if (is.function(problem$whole)) return(whole_cox(problem, floor, level, call))
+cox_columns <- function(problem, floor, level) {
+  if (is.function(problem$whole)) return(whole_cox(problem, floor, level))
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   if (!is.null(floor)) p <- pmin(pmax(p, floor), 1 - floor)
@@ -89,7 +88,7 @@ cox_columns <- function(problem, floor, level, call) {
     "x" = if (some) "Some are 0 or 1." else
       "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
     "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it.", class = "logit",
-    arg = "x", row = bad[1], call = call
+    arg = "x", row = bad[1]
   )
   design <- problem$design
   alike <- is_unweighted(design)
@@ -100,8 +99,8 @@ cox_columns <- function(problem, floor, level, call) {
 }
 
 # From the rows that stand for those of a state's cells; `error`: the difference to fewer of them.
-whole_cox <- function(problem, floor, level, call) {
-  of <- function(...) cox_columns(problem$whole(...), floor, level, call)
+whole_cox <- function(problem, floor, level) {
+  of <- function(...) cox_columns(problem$whole(...), floor, level)
   own <- of()
   fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
   c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE)))
@@ -192,10 +191,8 @@ spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
                                      event_level = "first", na_rm = TRUE,
                                      weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
-  call <- current_env()
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "spiegelhalter", function(predictions) {
-    c(spiegelhalter_columns(notion_problems(predictions, notion, call)[[1]]),
-      list(n = n_obs(predictions)))
+    c(spiegelhalter_columns(notion_problems(predictions, notion)[[1]]), list(n = n_obs(predictions)))
   }, choices = list(notion = notion), edges = numeric())
 }, "zero", c(-Inf, Inf))
 
@@ -233,22 +230,20 @@ hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FA
   notion <- check_one_problem(notion)
   check_count(n_groups, lower = 3)
   check_flag(fitted)
-  call <- current_env()
   tell("i" = "The Hosmer-Lemeshow test depends on the number of groups, and on the number of rows \\
               more than on the model; prefer an estimate with an interval.", class = "hosmer_lemeshow",
        .frequency = "once", .frequency_id = "calibrisk_hosmer_lemeshow")
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "hosmer_lemeshow", function(predictions) {
-    c(hosmer_columns(notion_problems(predictions, notion, call)[[1]], n_groups, fitted, call),
-      list(n = n_obs(predictions)))
+    c(hosmer_columns(notion_problems(predictions, notion)[[1]], n_groups, fitted), list(n = n_obs(predictions)))
   }, choices = list(notion = notion))
 }, "minimize", c(0, Inf))
 
-hosmer_columns <- function(problem, n_groups, fitted, call = caller_env()) {
+hosmer_columns <- function(problem, n_groups, fitted) {
   stop_if(!is.null(problem$design$cluster), "The Hosmer-Lemeshow test needs independent rows.",
           "x" = "{.arg cluster} says that they are not: {max(problem$design$cluster)} clusters of \\
                  {copy_count(problem$design)} rows.",
           "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \\
-                 {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster", call = call)
+                 {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster")
   sorted <- sort_problem(problem)
   bins <- bin_table(sorted, mass_ends(sorted, n_groups))
   expected <- bins$size * (bins$accuracy + bins$gap)

@@ -46,17 +46,16 @@
 #' ce_metric(ici, name = "e90")
 #' ce_metric(function(x, truth) mean(abs(x - truth)), name = "mean absolute error")
 ce_metric <- function(metric, ..., name = NULL) {
-  call <- current_env()
-  value <- as_metric(metric, call)
+  value <- as_metric(metric)
   options <- list(...)
   stop_if(length(options) > 0 && !all(nzchar(rlang::names2(options))), "The options of a metric must be named.",
-          "i" = "As in {.code ce_metric(ece, n_bins = 5)}.", arg = "...", call = call)
+          "i" = "As in {.code ce_metric(ece, n_bins = 5)}.", arg = "...")
   of_rows <- intersect(names(options), c("event_level", "na_rm", ".by", "weights", "cluster", "horizon"))
   stop_if(length(of_rows) > 0 && reads_data(value$fn),
           "{.arg {of_rows[1]}} says how rows are read, and is not an option of a metric.",
-          "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}.", arg = of_rows[1], call = call)
+          "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}.", arg = of_rows[1])
   stop_if(!is.null(name) && !rlang::is_string(name), "{.arg name} must be a text.", "x" = "It is {describe(name)}.",
-          arg = "name", call = call)
+          arg = "name")
   value$options[names(options)] <- options
   new_metric_value(value$fn, value$options, name %||% value$name)
 }
@@ -78,40 +77,39 @@ format.ce_metric_value <- function(x, ...) {
 #' @export
 print.ce_metric_value <- print_value("ce_metric")
 
-as_metric <- function(metric, call = caller_env()) {
-  if (inherits(metric, "ce_metric_value")) return(check_object(metric, "metric", call))
-  check_made_score(metric, call)
+as_metric <- function(metric) {
+  if (inherits(metric, "ce_metric_value")) return(check_object(metric, "metric"))
+  check_made_score(metric)
   if (is.function(metric)) return(new_metric_value(metric))
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
   named <- named_metric(metric)
-  if (!is.null(named)) return(as_metric(named, call))
+  if (!is.null(named)) return(as_metric(named))
   hint <- word_hint(metric, meant_word(metric, metric_names()))
   stop_input(
     "{.arg metric} must be a metric of one number, such as {.code ece}, {.code ce_metric(ece, n_bins = 5)} or \\
      {.val brier}.", "x" = "It is {describe(metric)}.", "i" = if (!is.null(hint)) "{hint}",
-    arg = "metric", value = metric, call = call
+    arg = "metric", value = metric
   )
 }
 
 # A list of metrics: one alone, values, names, scores and functions, whose names in the list are what they are called.
-as_metrics <- function(metrics, call, arg = "metrics") {
+as_metrics <- function(metrics, arg = "metrics") {
   alone <- is.function(metrics) || inherits(metrics, c("ce_metric_value", "ce_score_rule"))
   metrics <- if (alone) list(metrics) else as.list(metrics)
-  check_metric_names(metrics, arg, call)
-  if (length(metrics) == 0) as_metric(NULL, call)
+  check_metric_names(metrics, arg)
+  if (length(metrics) == 0) as_metric(NULL)
   Map(function(metric, name) {
-    metric <- as_metric(metric, call)
+    metric <- as_metric(metric)
     if (nzchar(name)) metric$name <- name
     metric
   }, unname(metrics), rlang::names2(metrics))
 }
 
-check_metric_names <- function(metrics, arg, call) {
+check_metric_names <- function(metrics, arg) {
   wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
   hint <- word_hint(wrong, meant_word(wrong, metric_names()))
   stop_if(!is.null(wrong), "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
-          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(hint)) "{hint}",
-          arg = arg, value = wrong, call = call)
+          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(hint)) "{hint}", arg = arg, value = wrong)
 }
 
 metric_names <- function() {
@@ -120,11 +118,11 @@ metric_names <- function() {
 }
 
 # score_log for score_log()
-check_made_score <- function(metric, call) {
+check_made_score <- function(metric) {
   made <- names(score_makers)[vapply(score_makers, identical, NA, metric)]
   stop_if(length(made) > 0, "{.arg metric} must be a score, not the function that makes it.",
           "x" = "It is the function {.fn score_{made}}.", "i" = "Call it: {.code metric = score_{made}()}.",
-          arg = "metric", value = metric, call = call)
+          arg = "metric", value = metric)
 }
 
 # The metric or score of this package that has the name; NULL where there is none.
@@ -181,18 +179,18 @@ reads_data <- function(fn) identical(environment(fn), topenv()) && is_one_number
 # Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce", "ucme")
 
-check_law_metric <- function(metric, model, call) {
+check_law_metric <- function(metric, model) {
   if (!is_real(model) || !is_one_number(metric$fn) || is_metric_of(metric, law_metrics)) return(invisible())
   score <- metric$options$score
   if (is_metric_of(metric, "ce_score")) {
-    scores <- as_scores(score %||% "brier", call, of_both = TRUE)
+    scores <- as_scores(score %||% "brier", of_both = TRUE)
     if (all(vapply(scores, function(one) !is.null(one$real), NA))) return(invisible())
   }
   stop_input(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
     "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
     "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ckce_debiased', 'ckce_null_mean')}}, the \\
-           scores {.val {real_scores()}}, and functions of your own.", arg = "metric", call = call
+           scores {.val {real_scores()}}, and functions of your own.", arg = "metric"
   )
 }
 
@@ -213,45 +211,45 @@ metric_text <- function(metric) {
 is_own_metric <- function(x) inherits(x, "prob_metric")
 
 # The value of a metric for data that were read. The metrics of this package take them as they are.
-estimate_metric <- function(metric, data, call) {
-  if (reads_data(metric$fn)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options), call))
+estimate_metric <- function(metric, data) {
+  if (reads_data(metric$fn)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options)))
   input <- metric_input(data)
   arguments <- names(formals(metric$fn))
   if ("event_level" %in% arguments) metric$options$event_level <- metric$options$event_level %||% input$event_level
   stop_if(!is.null(input$design$weights) && !"weights" %in% arguments,
           "A metric of weighted rows must have an argument {.arg weights}.",
-          "x" = "Its arguments are {.arg {arguments}}.", class = "weights", arg = "metric", call = call)
+          "x" = "Its arguments are {.arg {arguments}}.", class = "weights", arg = "metric")
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
-  value <- function() try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options), call)
+  value <- function() try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options))
   # the warnings were said when the predictions were read
   suppressWarnings(suppressMessages(value(), "calibrisk_message_weights"),
                    c("calibrisk_warning_direction", "calibrisk_warning_cluster"))
 }
 
 # Errors of other functions say that it was the metric that failed.
-try_metric <- function(value, call) {
+try_metric <- function(value) {
   rlang::try_fetch(value, error = function(cnd) {
     if (inherits(cnd, "interrupt")) return(rlang::zap())
     # of the user's call: that of exec() has all data in it
     if (inherits(cnd, "calibrisk_error")) {
-      cnd["call"] <- list(rlang::error_call(call))
+      cnd["call"] <- list(rlang::error_call(called_verb()))
       rlang::cnd_signal(cnd)
     }
     stop_input("{.arg metric} must be a function of predictions and outcomes.",
                "x" = "It failed with the message below.",
                "i" = "Such as {.code metric = ece}, or {.code metric = function(x, truth) mean((x - truth)^2)}.",
-               class = c("metric", "argument"), arg = "metric", parent = cnd, call = call)
+               class = c("metric", "argument"), arg = "metric", parent = cnd)
   })
 }
 
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
-metric_value <- function(metric, predictions, call = caller_env()) {
-  found <- collect_kept(estimate_metric(metric, predictions, call), "estimates")
+metric_value <- function(metric, predictions) {
+  found <- collect_kept(estimate_metric(metric, predictions), "estimates")
   value <- named_row(found$value, metric_text(metric))
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
-  one <- metric_number(if (length(column) > 0) value[[column[1]]] else value, call,
+  one <- metric_number(if (length(column) > 0) value[[column[1]]] else value,
                        if (is.data.frame(value)) value[[".metric"]])
   name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
   list(value = one, estimate = if (length(found$kept) == 1) found$kept[[1]], name = name,
@@ -265,14 +263,14 @@ named_row <- function(value, name) {
   if (is.na(at)) value else value[at, ]
 }
 
-metric_number <- function(value, call, names = NULL) {
+metric_number <- function(value, names = NULL) {
   stop_if(!is.numeric(value) || length(value) != 1, "A metric must return one number.",
           "x" = "It returned {describe(value)}.",
           "i" = if (anyDuplicated(names) == 0 && length(names) > 1) {
             "Choose one by its {.arg name}, {.or {.val {names}}}, as in {.code ce_metric(ici, name = \"e50\")}."
           } else {
             "Choose one by options, as in {.code ce_metric(ece, n_bins = 15)}."
-          }, arg = "metric", call = call)
+          }, arg = "metric")
   as.numeric(value)
 }
 

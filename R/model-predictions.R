@@ -84,18 +84,17 @@ ce_predictions.default <- function(model, newdata, ...) {
     "x" = "It is {.cls {class(model)[1]}}.",
     "i" = if (is.data.frame(model)) "The model comes first, then {.arg newdata}.",
     "i" = "Of another model give the predictions as a column, named {.code .pred_<level>}.",
-    class = c("model", "argument"), arg = "model", call = NULL
+    class = c("model", "argument"), arg = "model"
   )
 }
 
 #' @export
 ce_predictions.list <- function(model, newdata, ...) {
   if (!is.null(attr(model, "class"))) return(ce_predictions.default(model))
-  stop_if(length(model) == 0, "{.arg model} must hold at least one model.", "x" = "It is an empty list.", arg = "model",
-          call = NULL)
+  stop_if(length(model) == 0, "{.arg model} must hold at least one model.", "x" = "It is an empty list.", arg = "model")
   names(model) <- list_names(model, rep("model", length(model)))
   lapply(setNames(nm = names(model)), function(name) {
-    in_model(ce_predictions(model[[name]], newdata, ...), name, NULL)
+    in_model(ce_predictions(model[[name]], newdata, ...), name)
   })
 }
 
@@ -106,7 +105,7 @@ check_newdata <- function(newdata, package = character()) {
   stop_if(
     missing(newdata) || !is.data.frame(newdata), "{.arg newdata} must be a data frame of rows to predict.",
     "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
-    "i" = "Take rows that were not used to fit the model, with their outcomes.", arg = "newdata", call = NULL
+    "i" = "Take rows that were not used to fit the model, with their outcomes.", arg = "newdata"
   )
   rlang::check_installed(package, reason = "to predict from its model.")
 }
@@ -117,19 +116,18 @@ predict_rows <- function(model, newdata, ..., predict = stats::predict) {
     used <- tryCatch(all.vars(stats::delete.response(stats::terms(model))), error = function(cnd) character())
     absent <- setdiff(used, names(newdata))
     if (length(absent) == 0) {
-      stop_input("The model must predict the rows of {.arg newdata}.", class = "model", arg = "model", parent = cnd,
-                 call = NULL)
+      stop_input("The model must predict the rows of {.arg newdata}.", class = "model", arg = "model", parent = cnd)
     }
     stop_input("{.arg newdata} must have the columns that the model was fitted to.",
                "x" = "It has no {.field {absent}}.", "i" = "Its columns are {.field {names(newdata)}}.",
-               class = c("model", "columns"), arg = "newdata", call = NULL)
+               class = c("model", "columns"), arg = "newdata")
   })
 }
 
 add_columns <- function(newdata, columns) {
   taken <- intersect(names(columns), names(newdata))
   stop_if(length(taken) > 0, "{.arg newdata} must not have the columns of predictions yet.",
-          "x" = "It has {.field {taken}}.", class = "columns", arg = "newdata", call = NULL)
+          "x" = "It has {.field {taken}}.", class = "columns", arg = "newdata")
   if (!inherits(newdata, "grouped_df")) newdata <- ungroup_frame(newdata)
   for (name in names(columns)) newdata[[name]] <- columns[[name]]
   newdata
@@ -161,12 +159,12 @@ event_of <- function(model) {
 # `fact` and `instead`: texts.
 stop_no_probabilities <- function(fact, instead) {
   stop_input("The model must predict probabilities or distributions.", "x" = "{fact}", "i" = "{instead}",
-             class = "model", arg = "model", call = NULL)
+             class = "model", arg = "model")
 }
 
 check_horizon_given <- function(horizon) {
   stop_if(is.null(horizon), "Survival models need a {.arg horizon}.",
           "i" = "{.code horizon = 5}: the probability of the event by time 5.", class = c("horizon", "argument"),
-          arg = "horizon", call = NULL)
-  check_number(horizon, call = NULL)
+          arg = "horizon")
+  check_number(horizon)
 }

@@ -54,17 +54,16 @@
 #' ce_moments(x[101:200, ], y[101:200], after = map)
 ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, .by = NULL,
                        weights = NULL, cluster = NULL) {
-  call <- current_env()
   check_level(level)
   check_flag(na_rm)
   input <- rows_input()
   stop_if(!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(input$by),
           "With {.arg .by}, {.arg after} must be a map.", arg = "after")
   by_groups(x, input$by, function(part) {
-    before <- read_moments(part, input$truth, input$dots, na_rm, call, design = input$design, any_family = TRUE)
+    before <- read_moments(part, input$truth, input$dots, na_rm, design = input$design, any_family = TRUE)
     if (before$na) return(moment_table(before, level, missing = TRUE))
     if (is.null(after)) return(moment_table(before, level))
-    second <- read_after(part, after, before, input$truth, input$dots, call)
+    second <- read_after(part, after, before, input$truth, input$dots)
     vctrs::vec_cbind(
       columns_frame(predictions = rep(c("before", "after", "gain"), c(9, 9, 2))),
       vctrs::vec_rbind(moment_table(before, level), moment_table(second, level), gain_rows(before, second, level))
@@ -72,24 +71,24 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
   })
 }
 
-read_after <- function(x, after, before, truth, dots, call) {
+read_after <- function(x, after, before, truth, dots) {
   if (inherits(after, "ce_recalibration")) {
-    check_object(after, "after", call)
+    check_object(after, "after")
     stop_if(after$kind != "distribution", "{.arg after} must be a map of variances.",
-            "x" = "It is {.val {after$method}}.", arg = "after", call = call)
+            "x" = "It is {.val {after$method}}.", arg = "after")
     if (!after$injective$value) warn_not_injective(after$injective$reason, "score", FALSE)
     after <- predict(after, x)
   }
   if (is.data.frame(after)) {
-    column <- names(select_columns(truth, ungroup_frame(x), "truth", call))[1]
+    column <- names(select_columns(truth, ungroup_frame(x), "truth"))[1]
     after[[column]] <- x[[column]]
   }
-  out <- read_moments(after, truth, dots, TRUE, call, raw = before$raw, any_family = TRUE)
+  out <- read_moments(after, truth, dots, TRUE, raw = before$raw, any_family = TRUE)
   if (!identical(before$rows, out$rows)) {
     both <- intersect(before$rows, out$rows)
     stop_input("{.arg x} and {.arg after} must be complete in the same rows.",
                "x" = "They share {length(both)} of {length(unique(before$rows))} and {length(unique(out$rows))}.",
-               class = "length", arg = "after", call = call)
+               class = "length", arg = "after")
   }
   out
 }
@@ -254,13 +253,13 @@ gain_rows <- function(before, after, level) {
 # Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
 # with either. `layout` remembers which, so that results are written alike.
 # `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
-read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL, any_family = FALSE) {
-  check_truth_given(truth, call)
+read_moments <- function(x, truth, dots, na_rm, design = NULL, raw = NULL, any_family = FALSE) {
+  check_truth_given(truth)
   frame <- if (is.data.frame(x)) ungroup_frame(x)
   layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
   if (layout$frame) {
-    law <- if (length(dots) == 1) law_in_frame(frame, dots, call)
-    own <- select_columns(truth, frame, "truth", call)
+    law <- if (length(dots) == 1) law_in_frame(frame, dots)
+    own <- select_columns(truth, frame, "truth")
     outcome <- frame[[own[1]]]
     if (!is.null(law)) {
       layout["columns"] <- list(".pred")
@@ -268,7 +267,7 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
       x <- law
     } else {
       columns <- if (length(dots) > 0) {
-        names(frame)[select_columns(rlang::quo(c(!!!dots)), frame, "...", call)]
+        names(frame)[select_columns(rlang::quo(c(!!!dots)), frame, "...")]
       } else {
         setdiff(names(frame)[startsWith(names(frame), ".pred_")], names(own))
       }
@@ -277,23 +276,23 @@ read_moments <- function(x, truth, dots, na_rm, call, design = NULL, raw = NULL,
       x <- if (length(columns) == 1) frame[[columns]] else as.matrix(frame[columns])
     }
   } else {
-    if (length(dots) > 0) as_predictions(x, truth, dots, call = call) # its error
-    outcome <- outcome_vector(truth, call)
+    if (length(dots) > 0) as_predictions(x, truth, dots) # its error
+    outcome <- outcome_vector(truth)
   }
-  check_no_survival(outcome, call)
-  moments <- moments_of(x, call, any_family = any_family)
+  check_no_survival(outcome)
+  moments <- moments_of(x, any_family = any_family)
   layout$type <- moments$type
   layout$roles <- moments$roles
   stop_if(!is.numeric(outcome) && !is.logical(outcome), "{.arg truth} must be numeric for a regression.",
-          "x" = "It is {.cls {class(outcome)[1]}}.", class = "truth", arg = "truth", call = call)
+          "x" = "It is {.cls {class(outcome)[1]}}.", class = "truth", arg = "truth")
   outcome <- as.numeric(outcome)
-  check_length(length(moments$mean), length(outcome), call)
-  check_finite_outcomes(as.matrix(outcome), call)
-  raw <- raw %||% read_design(design, frame, length(outcome), call)
+  check_length(length(moments$mean), length(outcome))
+  check_finite_outcomes(as.matrix(outcome))
+  raw <- raw %||% read_design(design, frame, length(outcome))
   complete <- !is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome) &
     design_complete(raw, length(outcome))
   keep <- design_kept(raw, which(complete))
-  if (length(keep) == 0) stop_empty(sum(!complete), call, raw)
+  if (length(keep) == 0) stop_empty(sum(!complete), raw)
   list(mean = moments$mean[keep], variance = moments$variance[keep], outcome = outcome[keep], rows = keep,
        law = moments$law[keep], n_rows = length(outcome), na = !na_rm && !all(complete), layout = layout, raw = raw,
        design = bind_design(raw, keep))
@@ -304,12 +303,12 @@ is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distributi
 
 # `any_family`: moments of all predictions of a number are taken, not only those of normal ones, which a map keeps.
 # `columns`: names where `x` has none, of a matrix like the one of the fit.
-moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
+moments_of <- function(x, columns = NULL, any_family = FALSE) {
   if (is_distribution_like(x)) {
     missing <- law_missing(x)
     x <- as_distribution(fill_missing(x, missing))
     if (any_family && dimension_of(x) == 1 && is.null(class_probs(x))) {
-      moments <- score_moments(x, call)
+      moments <- score_moments(x)
       return(list(mean = replace(moments$mean, missing, NA), variance = replace(moments$variance, missing, NA),
                   type = "law", law = x))
     }
@@ -319,29 +318,29 @@ moments_of <- function(x, call, columns = NULL, any_family = FALSE) {
               "Give a normal with the draws' moments, {.code pred_normal(mean, sd)}."
             } else {
               "Give two columns named {.code mean} and {.code variance}."
-            }, class = "distribution", arg = "x", call = call)
+            }, class = "distribution", arg = "x")
     return(list(mean = replace(vctrs::field(x, "mean"), missing, NA),
                 variance = replace(vctrs::field(x, "sd")^2, missing, NA), type = "law"))
   }
   stop_if(!is.matrix(x) || !is.numeric(x) || ncol(x) != 2, "A regression needs the predicted means and variances.",
           "x" = "{.arg x} is {describe_shape(x)}.",
           "i" = "Give {.code pred_normal(mean, sd)}, or two columns named {.code mean} and {.code variance}.",
-          class = "columns", arg = "x", call = call)
-  roles <- moment_roles(colnames(x) %||% columns, call)
+          class = "columns", arg = "x")
+  roles <- moment_roles(colnames(x) %||% columns)
   x <- cbind(x[, roles == "mean"], x[, roles != "mean"])
   deviation <- "sd" %in% roles
   bad <- which(!is.na(x[, 2]) & (x[, 2] < 0 | is.infinite(x[, 2])) | is.nan(rowSums(x)) | is.infinite(x[, 1]))
   stop_if(length(bad) > 0, "Means must be finite and variances finite and not negative.",
           "x" = "Row {bad[1]} is mean {.val {x[bad[1], 1]}}, {if (deviation) 'sd' else 'variance'} \\
                  {.val {x[bad[1], 2]}}; {length(bad)} of {nrow(x)} rows are affected.", class = "variance", arg = "x",
-          row = bad[1], call = call)
+          row = bad[1])
   list(mean = unname(x[, 1]), variance = unname(x[, 2])^(1 + deviation), type = "matrix", roles = roles)
 }
 
 moment_names <- list(mean = c("mean", "mu", ".pred"), variance = c("variance", "var", "sigma2"), sd = c("sd", "sigma"))
 
 # The meaning of two columns, by their names; the message is given once for each pair of names.
-moment_roles <- function(columns, call) {
+moment_roles <- function(columns) {
   plain <- tolower(sub("^\\.pred_", "", columns %||% c("", "")))
   role <- vapply(plain, function(name) {
     at <- vapply(moment_names, function(known) name %in% known, NA)
@@ -352,7 +351,7 @@ moment_roles <- function(columns, call) {
     "Two numbers per prediction are a mean and a variance or standard deviation only where their names say so.",
     "x" = if (is.null(columns)) "They have no names." else "They are named {.field {columns}}.",
     "i" = "Give {.code pred_normal(mean, sd)}, or columns named {.code mean} and {.code variance} (or {.code sd}).",
-    class = "columns", arg = "x", call = call
+    class = "columns", arg = "x"
   )
   says <- c(variance = "variance", sd = "standard deviation")[[role[role != "mean"]]]
   tell("i" = "Read {.field {columns[role == 'mean']}} as the mean, \\

@@ -52,7 +52,7 @@ autoplot.ce_monitor <- function(object, ...) {
   check_object(object)
   check_empty(...)
   stop_if(object$state$n == 0, "A monitor must have rows to be drawn.", "i" = "Feed it by {.fn update}.",
-          class = "rows", arg = "object", call = caller_env())
+          class = "rows", arg = "object")
   rows <- rbind(data.frame(n = 0, log_e_value = 0), as.data.frame(object$history[c("n", "log_e_value")]))
   # an infinite e-value ends the line at the top
   rows$shown <- pmin(rows$log_e_value, max(rows$log_e_value[is.finite(rows$log_e_value)], -log(object$alpha)) + 2)

@@ -85,7 +85,7 @@
 #' monitor
 #' tidy(monitor)
 ce_monitor <- function(notion = NULL, alpha = 0.05, block = 100, half_life = Inf, event_level = "first") {
-  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_monitor", current_env())
+  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_monitor")
   notion <- check_notion(notion)
   stop_if(
     identical(notion, "canonical"), "A monitor needs binary, top-label or class-wise calibration.",
@@ -111,9 +111,8 @@ monitor_version <- 4L
 #' @rdname ce_monitor
 #' @export
 update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE, weights = NULL, cluster = NULL) {
-  call <- current_env()
-  check_monitor(object, call)
-  if (missing(data)) stop_no_data(call)
+  check_monitor(object)
+  if (missing(data)) stop_no_data()
   truth <- enquo(truth)
   dots <- column_dots(...)
   given <- list(weights = enquo(weights), cluster = enquo(cluster))
@@ -121,47 +120,45 @@ update.ce_monitor <- function(object, data, truth, ..., na_rm = TRUE, weights = 
   if (inherits(data, "ce_source")) data <- list(data)
   # the order of rows is that of the list: no workers
   if (is_source_list(data)) {
-    take <- function(monitor, piece) monitor_piece(monitor, piece, truth, dots, given, na_rm, call)
+    take <- function(monitor, piece) monitor_piece(monitor, piece, truth, dots, given, na_rm)
     return(Reduce(function(monitor, source) {
-      update_from_source(monitor, whole_clusters(source, given$cluster, call), take, call)
+      update_from_source(monitor, whole_clusters(source, given$cluster), take)
     }, data, object))
   }
-  check_rows_here(data, "data", call, "monitor")
-  made_valid(monitor_rows(object, data, truth, dots, given, na_rm, call))
+  check_rows_here(data, "data", "monitor")
+  made_valid(monitor_rows(object, data, truth, dots, given, na_rm))
 }
 
 # Pieces of no rows, or of incomplete ones alone, have nothing to bet on.
-monitor_piece <- function(object, data, truth, dots, given, na_rm, call) {
+monitor_piece <- function(object, data, truth, dots, given, na_rm) {
   if (nrow(data) == 0) return(object)
-  out <- rlang::try_fetch(monitor_rows(object, data, truth, dots, given, na_rm, call),
-                          calibrisk_error_empty = identity)
+  out <- rlang::try_fetch(monitor_rows(object, data, truth, dots, given, na_rm), calibrisk_error_empty = identity)
   if (!inherits(out, "calibrisk_error_empty")) return(out)
   object$state$dropped <- object$state$dropped + out$dropped
   object
 }
 
-monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
+monitor_rows <- function(object, data, truth, dots, given, na_rm) {
   given <- lapply(given, evaluate_once, data)
-  columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
-  check_monitor_weights(columns$weights, call)
-  columns["cluster"] <- list(exact_ids(columns$cluster, "cluster", call))
+  columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg), given, names(given))
+  check_monitor_weights(columns$weights)
+  columns["cluster"] <- list(exact_ids(columns$cluster, "cluster"))
   # one cluster is enough: the others come in other updates
   predictions <- suppressWarnings(
-    first_said(as_predictions(data, truth, dots, object$state$spec$event_level, na_rm, call,
+    first_said(as_predictions(data, truth, dots, object$state$spec$event_level, na_rm,
                               design = design_input(given$weights, given$cluster)), object$state$n == 0),
     "calibrisk_warning_cluster"
   )
   stop_if(predictions$na, "A monitor needs complete rows.",
-          "x" = "There are missing values and {.arg na_rm} is {.val {FALSE}}.", class = "missing", arg = "na_rm",
-          call = call)
-  check_same_classes(object$state$about$levels, predictions$levels, call)
+          "x" = "There are missing values and {.arg na_rm} is {.val {FALSE}}.", class = "missing", arg = "na_rm")
+  check_same_classes(object$state$about$levels, predictions$levels)
   if (!is.null(columns$cluster)) {
-    object$clusters <- c(object$clusters, new_clusters(columns$cluster[predictions$rows], object$clusters, call))
+    object$clusters <- c(object$clusters, new_clusters(columns$cluster[predictions$rows], object$clusters))
     code <- predictions$design$cluster
     predictions <- take_rows(predictions, order(match(code, code)))
   }
-  object$state <- add_chunk(object$state, predictions, columns, call)
-  problems <- notion_problems(predictions, object$state$about$notion, call)
+  object$state <- add_chunk(object$state, predictions, columns)
+  problems <- notion_problems(predictions, object$state$about$notion)
   if (is.null(object$streams)) object$streams <- lapply(problems, function(problem) new_stream(object))
   steps <- Map(function(stream, problem) run_stream(stream, problem, object), object$streams, problems)
   object$streams <- lapply(steps, `[[`, "stream")
@@ -171,24 +168,24 @@ monitor_rows <- function(object, data, truth, dots, given, na_rm, call) {
 
 # Rows that are drawn with unequal probabilities are not calibrated given the rows before, even where the weighted ones
 # are.
-check_monitor_weights <- function(weights, call) {
+check_monitor_weights <- function(weights) {
   stop_if(!is.null(weights) && !is_frequency(weights),
           "A monitor takes frequency weights, as integers: rows that stand for several.",
           "x" = "{.arg weights} are {.cls {class(weights)[1]}}, importance weights.",
           "i" = "Each bet depends on the rows before it, so no test of weighted rows is valid at all times. \\
                  {.code ce_test(test = \"joint\")} and {.fn ce_estimate} take weights, for a single look.",
-          class = c("weights", "argument"), arg = "weights", call = call)
+          class = c("weights", "argument"), arg = "weights")
 }
 
 # Bets on a cluster are made before any of its rows is known.
-new_clusters <- function(cluster, known, call) {
+new_clusters <- function(cluster, known) {
   labels <- as.character(unique(cluster))
   again <- intersect(labels, known)
   stop_if(
     length(again) > 0, "The rows of a cluster must come in one update.",
     "x" = "Cluster {.val {again[1]}} has earlier rows; {length(again)} of {length(labels)} clusters are affected.",
     "i" = "Wait until a cluster is complete, or name its later rows as another cluster if they are new draws.",
-    class = "cluster", arg = "cluster", value = again[1], call = call
+    class = "cluster", arg = "cluster", value = again[1]
   )
   labels
 }
@@ -215,9 +212,8 @@ monitor_row <- function(object) {
 #' @rdname ce_monitor
 #' @export
 c.ce_monitor <- function(...) {
-  call <- current_env()
   monitors <- list(...)
-  lapply(monitors, check_monitor, call = call)
+  lapply(monitors, check_monitor)
   # those without rows add nothing
   with_rows <- Filter(function(monitor) monitor$state$n > 0, monitors)
   if (length(with_rows) > 0) monitors <- with_rows
@@ -227,7 +223,7 @@ c.ce_monitor <- function(...) {
   for (other in settings[-1]) {
     differs <- names(other)[!mapply(identical, settings[[1]], other)]
     stop_if(length(differs) > 0, "Monitors that are joined must have the same settings.",
-            "x" = "They differ in {.field {differs}}.", arg = differs[1], call = call)
+            "x" = "They differ in {.field {differs}}.", arg = differs[1])
   }
   joined <- first
   joined$history <- NULL
@@ -242,19 +238,19 @@ c.ce_monitor <- function(...) {
   joined
 }
 
-check_monitor <- function(x, call) {
+check_monitor <- function(x) {
   stop_if(!inherits(x, "ce_monitor"), "All arguments must be monitors, from {.fn ce_monitor}.",
-          "x" = "One is {.cls {class(x)[1]}}.", class = "monitor", arg = "...", call = call)
-  check_monitor_version(x, call)
-  check_object(x, "object", call)
+          "x" = "One is {.cls {class(x)[1]}}.", class = "monitor", arg = "...")
+  check_monitor_version(x)
+  check_object(x, "object")
 }
 
 # Before its fields, which other versions have in another way.
-check_monitor_version <- function(x, call) {
+check_monitor_version <- function(x) {
   stop_if(!identical(.subset2(x, "version"), monitor_version),
           "A monitor must have been made by this version of calibrisk.",
           "x" = "It is of format {describe(.subset2(x, 'version'))}; this version reads {.val {monitor_version}}.",
-          class = "version", arg = "object", value = .subset2(x, "version"), call = call)
+          class = "version", arg = "object", value = .subset2(x, "version"))
 }
 
 # Facts in which joined monitors, and their rows, must agree.
@@ -263,10 +259,10 @@ monitor_settings <- function(x) {
     list(classes = x$state$about$levels))
 }
 
-check_same_classes <- function(known, levels, call) {
+check_same_classes <- function(known, levels) {
   stop_if(!is.null(known) && !identical(known, levels), "All rows of a monitor must have the same classes.",
           "x" = "They were {.val {known}}; now they are {.val {levels}}.", class = "truth", arg = "truth",
-          value = levels, call = call)
+          value = levels)
 }
 
 #' @export

@@ -5,14 +5,14 @@
 ce_notions <- c("top_label", "class_wise", "canonical", "binary")
 
 # NULL is the default_notion() of the predictions.
-check_notion <- function(notion, several = FALSE, call = caller_env()) {
+check_notion <- function(notion, several = FALSE) {
   if (is.null(notion)) return(NULL)
   ok <- is.character(notion) && length(notion) >= 1 && all(notion %in% ce_notions) &&
     (several || length(notion) == 1)
   meant <- if (!ok) meant_word(notion, ce_notions)
   stop_if(!ok, "{.arg notion} must be {if (several) 'among' else 'one of'} {.or {.val {ce_notions}}}.",
           "x" = "It is {describe(notion)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
-          class = "notion", arg = "notion", value = notion, call = call)
+          class = "notion", arg = "notion", value = notion)
   notion
 }
 
@@ -36,11 +36,11 @@ default_notion <- function(predictions) {
 whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "canonical"
 
 # A list of problems: one, or one per class for "class_wise".
-notion_problems <- function(predictions, notion, call = caller_env()) {
-  if (!is.null(predictions$problem)) return(list(sums_problem(predictions, notion, call)))
+notion_problems <- function(predictions, notion) {
+  if (!is.null(predictions$problem)) return(list(sums_problem(predictions, notion)))
   problems <- switch(notion %||% default_notion(predictions),
     top_label = list(top_label_problem(predictions)),
-    binary = list(scalar_problem(event_prob(predictions, call), event_outcome(predictions))),
+    binary = list(scalar_problem(event_prob(predictions), event_outcome(predictions))),
     canonical = list(canonical_problem(predictions)),
     class_wise = class_wise_problems(predictions)
   )
@@ -51,10 +51,10 @@ notion_problems <- function(predictions, notion, call = caller_env()) {
 }
 
 # The predictions that calibration conditions on, without outcomes: a matrix for every problem.
-notion_features <- function(predictions, notion, call = caller_env()) {
+notion_features <- function(predictions, notion) {
   switch(notion,
     top_label = list(matrix(predictions$prob %||% top_label(predictions$probs)$confidence)),
-    binary = list(matrix(event_prob(predictions, call))),
+    binary = list(matrix(event_prob(predictions))),
     canonical = list(simplex_probs(predictions)),
     class_wise = {
       probs <- simplex_probs(predictions)
@@ -76,8 +76,8 @@ top_label_problem <- function(predictions) {
   scalar_problem(top$confidence, as.numeric(top$label == predictions$truth))
 }
 
-event_prob <- function(predictions, call) {
-  check_two_classes(predictions, call)
+event_prob <- function(predictions) {
+  check_two_classes(predictions)
   predictions$prob %||% predictions$probs[, predictions$event]
 }
 
@@ -91,11 +91,11 @@ top_label <- function(probs) {
   list(label = label, confidence = probs[cbind(seq_len(nrow(probs)), label)])
 }
 
-check_two_classes <- function(predictions, call) {
+check_two_classes <- function(predictions) {
   stop_if(n_classes(predictions) != 2, "{.code notion = \"binary\"} needs two classes.",
           "x" = "There are {n_classes(predictions)}.",
           "i" = "Leave it out for the default of several classes, or use {.val class_wise} or {.val canonical}.",
-          class = "notion", arg = "notion", call = call)
+          class = "notion", arg = "notion")
 }
 
 canonical_problem <- function(predictions) {

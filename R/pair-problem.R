@@ -1,13 +1,12 @@
 # A kernel problem: predictions, outcomes and the two bound kernels; everything that skce(), ucme() and ce_test()
 # compute is a function of it.
 
-kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100, threads = NULL,
-                           call = caller_env()) {
-  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws, call = call))
-  kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel", call)
-  target_kernel <- outcome_kernel(target_kernel, laws, call)
-  prediction <- bind_prediction(kernel, laws, draws, threads, call)
-  target <- bind_target(target_kernel, laws, draws, threads, call)
+kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100, threads = NULL) {
+  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws))
+  kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel")
+  target_kernel <- outcome_kernel(target_kernel, laws)
+  prediction <- bind_prediction(kernel, laws, draws, threads)
+  target <- bind_target(target_kernel, laws, draws, threads)
   list(
     n = laws$n, laws = laws, prediction = grouped_source(prediction$spec, laws$group), target = target$spec,
     kernel = prediction$kernel, target_kernel = target$kernel, target_computation = target$computation,
@@ -32,8 +31,8 @@ group_free <- function(problem) {
 
 # The kernel on the outcomes of skce(), ucme() and ce_test(), the default where none is given. It does not depend on the
 # outcomes: they may then be redrawn, and the mean over pairs is unbiased.
-outcome_kernel <- function(target_kernel, laws, call = caller_env()) {
-  pooled_kernel(check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel", call), laws, call)
+outcome_kernel <- function(target_kernel, laws) {
+  pooled_kernel(check_kernel(target_kernel %||% default_target_kernel(laws), "target_kernel"), laws)
 }
 
 # The same problem with other outcomes; the kernel on the predictions stays as it is.
@@ -52,11 +51,11 @@ family_text <- function(laws) {
   if (ncol(laws$probs) == 2) "binary" else "multiclass"
 }
 
-check_block <- function(block, n, least = 2, call = caller_env()) {
+check_block <- function(block, n, least = 2) {
   block <- block %||% max(least, floor(sqrt(n)))
-  check_count(block, "block", lower = least, call = call)
+  check_count(block, "block", lower = least)
   stop_if(block > n, "{.arg block} must be at most the number of observations.", "x" = "It is {block}, there are {n}.",
-          arg = "block", value = block, call = call)
+          arg = "block", value = block)
   as.integer(block)
 }
 
@@ -64,19 +63,18 @@ check_block <- function(block, n, least = 2, call = caller_env()) {
 # probability vectors, y and z classes 1..K. The full double sum
 #   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
 # n^2 K^2 calls of an R function: for small data.
-joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call = caller_env()) {
+joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE) {
   stop_if(!is_plain(laws$design), "A function as {.arg kernel} needs independent, unweighted rows.",
-          "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}.", class = "weights", arg = "kernel",
-          call = call)
+          "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}.", class = "weights", arg = "kernel")
   stop_if(!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group),
           "A function as {.arg kernel} is a kernel on class probabilities and classes together.",
           "x" = "It takes no {.arg target_kernel} and no {.arg group}, and needs class probabilities.",
           "i" = "The package's kernels are values of functions: {.code kernel_wasserstein()}, not \\
-                 {.code kernel_wasserstein}.", class = "kernel", arg = "kernel", call = call)
+                 {.code kernel_wasserstein}.", class = "kernel", arg = "kernel")
   arguments <- names(formals(args(kernel)))
   stop_if(length(arguments) != 4 && !"..." %in% arguments,
           "A function as {.arg kernel} must take four arguments: probabilities, class, probabilities, class.",
-          "x" = "It takes {length(arguments)}.", class = "kernel", arg = "kernel", call = call)
+          "x" = "It takes {length(arguments)}.", class = "kernel", arg = "kernel")
   probs <- laws$probs
   residuals <- canonical_residuals(probs, as.vector(laws$y))
   n <- laws$n
@@ -84,7 +82,7 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
   h <- matrix(0, n, n)
   for (i in seq_len(n)) {
     for (j in seq_len(i)) {
-      value <- function(a, b) kernel_value(kernel, probs[i, ], a, probs[j, ], b, call)
+      value <- function(a, b) kernel_value(kernel, probs[i, ], a, probs[j, ], b)
       values <- outer(classes, classes, Vectorize(value))
       h[i, j] <- h[j, i] <- sum(outer(residuals[i, ], residuals[j, ]) * values)
     }
@@ -97,11 +95,11 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE, call
        asked = list(kernel = kernel, target_kernel = NULL, draws = draws))
 }
 
-kernel_value <- function(kernel, p, y, q, z, call) {
+kernel_value <- function(kernel, p, y, q, z) {
   value <- kernel(p, y, q, z)
   stop_if(!rlang::is_bare_numeric(value, 1) || !is.finite(value),
           "A function as {.arg kernel} must return one finite number.", "x" = "It returned {describe(value)}.",
-          class = "kernel", arg = "kernel", call = call)
+          class = "kernel", arg = "kernel")
   value
 }
 
@@ -112,18 +110,17 @@ constant_target <- function(n) {
 }
 
 # The largest value of a kernel on the predictions (or of a target kernel): 1 for all that are functions of a distance.
-kernel_bound <- function(kernel, simplex, call = caller_env()) {
+kernel_bound <- function(kernel, simplex) {
   value <- switch(kernel$type,
-    sum = sum(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
-    product = prod(vapply(kernel$parts, kernel_bound, 0, simplex, call)),
+    sum = sum(vapply(kernel$parts, kernel_bound, 0, simplex)),
+    product = prod(vapply(kernel$parts, kernel_bound, 0, simplex)),
     `function` = stop_input("The bound needs a kernel with a known bound.", "x" = "{.arg kernel} is a function.",
-                            class = "kernel", call = call),
+                            class = "kernel"),
     # a mean of values of its target kernel
-    embedding = kernel_bound(kernel$target_kernel, FALSE, call),
+    embedding = kernel_bound(kernel$target_kernel, FALSE),
     linear = if (simplex) 1 else {
       stop_input("The bound needs a bounded kernel.",
-                 "x" = "{.fn kernel_linear} is unbounded on these predictions or outcomes.", class = "kernel",
-                 call = call)
+                 "x" = "{.fn kernel_linear} is unbounded on these predictions or outcomes.", class = "kernel")
     },
     1
   )

@@ -52,7 +52,7 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("al
   threads <- resolve_threads(threads)
   residuals <- as_features(residuals)
   m <- nrow(residuals)
-  if (m == 0) stop_empty(0, current_env())
+  if (m == 0) stop_empty(0)
   result <- if (pairs != "all") {
     incomplete_risk(if (is.function(h)) h else check_pair_matrix(h, m), residuals, pairs == "disjoint", na_rm)
   } else if (is.function(h)) {
@@ -78,22 +78,22 @@ pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("al
 }
 
 # Squares of squares are taken.
-check_pair_range <- function(result, call = caller_env()) {
+check_pair_range <- function(result) {
   numbers <- c(result$risk, result$std.error, result$zero_risk)
   stop_if(any(is.infinite(numbers)) || is.na(result$risk) && result$n_missing == 0 && result$n > 1,
           "{.arg h} and {.arg residuals} must be small enough for the squares of their products.",
           "x" = "The risk or its standard error is beyond double precision.",
           "i" = "Use other units: the risk of {.code h / c^2} and {.code residuals / c} is {.code 1 / c^4} of it.",
-          class = "function", arg = "h", call = call)
+          class = "function", arg = "h")
 }
 
-check_pair_matrix <- function(h, m, call = caller_env()) {
+check_pair_matrix <- function(h, m) {
   missing_only <- is.logical(h) && all(is.na(h))
   if (!is.matrix(h) || !(is.numeric(h) || missing_only) || any(dim(h) != m)) {
     got <- if (is.matrix(h)) paste(dim(h), collapse = " x ") else describe(h)
     stop_input("{.arg h} must be a function or a numeric matrix with a row and a column per row of \\
                 {.arg residuals}.", "x" = "{.arg residuals} has {m} row{?s}, {.arg h} is {got}.", class = "function",
-               arg = "h", call = call)
+               arg = "h")
   }
   storage.mode(h) <- "double"
   h
@@ -106,7 +106,7 @@ index_tile <- function(h, rows, cols) {
           "The function {.arg h} must return a numeric matrix with one row per row number and one \\
            column per column number.",
           "x" = "For {length(rows)} rows and {length(cols)} columns it returned {describe(values)}.",
-          class = "function", arg = "h", call = NULL)
+          class = "function", arg = "h")
   matrix(as.numeric(values), length(rows), length(cols))
 }
 

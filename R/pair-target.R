@@ -2,25 +2,25 @@
 # (src/as_source.h): a closed form where there is one, means over draws otherwise. Returns
 # list(spec, kernel = resolved, computation = "closed form", "quantiles (S)" or "draws (S)").
 
-bind_target <- function(kernel, laws, draws, threads, call = caller_env()) {
-  check_feature_kernel(kernel, "target_kernel", call)
+bind_target <- function(kernel, laws, draws, threads) {
+  check_feature_kernel(kernel, "target_kernel")
   if (is.null(laws$law)) {
     classes <- seq_len(ncol(laws$probs))
-    kernel <- resolve_kernel(kernel, matrix(as.numeric(classes)), threads, call)
+    kernel <- resolve_kernel(kernel, matrix(as.numeric(classes)), threads)
     return(bind_finite(kernel, laws$probs, laws$y, classes, threads))
   }
-  kernel <- resolve_kernel(kernel, laws$y, threads, call)
-  bind_law(kernel, laws, draws, threads, call)
+  kernel <- resolve_kernel(kernel, laws$y, threads)
+  bind_law(kernel, laws, draws, threads)
 }
 
-bind_law <- function(kernel, laws, draws, threads, call) {
+bind_law <- function(kernel, laws, draws, threads) {
   family <- family_of(laws$law)
   if (is_count(laws$law)) {
-    finite <- count_probs(laws$law, laws$y, call)
+    finite <- count_probs(laws$law, laws$y)
     return(bind_finite(kernel, finite$probs, laws$y, finite$support, threads))
   }
   if (kernel$type == "sum") {
-    parts <- lapply(kernel$parts, bind_law, laws, draws, threads, call)
+    parts <- lapply(kernel$parts, bind_law, laws, draws, threads)
     computed <- unique(vapply(parts, `[[`, "", "computation"))
     return(list(spec = list(kind = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
                 kernel = kernel, computation = setdiff(c(computed, "closed form"), "closed form")[1] %|% "closed form"))
@@ -28,10 +28,9 @@ bind_law <- function(kernel, laws, draws, threads, call) {
   stop_if(kernel$type == "white", "{.fn kernel_white} cannot compare continuous outcomes.",
           "x" = "The predictions are {.val {family}}.",
           "i" = "Use {.fn kernel_gaussian}, {.fn kernel_laplace} or {.fn kernel_matern}.", class = "kernel",
-          arg = "target_kernel", call = call)
+          arg = "target_kernel")
   stop_if(!kernel$type %in% c("gaussian", "laplace", "matern", "linear", "product"),
-          "{.code {format(kernel)}} is not a kernel for numeric outcomes.", class = "kernel", arg = "target_kernel",
-          call = call)
+          "{.code {format(kernel)}} is not a kernel for numeric outcomes.", class = "kernel", arg = "target_kernel")
   spec <- closed_form(kernel, laws)
   if (!is.null(spec)) return(list(spec = scaled_target(spec, kernel), kernel = kernel, computation = "closed form"))
   quantiles <- has_quantiles(laws$law)

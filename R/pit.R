@@ -5,11 +5,11 @@
 
 pit_middle <- function(pit) (pit$low + pit$high) / 2
 
-pit_of <- function(law, y, call = caller_env()) {
+pit_of <- function(law, y) {
   pit <- family_pit(law, y)
   stop_if(is.null(pit), "The probability integral transform needs predictions of one real number.",
           "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}.", class = "distribution",
-          arg = "x", call = call)
+          arg = "x")
   pit
 }
 
@@ -68,22 +68,22 @@ location_scale_pit <- function(parts, y) {
 
 # PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
 # of a normal one.
-read_pit <- function(x, input, call) {
-  law <- law_given(x, input$dots, call)
+read_pit <- function(x, input) {
+  law <- law_given(x, input$dots)
   if (is.null(law)) {
-    data <- read_moments(x, input$truth, input$dots, input$na_rm, call, design = input$design)
+    data <- read_moments(x, input$truth, input$dots, input$na_rm, design = input$design)
     data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na,
                  design = data$design)
   } else {
-    data <- laws_of(x, input, call)
+    data <- laws_of(x, input)
     # class probabilities are not predictive distributions of a number
-    if (is.null(data$law)) pit_of(as_distribution(law), NULL, call)
+    if (is.null(data$law)) pit_of(as_distribution(law), NULL)
   }
-  if (data$na) stop_missing_curve(call)
-  list(pit = pit_of(data$law, as.vector(data$y), call), design = data$design)
+  if (data$na) stop_missing_curve()
+  list(pit = pit_of(data$law, as.vector(data$y)), design = data$design)
 }
 
-stop_missing_curve <- function(call) {
+stop_missing_curve <- function() {
   stop_input("A curve cannot be drawn through missing values.", "i" = "Use {.code na_rm = TRUE} to drop them.",
-             class = "missing", arg = "na_rm", call = call)
+             class = "missing", arg = "na_rm")
 }

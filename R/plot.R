@@ -1,7 +1,7 @@
 # plot() draws what autoplot() draws: ggplot2, which is only suggested, is asked for by name.
 
-draw_figure <- function(x, ..., call = caller_env()) {
-  check_package("ggplot2", "Figures need", call)
+draw_figure <- function(x, ...) {
+  check_package("ggplot2", "Figures need")
   # with a negative one grid draws no rectangle
   rlang::local_options(scipen = max(getOption("scipen"), 0))
   print(ggplot2::autoplot(x, ...))
@@ -9,12 +9,11 @@ draw_figure <- function(x, ..., call = caller_env()) {
 }
 
 # Results without a figure of their own: that of a data frame would be one of all columns against each other.
-no_figure <- function(x, call = caller_env()) {
+no_figure <- function(x) {
   stop_input(
     "Tables of metrics and of differences, states and summaries have no figure.", "x" = "{.arg x} is {describe(x)}.",
     "i" = "{.fn plot} draws {.fn ce_curve}, {.fn ce_estimate}, {.fn ce_rank}, {.fn ce_decision}, {.fn ce_validate}, \\
-           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}.", arg = "x",
-    call = call
+           {.fn ce_gain}, {.fn ce_hierarchy}, {.fn ce_test}, {.fn ce_monitor} and {.fn ce_tune}.", arg = "x"
   )
 }
 

@@ -66,9 +66,9 @@ n_nodes <- 4001
 # Squares of logits have to be finite; all of them are probabilities 0 and 1 long before.
 largest_logit <- 1e6
 
-new_assumption <- function(x, density, intercept, slope, label, call = caller_env()) {
-  check_number(intercept, "intercept", -largest_logit, largest_logit, call = call)
-  check_number(slope, "slope", -largest_logit, largest_logit, call = call)
+new_assumption <- function(x, density, intercept, slope, label) {
+  check_number(intercept, "intercept", -largest_logit, largest_logit)
+  check_number(slope, "slope", -largest_logit, largest_logit)
   share <- density(x)
   gap <- if (intercept == 0 && slope == 1) "calibrated" else {
     paste0("true logit ", format(intercept), " + ", format(slope), " x predicted")
@@ -98,17 +98,16 @@ print.ce_assumption <- function(x, ...) {
 #' @export
 assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_level = "first", na_rm = TRUE,
                          threads = NULL, weights = NULL, horizon = NULL) {
-  call <- current_env()
-  if (missing(x)) stop_no_predictions(call)
-  check_has_rows(x, call)
-  recalibration <- check_recalibration(recalibration, call)
+  if (missing(x)) stop_no_predictions()
+  check_has_rows(x)
+  recalibration <- check_recalibration(recalibration)
   design <- design_input(enquo(weights), rlang::quo(NULL), horizon)
-  predictions <- as_predictions(x, enquo(truth), column_dots(...), event_level, na_rm, call, design = design)
-  check_complete(predictions, call)
-  if (n_classes(predictions) != 2) check_decision_input(predictions, call)
-  problem <- notion_problems(predictions, "binary", call)[[1]]
+  predictions <- as_predictions(x, enquo(truth), column_dots(...), event_level, na_rm, design = design)
+  check_complete(predictions)
+  if (n_classes(predictions) != 2) check_decision_input(predictions)
+  problem <- notion_problems(predictions, "binary")[[1]]
   rows <- seq_along(problem$labels)
-  of <- recalibrator(recalibration, problem, resolve_threads(threads), call)
+  of <- recalibrator(recalibration, problem, resolve_threads(threads))
   eta <- drop(of$apply(of$fit(rows), rows))
   order <- order(problem$features[, 1])
   p <- problem$features[order, 1]

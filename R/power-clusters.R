@@ -4,13 +4,13 @@
 # of icc if their risks are equal.
 
 # NULL without clusters. `per_draw`: of a random row's cluster, the mean number of other rows.
-new_power_clusters <- function(cluster_size, icc, call) {
+new_power_clusters <- function(cluster_size, icc) {
   if (is.null(cluster_size) && is.null(icc)) return(NULL)
   stop_if(is.null(cluster_size) || is.null(icc), "Clusters need both {.arg cluster_size} and {.arg icc}.",
           "x" = "There is no {.arg {if (is.null(icc)) 'icc' else 'cluster_size'}}.",
-          arg = if (is.null(icc)) "icc" else "cluster_size", call = call)
-  check_counts(cluster_size, lower = 1, call = call)
-  check_number(icc, lower = 0, upper = 1, call = call)
+          arg = if (is.null(icc)) "icc" else "cluster_size")
+  check_counts(cluster_size, lower = 1)
+  check_number(icc, lower = 0, upper = 1)
   if (max(cluster_size) == 1) return(NULL)
   list(sizes = as.numeric(cluster_size), icc = icc, others = sum(cluster_size^2) / sum(cluster_size) - 1)
 }

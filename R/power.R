@@ -117,10 +117,9 @@
 #' ce_power(assume_beta(1, 3, slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
 ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
                      threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95, threads = NULL) {
-  call <- current_env()
   stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",
           "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}.", arg = "x")
-  nodes <- check_assumption(x, call)
+  nodes <- check_assumption(x)
   check_empty(...)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)
@@ -129,12 +128,12 @@ ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL,
   check_count(simulate, lower = 2, null = TRUE)
   check_delta(delta)
   if (is.null(c(width, power, n)) && !is.null(delta)) power <- 0.8
-  check_wishes(width, power, n, threshold, delta, call)
+  check_wishes(width, power, n, threshold, delta)
   threads <- resolve_threads(threads)
   facts <- power_facts(nodes, prevalence, auroc, threshold, level)
   facts$delta <- delta
-  check_both_outcomes(facts$prevalence, call)
-  facts$clusters <- new_power_clusters(cluster_size, icc, call)
+  check_both_outcomes(facts$prevalence)
+  facts$clusters <- new_power_clusters(cluster_size, icc)
   rows <- if (is.null(n)) wished_rows(nodes, facts, width, power, threads) else expected_of(n, nodes, facts, threads)
   rows$events <- rows$n * facts$prevalence
   if (!is.null(simulate)) rows$simulated <- simulated_column(rows, nodes, facts, simulate, threads)
@@ -144,46 +143,44 @@ ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL,
   rows
 }
 
-check_wishes <- function(width, power, n, threshold, delta, call) {
+check_wishes <- function(width, power, n, threshold, delta) {
   wished <- !is.null(width) || !is.null(power)
   stop_if(wished == !is.null(n), "Give either the aim, {.arg width} or {.arg power}, or the number of rows, {.arg n}.",
-          "x" = if (wished) "Both are given." else "Neither is given.", arg = "n", call = call)
-  check_count(n, lower = 2, null = TRUE, call = call)
-  check_number(power, lower = 0, upper = 1, open = TRUE, null = TRUE, call = call)
+          "x" = if (wished) "Both are given." else "Neither is given.", arg = "n")
+  check_count(n, lower = 2, null = TRUE)
+  check_number(power, lower = 0, upper = 1, open = TRUE, null = TRUE)
   stop_if(!is.null(delta) && is.null(power) && is.null(n), "{.arg delta} needs a {.arg power} beside {.arg width}.",
-          "x" = "There is only {.arg width}.", arg = "delta", value = delta, call = call)
+          "x" = "There is only {.arg width}.", arg = "delta", value = delta)
   if (is.null(width)) return(invisible())
-  check_numbers(width, lower = 0, open = TRUE, call = call)
+  check_numbers(width, lower = 0, open = TRUE)
   known <- names(power_widths)
   named <- rlang::names2(width)
   bad <- which(!named %in% known | duplicated(named))
-  if (length(bad) > 0) stop_unknown_width(width, named[bad[1]], known, call)
+  if (length(bad) > 0) stop_unknown_width(width, named[bad[1]], known)
   stop_if(any(grepl("net_benefit", named)) && is.null(threshold),
           "Net benefit needs a {.arg threshold}, the risk from which on people are treated.", "x" = "It is missing.",
-          arg = "threshold", call = call)
+          arg = "threshold")
 }
 
-stop_unknown_width <- function(width, name, known, call) {
+stop_unknown_width <- function(width, name, known) {
   meant <- meant_word(name, known)
   stop_input("{.arg width} must be named by different criteria: {.or {.val {known}}}.",
              "x" = if (nzchar(name)) "An element is named {.val {name}}." else "An element has no name.",
-             "i" = if (!is.null(meant) && meant != name) "Did you mean {.val {meant}}?", arg = "width", value = width,
-             call = call)
+             "i" = if (!is.null(meant) && meant != name) "Did you mean {.val {meant}}?", arg = "width", value = width)
 }
 
 # Not the predictions of a pilot study, a model, a number of rows or a word.
-check_assumption <- function(x, call) {
-  if (inherits(x, "ce_assumption")) return(check_object(x, "x", call))
+check_assumption <- function(x) {
+  if (inherits(x, "ce_assumption")) return(check_object(x, "x"))
   stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
              "i" = "Functions make them: {.fn assume_beta}, {.fn assume_logit}, and {.fn assume_pilot} of rows.",
-             arg = "x", value = x, call = call)
+             arg = "x", value = x)
 }
 
-check_both_outcomes <- function(prevalence, call) {
+check_both_outcomes <- function(prevalence) {
   stop_if(prevalence <= 0 || prevalence >= 1, "A validation is planned for outcomes that happen and do not.",
           "x" = "The assumed prevalence is {prevalence}.",
-          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_logit}.", class = "rows", arg = "x",
-          call = call)
+          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_logit}.", class = "rows", arg = "x")
 }
 
 power_facts <- function(nodes, prevalence, auroc, threshold, level) {

@@ -2,12 +2,12 @@
 
 # Data frame -> matrix of the probability columns, also of a single one, whose name may give its level. `outcomes` are
 # those of the columns `except`, which do not hold predictions.
-read_probs <- function(x, dots, outcomes, except, call) {
+read_probs <- function(x, dots, outcomes, except) {
   x <- ungroup_frame(x)
   columns <- if (length(dots) == 0) {
     default_columns(x, outcomes, except)
   } else {
-    select_columns(rlang::quo(c(!!!dots)), x, "...", call)
+    select_columns(rlang::quo(c(!!!dots)), x, "...")
   }
   columns <- columns[!columns %in% except]
   if (length(columns) == 0) {
@@ -15,34 +15,32 @@ read_probs <- function(x, dots, outcomes, except, call) {
     stop_if(length(dots) == 0 && length(laws) > 0, "{.arg x} must have columns of probabilities.",
             "x" = "{.field {laws[1]}} holds predictive distributions.",
             "i" = "{.fn skce}, {.fn ce_test}, {.fn ce_score} and {.fn ce_curve} read distributions.", class = "columns",
-            arg = "x", call = call)
-    stop_no_columns(x, length(dots) == 0, except, call)
+            arg = "x")
+    stop_no_columns(x, length(dots) == 0, except)
   }
-  check_probability_columns(x, columns, outcomes, call)
+  check_probability_columns(x, columns, outcomes)
   values <- x[unname(columns)]
   text <- names(columns)[!vapply(values, is.numeric, NA)]
   stop_if(length(text) > 0, "Probability columns must be numeric.",
           "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}{seen_text(x[[text[1]]])}.", class = "columns",
-          arg = "...", call = call)
-  matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns),
-         dimnames = list(NULL, names(columns)))
+          arg = "...")
+  matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns), dimnames = list(NULL, names(columns)))
 }
 
 # Columns of one number per row, of which tidymodels does not give the name to something else.
-check_probability_columns <- function(x, columns, outcomes, call) {
-  check_narrow(x, columns, call)
+check_probability_columns <- function(x, columns, outcomes) {
+  check_narrow(x, columns)
   other <- names(columns)[is_other_prediction(names(columns), outcomes)]
   stop_if(length(other) > 0, "{.arg ...} must select probabilities of classes, or of an event.",
           "x" = "In tidymodels, {.field {other[1]}} is the name of another kind of prediction.",
           "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
-                 {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...", call = call)
+                 {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...")
 }
 
-check_narrow <- function(x, columns, call, arg = "...") {
+check_narrow <- function(x, columns, arg = "...") {
   wide <- Find(function(column) length(dim(x[[column]])) > 1 && prod(dim(x[[column]])[-1]) > 1, columns)
   stop_if(!is.null(wide), "Probability columns must hold one number in each row.",
-          "x" = "{.field {names(x)[wide]}} has {prod(dim(x[[wide]])[-1])} columns.", class = "columns", arg = arg,
-          call = call)
+          "x" = "{.field {names(x)[wide]}} has {prod(dim(x[[wide]])[-1])} columns.", class = "columns", arg = arg)
 }
 
 is_other_prediction <- function(names, outcomes) {
@@ -51,7 +49,7 @@ is_other_prediction <- function(names, outcomes) {
   other & !names %in% paste0(".pred_", if (is.factor(outcomes)) levels(outcomes) else unique(outcomes))
 }
 
-stop_no_columns <- function(x, by_default, except, call) {
+stop_no_columns <- function(x, by_default, except) {
   fits <- vapply(x, function(v) is.numeric(v) && length(v) > 0 && isTRUE(all(v >= 0 & v <= 1, na.rm = TRUE)), NA)
   found <- utils::head(setdiff(names(x)[fits], names(x)[except]), 8)
   stop_input(
@@ -60,7 +58,7 @@ stop_no_columns <- function(x, by_default, except, call) {
       "The default takes the numeric columns that start with {.val .pred_}, else those named as the levels of \\
        {.arg truth}; there are none."
     }, "i" = if (length(found) > 0) "Numeric columns with values from 0 to 1: {.field {found}}." else
-      "{.arg x} has no other numeric column with values from 0 to 1.", class = "columns", arg = "...", call = call
+      "{.arg x} has no other numeric column with values from 0 to 1.", class = "columns", arg = "..."
   )
 }
 
@@ -83,34 +81,34 @@ level_columns <- function(x, outcomes, except, numeric) {
 }
 
 # The name of the one column that `truth` selects.
-truth_column <- function(truth, x, call) {
-  columns <- select_columns(truth, x, "truth", call)
+truth_column <- function(truth, x) {
+  columns <- select_columns(truth, x, "truth")
   stop_if(length(columns) != 1, "{.arg truth} must select one column.", "x" = "It selects {length(columns)}.",
-          class = "columns", arg = "truth", call = call)
+          class = "columns", arg = "truth")
   names(x)[columns]
 }
 
-select_columns <- function(quo, x, arg, call) {
+select_columns <- function(quo, x, arg) {
   found <- named_columns(quo, names(x))
   if (!is.null(found)) return(found)
-  if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival(call)
-  check_no_values(quo, x, arg, call)
-  check_no_arithmetic(quo, x, arg, call)
+  if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival()
+  check_no_values(quo, x, arg)
+  check_no_arithmetic(quo, x, arg)
   seen <- NULL
   columns <- rlang::try_fetch(
-    tidyselect::eval_select(with_value_seen(quo, function(value) seen <<- value), x, error_call = call),
+    tidyselect::eval_select(with_value_seen(quo, function(value) seen <<- value), x, error_call = called_verb()),
     error = function(cnd) {
-      if (arg == "truth" && inherits(seen, "Surv")) stop_survival(call)
-      if (is_row_values(seen, x)) stop_values(x, arg, call)
+      if (arg == "truth" && inherits(seen, "Surv")) stop_survival()
+      if (is_row_values(seen, x)) stop_values(x, arg)
       unknown <- unknown_column(quo, names(x))
       for (part in selected_quos(quo)) {
-        if (is.null(unknown) && is_computed(part, names(x))) stop_values(x, arg, call, computed = part)
+        if (is.null(unknown) && is_computed(part, names(x))) stop_values(x, arg, computed = part)
       }
-      stop_unknown_columns(unknown, x, arg, cnd, call)
+      stop_unknown_columns(unknown, x, arg, cnd)
     }
   )
   # tidyselect takes outcomes 0 and 1 for the place of a column
-  if (is_row_values(seen, x) && !is.character(seen)) stop_values(x, arg, call)
+  if (is_row_values(seen, x) && !is.character(seen)) stop_values(x, arg)
   columns
 }
 
@@ -124,30 +122,30 @@ with_value_seen <- function(quo, see) {
 
 # Values where the name of their column is expected, as in `ece(x, x$truth)`: tidyselect would list every outcome as a
 # column that does not exist.
-check_no_values <- function(quo, x, arg, call) {
+check_no_values <- function(quo, x, arg) {
   parts <- if (arg == "...") selected_quos(quo) else list(quo)
   for (part in parts) {
     variable <- rlang::quo_is_symbol(part) && !as.character(rlang::quo_get_expr(part)) %in% names(x) && arg != "..."
     if (!variable && !rlang::quo_is_call(part, c("$", "[["))) next
     value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
-    if (arg == "truth" && inherits(value, "Surv")) stop_survival(call)
-    if (is_row_values(value, x)) stop_values(x, arg, call, if (variable) as.character(rlang::quo_get_expr(part)))
+    if (arg == "truth" && inherits(value, "Surv")) stop_survival()
+    if (is_row_values(value, x)) stop_values(x, arg, if (variable) as.character(rlang::quo_get_expr(part)))
   }
 }
 
-check_no_arithmetic <- function(quo, x, arg, call) {
+check_no_arithmetic <- function(quo, x, arg) {
   found <- Find(function(part) is_computed(part, names(x), c("+", "-", "*", "/", "^")), selected_quos(quo))
-  if (!is.null(found)) stop_values(x, arg, call, computed = found)
+  if (!is.null(found)) stop_values(x, arg, computed = found)
 }
 
-stop_values <- function(x, arg, call, name = NULL, computed = NULL) {
+stop_values <- function(x, arg, name = NULL, computed = NULL) {
   stop_input("{.arg {arg}} must select columns of {.arg x}.",
              "x" = if (is.null(computed)) "It is a vector of {nrow(x)} values." else
                "{.code {rlang::as_label(computed)}} computes with columns.",
              "x" = if (!is.null(name)) "{.arg x} has no column {.val {name}}.",
              "i" = if (!is.null(computed) && rlang::quo_is_call(computed, "cbind"))
                "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
-               "Beside a data frame, give the name of a column.", class = "columns", arg = arg, call = call)
+               "Beside a data frame, give the name of a column.", class = "columns", arg = arg)
 }
 
 # A value that is computed from columns, by one of the functions. A selection has no arithmetic: `1 - y` would take
@@ -161,16 +159,16 @@ is_computed <- function(quo, names, functions = NULL) {
 
 is_row_values <- function(value, x) is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1
 
-stop_unknown_columns <- function(unknown, x, arg, cnd, call) {
+stop_unknown_columns <- function(unknown, x, arg, cnd) {
   if (is.null(unknown)) {
-    stop_input("{.arg {arg}} must select columns of {.arg x}.", class = "columns", arg = arg, parent = cnd, call = call)
+    stop_input("{.arg {arg}} must select columns of {.arg x}.", class = "columns", arg = arg, parent = cnd)
   }
   fields <- length(x) == 1 && grepl("[.;]", names(x)) && all(grepl(";", x[[1]], fixed = TRUE))
   meant <- if (!fields && sum(grepl(unknown, names(x), fixed = TRUE)) < 2) meant_word(unknown, names(x), list())
   stop_input("{.arg {arg}} must select columns of {.arg x}.", "x" = "It has no column {.val {unknown}}.",
              "x" = if (fields) "Its one column has semicolons in every row, as files for {.fn read.csv2} do.",
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?" else "Its columns are {.val {names(x)}}.",
-             class = "columns", arg = arg, call = call)
+             class = "columns", arg = arg)
 }
 
 # Columns that are simply named, `a` or `c(a, b)`: tidyselect would take longer than most metrics.

@@ -1,6 +1,6 @@
 # Errors for objects that are not predictions: their kind.
 
-check_kind <- function(x, call) {
+check_kind <- function(x) {
   if (is.numeric(x) && length(dim(x)) < 3) return(invisible(if (is.matrix(x)) x else plain_vector(x)))
   kind <- kind_of(x)
   stop_input(
@@ -14,7 +14,7 @@ check_kind <- function(x, call) {
     "i" = if (inherits(x, c("mids", "mild"))) "Multiple imputations are not pooled: one completed data set is read at \
            a time, as a data frame.",
     "i" = if (is_path(x)) "{file_words}",
-    class = "probs", arg = "x", value = x, call = call
+    class = "probs", arg = "x", value = x
   )
 }
 

@@ -105,8 +105,7 @@ shared_cores <- function(names) {
 }
 
 # The column of every level: by name, else that of `position`, which a message says; an error if some names match.
-column_order <- function(names, levels, call, arg = "x", what = "levels of `truth`",
-                         position = seq_along(levels)) {
+column_order <- function(names, levels, arg = "x", what = "levels of `truth`", position = seq_along(levels)) {
   names[is.na(names)] <- ""
   # NULL too
   if (!any(nzchar(names))) {
@@ -121,12 +120,12 @@ column_order <- function(names, levels, call, arg = "x", what = "levels of `trut
     named[is.na(named)] <- setdiff(seq_along(levels), named)
     return(order(named))
   }
-  if (any(!is.na(named))) stop_partly_named(names, levels, named, call, arg, what)
+  if (any(!is.na(named))) stop_partly_named(names, levels, named, arg, what)
   tell_column_order(names, levels, position)
   position
 }
 
-stop_partly_named <- function(names, levels, named, call, arg = "x", what = "levels of `truth`") {
+stop_partly_named <- function(names, levels, named, arg = "x", what = "levels of `truth`") {
   hit <- which(!is.na(named))
   twice <- hit[named[hit] %in% named[hit][duplicated(named[hit])]]
   pair <- twice[named[twice] == named[twice[1]]]
@@ -142,8 +141,7 @@ stop_partly_named <- function(names, levels, named, call, arg = "x", what = "lev
     },
     "x" = "Columns: {.val {names}}.", "x" = "Levels: {.val {levels}}.",
     "i" = "Name all columns {.code .pred_<level>}. The columns of a matrix without names are in the order of the \\
-           levels.", class = c("columns", "argument"[arg != "x"]), arg = arg, columns = names, levels = levels,
-    call = call
+           levels.", class = c("columns", "argument"[arg != "x"]), arg = arg, columns = names, levels = levels
   )
 }
 

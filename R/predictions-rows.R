@@ -1,7 +1,7 @@
 # Which rows are used, and that their probabilities are ones.
 
 # `k`: columns of a matrix, which may lie on its side; `x`: a vector, which may hold several classes.
-check_length <- function(n, n_truth, call, k = 0, x = NULL) {
+check_length <- function(n, n_truth, k = 0, x = NULL) {
   classes <- if (!is.null(x) && n_truth > 1 && n > n_truth && n %% n_truth == 0) n %/% n_truth
   summed <- if (!is.null(classes)) all(abs(rowSums(matrix(x, n_truth, byrow = TRUE)) - 1) < 1e-3)
   stop_if(n != n_truth, "There must be one outcome for each prediction.",
@@ -9,28 +9,28 @@ check_length <- function(n, n_truth, call, k = 0, x = NULL) {
           "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
           "x" = if (!is.null(classes)) "That is {classes} for each outcome.",
           "x" = if (isTRUE(summed)) "Each {classes} in succession sum to 1, as the rows of a matrix do that is filled \
-                 with {.code byrow = TRUE}.", class = "length", arg = "truth", call = call)
+                 with {.code byrow = TRUE}.", class = "length", arg = "truth")
 }
 
 # `censored`: number of rows left out as censored before the horizon.
-stop_empty <- function(dropped, call, raw = list(), censored = NULL) {
+stop_empty <- function(dropped, raw = list(), censored = NULL) {
   stop_input("There must be at least one observation.",
              "x" = if (dropped > 0) "All {dropped} row{?s} {?was/were} incomplete and dropped." else
                if (is.null(raw$weights)) "{.arg x} has zero rows." else "No row has a positive weight.",
-             class = "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0, call = call)
+             class = "empty", arg = "x", n = 0L, dropped = dropped, censored = censored %||% 0)
 }
 
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
 # an error, not a missing value: it comes from a computation that failed. `x`: a matrix or a vector; `known`: rows whose
 # outcome is, or TRUE.
-complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = list()) {
+complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list()) {
   missing <- anyNA(x)
   n <- NROW(x)
   if (missing) x <- as.matrix(x)
   if (missing && any(nan <- is.nan(x))) {
     row <- which(rowSums(nan) > 0)[1]
     stop_input("{what} must not be NaN.", "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
-               class = "probs", arg = "x", row = row, value = NaN, call = call)
+               class = "probs", arg = "x", row = row, value = NaN)
   }
   # the usual case, without a pass over all rows for each condition
   every <- !missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)
@@ -45,10 +45,10 @@ complete_rows <- function(x, known, na_rm, call, what = "Probabilities", raw = l
        dropped = dropped, n_input = n, censored = count_censored(raw, complete))
 }
 
-check_probs <- function(x, rows, call) if (is.matrix(x)) check_simplex(x, rows, call) else check_unit(x, rows, call)
+check_probs <- function(x, rows) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows)
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
-check_logits <- function(x, rows, call) {
+check_logits <- function(x, rows) {
   m <- as.matrix(x)
   bad <- which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
   stop_if(
@@ -56,7 +56,7 @@ check_logits <- function(x, rows, call) {
     "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
            {nrow(m)} rows are affected.",
     "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number.",
-    class = "logits", arg = "x", row = rows[bad[1]], call = call
+    class = "logits", arg = "x", row = rows[bad[1]]
   )
   warn_if(ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float),
           "With {.code logits = TRUE}, {.arg x} is read as logits.",
@@ -65,13 +65,13 @@ check_logits <- function(x, rows, call) {
 }
 
 # Between 0 and 1 as they are; beyond by rounding, as sums of probabilities may be, taken as 0 or 1, with a note.
-check_unit <- function(x, rows, call) {
+check_unit <- function(x, rows) {
   if (all_within(x, 0, 1)) return(x)
   off <- pmax(-x, x - 1)
   bad <- which(!(off <= sum_tolerance$float))
   stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",
           "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
-          "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]], call = call)
+          "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]])
   if (any(off > sum_tolerance$exact)) {
     tell("i" = "{sum(off > 0)} of {length(x)} probabilities outside of 0 to 1 by at most {.val {signif(max(off), 2)}} \\
                 were moved to 0 or 1 (single precision?).", class = "renormalised")

@@ -16,71 +16,71 @@
 
 # `truth` and `dots` are quosures, so that data frames are tidyselected and matrices evaluated with the same function.
 # `direction`: whether to look at it (see warn_direction()). Data that were read stay as they are.
-as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE,
-                           call = caller_env(), direction = TRUE, design = NULL, logits = FALSE) {
+as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE, direction = TRUE,
+                           design = NULL, logits = FALSE) {
   if (is_read(x)) return(x)
-  check_flag(na_rm, call = call)
-  event_level <- check_event_level(event_level, truth, x, call)
-  if (is_result(x)) check_kind(x, call)
+  check_flag(na_rm)
+  event_level <- check_event_level(event_level, truth, x)
+  if (is_result(x)) check_kind(x)
   if (!is.data.frame(x)) {
-    check_has_rows(x, call)
-    check_rows_here(x, "x", call)
-    x <- check_kind(x, call)
-    check_no_columns(x, dots, call)
+    check_has_rows(x)
+    check_rows_here(x, "x")
+    x <- check_kind(x)
+    check_no_columns(x, dots)
   }
-  x <- at_horizon(x, call, design$horizon)
-  raw <- read_design(design, x, NROW(x), call)
-  outcomes <- read_outcomes(truth, x, design$horizon, call, raw$weights)
-  check_text(outcomes$values, "truth", call)
+  x <- at_horizon(x, design$horizon)
+  raw <- read_design(design, x, NROW(x))
+  outcomes <- read_outcomes(truth, x, design$horizon, raw$weights)
+  check_text(outcomes$values, "truth")
   raw$censoring <- outcomes$censoring
   name <- outcome_name(truth, x, outcomes$column)
-  if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column, call)
-  out <- new_predictions(x, outcomes$values, event_level, na_rm, call, direction, raw, logits)
+  if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column)
+  out <- new_predictions(x, outcomes$values, event_level, na_rm, direction, raw, logits)
   out[c("truth_name", "event_level")] <- list(name, event_level)
   keep_read(event = event_label(out, horizon = design$horizon))
   out
 }
 
 # A level's own name is not its place, which the error says.
-check_event_level <- function(event_level, truth, x, call) {
+check_event_level <- function(event_level, truth, x) {
   places <- c("first", "second")
   if (rlang::is_string(event_level) && !event_level %in% places) {
-    values <- tryCatch(read_outcomes(truth, x, NULL, call)$values, error = function(cnd) NULL)
+    values <- tryCatch(read_outcomes(truth, x, NULL)$values, error = function(cnd) NULL)
     at <- if (is.factor(values)) match(event_level, levels(values)) else NA
     stop_if(at %in% 1:2, "{.arg event_level} must be {.or {.val {places}}}.",
             "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.", arg = "event_level",
-            value = event_level, call = call)
+            value = event_level)
   }
-  check_choice(event_level, places, call = call)
+  check_choice(event_level, places)
 }
 
-check_no_columns <- function(x, dots, call) {
+check_no_columns <- function(x, dots) {
   stop_if(length(dots) > 0, "{.arg ...} selects columns of a data frame and must be empty here.",
           "x" = "{.arg x} is {.cls {class(x)[1]}}, and {.code {rlang::as_label(dots[[1]])}} is given too.",
-          "i" = "Arguments after {.arg ...} need their name.", arg = "...", call = call)
+          "i" = "Arguments after {.arg ...} need their name.", arg = "...")
 }
 
 # `raw`: the columns of weights and clusters, see read_design(). With `logits` the numbers are kept as they are.
-new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call = caller_env(), direction = TRUE,
+new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direction = TRUE,
                             raw = list(), logits = FALSE) {
-  check_no_survival(truth, call)
-  if (is.matrix(truth) && ncol(truth) > 1) stop_truth_matrix(truth, call)
-  x <- check_kind(x, call)
+  check_no_survival(truth)
+  if (is.matrix(truth) && ncol(truth) > 1) stop_truth_matrix(truth)
+  x <- check_kind(x)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   columns <- colnames(x)
-  coded <- if (scalar) code_scalar(x, truth, event_level, call) else code_matrix(x, truth, event_level, call)
+  coded <- if (scalar) code_scalar(x, truth, event_level) else code_matrix(x, truth, event_level)
   x <- coded$x
   outcome <- coded$outcome
   check_interrupt()
   known <- if (anyNA(outcome)) !is.na(outcome) else TRUE
-  complete <- complete_rows(x, known, na_rm, call, if (logits) "Logits" else "Probabilities", raw)
+  complete <- complete_rows(x, known, na_rm, if (logits) "Logits" else "Probabilities", raw)
   keep <- complete$rows
   if (!complete$whole) {
     x <- rows_of_part(x, keep)
     outcome <- outcome[keep]
   }
-  if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, call, raw, complete$censored)
-  x <- if (logits) check_logits(x, keep, call) else check_probs(x, keep, call)
+  if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, raw, complete$censored)
+  x <- if (logits) check_logits(x, keep) else check_probs(x, keep)
   # no copy of what has no names
   x <- unname(x)
   out <- new_ce_predictions(
@@ -96,16 +96,16 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, call 
 }
 
 # Numbers and coded outcomes: list(x, outcome, levels, event, and of a scalar column and named, of a matrix order).
-code_scalar <- function(x, truth, event_level, call) {
-  check_length(length(x), length(truth), call, x = x)
-  c(list(x = as.numeric(x), column = colnames(x)), code_outcome(truth, event_level, call, colnames(x)))
+code_scalar <- function(x, truth, event_level) {
+  check_length(length(x), length(truth), x = x)
+  c(list(x = as.numeric(x), column = colnames(x)), code_outcome(truth, event_level, colnames(x)))
 }
 
-code_matrix <- function(x, truth, event_level, call) {
-  check_several_columns(x, call)
-  check_length(nrow(x), length(truth), call, ncol(x))
+code_matrix <- function(x, truth, event_level) {
+  check_several_columns(x)
+  check_length(nrow(x), length(truth), ncol(x))
   storage.mode(x) <- "double"
-  coded <- code_truth(truth, x, call)
+  coded <- code_truth(truth, x)
   list(x = coded$x, outcome = coded$truth, levels = coded$levels, event = if (event_level == "first") 1L else 2L,
        order = coded$order)
 }
@@ -113,23 +113,23 @@ code_matrix <- function(x, truth, event_level, call) {
 # A single probability, perhaps with a name.
 is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1
 
-check_several_columns <- function(x, call) {
+check_several_columns <- function(x) {
   stop_if(ncol(x) < 2, "{.arg x} must have a column for every class, at least two.",
-          "x" = "It has {ncol(x)} column{?s}.", class = "probs", arg = "x", call = call)
+          "x" = "It has {ncol(x)} column{?s}.", class = "probs", arg = "x")
 }
 
 # Predictions without outcomes, of these levels; rows with a missing value are left out. Where there are more levels
 # than two, a single probability is that of a label that is right.
-unlabelled_predictions <- function(x, levels, event, call) {
-  x <- check_kind(x, call)
+unlabelled_predictions <- function(x, levels, event) {
+  x <- check_kind(x)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   column <- colnames(x)
-  if (NROW(x) == 0) stop_empty(0, call)
-  complete <- complete_rows(as.matrix(x), TRUE, FALSE, call)
+  if (NROW(x) == 0) stop_empty(0)
+  complete <- complete_rows(as.matrix(x), TRUE, FALSE)
   keep <- complete$rows
   if (scalar) {
     x <- as.numeric(x)[keep]
-    x <- check_unit(x, keep, call)
+    x <- check_unit(x, keep)
     two <- if (length(levels) == 2) levels else c("0", "1")
     named <- if (length(levels) == 2) named_level(column, two)
     event <- named %||% if (length(levels) == 2) event else 2L
@@ -138,10 +138,10 @@ unlabelled_predictions <- function(x, levels, event, call) {
       dropped = complete$dropped, na = complete$na, column = column, named = !is.null(named)
     ))
   }
-  check_several_columns(x, call)
+  check_several_columns(x)
   storage.mode(x) <- "double"
-  x <- x[keep, match_columns(column, ncol(x), levels, character(), call), drop = FALSE]
-  x <- check_simplex(x, keep, call)
+  x <- x[keep, match_columns(column, ncol(x), levels, character()), drop = FALSE]
+  x <- check_simplex(x, keep)
   dimnames(x) <- NULL
   new_ce_predictions(n_input = complete$n_input, probs = x, levels = levels, event = event, rows = keep,
                      dropped = complete$dropped, na = complete$na)
@@ -167,8 +167,8 @@ n_obs <- function(predictions) {
 n_classes <- function(predictions) length(predictions$levels)
 
 # An error if `x` is a source of rows instead of the rows.
-check_rows_here <- function(x, arg, call, to = "state") {
-  check_text(x, arg, call)
+check_rows_here <- function(x, arg, to = "state") {
+  check_text(x, arg)
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
     all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
   files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))
@@ -179,7 +179,7 @@ check_rows_here <- function(x, arg, call, to = "state") {
     "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
     "i" = if (files && arg == "x") "{file_words}",
     "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a {to}.",
-    class = c("source", "probs"), arg = arg, call = call
+    class = c("source", "probs"), arg = arg
   )
 }
 

@@ -27,9 +27,9 @@ autoplot.ce_rank <- function(object, type = c("differences", "estimates", "order
   )
 }
 
-keep_metrics <- function(x, metrics, call = caller_env()) {
+keep_metrics <- function(x, metrics) {
   all <- unique(x$estimates$metric)
-  check_among(metrics, all, "ranking", call = call)
+  check_among(metrics, all, "ranking")
   for (part in c("estimates", "orders", "pairs", "draws")) {
     x[[part]] <- x[[part]][x[[part]]$metric %in% (metrics %||% all), ]
     x[[part]]$metric <- factor(x[[part]]$metric, levels = metrics %||% all)

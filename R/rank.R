@@ -79,28 +79,27 @@
 #' ce_rank(models, y, metric = c("ckce", "ece_canonical"), times = 20)
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 200, level = 0.95,
                     event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  check_has_rows(models, current_env(), "models")
+  check_has_rows(models, "models")
   # a data frame is not a list of models; its error comes below
   if (!is.data.frame(models)) check_empty(...)
-  call <- current_env()
-  metrics <- as_metrics(metric, call, "metric")
+  metrics <- as_metrics(metric, "metric")
   check_choice(event_level, c("first", "second"))
   check_count(times)
   check_level(level)
   threads <- resolve_threads(threads)
   data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
-  for (one in metrics) check_law_metric(one, data$models[[1]], call)
+  for (one in metrics) check_law_metric(one, data$models[[1]])
   core <- lapply(metrics, core_metric, data)
   rows <- vapply(core, function(one) one$row %||% "", "")
-  names(metrics) <- metric_labels(metrics, data, call)
+  names(metrics) <- metric_labels(metrics, data)
   n <- n_obs(data$models[[1]])
   least <- if ("jkce" %in% rows) 2 else 1 # a mean over pairs
   check_rows(n, least, "The unbiased JKCE")
   n_sub <- check_n_sub(n_sub, n, least)
-  full <- rank_samples(data, metrics, core, list(seq_len(n)), threads, call)
+  full <- rank_samples(data, metrics, core, list(seq_len(n)), threads)
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
-  draws <- rank_samples(data, metrics, core, samples, threads, call, progress_callback("Ranking"))
-  compared <- lapply(metrics, rank_tests, data, level, times, call)
+  draws <- rank_samples(data, metrics, core, samples, threads, progress_callback("Ranking"))
+  compared <- lapply(metrics, rank_tests, data, level, times)
   n <- n + (data$models[[1]]$design$follow_up$censored %||% 0L)
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
            n_sub = n_sub, level = level, compared = compared, core = setNames(core, names(metrics)),
@@ -109,9 +108,9 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
 }
 
 # The p-values of all pairs, as in ce_compare().
-rank_tests <- function(metric, data, level, times, call) {
+rank_tests <- function(metric, data, level, times) {
   settings <- list(level = level, adjust = "holm", times = max(times, 20), incomplete = function(models) FALSE)
-  found <- suppressMessages(compare_pairs(data$models, metric, settings, call))
+  found <- suppressMessages(compare_pairs(data$models, metric, settings))
   columns_frame(a = found$a, b = found$b, difference = found$difference,
                 p.value = found[["p.adjusted"]] %||% found$p.value)
 }
@@ -163,14 +162,14 @@ is_number_of <- function(n) rlang::is_integerish(n, 1, finite = TRUE) && n >= 1
 
 # Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
 # is (p - y)^2, half of it, as in ce_score() and rbs().
-core_values <- function(data, one, wanted, rows, threads, call, progress = NULL) {
+core_values <- function(data, one, wanted, rows, threads, progress = NULL) {
   settings <- list(kernel_metrics = any(wanted %in% rank_metrics[1:4]), debiased = any(wanted %in% rank_metrics[2:3]),
                    ridge = one$ridge %||% 0, n_bins = as.integer(one$n_bins))
   sizes <- c(length(rank_metrics), ncol(rows), length(data$probs))
   # a bandwidth of NaN is the median of each sample
   kernel <- list(replace_medians(one$kernel, function(type) NaN))
   values <- if (has_workers()) {
-    found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings, threads), call)
+    found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings, threads))
     aperm(array(unlist(found), sizes), c(1, 3, 2))
   } else {
     kernels <- rep(kernel, length(data$probs))
@@ -187,8 +186,8 @@ model_ranker <- function(kernel, truth, rows, settings, threads) {
 }
 
 # A metric of every model on these rows.
-own_values <- function(metric, data, rows, call) {
-  vapply(data$models, function(model) metric_value(metric, take_rows(model, rows), call)$value, 0)
+own_values <- function(metric, data, rows) {
+  vapply(data$models, function(model) metric_value(metric, take_rows(model, rows))$value, 0)
 }
 
 # Rows, or whole clusters with as many rows on average, drawn without replacement.
@@ -201,17 +200,17 @@ subsample <- function(design, n_sub) {
 
 # Array metrics x models x subsamples, each of the rows at the same place in the list; one call of the core for metrics
 # with the same settings.
-rank_samples <- function(data, metrics, core, rows, threads, call = caller_env(), progress = NULL) {
+rank_samples <- function(data, metrics, core, rows, threads, progress = NULL) {
   out <- array(NA_real_, c(length(metrics), length(data$models), length(rows)),
                list(names(metrics), names(data$models), NULL))
   settings <- lapply(core, `[`, c("kernel", "ridge", "n_bins"))
   for (one in unique(settings[lengths(core) > 0])) {
     at <- which(lengths(core) > 0 & vapply(settings, identical, NA, one))
     out[at, , ] <- core_values(data, one, vapply(core[at], `[[`, "", "row"), matrix(unlist(rows), ncol = length(rows)),
-                               threads, call, progress)
+                               threads, progress)
   }
   for (i in which(lengths(core) == 0)) {
-    for (t in seq_along(rows)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]], call)
+    for (t in seq_along(rows)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]])
   }
   out
 }

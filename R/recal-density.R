@@ -4,11 +4,11 @@
 # is multiplied by.
 
 # The values of the rows are temperatures.
-recalibrate_density <- function(method, laws, layout, folds, call) {
-  if (laws$na) stop_incomplete_map(call)
-  laws <- deal_copies(laws, folds, call)
+recalibrate_density <- function(method, laws, layout, folds) {
+  if (laws$na) stop_incomplete_map()
+  laws <- deal_copies(laws, folds)
   law <- laws$law
-  check_tempered(law, call)
+  check_tempered(law)
   temper <- record_of(law)$temper
   a <- temper$exponents(law, laws$y)
   k <- temper$order(law)
@@ -20,21 +20,21 @@ recalibrate_density <- function(method, laws, layout, folds, call) {
     write = function(t) write_laws(temper_law(law, t[, 1]), laws$rows, laws$n_input, layout)
   )
   data <- list(design = laws$design, rows = laws$rows, n_rows = laws$n_input, fold = laws$fold)
-  fit_recalibration(method, of, matrix(1, length(a)), data, layout, folds, call, n_classes = NA_integer_,
+  fit_recalibration(method, of, matrix(1, length(a)), data, layout, folds, n_classes = NA_integer_,
                     kind = "distribution", fingerprint = density_fingerprint(law))
 }
 
-check_tempered <- function(law, call) {
+check_tempered <- function(law) {
   family <- family_of(law)
   temper <- record_of(law)$temper
   stop_if(is.null(temper), "The temperature of densities is for normal and Laplace predictions.",
           "x" = "The family is {.val {family}}.",
           "i" = "Another family does not keep its form; {.code pred_normal(mean, sd)} may stand for it.",
-          class = "distribution", arg = "x", call = call)
+          class = "distribution", arg = "x")
   flat <- which(!(temper$volume(law) > 0))
   stop_if(length(flat) > 0, "Predictions without spread have no density.",
           "x" = "Row {flat[1]} has none; {length(flat)} of {length(law)} rows are affected.", class = "distribution",
-          arg = "x", row = flat[1], call = call)
+          arg = "x", row = flat[1])
 }
 
 fit_density <- function(a, k, range, law, design) {
@@ -77,21 +77,21 @@ density_layout <- function(x) {
   list(frame = frame, type = "law", columns = if (length(columns) == 1) columns else ".pred", logits = FALSE)
 }
 
-predict_density <- function(object, new, call = caller_env()) {
+predict_density <- function(object, new) {
   layout <- object$layout
   if (is.data.frame(new)) {
-    check_fitted_columns(new, layout, call)
+    check_fitted_columns(new, layout)
     law <- new[[layout$columns]]
   } else {
     law <- new
   }
   stop_if(!is_law(law), "{.arg new} must hold predictive distributions, as the data of the fit did.",
-          "x" = "It is {.cls {class(law)[1]}}.", class = "distribution", arg = "new", call = call)
+          "x" = "It is {.cls {class(law)[1]}}.", class = "distribution", arg = "new")
   missing <- law_missing(law)
   law <- as_distribution(fill_missing(law, missing))
   n <- vctrs::vec_size(law)
   missing <- rep_len(missing, n) | vctrs::vec_detect_missing(law)
-  check_tempered(law, call)
+  check_tempered(law)
   kept <- law[!missing]
   same <- fitted_rows(density_fingerprint(kept), object$fingerprint)
   if (same > 0) warn_same_rows(same, sum(!missing))

@@ -20,12 +20,12 @@ most_parameters <- 1e5
 # Weights and biases of a network of one input and one output (SlopeNetwork of the core).
 network_size <- function(hidden) sum(hidden * (c(1, hidden[-length(hidden)]) + 1)) + hidden[length(hidden)] + 1
 
-check_network_size <- function(hidden, call = caller_env()) {
+check_network_size <- function(hidden) {
   size <- network_size(as.numeric(hidden))
   stop_if(size > most_parameters,
           "The layers in {.arg hidden} must have at most {count_text(most_parameters)} weights in total.",
           "x" = "Layers of {.val {hidden}} units have {count_text(size)}.",
-          class = c("argument", "size"), arg = "hidden", value = hidden, call = call)
+          class = c("argument", "size"), arg = "hidden", value = hidden)
 }
 
 #' @export

@@ -7,9 +7,9 @@
 # or NULL), order (internal <- input), levels, event. All maps act on log-probabilities, so each is a function of the
 # predicted distribution. Logits enter after subtracting log(sum(exp)), which does not change the probabilities.
 
-recal_data <- function(x, input, threads, call) {
-  read <- predictions_of(x, input, call, logits = input$logits)
-  if (read$na) stop_incomplete_map(call)
+recal_data <- function(x, input, threads) {
+  read <- predictions_of(x, input, logits = input$logits)
+  if (read$na) stop_incomplete_map()
   layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
                  event = read$event, logits = input$logits, floor = input$floor)
   data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)), threads)
@@ -45,15 +45,15 @@ expand_probs <- function(x, layout, threads) {
 
 # New data in the layout of the fit -> list(data, keep, n, logits), rows with missing values left out. A map of logits
 # takes probabilities too, whose logarithms are logits up to a constant. `fitted`: the logits of the fit.
-read_new_probs <- function(new, layout, threads, call = caller_env(), fitted = NULL) {
-  x <- if (is.data.frame(new)) layout_columns(new, layout, call) else new
-  x <- layout_order(x, new, layout, call)
+read_new_probs <- function(new, layout, threads, fitted = NULL) {
+  x <- if (is.data.frame(new)) layout_columns(new, layout) else new
+  x <- layout_order(x, new, layout)
   if (layout$logits) layout$logits <- !are_probabilities(x, fitted)
-  complete <- complete_rows(x, TRUE, TRUE, call, if (layout$logits) "Logits" else "Probabilities")
+  complete <- complete_rows(x, TRUE, TRUE, if (layout$logits) "Logits" else "Probabilities")
   keep <- complete$rows
   if (!is.matrix(x)) x <- as.numeric(x)
   if (!complete$whole) x <- rows_of_part(x, keep)
-  x <- if (layout$logits) check_logits(x, keep, call) else check_probs(x, keep, call)
+  x <- if (layout$logits) check_logits(x, keep) else check_probs(x, keep)
   list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new), logits = layout$logits)
 }
 
@@ -71,9 +71,9 @@ are_probabilities <- function(x, fitted) {
 }
 
 # `new` with the probabilities that its logits stand for, if it has logits.
-without_logits <- function(new, map, call) {
+without_logits <- function(new, map) {
   if (!isTRUE(map$layout$logits)) return(new)
-  read <- suppressMessages(read_new_probs(new, map$layout, resolve_threads(), call, map$fingerprint),
+  read <- suppressMessages(read_new_probs(new, map$layout, resolve_threads(), map$fingerprint),
                            "calibrisk_message_logits")
   if (!read$logits) return(new)
   tell("i" = "The predictions are taken as logits, to which the map was fitted.", class = "logits", taken = "logits")
@@ -84,44 +84,44 @@ without_logits <- function(new, map, call) {
 }
 
 # Data frame -> matrix or vector of the columns that the fit saw.
-layout_columns <- function(new, layout, call) {
+layout_columns <- function(new, layout) {
   if (!layout$frame && is.null(layout$columns)) {
     seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
     stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
-               "x" = "It is a data frame; the fit saw a {seen}.", class = "columns", arg = "new", call = call)
+               "x" = "It is a data frame; the fit saw a {seen}.", class = "columns", arg = "new")
   }
-  check_fitted_columns(new, layout, call)
-  check_narrow(new, match(layout$columns, names(new)), call, "new")
+  check_fitted_columns(new, layout)
+  check_narrow(new, match(layout$columns, names(new)), "new")
   values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }
 
-check_fitted_columns <- function(new, layout, call) {
+check_fitted_columns <- function(new, layout) {
   absent <- setdiff(layout$columns, names(new))
   stop_if(length(absent) > 0, "{.arg new} must have the columns that the map was fitted to.",
           "x" = "{.field {absent}} {?is/are} missing.", "i" = "Its columns are {.field {names(new)}}.",
-          class = "columns", arg = "new", call = call)
+          class = "columns", arg = "new")
 }
 
 # Classes in the order of the fit: by the names of the columns where they are the fit's or the classes', else by place.
-layout_order <- function(x, new, layout, call) {
+layout_order <- function(x, new, layout) {
   scalar <- is.null(layout$order)
   if (scalar && is_lone_column(x)) x <- x[, 1]
   if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
     seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
     stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
                "x" = "The fit saw {seen}; {.arg new} is {describe_shape(new)}.", "i" = "Give {seen}.",
-               class = "columns", arg = "new", call = call)
+               class = "columns", arg = "new")
   }
-  if (scalar) x else fitted_columns(x, layout, call)
+  if (scalar) x else fitted_columns(x, layout)
 }
 
-fitted_columns <- function(x, layout, call) {
+fitted_columns <- function(x, layout) {
   columns <- layout$columns
   names <- colnames(x)
   named <- !is.null(columns) && all(nzchar(columns)) && !anyDuplicated(columns)
   if (named && setequal(columns, names)) return(unname(x[, match(columns, names)[layout$order], drop = FALSE]))
-  unname(x[, column_order(names, layout$levels, call, "new", "classes of the fit", layout$order), drop = FALSE])
+  unname(x[, column_order(names, layout$levels, "new", "classes of the fit", layout$order), drop = FALSE])
 }
 
 describe_shape <- function(x) {

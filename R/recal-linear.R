@@ -13,14 +13,14 @@ map_matrix <- function(loss = c("log", "brier"), penalty = 0) linear_choice("mat
 #' @export
 map_dirichlet <- function(loss = c("log", "brier"), penalty = 0.01) linear_choice("dirichlet", loss, penalty)
 
-linear_choice <- function(name, loss, penalty, call = caller_env()) {
-  loss <- check_choice(loss, c("log", "brier"), call = call)
-  new_choice("map", name, loss = loss, penalty = check_penalty(penalty, call))
+linear_choice <- function(name, loss, penalty) {
+  loss <- check_choice(loss, c("log", "brier"))
+  new_choice("map", name, loss = loss, penalty = check_penalty(penalty))
 }
 
 # For weights and of intercepts, one number for both.
-check_penalty <- function(penalty, call = caller_env()) {
-  check_numbers(penalty, "penalty", lower = 0, size = if (length(penalty) != 2) 1L, call = call)
+check_penalty <- function(penalty) {
+  check_numbers(penalty, "penalty", lower = 0, size = if (length(penalty) != 2) 1L)
 }
 
 #' @export

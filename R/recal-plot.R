@@ -33,21 +33,21 @@ autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = 
 }
 
 # Reliability curves of the same rows before and after the map.
-before_after <- function(map, new, truth, ..., call = caller_env()) {
+before_after <- function(map, new, truth, ...) {
   stop_if(map$kind == "distribution", "Reliability curves are drawn for class probabilities.",
           "x" = "It is a map of variances.",
-          "i" = "{.code ce_moments(new, truth, after = map)} compares before and after.", arg = "new", call = call)
+          "i" = "{.code ce_moments(new, truth, after = map)} compares before and after.", arg = "new")
   stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given with {.arg new}.",
-          "i" = "Without both, the map itself is drawn.", arg = "truth", call = call)
+          "i" = "Without both, the map itself is drawn.", arg = "truth")
   if (is.data.frame(new)) {
     new <- ungroup_frame(new)
-    column <- truth_column(truth, new, call)
+    column <- truth_column(truth, new)
     outcome <- new[[column]]
   } else {
-    outcome <- outcome_vector(truth, call)
+    outcome <- outcome_vector(truth)
   }
   after <- predict(map, new)
-  before <- without_logits(new, map, call)
+  before <- without_logits(new, map)
   if (is.data.frame(before)) before <- before[map$layout$columns]
   # a map fitted to a frame answers with one, also where `new` is a matrix
   plain <- function(p) if (is.data.frame(p)) as.matrix(p) else p
@@ -62,7 +62,7 @@ equivariant_maps <- c("temperature", "ets", "diag", "constant_confidence")
 most_classes <- 8L
 
 # Prediction, recalibrated and class on a grid; `share` is TRUE where other classes share the rest.
-map_curve <- function(x, classes = NULL, n_points = 401L, call = caller_env()) {
+map_curve <- function(x, classes = NULL, n_points = 401L) {
   if (x$kind == "distribution") return(variance_curve(x, n_points))
   at <- seq(0, 1, length.out = n_points)
   layout <- x$layout
@@ -73,7 +73,7 @@ map_curve <- function(x, classes = NULL, n_points = 401L, call = caller_env()) {
     return(data.frame(before = at, after = after, class = ""))
   }
   k <- x$n_classes
-  drawn <- map_classes(x, classes, call)
+  drawn <- map_classes(x, classes)
   curves <- lapply(drawn, function(j) {
     probs <- matrix((1 - at) / (k - 1), n_points, k)
     probs[, j] <- at
@@ -83,10 +83,10 @@ map_curve <- function(x, classes = NULL, n_points = 401L, call = caller_env()) {
   data.frame(before = at, after = unlist(curves), class = rep(factor(names, levels = names), each = n_points))
 }
 
-map_classes <- function(x, classes, call) {
+map_classes <- function(x, classes) {
   levels <- x$layout$levels
   if (!is.null(classes)) {
-    check_among(classes, levels, "map", call = call)
+    check_among(classes, levels, "map")
     return(match(as.character(classes), levels))
   }
   if (x$method %in% equivariant_maps) return(1L)
@@ -96,7 +96,7 @@ map_classes <- function(x, classes, call) {
 
 # Up to the largest variance of the fit, which its image gives back unless all are the same.
 variance_curve <- function(x, n_points) {
-  image <- moments_of(if (is.data.frame(x$fitted)) fitted_laws(x) else x$fitted, current_env())$variance
+  image <- moments_of(if (is.data.frame(x$fitted)) fitted_laws(x) else x$fitted)$variance
   w <- x$map$w
   largest <- if (w > 0) max(image - x$map$b, na.rm = TRUE) / w else 2 * max(image, na.rm = TRUE)
   at <- seq(0, largest, length.out = n_points)
@@ -121,9 +121,9 @@ map_subtitle <- function(x) {
   paste0(text, "\nThe probability of a class", shown, " while the others share the rest equally")
 }
 
-autoplot_maps <- function(panels, classes = NULL, call = caller_env()) {
+autoplot_maps <- function(panels, classes = NULL) {
   first <- panels[[1]]
-  curve <- bind_panels(panels, function(x) map_curve(x, classes, call = call))
+  curve <- bind_panels(panels, function(x) map_curve(x, classes))
   curve$class <- factor(curve$class, levels = unique(curve$class))
   axes <- map_axes(first)
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$before, y = .data$after, colour = .data$class)) +

@@ -27,7 +27,7 @@ predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
   check_object(object)
   check_empty(...)
   if (is.null(new)) return(fitted_predictions(object))
-  new <- read_results(new, current_env())
+  new <- read_results(new)
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
   threads <- resolve_threads(threads)
@@ -57,7 +57,7 @@ fitted_predictions <- function(object) {
 augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
   check_object(x)
   check_empty(...)
-  new <- read_results(new, current_env())
+  new <- read_results(new)
   values <- predict(x, new, threads = threads)
   if (is.null(dim(values))) { # a vector, also of distributions
     values <- columns_frame(.recal = values)

@@ -16,20 +16,20 @@ map_ets <- function(loss = c("brier", "log"), range = c(0.01, 100)) {
   new_choice("map", "ets", loss = loss, range = range)
 }
 
-check_range <- function(range, call = caller_env()) {
-  check_numbers(range, "range", lower = 0, open = TRUE, size = 2, call = call)
+check_range <- function(range) {
+  check_numbers(range, "range", lower = 0, open = TRUE, size = 2)
   stop_if(range[1] >= range[2], "{.arg range} must give the smallest and then the largest temperature.",
-          "x" = "It is {range[1]}, {range[2]}.", arg = "range", value = range, call = call)
+          "x" = "It is {range[1]}, {range[2]}.", arg = "range", value = range)
 }
 
 # Densities if the predictions are such (R/recal-density.R), else probabilities of classes, as for every map.
 #' @export
-recalibrate.map_temperature <- function(method, part, input, threads, call) {
-  laws <- if (!input$logits && !is.null(law_given(part, input$dots, call))) laws_of(part, input, call)
+recalibrate.map_temperature <- function(method, part, input, threads) {
+  laws <- if (!input$logits && !is.null(law_given(part, input$dots))) laws_of(part, input)
   if (is.null(laws$law)) return(NextMethod())
   stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
-          "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss, call = call)
-  recalibrate_density(method, laws, density_layout(part), input$folds, call)
+          "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss)
+  recalibrate_density(method, laws, density_layout(part), input$folds)
 }
 
 #' @export

@@ -35,7 +35,7 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
 stop_few_values <- function(model, z) {
   stop_input("The {.val {model}} model needs more distinct predictions.", "x" = "There {?is/are} {length(unique(z))}.",
              "i" = "{.code map_update()} takes the models that can be fitted.", class = c("rows", "degenerate"),
-             arg = "method", call = NULL)
+             arg = "method")
 }
 
 # Harrell's places of the knots: equally spaced quantiles, the outer ones by their number.
@@ -112,7 +112,7 @@ robust_update_test <- function(fit, model, design, needed) {
     "x" = "There {cli::qty(max(design$cluster, 0))}{?is/are} {max(design$cluster, 0)} cluster{?s}; \\
            {length(tested)} parameter{?s} {?is/are} tested.",
     "i" = "Name the model, as in {.code map_update(\"slope\")} or {.code map_platt()}, or take a smaller {.arg df}.",
-    class = c("rows", "cluster"), arg = "cluster", call = NULL
+    class = c("rows", "cluster"), arg = "cluster"
   )
   out
 }

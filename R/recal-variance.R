@@ -18,28 +18,28 @@ write_moments <- function(mean, variance, layout) {
 map_loss.map_variance <- function(method) "dss"
 
 #' @export
-recalibrate.map_variance <- function(method, part, input, threads, call) {
-  data <- read_moments(part, input$truth, input$dots, input$na_rm, call, design = input$design)
-  if (data$na) stop_incomplete_map(call)
-  data <- deal_copies(data, input$folds, call)
-  check_moments(data$outcome, data, call)
+recalibrate.map_variance <- function(method, part, input, threads) {
+  data <- read_moments(part, input$truth, input$dots, input$na_rm, design = input$design)
+  if (data$na) stop_incomplete_map()
+  data <- deal_copies(data, input$folds)
+  check_moments(data$outcome, data)
   r <- (data$mean - data$outcome)^2
   full <- rep(NA_real_, data$n_rows)
   of <- list(
-    fit = function(rows) fit_variance(data$variance[rows], r[rows], design_rows(data$design, rows), call),
+    fit = function(rows) fit_variance(data$variance[rows], r[rows], design_rows(data$design, rows)),
     apply = function(fit, rows) scale_variance(fit$map, data$variance[rows]),
     loss = function(variance) dss(variance[, 1], r, data$design),
     write = function(variance) {
       write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, variance), data$layout)
     }
   )
-  fit_recalibration(method, of, matrix(data$variance), data, data$layout, input$folds, call, n_classes = NA_integer_,
+  fit_recalibration(method, of, matrix(data$variance), data, data$layout, input$folds, n_classes = NA_integer_,
                     kind = "distribution", fingerprint = fingerprint(cbind(data$mean, data$variance)))
 }
 
 # Their squares are finite.
-check_moments <- function(outcome, moments, call, arg = "x") {
-  check_magnitude(outcome, list(mean = moments$mean, sd = sqrt(moments$variance)), call, arg)
+check_moments <- function(outcome, moments, arg = "x") {
+  check_magnitude(outcome, list(mean = moments$mean, sd = sqrt(moments$variance)), arg)
 }
 
 # Mean Dawid-Sebastiani score from variances and squared residuals.
@@ -50,14 +50,14 @@ scale_variance <- function(map, variance) map$w * variance + map$b
 # In units of mean(r) and mean(s2) the best w and b of a ratio e^z = w / b are mean(r / (e^z s2 + 1)) times e^z and 1.
 # The score of z alone may have several minima. The candidates are all roots of its slope between the points of a grid,
 # and the two edges w = 0 and b = 0.
-fit_variance <- function(variance, r, design, call) {
+fit_variance <- function(variance, r, design) {
   mean <- function(rows) row_mean(rows, design)
   unit <- mean(r)
   stop_if(
     unit == 0, "There must be at least one residual that is not 0.",
     "x" = "All {copy_count(design)} predicted means equal the outcome: the best variance is 0, with a score of minus \\
            infinity.",
-    class = "degenerate", arg = "truth", n = copy_count(design), call = call
+    class = "degenerate", arg = "truth", n = copy_count(design)
   )
   scale <- mean(variance)
   s <- if (scale > 0) variance / scale else variance
@@ -97,23 +97,23 @@ fit_variance <- function(variance, r, design, call) {
   )
 }
 
-predict_variance <- function(object, new, call = caller_env()) {
+predict_variance <- function(object, new) {
   layout <- object$layout
   stop_if(is.data.frame(new) && is.null(layout$columns),
           "{.arg new} must have the shape of the data that the map was fitted to.",
           "x" = "It is a data frame; the fit saw a vector, or a matrix without names of columns.", class = "columns",
-          arg = "new", call = call)
+          arg = "new")
   x <- if (is.data.frame(new) && !is.null(layout$law)) {
     rlang::eval_tidy(layout$law, data = new)
   } else if (is.data.frame(new)) {
-    check_fitted_columns(new, layout, call)
+    check_fitted_columns(new, layout)
     if (layout$type == "law") new[[layout$columns]] else as.matrix(new[layout$columns])
   } else {
     new
   }
-  moments <- moments_of(x, call, layout$columns)
+  moments <- moments_of(x, layout$columns)
   ok <- !is.na(moments$mean) & !is.na(moments$variance)
-  check_moments(numeric(), moments, call, "new")
+  check_moments(numeric(), moments, "new")
   same <- fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)
   if (same > 0) warn_same_rows(same, sum(ok))
   write_moments(moments$mean, scale_variance(object$map, moments$variance), layout)

@@ -131,7 +131,6 @@
 ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, folds = NULL,
                            floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL,
                            threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
   method <- as_choice(method, "map")
   threads <- resolve_threads(threads)
   check_flag(logits)
@@ -139,23 +138,23 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
   input <- c(rows_input(copies = TRUE), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
-  objects_by_groups(x, input$by, function(part) recalibrate(method, part, input, threads, call), call)
+  objects_by_groups(x, input$by, function(part) recalibrate(method, part, input, threads))
 }
 
 # The map of a data set or a group; `input`: the other arguments of ce_recalibrate().
-recalibrate <- function(method, part, input, threads, call) UseMethod("recalibrate")
+recalibrate <- function(method, part, input, threads) UseMethod("recalibrate")
 
 # Probabilities of classes.
 #' @export
-recalibrate.ce_choice <- function(method, part, input, threads, call) {
-  read <- recal_data(part, input, threads, call)
-  data <- deal_copies(read$data, input$folds, call)
+recalibrate.ce_choice <- function(method, part, input, threads) {
+  read <- recal_data(part, input, threads)
+  data <- deal_copies(read$data, input$folds)
   loss <- map_loss(method)
   of <- c(map_of_rows(method, data, threads), list(
     loss = function(probs) probs_loss(probs, data, loss),
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
-  fit_recalibration(method, of, data$probs, data, read$layout, input$folds, call, n_classes = ncol(data$probs),
+  fit_recalibration(method, of, data$probs, data, read$layout, input$folds, n_classes = ncol(data$probs),
                     kind = data$kind, fingerprint = fingerprint(data$given))
 }
 
@@ -171,7 +170,7 @@ map_of_rows <- function(method, data, threads) {
 #   of      list(fit(rows), apply(fit, rows): predictions, loss(predictions), write(predictions): as they were given)
 #   before  the predictions as they are, a matrix
 #   data    list(design, rows, n_rows), as recal data; `fold` where copies have been dealt to folds
-fit_recalibration <- function(method, of, before, data, layout, folds, call, ...) {
+fit_recalibration <- function(method, of, before, data, layout, folds, ...) {
   n <- nrow(before)
   fit <- of$fit(seq_len(n))
   after <- of$apply(fit, seq_len(n))
@@ -187,8 +186,8 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
   )
   if (!is.null(folds)) {
     cluster <- data$design$cluster
-    out$fold <- data$fold %||% given_folds(folds, n, data$rows, data$n_rows, call, cluster) %||%
-      make_split(n, folds, test = integer(), call = call, cluster = cluster)$fold
+    out$fold <- data$fold %||% given_folds(folds, n, data$rows, data$n_rows, cluster) %||%
+      make_split(n, folds, test = integer(), cluster = cluster)$fold
     found <- cross_fit(out$fold, before, of)
     after <- found$values
     out$fold_terms <- lapply(found$fits, `[[`, "terms")
@@ -209,10 +208,10 @@ fit_recalibration <- function(method, of, before, data, layout, folds, call, ...
   out
 }
 
-stop_incomplete_map <- function(call) {
+stop_incomplete_map <- function() {
   stop_input("A recalibration map cannot be fitted to missing values.",
              "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
-             "i" = "Use {.code na_rm = TRUE} to drop them.", class = "missing", arg = "na_rm", call = call)
+             "i" = "Use {.code na_rm = TRUE} to drop them.", class = "missing", arg = "na_rm")
 }
 
 # The result of fit_map() methods. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the

@@ -35,77 +35,74 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
                       group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
                       times = 200, level = 0.95, event_level = "first", na_rm = TRUE, floor = NULL,
                       threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  format <- check_report(file, title, call)
+  format <- check_report(file, title)
   input <- evaluate_input_once(rows_input(), x)
   group <- evaluate_once(enquo(group), x)
-  check_validation_notion(check_notion(notion), call)
-  options <- c(validation_options(thresholds, "loess", floor, times, delta, level, threads, call),
+  check_validation_notion(check_notion(notion))
+  options <- c(validation_options(thresholds, "loess", floor, times, delta, level, threads),
                list(horizon = input$design$horizon))
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
-  models <- lapply(models, read_results, call)
+  models <- lapply(models, read_results)
   data <- lapply(models, function(one) {
-    predictions <- predictions_of(one, input, call)
-    list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, input, call))
+    predictions <- predictions_of(one, input)
+    list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, input))
   })
   about <- list(title = title, models = names(models), times = times, level = level, delta = delta,
                 horizon = options$horizon$time, incomplete = vapply(data, function(one) one$predictions$dropped, 0))
   with_seed_kept(1, {
-    parts <- report_parts(data, notion, options, call)
-    render_report(c(parts, list(about = about)), file, format, call)
+    parts <- report_parts(data, notion, options)
+    render_report(c(parts, list(about = about)), file, format)
   })
   invisible(file)
 }
 
 report_formats <- c(html = "html_document", docx = "word_document", pdf = "pdf_document")
 
-check_report <- function(file, title, call) {
-  check_string(file, "file", call)
-  check_string(title, "title", call)
+check_report <- function(file, title) {
+  check_string(file, "file")
+  check_string(title, "title")
   ending <- tolower(tools::file_ext(file))
   stop_if(!ending %in% names(report_formats),
           "{.arg file} must end in {.or {.val {paste0('.', names(report_formats))}}}.", "x" = "It is {.val {file}}.",
-          class = c("file", "argument"), arg = "file", value = file, call = call)
+          class = c("file", "argument"), arg = "file", value = file)
   stop_if(!dir.exists(dirname(file)), "The folder of {.arg file} must exist.",
-          "x" = "There is no {.file {dirname(file)}}.", class = c("file", "argument"), arg = "file", value = file,
-          call = call)
+          "x" = "There is no {.file {dirname(file)}}.", class = c("file", "argument"), arg = "file", value = file)
   # before minutes of work
   stop_if(file.access(dirname(file), 2) != 0, "The folder of {.arg file} must be writable.",
-          "x" = "{.file {dirname(file)}} is not.", class = c("file", "argument"), arg = "file", value = file,
-          call = call)
-  for (package in c("rmarkdown", "knitr", "ggplot2")) check_package(package, "A report needs", call)
+          "x" = "{.file {dirname(file)}} is not.", class = c("file", "argument"), arg = "file", value = file)
+  for (package in c("rmarkdown", "knitr", "ggplot2")) check_package(package, "A report needs")
   stop_if(!rmarkdown::pandoc_available("2.0"), "A report needs pandoc 2.0 or newer.",
           "i" = "RStudio and Quarto bring it along; else see {.url https://pandoc.org/installing.html}.",
-          class = "package", package = "pandoc", call = call)
+          class = "package", package = "pandoc")
   ending
 }
 
 # The validation of `data`, list(predictions, groups) of a model that have been read once.
-report_validation <- function(data, notion, options, call) {
-  problems <- validated_problems(data$predictions, data$groups, notion, options$horizon, call)
+report_validation <- function(data, notion, options) {
+  problems <- validated_problems(data$predictions, data$groups, notion, options$horizon)
   keys <- lapply(problems, function(problem) {
     if (is.null(problem$class)) return(tibble::new_tibble(list(), nrow = 1L))
     columns_frame(class = as.character(problem$class))
   })
-  new_validation(list(problems = problems, keys = keys), notion, options$horizon, options, call)
+  new_validation(list(problems = problems, keys = keys), notion, options$horizon, options)
 }
 
 # Everything that the page shows, computed before anything is written.
-report_parts <- function(data, notion, options, call) {
+report_parts <- function(data, notion, options) {
   classes <- n_classes(data[[1]]$predictions)
   many <- classes > 2
   whole <- notion %||% if (many) "top_label" else "binary"
   notions <- if (many && is.null(notion)) c("top_label", "class_wise", "canonical") else whole
   list(
-    validations = lapply(data, report_validation, whole, options, call),
+    validations = lapply(data, report_validation, whole, options),
     estimates = lapply(data, function(one) {
       ce_estimate(one$predictions, notion = notions, level = options$level, threads = options$threads)
     }),
     classes = if (many) {
-      lapply(data, report_validation, "class_wise", replace(options, "times", 0), call)
+      lapply(data, report_validation, "class_wise", replace(options, "times", 0))
     },
     groups = if (!is.null(data[[1]]$groups)) lapply(data, report_groups, whole, options),
-    comparison = report_comparison(data, whole, options, call),
+    comparison = report_comparison(data, whole, options),
     decisions = if (!many) lapply(data, report_decision, options),
     gains = lapply(data, report_gain, options),
     tests = lapply(data, report_tests, whole, options),
@@ -144,7 +141,7 @@ report_groups <- function(data, notion, options) {
 }
 
 # Paired differences of the calibration error and the score of all pairs of models, on the rows that all of them have.
-report_comparison <- function(data, notion, options, call) {
+report_comparison <- function(data, notion, options) {
   if (length(data) < 2) return(NULL)
   models <- common_rows(align_events(lapply(data, `[[`, "predictions")))
   if (n_obs(models[[1]]) == 0) return(NULL)
@@ -152,7 +149,7 @@ report_comparison <- function(data, notion, options, call) {
   metrics <- list("calibration error" = ce_metric(ce_estimate, notion = notion),
                   "root Brier score" = ce_metric(rbs))
   tables <- lapply(names(metrics), function(name) {
-    out <- compare_pairs(models, metrics[[name]], settings, call)
+    out <- compare_pairs(models, metrics[[name]], settings)
     out$.metric <- name
     # the page says it once; the table is narrow
     out[setdiff(names(out), "notion")]
@@ -198,7 +195,7 @@ report_tests <- function(data, notion, options) {
 }
 
 # Rendered in a folder of its own; the file appears when all is done.
-render_report <- function(parts, file, format, call) {
+render_report <- function(parts, file, format) {
   folder <- tempfile("calibrisk-report-")
   dir.create(folder)
   on.exit(unlink(folder, recursive = TRUE))
@@ -219,14 +216,14 @@ render_report <- function(parts, file, format, call) {
     suppressMessages(rmarkdown::render(file.path(folder, "report.Rmd"), output, envir = env, quiet = TRUE)),
     error = function(cnd) {
       stop_input("The report could not be rendered.", "i" = "A file that was there is unchanged.", class = "render",
-                 parent = cnd, call = call)
+                 parent = cnd)
     }
   )
-  write_beside(written, file, call)
+  write_beside(written, file)
 }
 
 # A copy cut off by a full disk counts as failed, even if no error was raised.
-write_beside <- function(from, file, call, copy = file.copy) {
+write_beside <- function(from, file, copy = file.copy) {
   beside <- tempfile("calibrisk-", dirname(file), paste0(".", tools::file_ext(file)))
   on.exit(unlink(beside))
   said <- NULL
@@ -240,6 +237,6 @@ write_beside <- function(from, file, call, copy = file.copy) {
   stop_if(!done, "The report could not be written.",
           "x" = "{.file {file}} is not writable{if (!is.null(said)) paste0(': ', said)}.",
           "i" = "Is the disk full? A file that was there is unchanged.", class = c("file", "argument"), arg = "file",
-          value = file, call = call)
+          value = file)
   invisible(file)
 }

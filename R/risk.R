@@ -39,13 +39,12 @@
 #' ce_risk(fit, vehicle_predictions[251:423, ], truth)
 ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
                     na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
   check_level(level)
   threads <- resolve_threads(threads)
   fit <- as_fit(object)
   input <- rows_input()
   out <- by_groups(x, input$by, function(part) {
-    predictions <- predictions_for(fit, part, input, call)
+    predictions <- predictions_for(fit, part, input)
     risk_row(fit_risk(fit, predictions, threads), level, predictions)
   })
   new_table(out, c("Calibration risk" = notion_label(fit),
@@ -53,14 +52,13 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
 }
 
 # Predictions to evaluate a fit on: same classes, same event.
-predictions_for <- function(fit, x, input, call) {
+predictions_for <- function(fit, x, input) {
   given <- !is.null(input$event_level)
   input$event_level <- input$event_level %||% if (fit$event == 1L || fit$scalar) "first" else "second"
-  predictions <- predictions_of(x, input, call, direction = FALSE)
+  predictions <- predictions_of(x, input, direction = FALSE)
   stop_if(!fit$notion %in% c("top_label", "binary") && n_classes(predictions) != length(fit$levels),
           "{.arg x} must have the classes of the fit.",
-          "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}.", class = "columns", arg = "x",
-          call = call)
+          "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}.", class = "columns", arg = "x")
   predictions <- align_levels(predictions, fit, given)
   keep_read(event = event_label(predictions, horizon = input$design$horizon))
   warn_direction(predictions)
@@ -83,13 +81,13 @@ align_levels <- function(predictions, fit, event_given) {
   predictions
 }
 
-as_fit <- function(object, arg = "object", call = caller_env()) {
-  if (inherits(object, c("ce_fit", "ce_tune"))) check_object(object, arg, call)
+as_fit <- function(object, arg = "object") {
+  if (inherits(object, c("ce_fit", "ce_tune"))) check_object(object, arg)
   if (inherits(object, "ce_fit")) return(object)
   if (inherits(object, "ce_tune")) return(tune_fit(object))
   stop_input("{.arg {arg}} must be made by {.fn ce_fit} or {.fn ce_tune}.", "x" = "It is {.cls {class(object)[1]}}.",
              "i" = if (inherits(object, "ce_grouped")) "{.field results} holds one for each group.", arg = arg,
-             value = object, call = call)
+             value = object)
 }
 
 # Sums over problems (classes): risk and projections of h and of h = 0, h(p, p) per row.

@@ -1,27 +1,27 @@
 # Several models of the same rows, as columns or in a list.
 
 # Every selected column is a model's probability of the same event, or its distribution of the same number.
-column_models <- function(x, truth, columns, settings, call) {
+column_models <- function(x, truth, columns, settings) {
   x <- ungroup_frame(x)
   stop_if(length(columns) == 0, "Two or more models are needed.", "x" = "No column of predictions is selected.",
-          class = "columns", arg = "...", call = call)
+          class = "columns", arg = "...")
   made <- columns[vapply(columns, makes_law, NA)]
   names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
   columns <- columns[!vapply(columns, makes_law, NA)]
-  at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!unname(columns))), x, "...", call)
-  at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon, call)]
+  at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!unname(columns))), x, "...")
+  at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon)]
   models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
   models <- each_direction(names(models), function(name) {
-    in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE, call,
-                                      settings$design)), name, call)
+    in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE,
+                                      settings$design)), name)
   })
   align_events(models)
 }
 
 # Outcomes of several dimensions are several columns.
-outcome_columns <- function(truth, x, horizon, call) {
-  check_truth_given(truth, call)
-  if (is.null(horizon)) select_columns(truth, x, "truth", call) else read_outcomes(truth, x, horizon, call)$column
+outcome_columns <- function(truth, x, horizon) {
+  check_truth_given(truth)
+  if (is.null(horizon)) select_columns(truth, x, "truth") else read_outcomes(truth, x, horizon)$column
 }
 
 align_events <- function(models) {

@@ -36,30 +36,28 @@ few_rows <- 20000
 
 # An error for states and tables where a function needs rows; `arg`: the argument; `few`: whether it takes tables with
 # few different rows.
-check_has_rows <- function(x, call, arg = "x", few = FALSE) {
+check_has_rows <- function(x, arg = "x", few = FALSE) {
   if (!has_sums(x)) return(invisible())
-  verb <- verb_name(call)
+  verb <- verb_name()
   why <- row_reasons[verb][[1]] %||% "needs rows"
   named <- if (nzchar(verb)) paste0("`", verb, "()`") else "The function"
   elsewhere <- c(if (few) paste("Up to", count_text(few_rows), "different rows of a table are taken"), why[-1])
-  unsupported_if(is_database(x), "only sums are computed", "{named} {why[1]}.", call, arg,
+  unsupported_if(is_database(x), "only sums are computed", "{named} {why[1]}.", arg,
                  instead = if (length(elsewhere) > 0) "{paste(elsewhere, collapse = '; ')}.")
   stop_input("A state keeps sums in place of rows.", "x" = "{named} {why[1]}.",
              "i" = if (length(why) > 1) "{why[2]}.", "i" = "A sample of the rows can be taken.",
-             class = c("unsupported", "state"), arg = arg, call = call)
+             class = c("unsupported", "state"), arg = arg)
 }
 
 has_sums <- function(x) is_state(x) || is_database(x)
 
 # An error if options that need rows were given: their names.
-check_sums_options <- function(x, given, call) {
+check_sums_options <- function(x, given) {
   if (length(given) == 0) return(invisible())
   arg <- given[1]
-  unsupported_if(is_database(x), "only sums are computed, which have no such choice", "{.arg {arg}} is given.", call,
-                 arg)
+  unsupported_if(is_database(x), "only sums are computed, which have no such choice", "{.arg {arg}} is given.", arg)
   stop_input("A state has fixed what its sums can give.", "x" = "{.arg {arg}} is given.",
-             "i" = "{.fn ce_state} takes the options that a state has.", class = c("state", "argument"), arg = arg,
-             call = call)
+             "i" = "{.fn ce_state} takes the options that a state has.", class = c("state", "argument"), arg = arg)
 }
 
 # fn(predictions) of every group of `x`: of rows, a state or a table. Those of sums are scalar, and have
@@ -78,11 +76,11 @@ check_sums_options <- function(x, given, call) {
 #             with few different ones
 #   sums      the name of those in place of a `problem`, "ladder" or "binned"; of few different rows of a table there is
 #             one nevertheless
-by_predictions <- function(x, fn, input, call) UseMethod("by_predictions")
+by_predictions <- function(x, fn, input) UseMethod("by_predictions")
 
 #' @export
-by_predictions.default <- function(x, fn, input, call) {
-  by_groups(x, input$by, function(part) fn(predictions_of(part, input, call)), call)
+by_predictions.default <- function(x, fn, input) {
+  by_groups(x, input$by, function(part) fn(predictions_of(part, input)))
 }
 
 sums_predictions <- function(problem, about, ...) {
@@ -96,10 +94,10 @@ sums_predictions <- function(problem, about, ...) {
 }
 
 # The problem of sums.
-sums_problem <- function(predictions, notion, call) {
+sums_problem <- function(predictions, notion) {
   stop_if(isTRUE(notion %in% c("class_wise", "canonical")), "Rows of a table are read as one probability each.",
           "x" = "{.arg notion} is {.val {notion}}, which needs those of all classes.",
           "i" = "{.code dplyr::collect(x)} takes the rows into memory.", class = c("unsupported", "notion"),
-          arg = "notion", call = call)
+          arg = "notion")
   predictions$problem
 }

@@ -1,21 +1,21 @@
 # Parts of a mean score of a real outcome: the distribution of the outcome given the prediction is the empirical
 # distribution of a group of predictions.
 
-decompose_real <- function(x, input, scores, n_bins, times, call) {
+decompose_real <- function(x, input, scores, n_bins, times) {
   by_groups(x, input$by, function(part) {
-    data <- laws_of(part, input, call)
-    if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real(call)
+    data <- laws_of(part, input)
+    if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real()
     y <- data$y[, 1]
     rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na, data$design))
     if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
     vctrs::vec_rbind(!!!rows)
-  }, call)
+  })
 }
 
-stop_not_real <- function(call) {
+stop_not_real <- function() {
   stop_input("This score needs predictions of a real outcome.",
              "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
-             "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x", call = call)
+             "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x")
 }
 
 real_parts <- function(score, law, y, n_bins, times, na, design) {

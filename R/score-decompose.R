@@ -57,8 +57,7 @@
 ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", "isotonic"),
                          notion = NULL, times = 0, .by = NULL, event_level = "first",
                          na_rm = TRUE, n_bins = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  scores <- as_scores(score, call)
+  scores <- as_scores(score)
   method <- check_choice(method, c("discrete", "isotonic"))
   check_count(times, lower = 0)
   check_bins(n_bins, null = TRUE)
@@ -66,39 +65,39 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     stop_if(method != "discrete" || !is.null(notion),
             "Scores of real outcomes are split by {.code method = \"discrete\"}, without a {.arg notion}.",
             "x" = "The score is {.val {scores[[1]]$name}}.", "i" = "{.arg n_bins} groups similar predictions.",
-            class = "score", arg = "score", call = call)
-    return(decompose_real(x, rows_input(quote_dots), scores, n_bins, times, call))
+            class = "score", arg = "score")
+    return(decompose_real(x, rows_input(quote_dots), scores, n_bins, times))
   }
   input <- rows_input(copies = TRUE)
-  check_no_laws(x, input$dots, scores, call)
+  check_no_laws(x, input$dots, scores)
   stop_if(!is.null(n_bins), "{.arg n_bins} is for scores of real outcomes.",
           "x" = "The score is {.val {scores[[1]]$name}}.",
-          "i" = "Round the probabilities, or use {.code method = \"isotonic\"}.", arg = "n_bins", call = call)
+          "i" = "Round the probabilities, or use {.code method = \"isotonic\"}.", arg = "n_bins")
   if (!is.null(notion)) check_notion(notion)
   allowed <- c(if (method == "discrete") "canonical", "top_label", "binary")
   stop_if(!is.null(notion) && !notion %in% allowed,
           "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
-          "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion", call = call)
+          "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion")
   asked <- list(notion = notion, interval = if (times > 0) "bootstrap")
   by_predictions(x, function(predictions) {
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
-    data <- decompose_data(predictions, used, call)
+    data <- decompose_data(predictions, used)
     rows <- lapply(scores, function(s) {
       decompose_score(data, s, method, used, times, predictions$na)
     })
     if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, rows[[1]]$n)
     vctrs::vec_rbind(!!!rows)
-  }, c(input, asked), call)
+  }, c(input, asked))
 }
 
 # The predictions as a simplex matrix with classes; `factor` halves the scalar Brier score.
-decompose_data <- function(predictions, notion, call) {
+decompose_data <- function(predictions, notion) {
   if (notion == "canonical" && is.null(predictions$problem)) {
     scalar <- is.null(predictions$probs)
     return(list(probs = simplex_probs(predictions), truth = simplex_truth(predictions), scalar = scalar,
                 design = predictions$design))
   }
-  problem <- notion_problems(predictions, notion, call)[[1]]
+  problem <- notion_problems(predictions, notion)[[1]]
   x <- problem$features[, 1]
   list(probs = cpp_event_columns(x), truth = problem$labels + 1L, scalar = TRUE,
        design = predictions$design)

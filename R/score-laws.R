@@ -1,7 +1,7 @@
 # Moments, CRPS and densities of real-valued predictions: vectors of predictive distributions (pred_normal() and the
 # others), or list(mean, variance).
 
-as_law <- function(x, call = caller_env()) {
+as_law <- function(x) {
   if (is_law(x)) return(as_distribution(x))
   if (is.list(x) && !is.null(x$mean) && (!is.null(x$variance) || !is.null(x$sd))) {
     mean <- as.numeric(x$mean)
@@ -10,30 +10,30 @@ as_law <- function(x, call = caller_env()) {
     stop_if(length(bad) > 0, "Means must be finite and variances finite and positive.",
             "x" = "Row {bad[1]} is mean {.val {mean[bad[1]]}}, variance {.val {variance[bad[1]]}}; \\
                    {length(bad)} of {length(mean)} rows are affected.", class = "variance", arg = "prediction",
-            row = bad[1], call = call)
+            row = bad[1])
     return(pred_normal(mean, sqrt(variance)))
   }
   stop_input(
     "Real-valued predictions must be a vector of distributions, or a list with {.field mean} and {.field variance}.",
     "x" = "It is {.cls {class(x)[1]}}.", "i" = "See {.fn pred_normal} and the other families there.",
-    class = "distribution", arg = "prediction", call = call
+    class = "distribution", arg = "prediction"
   )
 }
 
-score_moments <- function(law, call = caller_env()) {
+score_moments <- function(law) {
   if (dimension_of(law) > 1) stop_family(law, "The score of several outcomes")
   moments <- law_moments(law)
   bad <- which(!is.finite(moments$mean[, 1]))
   stop_if(
     length(bad) > 0, "The predictions must have a mean.",
     "x" = "The mean of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; {length(bad)} of {length(law)} are affected.",
-    class = "distribution", arg = "prediction", row = bad[1], call = call
+    class = "distribution", arg = "prediction", row = bad[1]
   )
   list(mean = moments$mean[, 1], variance = moments$cov[, 1])
 }
 
 # -log f(y). The logarithm itself where the record has it, also far out where the density is 0 to rounding.
-law_log_score <- function(law, y, call = caller_env()) {
+law_log_score <- function(law, y) {
   record <- record_of(law)
   if (!is.null(record$temper)) {
     volume <- record$temper$volume(law)

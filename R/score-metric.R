@@ -58,39 +58,38 @@
 ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, level = 0.95,
                                 .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
                                 horizon = NULL) {
-  call <- current_env()
   check_flag(bound)
   check_level(level)
   if (is_u_score(score)) {
-    return(u_score_frame(x, rows_input(quote_dots), score, level, bound, call))
+    return(u_score_frame(x, rows_input(quote_dots), score, level, bound))
   }
-  scores <- as_scores(score, call, of_both = TRUE)
-  score_frame(x, rows_input(quote_dots, copies = TRUE), scores, level, bound, call)
+  scores <- as_scores(score, of_both = TRUE)
+  score_frame(x, rows_input(quote_dots, copies = TRUE), scores, level, bound)
 }, "minimize", c(-Inf, Inf))
 
 # of_both: the log score is one of classes and of numbers, for who has both.
-as_scores <- function(score, call, of_both = FALSE) {
+as_scores <- function(score, of_both = FALSE) {
   if (inherits(score, "ce_score_rule") || is.function(score)) score <- list(score)
-  scores <- lapply(score, as_score, call = call)
-  if (length(scores) == 0) as_score(NULL, call)
+  scores <- lapply(score, as_score)
+  if (length(scores) == 0) as_score(NULL)
   class <- vapply(scores, `[[`, "", "kind") == "class"
   real <- if (of_both) !vapply(scores, function(one) is.null(one$real), NA) else !class
   stop_if(!all(class) && !all(real), "All scores must be for classes or all for real outcomes.",
-          "x" = "They are {.val {vapply(scores, `[[`, '', 'name')}}.", class = "score", arg = "score", call = call)
+          "x" = "They are {.val {vapply(scores, `[[`, '', 'name')}}.", class = "score", arg = "score")
   scores
 }
 
-score_frame <- function(x, input, scores, level, bound, call) {
+score_frame <- function(x, input, scores, level, bound) {
   names <- vapply(scores, `[[`, "", "name")
   dots <- input$dots
-  real <- read_as_real(x, dots, scores, call)
+  real <- read_as_real(x, dots, scores)
   # a density has no largest value
   smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$smallest, 0)
   infima <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$infimum, 0)
   stop_if(bound && any(is.infinite(infima)), "A score whose entropy is unbounded below has no upper bound.",
           "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
           "i" = "Give {.fn score_dss} its {.arg min_variance}, or compare mean scores: {.code bound = FALSE}.",
-          class = "score", arg = "score", call = call)
+          class = "score", arg = "score")
   columns <- function(rows, notion, design, n = copy_count(design), log = NULL) {
     shift <- if (bound) infima else rep(0, length(infima))
     mean <- score_means(rows, design) - shift
@@ -108,44 +107,44 @@ score_frame <- function(x, input, scores, level, bound, call) {
   if (real) {
     return(regression_frame(x, input, metric, function(law, y, design) {
       columns(lapply(scores, function(s) s$real(law, y)), "regression", design)
-    }, list(level = level), call))
+    }, list(level = level)))
   }
-  if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots, call), scores, call)
+  if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots), scores)
   metric_frame(x, input, metric, function(predictions) {
-    check_whole_sums(predictions, call)
+    check_whole_sums(predictions)
     columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design, n_obs(predictions),
             predictions$log)
-  }, choices = list(level = level), call = call, edges = numeric())
+  }, choices = list(level = level), edges = numeric())
 }
 
 # A state has sums of the log score, without a floor.
 has_own_sums <- function(score) score$name == "log" && is.infinite(score$value(cbind(1, 0), 2L))
 
 # Sums are of one probability per row. `what`: it needs all of them.
-check_whole_sums <- function(predictions, call, what = "A score") {
+check_whole_sums <- function(predictions, what = "A score") {
   stop_if(!is.null(predictions$problem) && n_classes(predictions) > 2,
           "{what} of several classes needs all probabilities of a row.",
           "x" = "There are {n_classes(predictions)} classes, and sums of one probability per row.",
-          "i" = "Take the rows, or a sample of them.", class = c("unsupported", "notion"), arg = "x", call = call)
+          "i" = "Take the rows, or a sample of them.", class = c("unsupported", "notion"), arg = "x")
 }
 
 # For scores that are for classes and numbers, the predictions say which.
-read_as_real <- function(x, dots, scores, call) {
+read_as_real <- function(x, dots, scores) {
   if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
   if (missing(x)) return(FALSE)
   if (is_read(x)) return(is_real(x))
   if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
-  !is.null(law_given(x, check_dot_names(dots, call), call))
+  !is.null(law_given(x, check_dot_names(dots)))
 }
 
 # Scores of classes read probabilities.
-check_no_laws <- function(x, dots, scores, call) {
-  stop_if(!missing(x) && !is.null(law_given(x, dots, call)),
+check_no_laws <- function(x, dots, scores) {
+  stop_if(!missing(x) && !is.null(law_given(x, dots)),
           "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
           "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
           "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score",
-          value = scores[[1]]$name, call = call)
+          value = scores[[1]]$name)
 }
 
 # The mean of each score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
@@ -176,20 +175,20 @@ score_rows <- function(predictions, scores) {
 }
 
 # metric_frame() for real outcomes.
-regression_frame <- function(x, input, metric, fn, choices, call) {
-  check_flag(input$na_rm, "na_rm", call)
-  input <- without_yardstick(input, call)
+regression_frame <- function(x, input, metric, fn, choices) {
+  check_flag(input$na_rm, "na_rm")
+  input <- without_yardstick(input)
   check_of_numbers <- function(classes) {
     stop_if(classes, "This score needs predictions of a real outcome.", "x" = "{.arg x} holds class probabilities.",
             "i" = "Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes.",
-            class = "score", arg = "x", call = call)
+            class = "score", arg = "x")
   }
   if (!missing(x)) check_of_numbers(has_sums(x))
   by_groups(x, input$by, function(part) {
-    data <- laws_of(part, input, call)
+    data <- laws_of(part, input)
     check_of_numbers(is.null(data$law))
     values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)
     result_frame(metric, "standard", values, choices)
-  }, call)
+  })
 }

@@ -145,13 +145,12 @@ score_makers <- list(brier = score_brier, log = score_log, spherical = score_sph
 # Names of the scores of distributions of a number.
 real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), score_makers))
 
-as_score <- function(score, call = caller_env()) {
-  if (inherits(score, "ce_score_rule")) return(check_object(score, "score", call))
+as_score <- function(score) {
+  if (inherits(score, "ce_score_rule")) return(check_object(score, "score"))
   if (rlang::is_string(score) && score %in% names(score_makers)) return(score_makers[[score]]())
   hint <- word_hint(score, meant_word(score, names(score_makers))) %||% "See `?score_rules`."
   stop_input("{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
-             "x" = "It is {describe(score)}.", "i" = "{hint}",
-             class = "score", arg = "score", value = score, call = call)
+             "x" = "It is {describe(score)}.", "i" = "{hint}", class = "score", arg = "score", value = score)
 }
 
 #' @export
@@ -184,30 +183,30 @@ score_parts <- function(score, prediction, truth) {
   tibble::tibble(value = entropy + divergence, entropy = entropy, divergence = divergence)
 }
 
-class_values <- function(score, prediction, truth, call = caller_env()) {
-  predictions <- new_predictions(as_simplex_matrix(prediction, call), truth)
+class_values <- function(score, prediction, truth) {
+  predictions <- new_predictions(as_simplex_matrix(prediction), truth)
   score$value(predictions$probs, predictions$truth)
 }
 
-law_values <- function(score, prediction, truth, call = caller_env()) {
+law_values <- function(score, prediction, truth) {
   prediction <- as_law(prediction)
-  check_length(vctrs::vec_size(prediction), length(truth), call)
+  check_length(vctrs::vec_size(prediction), length(truth))
   truth <- as.numeric(truth)
-  if (is_count(prediction)) check_count_outcomes(truth, seq_along(truth), call, "truth")
+  if (is_count(prediction)) check_count_outcomes(truth, seq_along(truth), "truth")
   score$real(prediction, truth)
 }
 
-check_same_shape <- function(prediction, truth, call = caller_env()) {
+check_same_shape <- function(prediction, truth) {
   stop_if(!identical(dim(prediction), dim(truth)),
           "{.arg prediction} and {.arg truth} must have the same rows and classes.",
           "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}.", class = "length",
-          arg = "truth", call = call)
+          arg = "truth")
 }
 
-as_simplex_matrix <- function(p, call = caller_env()) {
+as_simplex_matrix <- function(p) {
   if (is.numeric(p) && is.null(dim(p))) p <- matrix(p, 1)
   if (is.data.frame(p)) p <- as.matrix(p)
   stop_if(!is.matrix(p) || !is.numeric(p), "Class distributions must be a matrix with one row each.",
-          "x" = "They are {.cls {class(p)[1]}}.", class = "probs", arg = "prediction", call = call)
-  check_simplex(p, seq_len(nrow(p)), call)
+          "x" = "They are {.cls {class(p)[1]}}.", class = "probs", arg = "prediction")
+  check_simplex(p, seq_len(nrow(p)))
 }

@@ -3,30 +3,30 @@
 # A function of the user's, not one that makes a score.
 is_u_score <- function(score) is.function(score) && !any(vapply(score_makers, identical, NA, score))
 
-u_score_frame <- function(x, input, score, level, bound, call) {
+u_score_frame <- function(x, input, score, level, bound) {
   size <- length(setdiff(names(formals(args(score))), "..."))
   stop_if(size < 4 || size %% 2 != 0, "{.arg score} must be a score, or a function of {.code (p1, y1, p2, y2)}.",
           "x" = "It takes {size} argument{?s}.", "i" = "See U-scores in {.code ?ce_score}.", class = "score",
-          arg = "score", call = call)
+          arg = "score")
   stop_if(bound, "A score of several predictions has no upper bound.", "x" = "{.arg bound} is {.val {TRUE}}.",
-          class = "score", arg = "bound", call = call)
+          class = "score", arg = "bound")
   stop_if(!missing(x) && has_sums(x), "A score of several predictions needs rows.",
-          "x" = "{.arg x} is a state, or a table of a database.", class = "unsupported", arg = "x", call = call)
+          "x" = "{.arg x} is a state, or a table of a database.", class = "unsupported", arg = "x")
   order <- size %/% 2
   metric_frame(x, input, "u_score", function(predictions) {
     n <- n_obs(predictions)
-    if (n < order) stop_few_rows(order, n, call)
+    if (n < order) stop_few_rows(order, n)
     design <- predictions$design
-    check_clusters(design, order, call)
+    check_clusters(design, order)
     scores <- if (order == 2) pair_scores else function(...) set_scores(..., order = order)
-    sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score, call)
+    sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score)
     estimate <- pair_mean(sums$total, sums$partners, design, smallest = -Inf, order = order)
     c(summarise_estimates(list(estimate), level)[shown_columns], list(n = n, .estimates = list(estimate)))
-  }, choices = list(level = level), call = call)
+  }, choices = list(level = level))
 }
 
 # Per row, the weighted sum of its scores with all others (of other clusters), and the weight of these.
-pair_scores <- function(probs, truth, design, score, call) {
+pair_scores <- function(probs, truth, design, score) {
   n <- length(truth)
   w <- design_weights(design)
   total <- numeric(n)
@@ -37,9 +37,9 @@ pair_scores <- function(probs, truth, design, score, call) {
     if (m == 0) next
     value <- user_value(
       score(probs[rep(i, m), , drop = FALSE], rep(truth[i], m), probs[j, , drop = FALSE], truth[j]),
-      "score", cli::format_inline("For {m} pair{?s} of rows and {ncol(probs)} classes."), "score", call
+      "score", cli::format_inline("For {m} pair{?s} of rows and {ncol(probs)} classes."), "score"
     )
-    check_scores(value, m, call)
+    check_scores(value, m)
     total[i] <- total[i] + sum(w[j] * value)
     total[j] <- total[j] + w[i] * value
   }
@@ -50,13 +50,12 @@ most_sets <- 1e7
 sets_per_call <- 1e4
 
 # The same over sets of `order` rows.
-set_scores <- function(probs, truth, design, score, call, order, per_call = sets_per_call) {
+set_scores <- function(probs, truth, design, score, order, per_call = sets_per_call) {
   n <- length(truth)
   stop_if(choose(n, order) > most_sets,
           "There must be at most {count_text(most_sets)} sets of {order} rows.",
           "x" = "{n} rows have {count_text(choose(n, order))}.",
-          "i" = "Use a score of fewer predictions, or a sample of the rows.", class = "rows", arg = "score",
-          call = call)
+          "i" = "Use a score of fewer predictions, or a sample of the rows.", class = "rows", arg = "score")
   sets <- utils::combn(n, order)
   w <- design_weights(design)
   if (!is.null(design$cluster)) {
@@ -69,9 +68,8 @@ set_scores <- function(probs, truth, design, score, call, order, per_call = sets
       list(probs[part[k, ], , drop = FALSE], truth[part[k, ]])
     }), recursive = FALSE)
     value <- user_value(do.call(score, arguments), "score",
-                        cli::format_inline("For {ncol(part)} sets of {order} rows and {ncol(probs)} classes."), "score",
-                        call)
-    check_scores(value, ncol(part), call)
+                        cli::format_inline("For {ncol(part)} sets of {order} rows and {ncol(probs)} classes."), "score")
+    check_scores(value, ncol(part))
     # product of the weights of the others
     others <- rep(apply(matrix(w[part], order), 2, prod), each = order) / w[part]
     per_row <- function(v) vapply(split(v, factor(part, seq_len(n))), sum, 0, USE.NAMES = FALSE)
@@ -81,8 +79,8 @@ set_scores <- function(probs, truth, design, score, call, order, per_call = sets
   list(total = total, partners = partners)
 }
 
-check_scores <- function(value, size, call) {
+check_scores <- function(value, size) {
   stop_if(!is.numeric(value) || length(value) != size || anyNA(value),
           "{.arg score} must return a number for each of its pairs or sets.",
-          "x" = "For {size} of them it returned {describe(value)}.", class = "score", arg = "score", call = call)
+          "x" = "For {size} of them it returned {describe(value)}.", class = "score", arg = "score")
 }

@@ -25,15 +25,15 @@ sums_in_groups <- function(id, sums_at) {
 }
 
 # The factor is that of a CKCE problem with these kernels. choices: see read_computation().
-low_rank_sums <- function(problem, choices, type, design, threads, call) {
+low_rank_sums <- function(problem, choices, type, design, threads) {
   bound <- list(prediction = list(spec = group_free(problem)$prediction),
                 target = list(spec = problem$target, kernel = problem$target_kernel))
   choices <- c(choices, list(draws = problem$asked$draws, draws_diagonal = "different", debias = "none"))
-  rows <- law_problem(problem$laws, bound, choices, FALSE, threads, call)
+  rows <- law_problem(problem$laws, bound, choices, FALSE, threads)
   kernel <- if (is.null(rows$source)) bound$prediction$spec$kernel
   group <- problem$laws$group
-  options <- asked_options(rows, kernel, choices, threads, progress_callback("SKCE"), call)
-  sums <- joint_sums(rows, kernel, options, group, type, design$cluster, call)
+  options <- asked_options(rows, kernel, choices, threads, progress_callback("SKCE"))
+  sums <- joint_sums(rows, kernel, options, group, type, design$cluster)
   if (!is.null(rows$excess)) {
     own <- rowSums(rows$residuals^2)
     sums$diagonal <- sums$diagonal * ifelse(own > 0, 1 - rows$excess / own, 1)
@@ -61,14 +61,14 @@ problem_pairs <- function(problem, kernel, group, threads) {
 
 # factor_sums() of a CKCE problem: the factor is the one that the conditional error uses at its default ridge. A kernel
 # that is 0 across groups has one of its own in each.
-joint_sums <- function(problem, kernel, options, group, type, cluster, call, ridge = nrow(problem$residuals)^(-1 / 4)) {
+joint_sums <- function(problem, kernel, options, group, type, cluster, ridge = nrow(problem$residuals)^(-1 / 4)) {
   n <- nrow(problem$residuals)
   if (identical(group$type, "delta")) {
     return(sums_in_groups(group$id, function(at) {
-      joint_sums(take_rows(problem, at), kernel, options, NULL, type, cluster[at], call, ridge * n / length(at))
+      joint_sums(take_rows(problem, at), kernel, options, NULL, type, cluster[at], ridge * n / length(at))
     }))
   }
-  if (options$computation == "rff") check_random_features(problem, group, call)
+  if (options$computation == "rff") check_random_features(problem, group)
   # weights are in the rows of the problem
   residuals <- problem$residuals
   factor_sums(options$computation, ckce_source(problem, kernel, group, options), residuals, residuals,

@@ -1,13 +1,13 @@
 # Sums over pairs of rows, from the kernel or a factor of it, and the U- and V-statistics that are made of them.
 
 # U- or V-statistic from the row sums and the diagonal of H.
-pair_estimate <- function(sums, type, design, call = caller_env()) {
+pair_estimate <- function(sums, type, design) {
   n <- copy_count(design)
   if (type == "unbiased") {
-    check_rows(n, 2, "The unbiased estimator", call)
-    check_clusters(design, call = call)
+    check_rows(n, 2, "The unbiased estimator")
+    check_clusters(design)
   }
-  check_computable(sums$diagonal + sums$off_diagonal, call)
+  check_computable(sums$diagonal + sums$off_diagonal)
   if (type == "unbiased") {
     out <- pair_mean(sums$off_diagonal, partner_weight(design), design)
     # two rows make one pair, and one pair has no spread to see
@@ -71,12 +71,12 @@ pairs_across <- function(prediction, target, cluster, w, threads) {
 
 # With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
 # times mean(d_i' M d_i).
-factored_sums <- function(problem, tolerance, type, design, threads, call, most = most_columns(problem$n)) {
+factored_sums <- function(problem, tolerance, type, design, threads, most = most_columns(problem$n)) {
   prediction <- problem$prediction
   target <- problem$target
   stop_if(prediction$kind != "features" || target$kind != "finite",
           "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
-          arg = "tolerance", call = call)
+          arg = "tolerance")
   factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
   moments <- c(target, if (!is.null(design$w)) list(weight = matrix(design$w^2)))
   sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, moments, type, design, threads)

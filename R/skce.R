@@ -125,57 +125,56 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
                  type = c("unbiased", "biased", "block", "block_biased"), block = NULL, computation = "dual",
                  tolerance = NULL, group = NULL, group_kernel = NULL, draws = 100, level = 0.95, event_level = "first",
                  na_rm = TRUE, .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
   type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
   check_level(level)
   check_count(draws, lower = 2)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
-  check_estimator_options(type, list(block = block, tolerance = tolerance), call)
+  check_estimator_options(type, list(block = block, tolerance = tolerance))
   stop_if(identical(kernel, ckce), "{.arg kernel} must be a kernel, or {.val ckce}.",
-          "x" = "It is the function {.fn ckce}.", class = "kernel", arg = "kernel", value = kernel, call = call)
+          "x" = "It is the function {.fn ckce}.", class = "kernel", arg = "kernel", value = kernel)
   choices <- read_computation(list(computation = computation), "eigen")
-  check_factor(choices$computation, type, tolerance, kernel, call)
+  check_factor(choices$computation, type, tolerance, kernel)
   threads <- resolve_threads(threads)
   input <- rows_input()
   group <- enquo(group)
   out <- by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input, call)
+    laws <- laws_of(part, input)
     if (laws$na) return(skce_row(NULL, laws, type))
-    laws$group <- ckce_group(group_values(group, part, call), group_kernel, laws, threads, call)
-    if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel, call)
-    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
-    value <- skce_value(problem, type, block, tolerance, threads, call, choices)
+    laws$group <- ckce_group(group_values(group, part), group_kernel, laws, threads)
+    if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel)
+    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads)
+    value <- skce_value(problem, type, block, tolerance, threads, choices)
     row <- skce_row(value, laws, type, problem, level)
-    check_computable(row$std.error[!is.na(row$std.error)], call)
+    check_computable(row$std.error[!is.na(row$std.error)])
     row
-  }, call)
+  })
   with_terms(out)
 }
 
 # An option of other estimators would be ignored.
-check_estimator_options <- function(type, given, call) {
+check_estimator_options <- function(type, given) {
   foreign <- if (startsWith(type, "block")) "tolerance" else "block"
   if (is.null(given[[foreign]])) return(invisible())
   owners <- if (foreign == "block") c("block", "block_biased") else c("unbiased", "biased")
   stop_input("{.arg {foreign}} is not an option of {.code type = \"{type}\"}.",
-             "i" = "The estimators {.val {owners}} have it.", arg = foreign, value = given[[foreign]], call = call)
+             "i" = "The estimators {.val {owners}} have it.", arg = foreign, value = given[[foreign]])
 }
 
 # A factor has the sums over all pairs alone.
-check_factor <- function(computation, type, tolerance, kernel, call) {
+check_factor <- function(computation, type, tolerance, kernel) {
   if (computation %in% c("dual", "auto")) return(invisible())
   stop_if(!is.null(tolerance), "{.arg tolerance} is not an option beside {.code computation = \"{computation}\"}.",
           "i" = "The factor has its own, in its value: {.code computation = computation_low_rank(tolerance = 0.001)}.",
-          arg = "tolerance", value = tolerance, call = call)
+          arg = "tolerance", value = tolerance)
   stop_if(startsWith(type, "block") || is.function(kernel),
           "{.arg computation} must be {.val dual} for estimators of blocks and for a function as {.arg kernel}.",
-          "x" = "It is {.val {computation}}.", arg = "computation", value = computation, call = call)
+          "x" = "It is {.val {computation}}.", arg = "computation", value = computation)
 }
 
 # The kernel of ckce(), by which the error is the joint one.
-joint_kernel <- function(laws, target_kernel, call) {
+joint_kernel <- function(laws, target_kernel) {
   if (is.null(laws$law)) return(eval(formals(ckce)$kernel))
-  default_ckce_kernel(laws, outcome_kernel(target_kernel, laws, call))
+  default_ckce_kernel(laws, outcome_kernel(target_kernel, laws))
 }
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
@@ -195,24 +194,23 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
 }
 
 # list(estimate, block, computation, rank, error_bound, groups); choices: see read_computation().
-skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, call = caller_env(),
-                       choices = list(computation = "dual")) {
+skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, choices = list(computation = "dual")) {
   n <- problem$n
   design <- problem$laws$design %||% new_design(n)
-  if (startsWith(type, "block")) return(block_value(problem, type, block, design, threads, call))
+  if (startsWith(type, "block")) return(block_value(problem, type, block, design, threads))
   if (choices$computation == "auto") {
     many <- is.null(problem$laws$law) && !is.function(problem$asked$kernel) && n > 5000 && is.null(tolerance)
     choices$computation <- if (many) "low_rank" else "dual"
   }
   factored <- choices$computation != "dual"
   sums <- if (factored) {
-    low_rank_sums(problem, choices, type, design, threads, call)
+    low_rank_sums(problem, choices, type, design, threads)
   } else if (is.null(tolerance)) {
     exact_sums(problem, type, design, threads)
   } else {
-    factored_sums(problem, tolerance, type, design, threads, call)
+    factored_sums(problem, tolerance, type, design, threads)
   }
-  value <- list(estimate = pair_estimate(sums, type, design, call), block = NA_integer_,
+  value <- list(estimate = pair_estimate(sums, type, design), block = NA_integer_,
                 computation = if (factored) choices$computation)
   if (factored || !is.null(tolerance)) value[c("rank", "error_bound")] <- sums[c("rank", "error_bound")]
   if (identical(problem$laws$group$type, "delta")) value$groups <- group_terms(sums, problem$laws$group, type, design)
@@ -221,18 +219,18 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
 
 # Blocks of rows are independent and few: their standard deviation is estimated, hence Student's quantile. The lower end
 # is that of the unbiased estimates, whose variance under calibration is known.
-block_value <- function(problem, type, block, design, threads, call) {
+block_value <- function(problem, type, block, design, threads) {
   n <- problem$n
   stop_if(!is_plain(design), "Block estimators need independent, unweighted rows.",
           "i" = "Use {.code type = \"unbiased\"} for rows with {.arg weights} or {.arg cluster}.", class = "weights",
-          arg = "type", call = call)
+          arg = "type")
   least <- if (type == "block") 2 else 1
-  check_rows(n, least, "The block estimator", call)
-  block <- check_block(block, n, least, call)
+  check_rows(n, least, "The block estimator")
+  block <- check_block(block, n, least)
   sums <- with_bar("Summing blocks", function(progress) {
     cpp_block_sums(problem$prediction, problem$target, block, threads, progress)
   })
-  eta <- check_computable(if (type == "block") sums$unbiased else sums$biased, call)
+  eta <- check_computable(if (type == "block") sums$unbiased else sums$biased)
   blocks <- length(eta)
   estimate <- mean_estimate(eta, new_design(blocks, cluster = seq_len(blocks)))
   if (block > 1 && blocks > 1) {

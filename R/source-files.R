@@ -3,21 +3,19 @@
 file_kinds <- c(csv = "[.]csv([.](gz|bz2|xz))?$", parquet = "[.]parquet$")
 
 # In the order of their names, for any locale.
-source_files <- function(x, call) {
+source_files <- function(x) {
   folders <- dir.exists(x)
   inside <- unlist(lapply(x[folders], list.files, pattern = paste(file_kinds, collapse = "|"), full.names = TRUE,
                           recursive = TRUE, ignore.case = TRUE))
   files <- c(x[!folders], sort(as.character(inside), method = "radix"))
   gone <- files[!file.exists(files)]
   stop_if(length(gone) > 0, "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
-          "i" = "Names are relative to the working directory, {.file {getwd()}}.", class = "source", arg = "x",
-          call = call)
+          "i" = "Names are relative to the working directory, {.file {getwd()}}.", class = "source", arg = "x")
   other <- files[is.na(file_kind(files))]
   stop_if(length(other) > 0 || length(files) == 0,
           "{.arg x} must name CSV or Parquet files, by their endings, or folders of them.",
           "x" = if (length(other) > 0) "{.file {other[1]}} is neither." else "There are none.",
-          "i" = "Others are read by a function that returns the next data frame.", class = "source", arg = "x",
-          call = call)
+          "i" = "Others are read by a function that returns the next data frame.", class = "source", arg = "x")
   files
 }
 
@@ -121,7 +119,7 @@ ends_line <- function(file) {
 
 stop_cut_off <- function(file) {
   stop_input("A file must be whole.", "x" = "{.file {file}} is cut off, or not a table.",
-             "i" = "Copy it again: it may have been read while it was written.", class = "source", call = NULL)
+             "i" = "Copy it again: it may have been read while it was written.", class = "source")
 }
 
 # R's connections end silently where a compressed file does. One of gzip says its size; else the text must end with

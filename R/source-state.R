@@ -1,13 +1,13 @@
 # Sources into states (R/source.R, R/state-update.R).
 
 # take(state, piece) -> state; or of a monitor
-update_from_source <- function(state, source, take, call) {
-  check_object(source, "data", call)
+update_from_source <- function(state, source, take) {
+  check_object(source, "data")
   pieces <- 0
   whole <- FALSE
   read <- function(value) {
     rlang::try_fetch(value, error = function(cnd) {
-      stop_input("In piece {pieces} of {source$label}.", class = "source", parent = cnd, call = call)
+      stop_input("In piece {pieces} of {source$label}.", class = "source", parent = cnd)
     })
   }
   from <- read(source$open())
@@ -19,7 +19,7 @@ update_from_source <- function(state, source, take, call) {
     piece <- read(from$pull())
     if (is.null(piece)) break
     stop_if(!is.data.frame(piece), "A source must yield data frames.",
-            "x" = "Piece {pieces} is {.cls {class(piece)[1]}}.", class = "source", call = call)
+            "x" = "Piece {pieces} is {.cls {class(piece)[1]}}.", class = "source")
     state <- read(take(state, piece))
     if (!is.null(progress) && !is.na(from$done())) progress(from$done())
   }
@@ -30,7 +30,7 @@ update_from_source <- function(state, source, take, call) {
 
 # A source whose pieces end where a cluster ends, where the rows of one are next to each other: the last one's rows are
 # those of the next piece.
-whole_clusters <- function(source, cluster, call) {
+whole_clusters <- function(source, cluster) {
   if (rlang::quo_is_null(cluster)) return(source)
   new_source(function() {
     from <- source$open()
@@ -45,7 +45,7 @@ whole_clusters <- function(source, cluster, call) {
         }
         if (!is.data.frame(piece) || nrow(piece) == 0) return(piece)
         piece <- vctrs::vec_rbind(held, piece)
-        codes <- design_column(evaluate_once(cluster, piece), piece, nrow(piece), "cluster", call)
+        codes <- design_column(evaluate_once(cluster, piece), piece, nrow(piece), "cluster")
         last <- codes %in% codes[length(codes)]
         held <<- vctrs::vec_slice(piece, last)
         if (!all(last)) return(vctrs::vec_slice(piece, !last))
@@ -56,14 +56,14 @@ whole_clusters <- function(source, cluster, call) {
 }
 
 # A state per source, in the workers of the user's plan where there are any; merged in the order of the list.
-update_from_sources <- function(state, sources, take, call) {
-  parts <- told_once(warned_once(over_workers(sources, source_reader(new_state(state$spec), take), call),
+update_from_sources <- function(state, sources, take) {
+  parts <- told_once(warned_once(over_workers(sources, source_reader(new_state(state$spec), take)),
                                  "calibrisk_warning_direction"))
-  Reduce(function(a, b) merge_states(a, b, call), parts, state)
+  Reduce(function(a, b) merge_states(a, b), parts, state)
 }
 
 # The function that a worker gets, with its own source only.
 source_reader <- function(empty, take) {
   force(list(empty, take))
-  function(source) update_from_source(empty, source, take, NULL)
+  function(source) update_from_source(empty, source, take)
 }

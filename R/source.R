@@ -41,13 +41,12 @@
 #' files <- list.files(folder, full.names = TRUE)
 #' ce_estimate(update(ce_state(), lapply(files, ce_source), truth))
 ce_source <- function(x, rows = 1e5, close = NULL) {
-  call <- current_env()
   check_count(rows)
   if (inherits(x, "ce_source")) return(x)
-  if (is_database(x)) return(table_source(as_database(x, call), rows))
+  if (is_database(x)) return(table_source(as_database(x), rows))
   if (methods_is(x, "DBIResult")) return(result_source(x, rows))
   if (is.data.frame(x)) return(frame_source(x, rows))
-  if (is.character(x)) return(file_source(source_files(x, call), rows))
+  if (is.character(x)) return(file_source(source_files(x), rows))
   if (is.function(x)) return(new_source(function() iterator(x, close), "a function"))
   if (has_batches(x)) return(new_source(function() iterator(next_batch(x)), paste0("<", class(x)[1], ">")))
   stop_input(
@@ -111,14 +110,13 @@ result_iterator <- function(result, rows) {
     if (NROW(out) > 0) return(out)
     # some drivers warn only
     stop_if(!DBI::dbHasCompleted(result), "The database must return all rows.",
-            "x" = "Its result ended before its end.", class = "database", call = NULL)
+            "x" = "Its result ended before its end.", class = "database")
   }, function() DBI::dbClearResult(result))
 }
 
 stop_mixed_types <- function(said) {
   stop_input("A column of the database must hold values of one type.", "x" = "{said}",
-             "i" = "SQLite keeps what it is given: correct these rows, or make them NULL.", class = "database",
-             call = NULL)
+             "i" = "SQLite keeps what it is given: correct these rows, or make them NULL.", class = "database")
 }
 
 has_batches <- function(x) is.environment(x) && is.function(x[["read_next_batch"]])

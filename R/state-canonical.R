@@ -6,10 +6,10 @@
 
 most_landmarks <- 40
 
-check_landmarks <- function(landmarks, call) {
+check_landmarks <- function(landmarks) {
   if (is.data.frame(landmarks)) landmarks <- as.matrix(landmarks)
   if (!is.matrix(landmarks)) {
-    check_counts(landmarks, "landmarks", lower = 2, upper = most_landmarks, size = 1L, call = call)
+    check_counts(landmarks, "landmarks", lower = 2, upper = most_landmarks, size = 1L)
     return(as.numeric(landmarks))
   }
   ok <- is.numeric(landmarks) && nrow(landmarks) >= 2 && nrow(landmarks) <= most_landmarks &&
@@ -18,39 +18,38 @@ check_landmarks <- function(landmarks, call) {
   stop_if(
     any(off <- abs(sums - 1) >= sum_tolerance$float), "Rows of {.arg landmarks} must sum to 1.",
     "x" = "Row {which(off)[1]} sums to {.val {sums[off][1]}}; {sum(off)} of {nrow(landmarks)} rows are off by more \\
-           than {.val {sum_tolerance$float}}.", arg = "landmarks", row = which(off)[1], value = sums[off][1],
-    call = call
+           than {.val {sum_tolerance$float}}.", arg = "landmarks", row = which(off)[1], value = sums[off][1]
   )
   stop_if(!ok, "{.arg landmarks} must be a number, or a matrix of 2 to {most_landmarks} rows of probabilities.",
           "x" = "It is a {nrow(landmarks)} x {ncol(landmarks)} matrix{if (!is.numeric(landmarks)) ' of text'}.",
-          arg = "landmarks", value = landmarks, call = call)
+          arg = "landmarks", value = landmarks)
   landmarks
 }
 
 # Landmarks and kernel of a state with these first rows. The order of the rows and of the classes does not matter,
 # except that the order of the classes chooses among the rows of a tie (symmetric_order.h) if not all of them become
 # landmarks. The rows are sorted because every kernel that depends on distances takes the first row first.
-frozen_landmarks <- function(spec, probs, levels, call, most = 5000) {
+frozen_landmarks <- function(spec, probs, levels, most = 5000) {
   landmarks <- spec$landmarks
   if (is.matrix(landmarks)) {
     stop_if(ncol(landmarks) != length(levels),
             "{.arg landmarks} must have a column for each of the {length(levels)} classes.",
-            "x" = "It has {ncol(landmarks)}.", class = c("state", "argument"), arg = "landmarks", call = call)
-    order <- column_order(colnames(landmarks), levels, call, "landmarks", "classes of the state")
+            "x" = "It has {ncol(landmarks)}.", class = c("state", "argument"), arg = "landmarks")
+    order <- column_order(colnames(landmarks), levels, "landmarks", "classes of the state")
     landmarks <- unname(landmarks[, order, drop = FALSE])
-    return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks, 1L, call)))
+    return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks, 1L)))
   }
   rows <- unique(unname(probs))
   rows <- rows[do.call(order, as.data.frame(rows)), , drop = FALSE]
   rows <- rows[cpp_symmetric_order(rows), , drop = FALSE]
   rows <- rows[unique(round(seq(1, nrow(rows), length.out = min(most, nrow(rows))))), , drop = FALSE]
-  kernel <- resolve_kernel(spec$kernel, rows, 1L, call)
+  kernel <- resolve_kernel(spec$kernel, rows, 1L)
   pivots <- cpp_pivoted_cholesky(kernel, rows, landmark_tolerance, landmarks, 1L)$pivots
   stop_if(length(pivots) < 2,
           "The first chunk must have two different rows of probabilities: the landmarks are taken from it.",
           "x" = "It has {nrow(rows)}.",
           "i" = "Update with more rows at once, or give {.arg landmarks} in {.fn ce_state}: a matrix.",
-          class = c("state", "landmarks"), arg = "landmarks", call = call)
+          class = c("state", "landmarks"), arg = "landmarks")
   list(landmarks = rows[pivots, , drop = FALSE], kernel = kernel)
 }
 

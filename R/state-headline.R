@@ -1,18 +1,18 @@
 # The headline of a state.
 
-check_state_scalar <- function(state, call) {
+check_state_scalar <- function(state) {
   stop_if(
     state$about$notion == "canonical", "A canonical state has the sums of Algorithm 1 only.",
     "x" = "{.arg notion} is {.val canonical}.",
     "i" = "{.fn ce_tune} estimates its error. {.fn ce_estimate} takes states of {.code notion = \"class_wise\"}, or a \\
-           sample of the rows.", class = c("notion", "state"), call = call
+           sample of the rows.", class = c("notion", "state")
   )
 }
 
-check_state_rows <- function(state, call) {
+check_state_rows <- function(state) {
   stop_if(state$n == 0, "A state must have rows.",
           "x" = if (state$dropped > 0) "All {state$dropped} of them were incomplete." else "It has none yet.",
-          "i" = "{.code update(state, data, truth)} adds them.", class = c("empty", "state"), call = call)
+          "i" = "{.code update(state, data, truth)} adds them.", class = c("empty", "state"))
 }
 
 # The sentence on standard errors from blocks, and that on the test, of which that of the rows may differ.

@@ -1,22 +1,22 @@
 # The panels of states and tables: the metrics of the rows that stand for theirs, and scores of their own sums.
 
 # `given`: names of the options that were given; `n_bins`: of a table; `input`: see by_predictions().
-panel_of_sums <- function(x, given, n_bins, level, input, call) UseMethod("panel_of_sums")
+panel_of_sums <- function(x, given, n_bins, level, input) UseMethod("panel_of_sums")
 
 #' @export
-panel_of_sums.ce_state <- function(x, given, n_bins, level, input, call) {
-  check_sums_options(x, given, call)
-  check_state_input(input, x$about$notion, call)
-  state_panel(x, level, call)
+panel_of_sums.ce_state <- function(x, given, n_bins, level, input) {
+  check_sums_options(x, given)
+  check_state_input(input, x$about$notion)
+  state_panel(x, level)
 }
 
-state_panel <- function(x, level, call) {
-  check_state(x, call)
-  check_state_rows(x, call)
-  check_state_scalar(x, call)
-  check_level(level, call)
+state_panel <- function(x, level) {
+  check_state(x)
+  check_state_rows(x)
+  check_state_scalar(x)
+  check_level(level)
   parts <- lapply(seq_along(x$sums), function(j) {
-    part <- sums_panel(state_predictions(x, j), x$spec, level, call)
+    part <- sums_panel(state_predictions(x, j), x$spec, level)
     if (x$about$blocked) part$detail <- block_detail(x, part$detail)
     part
   })
@@ -37,7 +37,7 @@ state_panel <- function(x, level, call) {
 tidy.ce_state <- function(x, ..., level = 0.95) {
   check_object(x)
   check_empty(...)
-  tidy(state_panel(x, level, current_env()))
+  tidy(state_panel(x, level))
 }
 
 # `whole`: the rows of all parts together, since what fewer of them lose is then no rounding of parts with few rows.
@@ -85,7 +85,7 @@ mean_details <- function(spec) {
 }
 
 # The rows of one problem, sorted, with bins between edges of its cells.
-sums_panel <- function(predictions, spec, level, call) {
+sums_panel <- function(predictions, spec, level) {
   problem <- predictions$problem
   class_frame(NULL, predictions, function() {
     ks <- ks_columns(list(problem), list(type = "analytic", level = level))
@@ -94,7 +94,7 @@ sums_panel <- function(predictions, spec, level, call) {
     score <- score_rows(predictions, list(score_log()))[[1]]
     log <- predictions$log %||%
       new_estimate(row_mean(score, problem$design), if (all_finite(score)) score, problem$design)
-    cox <- reasoned_cox(problem, level, call)
+    cox <- reasoned_cox(problem, level)
     z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
     rows <- vctrs::vec_rbind(
       means[1:4, ], panel_frame("ks_error", ks, between), means[5, ],
@@ -198,9 +198,9 @@ oe_columns <- function(problem, level) {
 }
 
 # With the reason where there is none, or the error of cells.
-reasoned_cox <- function(problem, level, call) {
+reasoned_cox <- function(problem, level) {
   reason <- NULL
-  columns <- with_reasons(cox_columns(problem, NULL, level, call), function(why) reason <<- why,
+  columns <- with_reasons(cox_columns(problem, NULL, level), function(why) reason <<- why,
                           list(.estimate = rep(NA_real_, 4)))
   c(columns, reason = paste0("; ", c(reason, cell_error_text(columns$error)), collapse = ""))
 }

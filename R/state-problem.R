@@ -45,7 +45,7 @@ block_copies <- function(state, j, problem) {
   stop_if(any(squares == 0 & total > 1e-150), "The sums of a state must be of the same rows.",
           "x" = "Some squared weights have the sum 0, their weights do not.",
           "i" = "Fields of this state were changed or lost. Create it again.", class = c("object", "argument"),
-          arg = "state", field = "sums", call = called_verb())
+          arg = "state", field = "sums")
   ifelse(squares > 0, w * total / squares, w)
 }
 

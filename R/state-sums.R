@@ -18,19 +18,19 @@ block_moments <- function(state, problem = 1) {
 over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)
 
 #' @export
-by_predictions.ce_state <- function(x, fn, input, call) {
+by_predictions.ce_state <- function(x, fn, input) {
   rows <- !identical(input$sums, "ladder")
-  if (rows && is.null(input$edges)) check_has_rows(x, call)
-  check_state(x, call)
-  check_state_rows(x, call)
-  check_state_input(input, x$about$notion, call)
-  check_state_scalar(x, call)
-  check_state_edges(x, input$edges, call)
+  if (rows && is.null(input$edges)) check_has_rows(x)
+  check_state(x)
+  check_state_rows(x)
+  check_state_input(input, x$about$notion)
+  check_state_scalar(x)
+  check_state_edges(x, input$edges)
   stop_if(x$about$notion == "class_wise" && rows,
           "A class-wise state has the sums of every class, not of all together.",
           "x" = "One probability per row is read here.",
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
-          class = c("unsupported", "state", "notion"), arg = "x", call = call)
+          class = c("unsupported", "state", "notion"), arg = "x")
   found <- collect_kept(fn(state_predictions(x, if (rows) 1)), "notes")
   out <- all_rows(metric_table(as_result(found$value)), x$follow_up[["censored"]])
   out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
@@ -58,7 +58,7 @@ state_predictions <- function(x, j) {
 }
 
 # Its rows were read, and are not resampled.
-check_state_input <- function(input, notion, call) {
+check_state_input <- function(input, notion) {
   quos <- c(input[c("truth", "by")], input$design[c("weights", "cluster")])
   given <- c(!vapply(quos, function(quo) rlang::quo_is_missing(quo) || rlang::quo_is_null(quo), NA),
              ... = length(input$dots) > 0, notion = !identical(input$notion %||% notion, notion),
@@ -69,10 +69,10 @@ check_state_input <- function(input, notion, call) {
   stop_if(any(given), "A state has read its rows, and keeps none to read or to resample.",
           "x" = "{.arg {names(given)[given]}} {?was/were} given.",
           "i" = "{.fn ce_state} and {.fn update} take what says how rows are read.", class = c("state", "argument"),
-          arg = names(given)[given][1], call = call)
+          arg = names(given)[given][1])
 }
 
-check_state_edges <- function(state, edges, call) {
+check_state_edges <- function(state, edges) {
   if (length(edges) == 0) return(invisible())
   away <- vapply(edges, function(edge) min(abs(edge - state$spec$edges)) > 1e-12, NA)
   arg <- names(edges)[away][1]
@@ -80,6 +80,5 @@ check_state_edges <- function(state, edges, call) {
   stop_if(any(away), "{.arg {arg}} of a state must cut at edges of its cells.",
           "x" = "{.val {other}} {cli::qty(length(other))}{?is/are} not.",
           "i" = "Every hundredth is one, and so are the {.arg knots}, {.arg breaks} and edges of {.arg n_bins} bins \\
-                 that were given to {.fn ce_state}.", class = c("state", "argument"), arg = arg, value = other,
-          call = call)
+                 that were given to {.fn ce_state}.", class = c("state", "argument"), arg = arg, value = other)
 }

@@ -10,16 +10,16 @@ fold_of_blocks <- function(n_blocks, spec) {
 }
 
 # Blocks with rows, their folds and numbers of rows.
-state_folds <- function(state, call) {
+state_folds <- function(state) {
   rows <- rows_of_blocks(state)
   used <- which(rows > 0)
   fold <- fold_of_blocks(length(used), state$spec)
-  check_fold_blocks(state, length(used), sum(fold > 0), call)
+  check_fold_blocks(state, length(used), sum(fold > 0))
   warn_tied_rows(state, rows)
   list(used = used, fold = fold, sizes = as.vector(rowsum(rows[used], fold)))
 }
 
-check_fold_blocks <- function(state, used, tune, call) {
+check_fold_blocks <- function(state, used, tune) {
   folds <- state$spec$folds
   stop_if(
     tune < 2 * folds, "Every fold must have two blocks with rows: pairs are those of rows in different blocks.",
@@ -28,7 +28,7 @@ check_fold_blocks <- function(state, used, tune, call) {
     "i" = "Fewer {.arg folds} or more {.arg blocks} in {.fn ce_state} do with fewer rows or clusters.",
     "i" = if (state$about$owner[["given"]] == "none") {
       "Rows with the same values are in the same block; give {.arg id} in {.fn update} to tell them apart."
-    }, class = c("state", "folds"), call = call
+    }, class = c("state", "folds")
   )
 }
 

@@ -3,19 +3,19 @@
 
 # The result of ce_tune() of a state or a table. `split`: names of the options that were `given`, `folds` as a quosure,
 # `test` and `repeats`.
-tune_sums <- function(x, input, notion, methods, split, level, threads, call) UseMethod("tune_sums")
+tune_sums <- function(x, input, notion, methods, split, level, threads) UseMethod("tune_sums")
 
 #' @export
-tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads, call) {
-  state <- check_state(x, call)
-  check_sums_options(x, split$given, call)
-  check_state_rows(state, call)
-  check_state_input(c(input, list(notion = notion)), x$about$notion, call)
+tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads) {
+  state <- check_state(x)
+  check_sums_options(x, split$given)
+  check_state_rows(state)
+  check_state_input(c(input, list(notion = notion)), x$about$notion)
   spec <- state$spec
   notion <- state$about$notion
   canonical <- notion == "canonical"
   if (in_blocks(state)) {
-    blocks <- state_folds(state, call)
+    blocks <- state_folds(state)
     problems <- if (canonical) {
       list(landmark_problem(state, blocks))
     } else {
@@ -27,7 +27,7 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
     problems <- list(narrow_problem(state))
     fold <- problems[[1]]$part - 1L
     sizes <- group_sizes(problems[[1]], problems[[1]]$part, spec$folds + 1L)
-    check_fold_rows(sizes, call)
+    check_fold_rows(sizes)
     counted <- "Folds and test rows by the hash of the rows."
   }
   split <- structure(list(sizes = sizes, k = spec$folds), class = "ce_split")
@@ -40,7 +40,7 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads,
                            contexts))
     }, methods, grids)
   } else {
-    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads, call)
+    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads)
   }
   none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
   headline <- if (canonical) none() else state_headline(state, level, threads)
@@ -61,10 +61,10 @@ state_methods <- function(state) {
   if (15 %in% grid) methods else methods[-1]
 }
 
-check_fold_rows <- function(sizes, call) {
+check_fold_rows <- function(sizes) {
   few <- which(sizes < c(1, rep(2, length(sizes) - 1)))
   stop_if(length(few) > 0, "Every fold must have two rows, the test rows one.",
           "x" = if (few[1] == 1) "There are no test rows." else "Fold {few[1] - 1} has {sizes[few[1]]} row{?s}.",
           "i" = "Rows with the same values are in the same fold; give {.arg id} in {.fn update} to tell them apart.",
-          class = c("state", "folds"), call = call)
+          class = c("state", "folds"))
 }

@@ -3,24 +3,23 @@
 #' @rdname ce_state
 #' @export
 update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL) {
-  call <- current_env()
-  check_state(object, call)
-  if (missing(data)) stop_no_data(call)
+  check_state(object)
+  if (missing(data)) stop_no_data()
   truth <- enquo(truth)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)
-  given$horizon <- check_state_horizon(as_horizon(horizon, call), call)
+  given$horizon <- check_state_horizon(as_horizon(horizon))
   if (is.function(data)) data <- ce_source(data)
-  if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given, call), call))
+  if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given)))
   # a frame of this process means nothing to another
-  if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given, NULL), call))
-  made_valid(update_chunk(object, data, truth, dots, given, call))
+  if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given)))
+  made_valid(update_chunk(object, data, truth, dots, given))
 }
 
 # Rows first, the state second: update() dispatches on the rows.
 #' @export
 update.numeric <- function(object, ...) {
-  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1, current_env())
+  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1)
   NextMethod()
 }
 
@@ -32,39 +31,39 @@ update.factor <- update.numeric
 
 is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
 
-stop_rows_first <- function(rows, state, call) {
+stop_rows_first <- function(rows, state) {
   stop_input("In {.fn update} the state or monitor comes first, the rows second.",
              "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
-             class = c("state", "argument"), arg = "object", call = call)
+             class = c("state", "argument"), arg = "object")
 }
 
-stop_no_data <- function(call) {
+stop_no_data <- function() {
   stop_input("{.arg data} must be given: the rows to add.", "x" = "It is missing.",
-             "i" = "As in {.code update(state, data, truth)}.", arg = "data", call = call)
+             "i" = "As in {.code update(state, data, truth)}.", arg = "data")
 }
 
 # function(state, piece) that holds what was selected, and no rows.
-chunk_taker <- function(truth, dots, given, call) {
-  force(list(truth, dots, given, call))
-  function(state, piece) update_chunk(state, piece, truth, dots, given, call)
+chunk_taker <- function(truth, dots, given) {
+  force(list(truth, dots, given))
+  function(state, piece) update_chunk(state, piece, truth, dots, given)
 }
 
-update_chunk <- function(object, data, truth, dots, given, call) {
-  check_rows_here(data, "data", call)
+update_chunk <- function(object, data, truth, dots, given) {
+  check_rows_here(data, "data")
   if (NROW(data) == 0) return(object)
   horizon <- given$horizon
-  data <- at_horizon(data, call, horizon)
+  data <- at_horizon(data, horizon)
   given <- lapply(given[c("weights", "cluster", "id")], evaluate_once, data)
-  columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg, call), given, names(given))
+  columns <- Map(function(quo, arg) design_column(quo, data, NROW(data), arg), given, names(given))
   if (!is.null(horizon)) {
     truth <- evaluate_once(truth, data)
     horizon$strata <- evaluate_once(horizon$strata, data)
-    columns$weights <- follow_up_weights(truth, data, horizon, columns$weights, call)
+    columns$weights <- follow_up_weights(truth, data, horizon, columns$weights)
   }
-  check_ids(columns$id, call)
-  columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"), list(call))
+  check_ids(columns$id)
+  columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"))
   predictions <- rlang::try_fetch(
-    first_said(as_predictions(data, truth, dots, object$spec$event_level, TRUE, call,
+    first_said(as_predictions(data, truth, dots, object$spec$event_level, TRUE,
                               design = design_input(given$weights, given$cluster, horizon)), object$n == 0),
     calibrisk_error_empty = identity,
     # the other clusters come in other chunks
@@ -75,7 +74,7 @@ update_chunk <- function(object, data, truth, dots, given, call) {
     object$dropped <- object$dropped + predictions$dropped
     return(add_follow_up(object, predictions))
   }
-  add_chunk(object, predictions, columns, call, horizon$time)
+  add_chunk(object, predictions, columns, horizon$time)
 }
 
 # `of`: list(events, censored) of rows with a horizon, either missing for none.
@@ -85,31 +84,30 @@ add_follow_up <- function(state, of) {
 }
 
 # Rows before and after the chunk are censored too.
-check_state_horizon <- function(horizon, call) {
+check_state_horizon <- function(horizon) {
   if (is.null(horizon) || !is.null(horizon$censoring)) return(horizon)
   stop_input("A state needs a {.arg horizon} with the follow-up of all rows.",
              "x" = "Censoring weights depend on the follow-up of all rows, and a chunk has its own rows only.",
              "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \\
                     {.field time} and {.field status} of all rows: a first pass reads these.",
-             class = c("horizon", "state"), arg = "horizon", call = call)
+             class = c("horizon", "state"), arg = "horizon")
 }
 
 # The weight of a row; those that integers repeat are repeated.
-follow_up_weights <- function(truth, data, horizon, weights, call) {
-  censoring <- outcomes_at(truth, data, horizon, call)$censoring$weights
+follow_up_weights <- function(truth, data, horizon, weights) {
+  censoring <- outcomes_at(truth, data, horizon)$censoring$weights
   if (is.null(weights) || is_frequency(weights)) censoring else censoring * as.numeric(weights)
 }
 
-check_ids <- function(id, call) {
+check_ids <- function(id) {
   if (is.null(id)) return(invisible())
   ok <- is.numeric(id) || is.character(id) || is.factor(id)
   stop_if(!ok || anyNA(id), "{.arg id} must be numbers, text or a factor without missing values.",
-          "x" = if (ok) "Row {which(is.na(id))[1]} has none." else "It is {.cls {class(id)[1]}}.", arg = "id",
-          call = call)
+          "x" = if (ok) "Row {which(is.na(id))[1]} has none." else "It is {.cls {class(id)[1]}}.", arg = "id")
 }
 
 # Numbers that are exact: those beyond 2^53 have lost their last digits where they are doubles.
-exact_ids <- function(x, arg, call) {
+exact_ids <- function(x, arg) {
   if (inherits(x, "integer64")) {
     rlang::check_installed("bit64", reason = "to read 64-bit integers.")
     return(as.character(x))
@@ -119,11 +117,11 @@ exact_ids <- function(x, arg, call) {
     "Numbers in {.arg {arg}} must be below 2^53, about 9e15: above it different ones are the same double.",
     "x" = "Row {large[1]} has {format(x[large[1]], digits = 17)}; {length(large)} of {length(x)} rows are affected.",
     "i" = "Read the column as text, such as {.code read.csv(colClasses = )} with {.val character}.",
-    class = c("argument", "size"), arg = arg, row = large[1], value = x[large[1]], call = call
+    class = c("argument", "size"), arg = arg, row = large[1], value = x[large[1]]
   )
 }
 
-add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
+add_chunk <- function(state, predictions, columns, horizon = NULL) {
   spec <- state$spec
   kind <- if (is.null(columns$weights)) "none" else if (is_frequency(columns$weights)) "frequency" else "importance"
   importance <- kind == "importance"
@@ -132,13 +130,13 @@ add_chunk <- function(state, predictions, columns, call, horizon = NULL) {
                 scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster),
                 weights = kind, owner = row_owner(columns))
   about$horizon <- horizon
-  problems <- notion_problems(predictions, notion, call)
+  problems <- notion_problems(predictions, notion)
   if (notion == "canonical") {
     frozen <- state$about[c("landmarks", "kernel")]
-    if (is.null(state$about)) frozen <- frozen_landmarks(spec, problems[[1]]$features, about$levels, call)
+    if (is.null(state$about)) frozen <- frozen_landmarks(spec, problems[[1]]$features, about$levels)
     about <- c(about, frozen)
   }
-  check_same_rows(state$about, about, call)
+  check_same_rows(state$about, about)
   rows <- predictions$rows
   owner <- columns$cluster %||% columns$id
   units <- if (is.null(owner)) value_units(predictions) else id_units(owner[rows])
@@ -192,7 +190,7 @@ n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 # number and the sum of their squared weights in the panel's bins.
 empty_sums <- function(spec, about) {
   lapply(sums_dim(spec, about), function(dim) {
-    if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state", NULL)
+    if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state")
     matrix(0, prod(dim), 2)
   })
 }

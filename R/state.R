@@ -132,19 +132,18 @@
 ce_state <- function(notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5, test = 0.2,
                      blocks = 64, event_level = "first", landmarks = 20, kernel = kernel_gaussian(1 / sqrt(2)),
                      breaks = NULL) {
-  call <- current_env()
-  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_state", call)
+  if (is.numeric(notion) || is.data.frame(notion)) stop_rows_as_choice(notion, "ce_state")
   check_notion(notion)
   canonical <- identical(notion, "canonical")
   if (canonical) {
-    landmarks <- check_landmarks(landmarks, call)
+    landmarks <- check_landmarks(landmarks)
     check_feature_kernel(check_kernel(kernel))
   }
   check_counts(n_bins, "n_bins", upper = 1000, size = 1L)
   check_counts(grid, "grid", upper = 1000)
   check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
   check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
-  breaks <- check_breaks(breaks, !missing(n_bins), call)
+  breaks <- check_breaks(breaks, !missing(n_bins))
   check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
   knots <- check_many_edges(knots, "knots")
   stop_if(!is_share(test) || test == 0, "{.arg test} must be a share of the rows, above 0 and below 1.",
@@ -168,9 +167,9 @@ new_state <- function(spec) {
 }
 
 # For ce_state(x, truth) and ce_monitor(x, truth).
-stop_rows_as_choice <- function(notion, fn, call) {
+stop_rows_as_choice <- function(notion, fn) {
   stop_input("{.fn {fn}} takes choices; rows are added by {.fn update}.", "x" = "{.arg notion} is {describe(notion)}.",
-             class = "notion", arg = "notion", value = notion, call = call)
+             class = "notion", arg = "notion", value = notion)
 }
 
 # Version of a saved state's content.
@@ -180,19 +179,18 @@ state_version <- 9L
 #' @export
 c.ce_state <- function(...) {
   states <- list(...)
-  call <- current_env()
-  Reduce(function(a, b) merge_states(a, b, call), lapply(states, check_state, call))
+  Reduce(function(a, b) merge_states(a, b), lapply(states, check_state))
 }
 
-merge_states <- function(a, b, call) {
+merge_states <- function(a, b) {
   # edges and inner, fine follow from the others
   choices <- setdiff(names(a$spec), c("edges", "inner", "fine"))
   differ <- choices[!vapply(choices, function(name) same_values(a$spec[[name]], b$spec[[name]]), NA)]
   stop_if(length(differ) > 0, "States that are merged must have the same options.",
           "x" = "They differ in {.field {differ}}.",
           "i" = "Start every part from one {.fn ce_state}: {.code empty <- ce_state()}, then \\
-                 {.code update(empty, ...)}.", class = "state", call = call)
-  check_same_rows(a$about, b$about, call)
+                 {.code update(empty, ...)}.", class = "state")
+  check_same_rows(a$about, b$about)
   a$about <- a$about %||% b$about
   a$n <- a$n + b$n
   a$dropped <- a$dropped + b$dropped
@@ -208,26 +206,26 @@ merge_states <- function(a, b, call) {
 }
 
 # Rows of two parts are of the same kind.
-check_same_rows <- function(a, b, call) {
+check_same_rows <- function(a, b) {
   if (is.null(a) || is.null(b) || same_values(a, b)) return(invisible())
-  check_same_weights(a$weights, b$weights, call)
-  check_same_owners(a$owner, b$owner, call)
+  check_same_weights(a$weights, b$weights)
+  check_same_owners(a$owner, b$owner)
   stop_if(!same_values(a$horizon, b$horizon), "All rows of a state must have one horizon.",
           "x" = "One part has {describe(a$horizon)}, the other {describe(b$horizon)}.", class = c("state", "horizon"),
-          arg = "horizon", call = call)
+          arg = "horizon")
   stop_if(same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"]),
           "Canonical states that are merged must have the same landmarks.",
           "x" = "They took theirs from different first rows.",
           "i" = "Give {.arg landmarks} in {.fn ce_state}: a matrix of rows of probabilities.",
-          class = c("state", "landmarks"), call = call)
+          class = c("state", "landmarks"))
   stop_input(
     "All rows of a state must be of one kind.",
     "x" = "One part is {.val {a$notion}} with the classes {.val {a$levels}}, the other {.val {b$notion}} with \\
-           {.val {b$levels}}.", class = "state", call = call
+           {.val {b$levels}}.", class = "state"
   )
 }
 
-check_same_weights <- function(a, b, call) {
+check_same_weights <- function(a, b) {
   if (a == b) return(invisible())
   words <- c(none = "none", frequency = "integers, which repeat rows", importance = "doubles, importance weights")
   stop_input(
@@ -237,12 +235,12 @@ check_same_weights <- function(a, b, call) {
       "Give them for all rows or for none; weights of 1 count as weights."
     } else {
       "Make them {.fn as.double} (or {.fn hardhat::importance_weights}) in the source, or integers in all parts."
-    }, class = c("state", "weights"), arg = "weights", call = call
+    }, class = c("state", "weights"), arg = "weights"
   )
 }
 
 # The text "1" and the number 1 have different hashes.
-check_same_owners <- function(a, b, call) {
+check_same_owners <- function(a, b) {
   if (identical(a, b)) return(invisible())
   words <- function(x) if (x[["given"]] == "none") "none of them" else paste(x[["given"]], "as", x[["as"]])
   stop_input("{.arg id} or {.arg cluster} must be given for all rows of a state or for none, and be of one type.",
@@ -251,21 +249,20 @@ check_same_owners <- function(a, b, call) {
                "Files may differ in what a column is read as: make it {.fn as.character} in the source."
              } else {
                "Give the same argument for every part."
-             }, class = c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1], call = call)
+             }, class = c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1])
 }
 
-check_state <- function(x, call = caller_env()) {
+check_state <- function(x) {
   stop_if(!is_state(x), "All that is merged with a state must be a {.cls ce_state}.",
           "x" = "One is {.cls {class(x)[1]}}.", "i" = "{.code update(state, data, truth)} adds rows.",
-          class = c("state", "argument"), call = call)
-  check_state_version(x, call)
-  check_object(x, "state", call)
+          class = c("state", "argument"))
+  check_state_version(x)
+  check_object(x, "state")
 }
 
 # Before its fields, which other versions have in another way.
-check_state_version <- function(x, call) {
+check_state_version <- function(x) {
   stop_if(!identical(.subset2(x, "version"), state_version), "The state must be of this version of the package.",
           "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
-          "i" = "Update and merge it with the version that made it, or make it anew.", class = c("state", "version"),
-          call = call)
+          "i" = "Update and merge it with the version that made it, or make it anew.", class = c("state", "version"))
 }

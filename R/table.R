@@ -146,11 +146,11 @@ tidy.ce_result <- function(x, ...) tidy_table(check_object(x))
 
 #' @rdname ce_tables
 #' @export
-glance.ce_table <- function(x, ...) glance_table(check_object(x), current_env())
+glance.ce_table <- function(x, ...) glance_table(check_object(x))
 
 #' @rdname ce_tables
 #' @export
-glance.ce_result <- function(x, ...) glance_table(check_object(x), current_env())
+glance.ce_result <- function(x, ...) glance_table(check_object(x))
 
 tidy_table <- function(x) {
   columns <- as.list(x)[!vapply(x, is.list, NA)]
@@ -162,9 +162,9 @@ tidy_table <- function(x) {
   tibble::new_tibble(stats::setNames(columns, names), nrow = nrow(x))
 }
 
-glance_table <- function(x, call) {
+glance_table <- function(x) {
   stop_if(nrow(x) > 1 && !(".metric" %in% names(x) && length(unique(x$.metric)) == 1),
-          "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x", call = call)
+          "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x")
   tidy_table(x)
 }
 
@@ -246,7 +246,7 @@ print_lines <- function(lines) if (length(lines) > 0) writeLines(strwrap(lines, 
 # The names of a list, defaults where there are none, made unique.
 list_names <- function(x, defaults) {
   names <- names(x) %||% rep("", length(x))
-  check_text(names, "names", caller_env())
+  check_text(names, "names")
   names[names == ""] <- defaults[names == ""]
   make.unique(names, sep = "_")
 }

@@ -1,16 +1,16 @@
 # Threads: the argument, then the option, then RcppParallel's variable, then the
 # limit that R CMD check sets, then all cores. Handed to each loop, never set globally.
 
-resolve_threads <- function(threads = NULL, call = caller_env()) {
+resolve_threads <- function(threads = NULL) {
   # more threads than cores are no faster, and TBB complains about them on the console
-  min(wanted_threads(threads, call), max(1L, RcppParallel::defaultNumThreads()))
+  min(wanted_threads(threads), max(1L, RcppParallel::defaultNumThreads()))
 }
 
-wanted_threads <- function(threads, call) {
-  check_count(threads, "threads", null = TRUE, call = call)
+wanted_threads <- function(threads) {
+  check_count(threads, "threads", null = TRUE)
   threads <- threads %||% getOption("calibrisk.threads")
   if (!is.null(threads)) {
-    check_count(threads, "calibrisk.threads", call = call)
+    check_count(threads, "calibrisk.threads")
     return(as.integer(threads))
   }
   given <- Sys.getenv("RCPP_PARALLEL_NUM_THREADS")

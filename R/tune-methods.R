@@ -15,12 +15,12 @@ ce_methods <- function(notion = "top_label") {
   c(list(`15 bins` = method_bins(15), bins = method_bins(seq(5, 100, by = 5))), smooth, stack)
 }
 
-check_methods <- function(methods, call = caller_env()) {
+check_methods <- function(methods) {
   if (is_method(methods)) methods <- list(methods)
   stop_if(!is.list(methods) || length(methods) == 0, "{.arg methods} must be a list of methods.",
           "x" = "It is {describe(methods)}.", "i" = "Functions make them, see {.code ?ce_methods}.", class = "method",
-          arg = "methods", value = methods, call = call)
-  lapply(methods, check_method, arg = "methods", call = call)
+          arg = "methods", value = methods)
+  lapply(methods, check_method, arg = "methods")
   names(methods) <- list_names(methods, vapply(methods, `[[`, "", "name"))
   methods
 }

@@ -1,16 +1,16 @@
 # The estimated gap over the confidence: of the one probability per row, or of each class.
 
 # A list of list(label, histogram, forms), with one element per class, or a single one for one probability per row.
-gap_parts <- function(x, classes = NULL, call = caller_env()) {
+gap_parts <- function(x, classes = NULL) {
   stop_if(x$notion == "canonical", "Only binary, top-label and class-wise calibration can be drawn.",
           "x" = "The result has {.code notion = \"{x$notion}\"}.",
           "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or \\
-                 {.val class_wise}.", class = "notion", arg = "type", call = call)
+                 {.val class_wise}.", class = "notion", arg = "type")
   if (x$notion != "class_wise") {
     return(list(list(label = "", histogram = x$histogram, forms = lapply(x$forms, `[[`, 1))))
   }
   classes <- classes %||% x$levels
-  check_among(classes, x$levels, "result", call = call)
+  check_among(classes, x$levels, "result")
   lapply(match(as.character(classes), x$levels), function(j) {
     list(label = x$levels[j], histogram = x$histogram[[j]], forms = lapply(x$forms, `[[`, j))
   })
@@ -18,8 +18,8 @@ gap_parts <- function(x, classes = NULL, call = caller_env()) {
 
 # The estimated gap on a grid of confidences within the range of the data. Pointwise limits at the result's level are
 # from the jackknife: the functions of the folds each leave one fold out.
-gap_curve <- function(x, classes = NULL, n_points = 601L, call = caller_env()) {
-  parts <- gap_parts(x, classes, call)
+gap_curve <- function(x, classes = NULL, n_points = 601L) {
+  parts <- gap_parts(x, classes)
   threads <- resolve_threads()
   out <- do.call(rbind, lapply(parts, function(part) {
     used <- range(which(part$histogram$counts > 0))
@@ -72,8 +72,8 @@ gap_bars <- function(x, classes, range) {
 }
 
 # Curves of all panels, those of the chosen method named and coloured, and the bars below them.
-gap_shown <- function(panels, classes, call) {
-  curve <- bind_panels(panels, function(x) gap_curve(x, classes, call = call))
+gap_shown <- function(panels, classes) {
+  curve <- bind_panels(panels, function(x) gap_curve(x, classes))
   inside <- c(curve$gap, curve$low[curve$chosen], curve$high[curve$chosen])
   range <- range(inside[is.finite(inside)], 0)
   # a band that is wider than a few times the gaps themselves is cut
@@ -104,8 +104,8 @@ gap_caption <- function(shown, notion) {
   ), 58)
 }
 
-autoplot_gap <- function(panels, classes = NULL, call = caller_env()) {
-  shown <- gap_shown(panels, classes, call)
+autoplot_gap <- function(panels, classes = NULL) {
+  shown <- gap_shown(panels, classes)
   notion <- panels[[1]]$notion
   front <- shown$curve[shown$curve$chosen, ]
   colours <- colours_for(shown$chosen)

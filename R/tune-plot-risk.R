@@ -4,9 +4,9 @@
 # Mean over folds of the risk of each method and value, its difference to the smallest and that difference's standard
 # error over folds. Class-wise: summed over classes with the same value in each, and with `per_class` the value that
 # each class chose.
-risk_table <- function(x, call = caller_env(2)) {
+risk_table <- function(x) {
   rows <- x$tidy[!is.na(x$tidy$risk), ]
-  if (nrow(rows) == 0) stop_no_risk(call)
+  if (nrow(rows) == 0) stop_no_risk()
   rows <- best_kernels(rows)
   rows$per_class <- FALSE
   rows <- rbind(rows, class_choices(rows))
@@ -17,7 +17,7 @@ risk_table <- function(x, call = caller_env(2)) {
   sums <- tapply(rows$risk, list(key, rows$unit), sum)
   # a method of your own may have a risk beyond all numbers, which has no place in a figure
   drawn <- rowSums(is.infinite(sums)) == 0
-  if (!any(drawn)) stop_no_risk(call)
+  if (!any(drawn)) stop_no_risk()
   rows <- rows[drawn[key], ]
   key <- match(key, which(drawn))[drawn[key]]
   sums <- sums[drawn, , drop = FALSE]
@@ -37,9 +37,9 @@ risk_table <- function(x, call = caller_env(2)) {
   out
 }
 
-stop_no_risk <- function(call) {
+stop_no_risk <- function() {
   stop_input("A risk needs at least two held-out rows in a fold.",
-             "x" = "No risk of this result is defined and finite.", class = "risk", arg = "type", call = call)
+             "x" = "No risk of this result is defined and finite.", class = "risk", arg = "type")
 }
 
 fold_error <- function(g) {
@@ -88,8 +88,8 @@ path_place <- function(value, per_class, parameter) {
   out
 }
 
-risk_curve <- function(x, call = caller_env(2)) {
-  table <- risk_table(x, call)
+risk_curve <- function(x) {
+  table <- risk_table(x)
   parameter <- x$glance$parameter[match(table$method, x$glance$method)]
   table$place <- NA_real_
   for (m in unique(table$method)) {
@@ -116,9 +116,9 @@ risk_limits <- function(table, zero) {
 }
 
 # Both figures draw differences in units of a power of ten.
-risk_shown <- function(panels, call) {
-  curve <- bind_panels(panels, function(x) risk_curve(x, call))
-  zero <- bind_panels(panels, function(x) data.frame(zero = zero_difference(x, risk_curve(x, call))))
+risk_shown <- function(panels) {
+  curve <- bind_panels(panels, function(x) risk_curve(x))
+  zero <- bind_panels(panels, function(x) data.frame(zero = zero_difference(x, risk_curve(x))))
   limits <- range(unlist(lapply(seq_along(panels), function(g) {
     risk_limits(curve[as.integer(curve$panel) == g, ], zero$zero[g])
   })))
@@ -159,8 +159,8 @@ risk_caption <- function(shown) {
 
 risk_axis <- function(shown) bquote("risk minus the smallest" %*% 10^.(-shown$power))
 
-autoplot_risk <- function(panels, call) {
-  shown <- risk_shown(panels, call)
+autoplot_risk <- function(panels) {
+  shown <- risk_shown(panels)
   curve <- shown$curve
   lines <- several_points(curve[!curve$per_class & !is.na(curve$value), ])
   zero <- data.frame(zero = shown$zero, panel = shown$panel)

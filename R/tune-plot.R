@@ -30,21 +30,21 @@ autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), method
 }
 
 # `panels`: tuning results, named by group where there are several.
-autoplot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL, call = caller_env()) {
-  type <- check_choice(type, tune_plots, call = call)
-  panels <- lapply(panels, keep_methods, methods, call)
+autoplot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL) {
+  type <- check_choice(type, tune_plots)
+  panels <- lapply(panels, keep_methods, methods)
   switch(type,
-    risk = autoplot_risk(panels, call),
+    risk = autoplot_risk(panels),
     estimate = autoplot_estimate(panels),
-    gap = autoplot_gap(panels, classes, call)
+    gap = autoplot_gap(panels, classes)
   )
 }
 
 tune_plots <- c("risk", "estimate", "gap")
 
-keep_methods <- function(x, methods, call = caller_env()) {
+keep_methods <- function(x, methods) {
   if (is.null(methods)) return(x)
-  check_among(methods, x$glance$method, "result", call = call)
+  check_among(methods, x$glance$method, "result")
   x$glance <- x$glance[x$glance$method %in% methods, ]
   x$tidy <- x$tidy[x$tidy$method %in% methods, ]
   x

@@ -2,23 +2,23 @@
 # frames of splits; what functions read are the predictions that were kept, one row per held-out row. The package tune
 # is not in Debian, so nothing depends on it: its functions are asked for by name.
 
-read_results <- function(x, call, arg = "x") {
-  check_has_rows(x, call, arg)
-  if (!inherits(x, "tune_results")) return(at_horizon(x, call))
+read_results <- function(x, arg = "x") {
+  check_has_rows(x, arg)
+  if (!inherits(x, "tune_results")) return(at_horizon(x))
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {
     stop_input("The result must have kept its predictions.",
                "x" = "It is a {.cls {class(x)[1]}} from which none can be collected.",
                "i" = "Fit with {.code control = control_resamples(save_pred = TRUE)} (or {.code control_grid()}).",
-               class = "results", parent = cnd, call = call)
+               class = "results", parent = cnd)
   })
-  at_horizon(check_collected(out, call), call)
+  at_horizon(check_collected(out))
 }
 
 # Survival predictions of tidymodels, at several times: a column `.pred` of data frames, or a row for each patient and
 # time. The same frame with one row per patient and `.pred_event`, the risk by the `horizon`.
-at_horizon <- function(x, call, horizon = if (is.environment(call)) get0("horizon", call, inherits = FALSE)) {
-  check_text(if (is.data.frame(x)) names(x) else if (is.matrix(x)) colnames(x), "x", call)
+at_horizon <- function(x, horizon = get0("horizon", called_verb(), inherits = FALSE)) {
+  check_text(if (is.data.frame(x)) names(x) else if (is.matrix(x)) colnames(x), "x")
   if (!is.data.frame(x)) return(x)
   nested <- is.list(x[[".pred"]]) && all(vapply(x[[".pred"]], is_survival_frame, NA))
   if (!nested && !is_survival_frame(x) || ".pred_event" %in% names(x)) return(x)
@@ -30,7 +30,7 @@ at_horizon <- function(x, call, horizon = if (is.environment(call)) get0("horizo
   found <- lapply(times, place)
   stop_if(any(lengths(found) == 0), "Survival predictions must be those at {.arg horizon}.",
           "x" = "The horizon is {.val {time}}, {.field .eval_time} has {.val {sort(unique(unlist(times)))}}.",
-          class = c("horizon", "columns"), arg = "x", call = call)
+          class = c("horizon", "columns"), arg = "x")
   if (nested) {
     x$.pred <- 1 - mapply(function(one, at) one[[".pred_survival"]][at[1]], x[[".pred"]], found)
     x$.pred_event <- x$.pred
@@ -44,12 +44,12 @@ at_horizon <- function(x, call, horizon = if (is.environment(call)) get0("horizo
 is_survival_frame <- function(x) is.data.frame(x) && all(c(".eval_time", ".pred_survival") %in% names(x))
 
 # Collected predictions as they are, of one candidate.
-check_collected <- function(out, call) {
+check_collected <- function(out) {
   configs <- if (".config" %in% names(out)) unique(out$.config)
   stop_if(length(configs) > 1, "The predictions must be those of one candidate model.",
           "x" = "The result holds {length(configs)}.",
           "i" = "Give {.code tune::collect_predictions(x, parameters = tune::select_best(x))}, or group by candidate: \\
-                 {.code tune::collect_predictions(x)} with {.code .by = .config}.", class = "results", call = call)
+                 {.code tune::collect_predictions(x)} with {.code .by = .config}.", class = "results")
   again <- anyDuplicated(out$.row)
   if (again > 0) {
     tell("i" = "Rows that several resamples hold out count as often; they are not independent.",

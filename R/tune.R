@@ -1,31 +1,29 @@
 # Algorithm 1 of ce_tune(): splits of the rows, the methods on them, the fit that is selected.
 
 # The first split is that of a single one, with the same seed.
-repeated_splits <- function(predictions, folds, test, repeats, n_methods, call) {
+repeated_splits <- function(predictions, folds, test, repeats, n_methods) {
   n <- n_obs(predictions)
   random <- length(folds) == 1 && is_share(test)
   stop_if(!random && isTRUE(repeats > 1), "{.arg repeats} needs random splits.",
-          "x" = "{.arg {if (is_share(test)) 'folds' else 'test'}} gives the split.", arg = "repeats", value = repeats,
-          call = call)
+          "x" = "{.arg {if (is_share(test)) 'folds' else 'test'}} gives the split.", arg = "repeats", value = repeats)
   few <- if (n < 500) 10 else if (n < 2000) 5 else 1
   repeats <- repeats %||% if (random && n_methods > 1) few else 1
-  lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test, call))
+  lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test))
 }
 
-tune_predictions <- function(predictions, notion, methods, splits, level, threads, call,
-                             headline = NULL) {
+tune_predictions <- function(predictions, notion, methods, splits, level, threads, headline = NULL) {
   notion <- notion %||% default_notion(predictions)
-  problems <- notion_problems(predictions, notion, call)
+  problems <- notion_problems(predictions, notion)
   split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
-  lapply(grids, check_grid, call)
-  results <- tune_jobs(methods, problems, splits, grids, threads, call)
+  lapply(grids, check_grid)
+  results <- tune_jobs(methods, problems, splits, grids, threads)
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
-    problem <- if (length(problems) == 1) problems[[1]] else ladder_problem(predictions, notion, call)
-    headline <- headline_row(notion_ladder(predictions, notion, level, threads, call = call, problem = problem), notion,
+    problem <- if (length(problems) == 1) problems[[1]] else ladder_problem(predictions, notion)
+    headline <- headline_row(notion_ladder(predictions, notion, level, threads, problem = problem), notion,
                              entered_rows(predictions$design))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
@@ -40,14 +38,14 @@ tune_predictions <- function(predictions, notion, methods, splits, level, thread
 }
 
 # Every method on every problem, combined per method.
-tune_jobs <- function(methods, problems, splits, grids, threads, call) {
+tune_jobs <- function(methods, problems, splits, grids, threads) {
   jobs <- unlist(lapply(names(methods), function(m) {
     lapply(seq_along(problems), function(j) {
       list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
     })
   }), recursive = FALSE)
   parts <- if (length(jobs) > 1 && has_workers()) {
-    over_workers(jobs, tuner_alone(splits, threads), call)
+    over_workers(jobs, tuner_alone(splits, threads))
   } else {
     tune_here(jobs, splits, tune_progress(methods, problems), threads)
   }
@@ -88,20 +86,20 @@ new_tune <- function(results, methods, grids, headline, problems, about) {
   )
 }
 
-split_predictions <- function(predictions, folds, test, call) {
-  rows <- keep_rows(folds, test, predictions, call)
-  make_split(n_obs(predictions), rows$folds, rows$test, call, predictions$design$cluster)
+split_predictions <- function(predictions, folds, test) {
+  rows <- keep_rows(folds, test, predictions)
+  make_split(n_obs(predictions), rows$folds, rows$test, predictions$design$cluster)
 }
 
 # Folds and test rows are given for the rows of the input; after incomplete rows are dropped (and others repeated by
 # their frequencies) they follow the rows that are left.
-keep_rows <- function(folds, test, predictions, call) {
+keep_rows <- function(folds, test, predictions) {
   kept <- predictions$rows
   n_input <- predictions$n_input %||% (length(kept) + predictions$dropped)
   if (identical(as.integer(kept), seq_len(n_input))) return(list(folds = folds, test = test))
   fixed_test <- is_test_rows(test)
-  test_rows <- if (fixed_test) check_test_rows(test, n_input, call) else integer()
-  if (inherits(folds, "rset")) folds <- rset_folds(folds, call)
+  test_rows <- if (fixed_test) check_test_rows(test, n_input) else integer()
+  if (inherits(folds, "rset")) folds <- rset_folds(folds)
   if (length(folds) == n_input) {
     folds <- folds[kept]
   } else if (fixed_test && length(folds) == n_input - length(test_rows)) {
@@ -193,11 +191,11 @@ feature_histogram <- function(problem, threads, n_bins = 100L) {
 group_sizes <- function(problem, group, n) round(copies_by_group(problem$count %||% problem$design$copies, group, n))
 
 # The averaged function of one method as a fit.
-tune_fit <- function(x, method = NULL, call = caller_env()) {
+tune_fit <- function(x, method = NULL) {
   methods <- x$glance$method
   method <- method %||% methods[x$glance$selected][1]
   method <- if (is.na(method)) methods[1] else method
-  check_choice(method, methods, "method", call)
+  check_choice(method, methods, "method")
   row <- x$glance[x$glance$method == method, ]
   structure(
     list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,

@@ -20,19 +20,18 @@
 ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NULL, draws = 100,
                  level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
                  weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
   check_level(level)
   check_count(draws, lower = 2)
   check_locations(locations)
   threads <- resolve_threads(threads)
   input <- rows_input()
   by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input, call)
+    laws <- laws_of(part, input)
     if (laws$na) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads, call)
-    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, threads, call), threads), call)
+    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads)
+    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, threads), threads))
     mean <- colSums(row_shares(laws$design) * z)
     # of a mean of squared means
     influence <- as.vector(z %*% (2 * mean / length(mean)))
@@ -42,57 +41,57 @@ ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NU
       kernel = format(problem$kernel), target_kernel = format(problem$target_kernel),
       target_computation = problem$target_computation
     )))
-  }, call)
+  })
 }
 
-check_locations <- function(locations, call = caller_env()) {
+check_locations <- function(locations) {
   if (!is.list(locations)) {
-    check_count(locations, "locations", call = call)
+    check_count(locations, "locations")
   } else if (is.data.frame(locations) || !all(c("x", "truth") %in% names(locations))) {
     stop_input("{.arg locations} must be a number, or a list with elements {.field x} and {.field truth}.",
                "x" = if (is.null(names(locations))) "Its elements have no names." else
-                 "Its elements are {.field {names(locations)}}.", arg = "locations", call = call)
+                 "Its elements are {.field {names(locations)}}.", arg = "locations")
   }
   locations
 }
 
 # Test locations: list(columns = n x J kernel values on the predictions, points = J x d).
-cme_locations <- function(problem, locations, threads, call = caller_env()) {
+cme_locations <- function(problem, locations, threads) {
   stop_if(is.function(problem$asked$kernel),
           "Test locations need a product of two kernels; {.arg kernel} is a function.", class = "kernel",
-          arg = "kernel", call = call)
+          arg = "kernel")
   laws <- problem$laws
   if (is.list(locations)) {
-    at <- read_laws(locations$x, rlang::new_quosure(locations$truth), call = call)
-    return(list(columns = kernel_columns(problem, at, call), points = at$y))
+    at <- read_laws(locations$x, rlang::new_quosure(locations$truth))
+    return(list(columns = kernel_columns(problem, at), points = at$y))
   }
   # the predictions that are farthest from each other, and outcomes that they expect
   pivots <- cpp_source_factor(problem$prediction, 0, locations, threads, NULL)$pivots
   # there are no pivots if the kernel of every row with itself is NaN
-  check_computable(if (length(pivots) == 0) NaN, call)
+  check_computable(if (length(pivots) == 0) NaN)
   rows <- rep_len(pivots, locations)
   list(columns = prediction_columns(problem$prediction, rows), points = redraw_outcomes(take_rows(laws, rows))$y)
 }
 
 # Kernel between all predictions and those of `at`, with the problem's resolved kernel.
-kernel_columns <- function(problem, at, call) {
+kernel_columns <- function(problem, at) {
   laws <- problem$laws
   joint <- list(n = laws$n + at$n, y = rbind(laws$y, at$y))
   if (is.null(laws$law)) {
-    if (!is.null(at$law) || ncol(at$probs) != ncol(laws$probs)) stop_locations(call)
+    if (!is.null(at$law) || ncol(at$probs) != ncol(laws$probs)) stop_locations()
     joint$probs <- rbind(laws$probs, at$probs)
   } else {
-    if (is.null(at$law) || family_of(at$law) != family_of(laws$law)) stop_locations(call)
+    if (is.null(at$law) || family_of(at$law) != family_of(laws$law)) stop_locations()
     joint$law <- c(laws$law, at$law)
   }
-  bound <- bind_prediction(problem$kernel, joint, problem$asked$draws, 1L, call)
+  bound <- bind_prediction(problem$kernel, joint, problem$asked$draws, 1L)
   columns <- prediction_columns(bound$spec, laws$n + seq_len(at$n))
   columns[seq_len(laws$n), , drop = FALSE]
 }
 
-stop_locations <- function(call) {
+stop_locations <- function() {
   stop_input("Test locations must be predictions of the same kind as {.arg x}.",
-             "x" = "They are of another family or number of classes.", arg = "locations", call = call)
+             "x" = "They are of another family or number of classes.", arg = "locations")
 }
 
 # k(P_i, P_j) for all i and the given j.
@@ -118,15 +117,14 @@ cme_matrix <- function(problem, at, threads, y = problem$laws$y, expected = cme_
 }
 
 #' @export
-run_test.test_cme <- function(test, problem, level, threads, call) {
+run_test.test_cme <- function(test, problem, level, threads) {
   n <- problem$n
   reference <- test$reference
-  at <- cme_locations(problem, test$locations, threads, call)
+  at <- cme_locations(problem, test$locations, threads)
   j <- ncol(at$columns)
   stop_if(n <= j, "The CME test needs more observations than test locations.",
-          "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n,
-          call = call)
-  z <- check_computable(cme_matrix(problem, at, threads), call)
+          "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n)
+  z <- check_computable(cme_matrix(problem, at, threads))
   q <- hotelling(z)
   warn_if(is.na(q), "The covariance of the witness is singular: the CME test is not available.",
           "i" = "Use fewer or other {.arg locations}.", class = "degenerate")

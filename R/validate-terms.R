@@ -15,7 +15,7 @@ validation_term <- function(level, term, estimate, std_error = NULL, low = NULL,
 }
 
 # list(table, notes, resolution, least)
-validate_problem <- function(problem, options, call) {
+validate_problem <- function(problem, options) {
   # one that cannot be computed is a note
   attempt <- function(terms, level, value) {
     with_reasons(value, function(reason) notes <<- c(notes, reason), validation_term(level, terms, NA_real_))
@@ -23,7 +23,7 @@ validate_problem <- function(problem, options, call) {
   y <- as.numeric(problem$labels)
   ladder <- validation_ladder(problem, options)
   notes <- as.character(ladder$reason)
-  cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options, call))
+  cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options))
   large <- cox$term == "in_the_large"
   cox$level[large] <- "mean"
   sorted <- replace(problem, "sorted", list(sort_problem(problem)))
@@ -60,8 +60,8 @@ oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
   validation_row(level, term, oe_columns(problem, options$level))
 }
 
-cox_terms <- function(problem, options, call) {
-  cox <- cox_columns(problem, options$floor, options$level, call)
+cox_terms <- function(problem, options) {
+  cox <- cox_columns(problem, options$floor, options$level)
   validation_row("weak", c("in_the_large", "intercept", "slope", "joint"), lapply(cox, `[`, c(3, 1, 2, 4)))
 }
 

@@ -93,47 +93,46 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
                         smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95,
                         .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
                         cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (missing(x)) stop_no_predictions(call)
+  if (missing(x)) stop_no_predictions()
   check_notion(notion)
-  check_validation_notion(notion, call)
-  options <- validation_options(thresholds, smoother, floor, times, delta, level, threads, call)
+  check_validation_notion(notion)
+  options <- validation_options(thresholds, smoother, floor, times, delta, level, threads)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
   horizon <- input$design$horizon
   read <- function(part) {
-    predictions <- predictions_of(part, input, call)
-    check_validated(predictions, call)
+    predictions <- predictions_of(part, input)
+    check_validated(predictions)
     notion <<- notion %||% validation_notion(predictions)
-    groups <- validation_groups(group, part, predictions$rows, input, call)
-    validated_problems(predictions, groups, notion, horizon, call)
+    groups <- validation_groups(group, part, predictions$rows, input)
+    validated_problems(predictions, groups, notion, horizon)
   }
   if (has_sums(x)) {
-    check_no_group(group, call)
+    check_no_group(group)
     edges <- c(options$thresholds, options$thresholds * (1 - 2^-53))
     asked <- list(notion = notion, edges = c(setNames(edges, rep("thresholds", length(edges))),
                                              floor_edges(options$floor)))
-    return(validate_sums(x, c(input, asked), options, call))
+    return(validate_sums(x, c(input, asked), options))
   }
-  data <- read_curves(x, input$by, read, call)
-  new_validation(data, notion, horizon, options, call)
+  data <- read_curves(x, input$by, read)
+  new_validation(data, notion, horizon, options)
 }
 
 # The checked options of a validation.
-validation_options <- function(thresholds, smoother, floor, times, delta, level, threads, call) {
-  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE, call = call)
-  check_validation_times(times, call)
-  check_delta(delta, call)
-  check_level(level, call)
-  list(thresholds = check_thresholds(thresholds, call),
-       smoother = check_choice(smoother, c("loess", "isotonic"), call = call), span = 0.75, floor = floor,
-       times = times, delta = delta, level = level, threads = resolve_threads(threads, call))
+validation_options <- function(thresholds, smoother, floor, times, delta, level, threads) {
+  check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
+  check_validation_times(times)
+  check_delta(delta)
+  check_level(level)
+  list(thresholds = check_thresholds(thresholds),
+       smoother = check_choice(smoother, c("loess", "isotonic")), span = 0.75, floor = floor,
+       times = times, delta = delta, level = level, threads = resolve_threads(threads))
 }
 
-check_no_group <- function(group, call) {
+check_no_group <- function(group) {
   stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, which states and tables do not send.",
           "x" = "It is given.", "i" = "{.arg .by} validates the groups of a table each on its own.",
-          class = "unsupported", arg = "group", call = call)
+          class = "unsupported", arg = "group")
 }
 
 # In place of the calibration error of a table whose sums do not have it.
@@ -143,10 +142,10 @@ no_ladder <- function(cnd) {
 }
 
 # The validation of a state or a table.
-validate_sums <- function(x, input, options, call) {
+validate_sums <- function(x, input, options) {
   problems <- list()
   table <- by_predictions(x, function(predictions) {
-    check_validated(predictions, call)
+    check_validated(predictions)
     about <- validation_about(predictions, predictions$notion, NULL)
     problem <- predictions$problem
     if (!is.null(problem$cells)) {
@@ -158,17 +157,16 @@ validate_sums <- function(x, input, options, call) {
     problem$about <- about
     problems[[length(problems) + 1]] <<- problem
     columns_frame(place = length(problems))
-  }, input, call)
+  }, input)
   table <- table[!is.na(table$place), ]
   keys <- table[setdiff(names(table), "place")]
   data <- list(problems = problems[table$place], keys = lapply(seq_len(nrow(keys)), function(i) keys[i, ]))
-  replace(new_validation(data, problems[[1]]$about$notion, NULL, options, call, attr(table, "design")), "data",
-          list(NULL))
+  replace(new_validation(data, problems[[1]]$about$notion, NULL, options, attr(table, "design")), "data", list(NULL))
 }
 
-check_validated <- function(predictions, call) {
+check_validated <- function(predictions) {
   stop_if(predictions$na, "Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them.",
-          class = "missing", arg = "na_rm", call = call)
+          class = "missing", arg = "na_rm")
 }
 
 # The facts that the page states about predictions.
@@ -179,9 +177,9 @@ validation_about <- function(predictions, notion, horizon) {
 }
 
 # The predictions as problems, with these facts.
-validated_problems <- function(predictions, groups, notion, horizon, call) {
+validated_problems <- function(predictions, groups, notion, horizon) {
   about <- validation_about(predictions, notion, horizon)
-  problems <- notion_problems(predictions, notion, call)
+  problems <- notion_problems(predictions, notion)
   lapply(seq_along(problems), function(k) {
     # rows are dropped once, of all classes
     if (k > 1) about$dropped <- 0
@@ -190,9 +188,9 @@ validated_problems <- function(predictions, groups, notion, horizon, call) {
 }
 
 # `data`: what read_curves() returns; `said`: how rows count, where their designs do not say it.
-new_validation <- function(data, notion, horizon, options, call, said = NULL) {
+new_validation <- function(data, notion, horizon, options, said = NULL) {
   keys <- vctrs::vec_rbind(!!!data$keys)
-  parts <- lapply(data$problems, validate_problem, options, call)
+  parts <- lapply(data$problems, validate_problem, options)
   designs <- lapply(data$problems, `[[`, "design")
   about <- lapply(data$problems, `[[`, "about")
   last <- about[[length(about)]]
@@ -214,46 +212,46 @@ new_validation <- function(data, notion, horizon, options, call, said = NULL) {
 
 validation_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "class_wise"
 
-check_validation_notion <- function(notion, call) {
+check_validation_notion <- function(notion) {
   stop_if(
     identical(notion, "canonical"), "A validation needs one probability per row, or each class against the rest.",
     "x" = "{.arg notion} is {.val canonical}.",
     "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; {.fn ce_estimate} estimates the canonical error.",
-    class = c("notion", "argument"), arg = "notion", value = notion, call = call
+    class = c("notion", "argument"), arg = "notion", value = notion
   )
 }
 
-check_validation_times <- function(times, call) {
-  check_count(times, lower = 0, call = call)
-  if (times > 0) check_count(times, lower = 20, call = call)
+check_validation_times <- function(times) {
+  check_count(times, lower = 0)
+  if (times > 0) check_count(times, lower = 20)
 }
 
-check_thresholds <- function(thresholds, call = caller_env()) {
+check_thresholds <- function(thresholds) {
   # none: no utility
   if (is.numeric(thresholds) && length(thresholds) == 0) return(thresholds)
-  unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE, call = call))
+  unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE))
 }
 
 # NULL, or list(rows, labels, values, weights) of the rows that are used. With a horizon each group has weights of its
 # own (of each copy), so that its numbers are those of `.by` and of the group alone.
-validation_groups <- function(group, part, rows, input, call) {
+validation_groups <- function(group, part, rows, input) {
   if (rlang::quo_is_null(group)) return(NULL)
   values <- if (is.data.frame(part)) {
-    columns <- select_columns(group, part, "group", call)
+    columns <- select_columns(group, part, "group")
     ungroup_frame(part)[unname(columns)]
   } else {
-    given <- row_vector(group, "group", call)
+    given <- row_vector(group, "group")
     if (is.data.frame(given)) given else drop_null(list(group = given))
   }
   values <- vctrs::new_data_frame(as.list(values))
-  for (value in values) check_text(value, "group", call)
+  for (value in values) check_text(value, "group")
   if (ncol(values) == 0) return(NULL)
   stop_if(nrow(values) != NROW(part), "{.arg group} must have a value for every row.",
           "x" = "It has {nrow(values)}, {.arg x} has {NROW(part)} row{?s}.", class = c("length", "argument"),
-          arg = "group", call = call)
+          arg = "group")
   weights <- if (!is.null(input$design$horizon)) {
-    raw <- suppressMessages(read_design(input$design, part, NROW(part), call))
-    own <- group_weights(input$truth, part, vctrs::vec_group_id(values), input$design$horizon, call, raw$weights)
+    raw <- suppressMessages(read_design(input$design, part, NROW(part)))
+    own <- group_weights(input$truth, part, vctrs::vec_group_id(values), input$design$horizon, raw$weights)
     (own * if (identical(raw$kind, "importance")) raw$weights else 1)[rows]
   }
   values <- vctrs::vec_slice(values, rows)
@@ -300,9 +298,9 @@ tidy.ce_validation <- function(x, ...) x$table
 glance.ce_validation <- function(x, ...) x$sample
 
 # The curve is drawn from the data that the validation has read.
-validation_curve <- function(x, type = "smooth", call = caller_env()) {
-  curve <- as_choice(type, "curve", "type", call = call)
+validation_curve <- function(x, type = "smooth") {
+  curve <- as_choice(type, "curve", "type")
   stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state or a table.",
-          "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object", call = call)
-  bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, x$event$label, call)
+          "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object")
+  bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, x$event$label)
 }

@@ -146,7 +146,7 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   if (is.null(preset)) {
     type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
     scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
-    scheme$distance <- check_distance(distance, scheme, !missing(p), current_env())
+    scheme$distance <- check_distance(distance, scheme, !missing(p))
   } else {
     given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
                   p = if (!missing(p)) p, debias = if (!missing(debias)) debias,
@@ -155,8 +155,8 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
   }
   scheme$own <- missing(n_bins)
   check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
-                                                                          !is.null(distance))], current_env())
-  interval <- check_interval(level, times, current_env())
+                                                                          !is.null(distance))])
+  interval <- check_interval(level, times)
   # vectors are binned row by row
   input <- rows_input(quote_dots, copies = is.null(preset) && !identical(scheme$notion, "canonical"))
   choices <- list(
@@ -164,10 +164,9 @@ ece <- new_metric(function(x, truth, ..., n_bins = 15,
     preset = scheme$preset, interval = interval$type, level = level,
     distance = if (is.function(distance)) "function" else distance
   )
-  call <- current_env()
   metric_frame(x, c(input, list(sums = "binned")), "ece", function(predictions) {
-    unsupported_if(!is.null(preset) && !is.null(predictions$ladder), "there are no presets", "{.arg preset} is given.",
-                   call, "preset")
+    unsupported_if(!is.null(preset) && !is.null(predictions$ladder), "there are no presets",
+                   "{.arg preset} is given.", "preset")
     scheme$notion <- scheme$notion %||% scheme$default(predictions)
     c(ece_columns(predictions, scheme, interval), list(notion = scheme$notion))
   }, choices = choices, edges = scheme_edges(scheme))

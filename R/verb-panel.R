@@ -37,7 +37,6 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
                      event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
                      metrics = NULL) {
-  call <- current_env()
   notion <- check_one_problem(notion)
   check_bins(n_bins)
   given <- c("n_bins", "smoother", "floor")[!c(missing(n_bins), missing(smoother), is.null(floor))]
@@ -46,16 +45,16 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   check_level(level)
   if (!missing(x) && has_sums(x)) {
     given <- c(given, if (!is.null(metrics)) "metrics")
-    return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion)), call))
+    return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion))))
   }
   of_panel <- if (is.null(metrics)) {
-    classical_metrics(n_bins, smoother, floor, level, call)
+    classical_metrics(n_bins, smoother, floor, level)
   } else {
-    given_metrics(metrics, notion, level, given, call)
+    given_metrics(metrics, notion, level, given)
   }
   names <- unlist(lapply(of_panel, `[[`, "metric"))
   metric_frame(x, rows_input(quote_dots, copies = is.null(metrics)), names, function(predictions) {
-    data <- if (is.null(metrics)) panel_problem(predictions, notion, call) else predictions
+    data <- if (is.null(metrics)) panel_problem(predictions, notion) else predictions
     parts <- lapply(of_panel, panel_part, data)
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
     columns <- c(columns, list(n = n_obs(predictions)))

@@ -61,8 +61,7 @@
 ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
                     threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
-  call <- current_env()
-  if (missing(x)) stop_no_predictions(call)
+  if (missing(x)) stop_no_predictions()
   notion <- check_notion(notion)
   check_count(repeats, null = TRUE)
   check_level(level)
@@ -70,15 +69,15 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   input <- rows_input()
   sums <- has_sums(x)
   methods <- if (!missing(methods) || !sums) check_methods(methods)
-  check_bins_notion(methods, notion, call)
+  check_bins_notion(methods, notion)
   if (sums) {
     given <- c("methods", "folds", "test")[c(!is.null(methods), !missing(folds), !missing(test))]
     split <- list(given = c(given, if (!is.null(repeats)) "repeats"), folds = enquo(folds), test = test,
                   repeats = repeats)
-    return(tune_sums(x, input, notion, methods, split, level, threads, call))
+    return(tune_sums(x, input, notion, methods, split, level, threads))
   }
   fit_groups(x, input, function(predictions) {
-    splits <- repeated_splits(predictions, folds, test, repeats, length(methods), call)
-    told_once(tune_predictions(predictions, notion, methods, splits, level, threads, call))
-  }, call)
+    splits <- repeated_splits(predictions, folds, test, repeats, length(methods))
+    told_once(tune_predictions(predictions, notion, methods, splits, level, threads))
+  })
 }

@@ -7,25 +7,25 @@ has_workers <- function() {
 
 # lapply(), in order. A worker is sent its own jobs, and `fn` with what it holds; `fn` draws no random numbers, so that
 # the digits are those of one process.
-over_workers <- function(jobs, fn, call) {
+over_workers <- function(jobs, fn) {
   one <- with_step(fn, if (rlang::is_installed("progressr")) progressr::progressor(along = jobs))
   if (!has_workers()) return(lapply(jobs, one))
-  from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk"), call)
+  from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk"))
 }
 
 # Jobs of which one alone needs no worker. `there` is `here` as workers get it: without a frame of this process, which
 # would be sent along, and with one thread each.
-over_some_workers <- function(jobs, here, there, call) {
-  if (length(jobs) > 1 && has_workers()) over_workers(jobs, there, call) else lapply(jobs, here)
+over_some_workers <- function(jobs, here, there) {
+  if (length(jobs) > 1 && has_workers()) over_workers(jobs, there) else lapply(jobs, here)
 }
 
 # If the first job draws random numbers, all jobs run here in turn, which fixes their digits.
-unless_random <- function(jobs, here, there, call) {
+unless_random <- function(jobs, here, there) {
   if (length(jobs) < 3 || !has_workers()) return(lapply(jobs, here))
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
   first <- here(jobs[[1]])
   drew <- !identical(before, get0(".Random.seed", globalenv(), inherits = FALSE))
-  c(list(first), if (drew) lapply(jobs[-1], here) else over_workers(jobs[-1], there, call))
+  c(list(first), if (drew) lapply(jobs[-1], here) else over_workers(jobs[-1], there))
 }
 
 # On one thread.
@@ -49,11 +49,11 @@ with_step <- function(fn, step) {
 
 # An error in a job is already an error of this package. All others concern the workers: one that was killed, a
 # connection or a queue that broke.
-from_workers <- function(value, call) {
+from_workers <- function(value) {
   rlang::try_fetch(value, error = function(cnd) {
     if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
     stop_input("The workers must return a result per job.", "x" = "One did not: it died, or its connection broke.",
                "i" = "The state or monitor is unchanged. Set the plan again, {.code future::plan()}, and repeat.",
-               class = "worker", parent = cnd, call = call)
+               class = "worker", parent = cnd)
   })
 }

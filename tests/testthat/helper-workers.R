@@ -3,7 +3,7 @@
 local_copies <- function(env = parent.frame()) {
   had <- 0
   sent <- function(x) unserialize(serialize(x, NULL))
-  local_stand_ins(list(has_workers = function() TRUE, over_workers = function(jobs, fn, call) {
+  local_stand_ins(list(has_workers = function() TRUE, over_workers = function(jobs, fn) {
     had <<- had + length(jobs)
     lapply(sent(jobs), sent(fn))
   }), frame = env)

@@ -99,8 +99,8 @@ test_that("residuals of counts with thousands of values have as many numbers as 
   for (target in list(kernel_white(), 2 * kernel_laplace(2), kernel_linear() + kernel_gaussian(2))) {
     choices <- list(target_kernel = target, kernel = kernel_wasserstein(1), default_kernel = FALSE, times = 0,
                     draws = 2, debias = "null_mean")
-    bound <- bind_ckce(laws, choices, 1L, NULL)
-    few <- law_problem(laws, bound, choices, TRUE, 1L, NULL)
+    bound <- bind_ckce(laws, choices, 1L)
+    few <- law_problem(laws, bound, choices, TRUE, 1L)
     spec <- bound$target$spec
     gram <- cpp_gram(bound$target$kernel, matrix(as.numeric(spec$support)), matrix(as.numeric(spec$support)), 1L)
     variances <- drop(spec$probs %*% diag(gram)) - rowSums((spec$probs %*% gram) * spec$probs)

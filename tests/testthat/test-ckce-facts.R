@@ -2,7 +2,7 @@
 
 # CKCE, JKCE and ECE of every model on all rows: metrics x models.
 three_metrics <- function(models, truth) {
-  metrics <- as_metrics(c("ckce", "jkce", "ece_canonical"), NULL)
+  metrics <- as_metrics(c("ckce", "jkce", "ece_canonical"))
   data <- list(probs = models, models = lapply(models, function(p) list(design = new_design(nrow(p)))), truth = truth)
   out <- rank_samples(data, metrics, lapply(metrics, core_metric, data), list(seq_along(truth)), 2L)
   matrix(out, 3, dimnames = list(c("ckce", "jkce", "ece"), names(models)))

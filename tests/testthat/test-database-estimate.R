@@ -87,7 +87,7 @@ test_that("rows that stand for many have their powers, cells, folds and clusters
   x <- write_table(con, "ce_test_powers", data)
   rows <- list(db = x, kind = "frequency", extra = "ce_cluster", counts = data.frame(weight = sum(data$ce_w), used = 2005))
   edges <- c(0.2, 0.25, 0.5)
-  own <- calibrisk:::rows_of_sums(rows, "SELECT * FROM ce_test_powers", c("ce_fold", "ce_cluster"), edges, NULL)
+  own <- calibrisk:::rows_of_sums(rows, "SELECT * FROM ce_test_powers", c("ce_fold", "ce_cluster"), edges)
   expect_lt(length(own$p), 1700)
   expect_true(all(own$p >= 0 & own$p <= own$upper & own$p > c(-Inf, edges)[match(own$upper, c(edges, 1))]))
   cell <- findInterval(data$p, edges, left.open = TRUE)

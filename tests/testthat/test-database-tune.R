@@ -143,8 +143,8 @@ test_that("without a column whole clusters are dealt to the folds", {
   # 16 of 23 clusters tune
   input <- list(truth = rlang::quo(y), dots = rlang::quos(.pred_Yes), by = rlang::quo(NULL), event_level = "first",
                 na_rm = TRUE, design = list(weights = rlang::quo(NULL), cluster = rlang::quo(select)))
-  rows <- calibrisk:::read_database(x, input, NULL, NULL)
-  split <- calibrisk:::tuned_rows(rows, list(k = 4), 0.3, NULL)
+  rows <- calibrisk:::read_database(x, input, NULL)
+  split <- calibrisk:::tuned_rows(rows, list(k = 4), 0.3)
   found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, ce_fold FROM (", split$pairs, ") s"))
   expect_identical(as.vector(table(as.numeric(found$ce_fold))), c(7L, 4L, 4L, 4L, 4L))
   fold <- as.integer(found$ce_fold)[match(data$select, found$ce_cluster)]
@@ -161,8 +161,8 @@ test_that("without a column whole clusters are dealt to the folds", {
   data$fold[data$fold == 0] <- 1L
   x <- write_table(con, "ce_test_tune", data)
   # 5 of 23 clusters test
-  rows <- calibrisk:::read_database(x, input, NULL, NULL, "fold")
-  split <- calibrisk:::tuned_rows(rows, list(column = "fold"), 0.2, NULL)
+  rows <- calibrisk:::read_database(x, input, NULL, "fold")
+  split <- calibrisk:::tuned_rows(rows, list(column = "fold"), 0.2)
   found <- DBI::dbGetQuery(con, paste0("SELECT DISTINCT ce_cluster, ce_fold FROM (", split$pairs, ") s"))
   expect_identical(c(nrow(found), sum(found$ce_fold == 0)), c(23L, 5L))
   expect_s3_class(ce_tune(x, y, .pred_Yes, folds = fold, cluster = select), "ce_tune")

@@ -147,11 +147,11 @@ test_that("every kind of recalibration leaves the row's fold out", {
     expect_true(is.finite(tidy(before)$loss))
     problem <- scalar_problem(d$p, d$y)
     problem$design <- new_design(150)
-    choice <- check_recalibration(recalibration, NULL)
-    eta <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L, NULL)
+    choice <- check_recalibration(recalibration)
+    eta <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L)
     problem$labels[4] <- 1 - d$y[4]
     problem$residuals[4] <- d$p[4] - problem$labels[4]
-    changed <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L, NULL)
+    changed <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L)
     expect_identical(changed[4], eta[4])
     expect_false(identical(changed, eta))
   }
@@ -204,7 +204,7 @@ test_that("the lower ends hold for the loss itself, at all thresholds at once", 
     p <- stats::rbeta(300, 1.2, 3)
     problem <- scalar_problem(p, stats::rbinom(300, 1, truth(p)))
     problem$design <- new_design(300)
-    eta <- recalibrated_probs(problem, map_platt(), rep(1:5, 60), 1L, NULL)
+    eta <- recalibrated_probs(problem, map_platt(), rep(1:5, 60), 1L)
     curve <- decision_curve(problem, eta, settings)$curve
     # what this recalibration buys, given the predictions
     bought <- colMeans((outer(eta, thresholds, ">=") - outer(p, thresholds, ">=")) *
@@ -253,7 +253,7 @@ test_that("survival outcomes at a horizon, also of several models", {
   data <- withr::with_seed(5, data.frame(time = stats::rexp(n), status = stats::rbinom(n, 1, 0.7), a = stats::runif(n)))
   data$b <- data$a / 2
   both <- suppressMessages(ce_decision(data, survival::Surv(time, status), a, b, horizon = 0.5, thresholds = 0.3))
-  w <- suppressMessages(outcomes_at(rlang::quo(survival::Surv(time, status)), data, as_horizon(0.5, NULL), NULL))
+  w <- suppressMessages(outcomes_at(rlang::quo(survival::Surv(time, status)), data, as_horizon(0.5)))
   known <- w$censoring$weights
   benefit <- function(p) sum(known * (p >= 0.3) * (w$values - 0.3)) / sum(known) / 0.7
   expect_equal(tidy(both)$net_benefit, c(benefit(data$a), benefit(data$b)))

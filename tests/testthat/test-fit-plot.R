@@ -1,7 +1,7 @@
 test_that("the figure of a fit is its estimated gap over the range of the fitted predictions", {
   v <- vehicle_predictions
   fit <- ce_fit(v, truth, method = method_kde(0.1))
-  curve <- gap_curve(fit_panel(fit, NULL))
+  curve <- gap_curve(fit_panel(fit))
   expect_equal(curve$gap, predict(fit, curve$confidence, type = "gap"))
   top <- apply(as.matrix(v[-1]), 1, max)
   expect_lte(min(curve$confidence), min(top))
@@ -10,7 +10,7 @@ test_that("the figure of a fit is its estimated gap over the range of the fitted
   skip_if_not_installed("ggplot2")
   expect_identical(plot(fit), fit)
   wise <- ce_fit(v, truth, notion = "class_wise", method = method_bins(5))
-  expect_identical(levels(gap_curve(fit_panel(wise, NULL), "van")$class), "van")
+  expect_identical(levels(gap_curve(fit_panel(wise), "van")$class), "van")
   plot(wise, classes = c("van", "bus"))
   v$half <- rep(c("a", "b"), 250)
   halves <- ce_fit(v, truth, method = method_bins(5), .by = half)

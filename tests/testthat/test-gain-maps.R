@@ -103,7 +103,7 @@ test_that("frames, groups and a horizon", {
   follow <- withr::with_seed(4, stats::rexp(120, 0.2))
   s <- survival::Surv(pmin(time, follow), time <= follow)
   late <- suppressMessages(ce_gain(d$p, "platt", s, horizon = 1, folds = 3))
-  known <- outcomes_at(rlang::quo(s), d$p, as_horizon(1), NULL)$censoring
+  known <- outcomes_at(rlang::quo(s), d$p, as_horizon(1))$censoring
   used <- known$weights > 0
   weighted <- ce_gain(d$p[used], "platt", known$outcomes[used], weights = known$weights[used], folds = 3)
   # all rows are counted

@@ -18,7 +18,7 @@ censored_rows <- function(n, seed) {
   })
   s <- surv_outcomes(pmin(event, stop), as.numeric(event <= stop))
   list(prob = prob, s = s, y = as.numeric(s[, "time"] <= .8),
-       w = censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8, NULL))
+       w = censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8))
 }
 
 test_that("censoring weights are those of the definition, ties of events before censoring", {
@@ -27,15 +27,14 @@ test_that("censoring weights are those of the definition, ties of events before 
   # at 2: 7 at risk, 1 event, 1 censored; at 3: 5 at risk, 1 event, 1 censored; at 5: 2 at risk
   g2 <- 1 - 1 / 6
   g3 <- g2 * (1 - 1 / 4)
-  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 4, NULL),
-               c(1, 1, 0, 0, 1 / g2, 1 / g3, 1 / g3, 1 / g3))
+  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 4), c(1, 1, 0, 0, 1 / g2, 1 / g3, 1 / g3, 1 / g3))
   # rows censored at the horizon are known to be free of the event
-  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 3, NULL), c(1, 1, 0, rep(1 / g2, 5)))
+  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 3), c(1, 1, 0, rep(1 / g2, 5)))
   # repeated rows
   count <- c(2, 1, 0, 3, 1, 1, 2, 1)
   again <- rep(1:8, count)
-  expect_equal(censoring_weights(time, status == 1, count, 4, NULL)[again],
-               censoring_weights(time[again], status[again] == 1, rep(1, 11), 4, NULL))
+  expect_equal(censoring_weights(time, status == 1, count, 4)[again],
+               censoring_weights(time[again], status[again] == 1, rep(1, 11), 4))
 })
 
 # Follow-up in which times, censored ones too, are at the horizon.
@@ -65,7 +64,7 @@ test_that("weights and outcomes at the horizon are those of rttright()", {
     data <- data.frame(p = cases$p)
     data$s <- survival::Surv(s[, 1], s[, 2])
     peer <- survival::rttright(s ~ 1, data, times = 5)
-    found <- suppressMessages(outcomes_at(rlang::quo(s), data, as_horizon(5), NULL))
+    found <- suppressMessages(outcomes_at(rlang::quo(s), data, as_horizon(5)))
     w <- found$censoring$weights
     expect_equal(w / sum(w), as.vector(peer) / sum(peer), info = name)
     used <- w > 0
@@ -105,7 +104,7 @@ test_that("a horizon makes 0/1 outcomes with weights, in frames and beside vecto
                rbs(prob[again], surv_outcomes(s[again, 1], s[again, 2]), horizon = .8))
   strata <- rbs(data, s, prob, horizon = ce_horizon(.8, strata = site))
   by_hand <- stats::ave(seq_len(n), data$site, FUN = function(i) {
-    censoring_weights(s[i, 1], s[i, 2] == 1, rep(1, length(i)), .8, NULL)
+    censoring_weights(s[i, 1], s[i, 2] == 1, rep(1, length(i)), .8)
   })
   expect_equal(strata$power, sum(by_hand * (prob - y)^2) / sum(by_hand))
 })
@@ -144,7 +143,7 @@ test_that("the Brier score is that of riskRegression", {
                                  times = 100, metrics = "brier", cens.model = "km", se.fit = FALSE, null.model = FALSE))
   own <- suppressMessages(rbs(veteran$risk, survival::Surv(veteran$time, veteran$status), horizon = 100))
   # their mean is over all rows, ours over the sum of the weights
-  w <- censoring_weights(veteran$time, veteran$status == 1, rep(1, 137), 100, NULL)
+  w <- censoring_weights(veteran$time, veteran$status == 1, rep(1, 137), 100)
   expect_equal(own$power * sum(w) / 137, peer$Brier$score$Brier[1], tolerance = 1e-8)
 })
 

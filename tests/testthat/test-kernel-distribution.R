@@ -209,14 +209,14 @@ test_that("kernels of mean embeddings by features, for many rows", {
   for (law in list(mix, pred_normal(data$a, 1), pred_draws(data$z))) {
     laws <- read_laws(law, rlang::quo(data$b))
     for (kernel in list(2 * kernel_mmd(.7, kernel_gaussian(1)), kernel_mmd("median", kernel_gaussian(1), 1))) {
-      exact <- bind_mmd(kernel, laws, 10, 1L, NULL)
-      near <- withr::with_seed(2, bind_many_mmd(kernel, laws, 10, 1L, NULL))
+      exact <- bind_mmd(kernel, laws, 10, 1L)
+      near <- withr::with_seed(2, bind_many_mmd(kernel, laws, 10, 1L))
       expect_equal(near$kernel$bandwidth, exact$kernel$bandwidth, tolerance = 1e-2)
       expect_equal(cpp_prediction_matrix(near$spec, 1L), cpp_prediction_matrix(exact$spec, 1L), tolerance = 1e-2)
     }
     kernel <- 3 * kernel_embedding(kernel_gaussian(1))
-    expect_equal(cpp_prediction_matrix(withr::with_seed(2, bind_many_embeddings(kernel, laws, 10, 1L, NULL))$spec, 1L),
-                 cpp_prediction_matrix(bind_embedding(kernel, laws, 10, 1L, NULL)$spec, 1L), tolerance = 1e-4)
+    expect_equal(cpp_prediction_matrix(withr::with_seed(2, bind_many_embeddings(kernel, laws, 10, 1L))$spec, 1L),
+                 cpp_prediction_matrix(bind_embedding(kernel, laws, 10, 1L)$spec, 1L), tolerance = 1e-4)
   }
 })
 

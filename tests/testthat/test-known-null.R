@@ -28,7 +28,7 @@ test_that("sums over pairs and over a factor have the moments of outcomes drawn 
       expected <- redrawn_moments(p, gaussian * if (is.null(design$w)) 1 else outer(w, w), m)
       exact <- row_sums(problem$prediction, problem$target, "unbiased", design, 1L)
       expect_close(unlist(exact[c("known", "trace")]), expected, tol$oracle)
-      factored <- factored_sums(problem, 1e-14, "unbiased", design, 1L, NULL)
+      factored <- factored_sums(problem, 1e-14, "unbiased", design, 1L)
       expect_close(unlist(factored[c("known", "trace")]), expected, tol$oracle)
     }
   }

@@ -123,7 +123,7 @@ test_that("one importance weight for all rows is no weight", {
 test_that("saturated bins are the debiased discrete error", {
   d <- withr::with_seed(7, list(p = sample(seq(.1, .9, .2), 80, TRUE), y = rbinom(80, 1, .4)))
   levels <- list(function(p) 1 * outer(p[, 1], sort(unique(d$p)), "=="))
-  specs <- basis_specs(levels, matrix(d$p), NULL)
+  specs <- basis_specs(levels, matrix(d$p))
   rung <- rungs_of(matrix(d$p), matrix(d$p - d$y), specs)[[1]]
   expect_close(rung$psi, ece(d$p, d$y, type = "discrete", p = 2, debias = TRUE)$power, 1e-10)
 })

@@ -34,7 +34,7 @@ test_that("what has no value is NA and says why", {
 
 test_that("a reason is one line, however the source breaks it", {
   cnd <- rlang::catch_cnd(stop_input("A rule that goes on \\
-                                      in the next line.", "x" = "A fact.", call = NULL))
+                                      in the next line.", "x" = "A fact."))
   expect_identical(panel_reason(cnd), "A rule that goes on in the next line.")
 })
 

@@ -1,7 +1,7 @@
 test_that("the covariance of a cluster's rows is that of every pair of nodes", {
   nodes <- withr::with_seed(1, list(share = prop.table(runif(12)), eta = runif(12)))
   b <- withr::with_seed(2, matrix(rnorm(24), 12))
-  clusters <- new_power_clusters(c(4, 8), 0.3, NULL)
+  clusters <- new_power_clusters(c(4, 8), 0.3)
   naive <- matrix(0, 2, 2)
   for (i in 1:12) for (j in 1:12) {
     pair <- min(nodes$eta[i], nodes$eta[j]) - nodes$eta[i] * nodes$eta[j]
@@ -29,7 +29,7 @@ test_that("the rows of the published criteria are multiplied by the design effec
 })
 
 test_that("drawn outcomes have their probability and their correlation, whatever the sizes of the clusters", {
-  clusters <- new_power_clusters(c(2, 6), 0.3, NULL)
+  clusters <- new_power_clusters(c(2, 6), 0.3)
   withr::local_seed(1)
   cluster <- draw_clusters(60000, clusters)
   expect_equal(as.numeric(table(tabulate(cluster)))[1:2] / 15000, c(0.5, 0.5), tolerance = 0.03)
@@ -47,7 +47,7 @@ test_that("drawn outcomes have their probability and their correlation, whatever
 
 test_that("clustered studies vary as the design effect says where risks are alike, and less where they are not", {
   skip_on_cran()
-  clusters <- new_power_clusters(20, 0.1, NULL)
+  clusters <- new_power_clusters(20, 0.1)
   spread <- function(nodes, seed) {
     drawn <- withr::with_seed(seed, replicate(400, {
       rows <- draw_study(nodes, 600, clusters)

@@ -33,7 +33,7 @@ test_that("metrics on all observations are those of their own functions", {
 test_that("subsamples see the metrics of their rows, paired over models", {
   d <- test_models(n = 600)
   data <- rank_data(d$models, rlang::quo(d$truth), "first")
-  values <- setNames(as_metrics(metrics, NULL), metrics)
+  values <- setNames(as_metrics(metrics), metrics)
   core <- lapply(values, core_metric, data)
   for (size in c(40, 300)) { # dual and low rank
     rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))

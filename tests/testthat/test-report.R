@@ -49,12 +49,12 @@ test_that("a page has the numbers of the verbs, in one file", {
 })
 
 test_that("a page contradicts neither its numbers nor itself", {
-  options <- validation_options(.3, "loess", NULL, 20, NULL, .95, 1L, rlang::current_env())
+  options <- validation_options(.3, "loess", NULL, 20, NULL, .95, 1L)
   laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
     predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(rlang::quo(NULL), rlang::quo(NULL)))
-    parts <- report_parts(list(m = list(predictions = predictions, groups = NULL)), "binary", options, rlang::current_env())
+    parts <- report_parts(list(m = list(predictions = predictions, groups = NULL)), "binary", options)
     v <- parts$validations$m
     text <- paste(c(sign_sentences("m", v), validation_paragraphs(v)), collapse = " ")
     expect_identical(contradictions(text, tidy(v)), character())
@@ -80,8 +80,8 @@ test_that("models are compared, weights and clusters go through", {
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
     list(predictions = predictions, groups = NULL)
   })
-  options <- validation_options(.3, "loess", NULL, 0, 0.2, .95, 1L, rlang::current_env())
-  parts <- report_parts(data, "binary", options, rlang::current_env())
+  options <- validation_options(.3, "loess", NULL, 0, 0.2, .95, 1L)
+  parts <- report_parts(data, "binary", options)
   expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
                                                            weights = w, cluster = site, thresholds = .3, delta = 0.2,
                                                            times = 0)))
@@ -108,8 +108,7 @@ test_that("an error leaves what was there, and nothing else", {
   expect_error(ce_report(d, y, p, file = file, event_level = "second", thresholds = 2),
                class = "calibrisk_error_argument")
   broken <- list(about = list(title = "a"), validations = list(1))
-  expect_error(render_report(broken, file, "html", rlang::current_env()),
-               class = "calibrisk_error_render")
+  expect_error(render_report(broken, file, "html"), class = "calibrisk_error_render")
   expect_identical(readLines(file), "old")
   expect_identical(list.files(folder), "a.html")
   expect_error(ce_report(d, y, p, file = "a.txt"), "must end in", class = "calibrisk_error_file")
@@ -134,7 +133,7 @@ test_that("a copy that a full disk cut off does not replace a report", {
     stopped = function(from, to) rlang::interrupt()
   )
   for (name in names(fake)) {
-    outcome <- tryCatch(write_beside(page, file, NULL, fake[[name]]), error = identity, interrupt = identity)
+    outcome <- tryCatch(write_beside(page, file, fake[[name]]), error = identity, interrupt = identity)
     expect_s3_class(outcome, if (name == "stopped") "interrupt" else "calibrisk_error_file")
     expect_identical(list.files(folder), "a.html")
     expect_identical(readLines(file), "old")

@@ -155,7 +155,7 @@ test_that("the CIFAR-10 networks have their published errors and p-values", {
     expect_equal(bound_p(full$unbiased, 5000, 2, "unbiased"), p_values$SKCEuq_median_distribution_free[i],
                  tolerance = 1e-6)
     # the published tests of blocks divide by the number of blocks, s, instead of s - 1
-    block <- run_test(test_block(2), problem, .95, 2L, NULL)
+    block <- run_test(test_block(2), problem, .95, 2L)
     expect_equal(stats::pnorm(-unname(block$statistic) * sqrt(5000 / 4999)), p_values$SKCEul_median_asymptotic[i],
                  tolerance = 1e-5)
   }
@@ -376,7 +376,7 @@ test_that("the bound of a factor that was cut short covers the exact value", {
     type <- if (seed %% 3 == 0) "biased" else "unbiased"
     design <- new_design(60)
     exact <- pair_estimate(design_sums(problem$prediction, problem$target, type, design, 1L), type, design)$value
-    cut <- factored_sums(problem, 1e-9, type, design, 1L, NULL, most = 8L)
+    cut <- factored_sums(problem, 1e-9, type, design, 1L, most = 8L)
     c(cut$rank, abs(pair_estimate(cut, type, design)$value - exact), cut$error_bound)
   }, numeric(3))
   expect_true(all(covered[1, ] == 8))

@@ -55,7 +55,7 @@ test_that("what two predictions stand for in a cell of a block moves the ridges 
   methods <- list("15 bins" = method_bins(15), bins = method_bins(seq(5, 100, 5)), kkr = method_kkr(10^-(2:5)),
                   ukkr = method_ukkr(10^-(2:5)))
   rows <- rows_of_state(d, state, weights = w, id = 1:2e4, methods = methods)
-  split <- state_folds(state, NULL)
+  split <- state_folds(state)
   problem <- block_problem(state, 1)
   for (m in names(methods)) {
     sums <- tune_blocks(methods[[m]], problem, method_grid(methods[[m]], "binary", 1), split, new_context(1L))
@@ -113,7 +113,7 @@ test_that("the risk of clustered rows has no bias, and would have one if cluster
   bins <- method_bins(40)
   risk_of <- function(state) {
     grid <- method_grid(bins, "binary", 1)
-    found <- tune_blocks(bins, block_problem(state, 1), grid, state_folds(state, NULL), new_context(1L))
+    found <- tune_blocks(bins, block_problem(state, 1), grid, state_folds(state), new_context(1L))
     c(mean(vapply(found$risks[[1]], `[[`, 0, "risk")), mean(vapply(found$forms, function(form) {
       form_risk(form, fresh$features, fresh$residuals, 1L)$risk
     }, 0)))

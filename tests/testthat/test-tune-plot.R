@@ -83,7 +83,7 @@ test_that("class-wise risks show what each class chose", {
     expect_lte(sum(best), min(curve$risk[curve$method == m & !curve$per_class]) + 1e-15)
     expect_equal(sum(best), glance(tuned)$risk[glance(tuned)$method == m])
   }
-  shown <- risk_shown(list(tuned), NULL)
+  shown <- risk_shown(list(tuned))
   expect_match(risk_caption(shown), "by\\s+class")
   expect_match(shown$labels[["kde"]], "by class")
 })
@@ -119,7 +119,7 @@ test_that("the selected gap has the jackknife's band, the others none in the fig
   expect_equal(one$high[at] - one$gap[at], stats::qt(.975, 4) * se)
   expect_equal(one$gap[at] - one$low[at], stats::qt(.975, 4) * se)
   expect_equal(gap_reading("binary"), "Above zero the probability is predicted too high")
-  alone <- gap_shown(list(keep_methods(tuned, setdiff(names(methods), selected))), NULL, NULL)
+  alone <- gap_shown(list(keep_methods(tuned, setdiff(names(methods), selected))), NULL)
   expect_length(alone$others, 0)
 })
 

@@ -10,14 +10,14 @@ test_that("a tuning result without its package says what is missing", {
 
 test_that("other data frames are left alone", {
   data <- data.frame(p = c(.2, .7), y = 0:1)
-  expect_identical(read_results(data, NULL), data)
+  expect_identical(read_results(data), data)
 })
 
 test_that("collected predictions are of one candidate, and rows that repeat are told", {
   data <- data.frame(.row = 1:4, .config = "a", p = c(.2, .7, .1, .9))
-  expect_identical(check_collected(data, NULL), data)
-  expect_error(check_collected(transform(data, .config = c("a", "b")), NULL), "select_best",
+  expect_identical(check_collected(data), data)
+  expect_error(check_collected(transform(data, .config = c("a", "b"))), "select_best",
                class = "calibrisk_error_results")
-  expect_message(check_collected(transform(data, .row = c(1, 2, 1, 2)), NULL), "cluster = .row",
+  expect_message(check_collected(transform(data, .row = c(1, 2, 1, 2))), "cluster = .row",
                  class = "calibrisk_message_repeated")
 })
