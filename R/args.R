@@ -26,7 +26,6 @@
 #'   their levels, or sorted if they are not factors. A group with too little data gets a row of `NA`, and a warning of
 #'   class `calibrisk_warning_group` names it.
 #' @param level Confidence level of intervals and bounds.
-#' @param threads Number of threads; see [ce_threads].
 #' @section Columns and levels:
 #' Two or more columns of probabilities are matched to the levels of `truth` by their names. A name matches a level
 #' exactly, or after removing a prefix or suffix that all columns share (`.pred_yes`, `prob_no`), ignoring letter case,

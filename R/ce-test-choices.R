@@ -99,4 +99,4 @@ check_redraws <- function(times, add_one, tolerance = NULL) {
 }
 
 # A test's result: list(estimate, statistic, parameter, p.value, method, ...).
-run_test <- function(test, problem, level, threads) UseMethod("run_test")
+run_test <- function(test, problem, level) UseMethod("run_test")

@@ -8,7 +8,7 @@ test_cumulative <- function(statistic = c("bridge", "kuiper", "ks"), times = 100
   new_choice("test", "cumulative", statistic = statistic, times = times, add_one = add_one)
 }
 
-cumulative_test <- function(test, laws, threads) {
+cumulative_test <- function(test, laws) {
   check_cumulative(laws)
   sorted <- sort_problem(binary_problem(laws))
   observed <- residual_walk(sorted)
@@ -17,7 +17,7 @@ cumulative_test <- function(test, laws, threads) {
   statistic <- value(extremes)
   weight <- sorted$w %||% rep(1, length(sorted$x))
   null <- value(columns_of_draws(cpp_cumulative_draws(
-    sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(), threads
+    sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(), thread_count()
   )))
   name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
   list(

@@ -12,13 +12,13 @@ check_joint_test <- function(test, laws) {
           "x" = "{.arg bases} is given.", arg = "bases")
 }
 
-joint_test <- function(test, laws, level, threads) {
+joint_test <- function(test, laws, level) {
   check_joint_test(test, laws)
-  if (!is.null(laws$law)) return(law_test(laws, level, threads))
+  if (!is.null(laws$law)) return(law_test(laws, level))
   predictions <- laws$predictions
   if (ncol(laws$probs) == 2) predictions$event <- 2L
   notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
-  ladder <- notion_ladder(predictions, notion, level, threads, check_bases(test$bases, notion))
+  ladder <- notion_ladder(predictions, notion, level, check_bases(test$bases, notion))
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   flipped <- !is.null(ladder$flips)
   said <- c(impossible_sentence(ladder$p.value), ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
@@ -55,7 +55,7 @@ equivalence_test <- function(ladder, notion, delta, level) {
 # Predictive distributions of a number, from the jumps of their distribution functions at the outcomes: the formulas are
 # in inst/include/calibrisk/joint/law_test.h. The members of an ensemble and the outcome are exchangeable, so is what
 # stands for the size of the prediction; of quantile forecasts the cells between the levels are known.
-law_test <- function(laws, level, threads, at_once = 2e6) {
+law_test <- function(laws, level, at_once = 2e6) {
   n <- laws$n
   tied <- on_quantiles(laws)
   stop_if(any(tied), "Outcomes that equal a predicted quantile have no known level.",
@@ -72,7 +72,7 @@ law_test <- function(laws, level, threads, at_once = 2e6) {
   chunk <- max(1L, min(2000L, as.integer(at_once %/% (pit$members %||% 1))))
   found <- with_bar("Redrawing outcomes", function(progress) {
     cpp_law_test(pit$low, pit$high, moments$mean[, 1], deviation, laws$design$w %||% rep(1, n), cells, chunk, level,
-                 times, threads, progress)
+                 times, thread_count(), progress)
   })
   never <- impossible_rows(law, y, pit, deviation)
   strongest <- which.min(found$weighted)

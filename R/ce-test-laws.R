@@ -1,13 +1,13 @@
 # Redrawn outcomes of predictive distributions from factors of both kernels (inst/include/calibrisk/skce/law_redraws.h):
 # n r s numbers per redraw, at any n.
 
-law_redraws <- function(problem, options, threads) {
-  outcome <- outcome_factor(problem, threads)
+law_redraws <- function(problem, options) {
+  outcome <- outcome_factor(problem)
   products <- redraw_products[["laws"]] / nrow(outcome$pivots)
-  factor <- redraw_factor(problem, options$tolerance, products, threads)
+  factor <- redraw_factor(problem, options$tolerance, products)
   statistics <- function(y, sets, progress = NULL) {
     sums <- cpp_law_sums(factor$L, outcome$expected, problem$target_kernel, outcome$pivots, outcome$triangle, y, sets,
-                         threads, progress)
+                         thread_count(), progress)
     (sums[1, ] - sums[2, ]) / (problem$n * (problem$n - 1))
   }
   null <- with_bar("Redrawing outcomes", function(progress) {

@@ -1,14 +1,14 @@
 # The tests of ce_test() except for those that redraw outcomes: methods of run_test().
 
 #' @export
-run_test.test_block <- function(test, problem, level, threads) {
+run_test.test_block <- function(test, problem, level) {
   n <- problem$n
   check_rows(n, 4, "The block test")
   block <- check_block(test$block, n, 2)
   stop_if(n < 2 * block, "The block test needs at least two blocks.",
           "x" = "{.arg block} is {block}, there are {n} observations.",
           "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block")
-  sums <- cpp_block_sums(problem$prediction, problem$target, block, threads)
+  sums <- cpp_block_sums(problem$prediction, problem$target, block, thread_count())
   eta <- check_computable(sums$unbiased)
   estimate <- mean(eta)
   se <- if (test$reference == "blocks") {
@@ -28,8 +28,8 @@ run_test.test_block <- function(test, problem, level, threads) {
   # the variance of few failures cannot be estimated, and their mean is not normal
   null <- if (few) {
     one_by_one(few_failures_redraws, function() {
-      again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
-      mean(cpp_block_sums(again$prediction, again$target, block, threads)$unbiased)
+      again <- with_outcomes(problem, redraw_outcomes(problem$laws))
+      mean(cpp_block_sums(again$prediction, again$target, block, thread_count())$unbiased)
     })
   }
   low <- estimate - if (is.null(null)) qnorm(level) * se else quantile(null, level, names = FALSE)
@@ -59,25 +59,25 @@ chunks <- function(n, times) {
 }
 
 #' @export
-run_test.test_bootstrap <- function(test, problem, level, threads) {
+run_test.test_bootstrap <- function(test, problem, level) {
   n <- problem$n
   check_rows(n, 2, "The bootstrap test")
-  if (has_few_failures(problem)) return(resampling_test(test, problem, threads, resample = FALSE))
+  if (has_few_failures(problem)) return(resampling_test(test, problem, resample = FALSE))
   parts <- chunks(n, test$times)
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping
-    h <- cpp_pair_matrix(problem$prediction, problem$target, threads)
+    h <- cpp_pair_matrix(problem$prediction, problem$target, thread_count())
     problem$prediction <- list(kind = "matrix", values = h)
     problem$target <- constant_target(n)
   }
-  sums <- cpp_pair_sums(problem$prediction, problem$target, threads, NULL)
+  sums <- cpp_pair_sums(problem$prediction, problem$target, thread_count(), NULL)
   value <- function(type) pair_estimate(sums, type, new_design(n))$value
   estimate <- value("unbiased")
   statistic <- n / (n - 1) * estimate - value("biased")
   null <- with_bar("Bootstrap", function(progress) {
     unlist(lapply(parts, function(part) {
       counts <- cpp_resample_counts(n, length(part))
-      cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, threads, progress)
+      cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, thread_count(), progress)
     }), use.names = FALSE)
   })
   list(
@@ -96,13 +96,13 @@ bound_p <- function(estimate, count, bound, type) {
 }
 
 #' @export
-run_test.test_bound <- function(test, problem, level, threads) {
+run_test.test_bound <- function(test, problem, level) {
   n <- problem$n
   classes <- is.null(problem$laws$law)
   sup <- kernel_bound(problem$kernel, classes) * kernel_bound(problem$target_kernel, FALSE)
   bound <- 2 * sup
   type <- test$type
-  value <- skce_value(problem, type, test$block, NULL, threads)
+  value <- skce_value(problem, type, test$block, NULL)
   count <- switch(type, biased = n, unbiased = n %/% 2, block = (n %/% value$block) * (value$block %/% 2))
   estimate <- value$estimate$value
   p <- bound_p(estimate, count, bound, type)

@@ -6,23 +6,23 @@
 pair_rows <- 10000L
 
 #' @export
-run_test.test_conditional <- function(test, problem, level, threads) {
-  resampling_test(test, problem, threads, resample = FALSE)
+run_test.test_conditional <- function(test, problem, level) {
+  resampling_test(test, problem, resample = FALSE)
 }
 
 #' @export
-run_test.test_consistency <- function(test, problem, level, threads) {
-  resampling_test(test, problem, threads, resample = TRUE)
+run_test.test_consistency <- function(test, problem, level) {
+  resampling_test(test, problem, resample = TRUE)
 }
 
-resampling_test <- function(test, problem, threads, resample) {
+resampling_test <- function(test, problem, resample) {
   n <- problem$n
   what <- if (resample) "consistency resampling" else redrawn_text
   check_rows(n, 2, "The test")
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
-    skce_value(problem, "unbiased", NULL, NULL, threads)$estimate$value
+    skce_value(problem, "unbiased", NULL, NULL)$estimate$value
   }
-  value <- redrawn(problem, test, resample, threads, exact)
+  value <- redrawn(problem, test, resample, exact)
   check_computable(value$statistic)
   list(
     estimate = exact %||% value$statistic, statistic = c(U = value$statistic),
@@ -35,25 +35,25 @@ resampling_test <- function(test, problem, threads, resample) {
 
 # list(statistic, null, ...): of a factor of the kernel wherever there is one. `options`: a test, for its `times`
 # and tolerance.
-redrawn <- function(problem, options, resample, threads, exact) {
+redrawn <- function(problem, options, resample, exact) {
   if (has_redraw_factor(problem, resample)) {
-    if (!has_few_labels(problem, resample)) return(law_redraws(problem, options, threads))
+    if (!has_few_labels(problem, resample)) return(law_redraws(problem, options))
     if (!is.null(problem$laws$group) && !resample && has_class_factor(group_free(problem))) {
-      return(redraws_by_group(problem, options, threads))
+      return(redraws_by_group(problem, options))
     }
-    return(class_redraws(problem, options, resample, threads))
+    return(class_redraws(problem, options, resample))
   }
-  list(statistic = exact, null = redraws_of_pairs(problem, options$times, resample, threads, exact))
+  list(statistic = exact, null = redraws_of_pairs(problem, options$times, resample, exact))
 }
 
 # For kernels in matrices, or evaluated anew.
-redraws_of_pairs <- function(problem, times, resample, threads, exact) {
+redraws_of_pairs <- function(problem, times, resample, exact) {
   joint <- is.function(problem$asked$kernel)
-  if (!resample && !joint) return(redraws_of_kept(problem, times, threads, exact))
+  if (!resample && !joint) return(redraws_of_kept(problem, times, exact))
   if (joint || !finite_outcomes(problem) || problem$n > pair_rows) {
-    return(redraw_statistics(problem, times, resample, threads))
+    return(redraw_statistics(problem, times, resample))
   }
-  resampled_pairs(problem, times, threads)
+  resampled_pairs(problem, times)
 }
 
 # Few rows of distributions are quicker with the exact kernels in a matrix.
@@ -81,14 +81,14 @@ has_few_labels <- function(problem, resample = FALSE) {
 pair_products <- 800 # in the time of a pair of resampled_pairs()
 
 # Statistic and redraws from a factor of the kernel.
-class_redraws <- function(problem, options, resample, threads) {
-  factor <- redraw_factor(problem, options$tolerance, redraw_products[["labels"]], threads)
-  gram <- target_gram(problem, threads)
+class_redraws <- function(problem, options, resample) {
+  factor <- redraw_factor(problem, options$tolerance, redraw_products[["labels"]])
+  gram <- target_gram(problem)
   probs <- problem$target$probs
   labels <- as.integer(target_points(problem$target, problem$laws$y))
-  statistic <- cpp_class_statistic(factor$L, probs, gram, labels, threads)
+  statistic <- cpp_class_statistic(factor$L, probs, gram, labels, thread_count())
   null <- with_bar("Redrawing labels", function(progress) {
-    cpp_class_redraws(factor$L, probs, gram, options$times, resample, threads, progress)
+    cpp_class_redraws(factor$L, probs, gram, options$times, resample, thread_count(), progress)
   })
   list(statistic = statistic, null = null, rank = ncol(factor$L), neglected = factor$neglected,
        magnitude = max(rowSums(factor$L^2)) * max(abs(gram)))
@@ -96,7 +96,7 @@ class_redraws <- function(problem, options, resample, threads) {
 
 # The kernel is 0 across groups and the labels of different groups are drawn independently:
 # the pairs' sum is the sum of the groups' own, each with a factor of its own.
-redraws_by_group <- function(problem, options, threads) {
+redraws_by_group <- function(problem, options) {
   free <- group_free(problem)
   id <- problem$laws$group$id
   parts <- lapply(split(seq_along(id), id), function(rows) {
@@ -108,7 +108,7 @@ redraws_by_group <- function(problem, options, threads) {
     part$target$probs <- free$target$probs[rows, , drop = FALSE]
     share <- pair_weight(part$laws$design) / pair_weight(problem$laws$design)
     if (share == 0) return(list(statistic = 0, null = 0, rank = 0, neglected = 0))
-    value <- class_redraws(part, options, FALSE, threads)
+    value <- class_redraws(part, options, FALSE)
     list(statistic = share * value$statistic, null = share * value$null, rank = value$rank,
          neglected = value$neglected * part$n / problem$n)
   })
@@ -124,16 +124,17 @@ redraw_products <- c(labels = 1e7, laws = 1e8)  # per redraw: a thousand take se
 
 # A factor of the kernel on the predictions, K ~ L L', and the mean share of its diagonal that L L' lacks. The test is
 # exact for the kernel L L' for any rank.
-redraw_factor <- function(problem, tolerance, products, threads) {
+redraw_factor <- function(problem, tolerance, products) {
   spec <- problem$prediction
   n <- problem$n
   rank <- if (is.null(tolerance)) min(n, max(redraw_rank[1], min(redraw_rank[2], products %/% n))) else n
   diagonal <- mean(source_diagonal(spec))
   tolerance <- tolerance %||% (redraw_tolerance * diagonal)
   factor <- if (spec$kind == "features") {
-    cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance, rank, threads)
+    cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance, rank, thread_count())
   } else {
-    with_bar("Factor of the kernel", function(progress) cpp_source_factor(spec, tolerance, rank, threads, progress))
+    with_bar("Factor of the kernel",
+             function(progress) cpp_source_factor(spec, tolerance, rank, thread_count(), progress))
   }
   factor$neglected <- if (diagonal > 0) factor$residual_trace / diagonal else 0
   # the statistic of rows times their weights, over the weight of their pairs
@@ -143,34 +144,32 @@ redraw_factor <- function(problem, tolerance, products, threads) {
 }
 
 # The target kernel between the possible outcomes; a 1 x 1 matrix if it is a multiple of the identity.
-target_gram <- function(problem, threads) {
+target_gram <- function(problem) {
   if (problem$target_kernel$type == "white") return(matrix(problem$target_kernel$scale))
   support <- matrix(as.numeric(problem$target$support))
-  cpp_gram(problem$target_kernel, support, support, threads)
+  cpp_gram(problem$target_kernel, support, support, thread_count())
 }
 
 # The kernel on the predictions is kept as a matrix. Predictions that draws stand for keep their
 # draws: the statistic is one function of the outcomes.
-redraws_of_kept <- function(problem, times, threads,
-                            estimate = skce_value(problem, "unbiased", threads = threads)$estimate$value) {
-  k <- cpp_prediction_matrix(problem$prediction, threads)
+redraws_of_kept <- function(problem, times, estimate = skce_value(problem, "unbiased")$estimate$value) {
+  k <- cpp_prediction_matrix(problem$prediction, thread_count())
   diag(k) <- 0
   design <- problem$laws$design
   if (!is.null(design$w)) k <- k * outer(design$w, design$w)
   null <- with_bar("Redrawing outcomes", function(progress) {
-    outcome_shifts(k, problem$target, problem$target_kernel, problem$laws, times, threads, progress)
+    outcome_shifts(k, problem$target, problem$target_kernel, problem$laws, times, progress)
   })
   estimate + null / pair_weight(design)
 }
 
 # By how much sum_ij W_ij h_Y(i, j) changes where outcomes redrawn from the predictions replace the observed ones; W
 # symmetric, [n x n].
-outcome_shifts <- function(weights, target, kernel, laws, times, threads, progress = NULL,
-                           numbers_at_once = 1e7) {
+outcome_shifts <- function(weights, target, kernel, laws, times, progress = NULL, numbers_at_once = 1e7) {
   sums <- over_redraws(laws, times, progress, numbers_at_once, function(y, sets, part) {
-    outcome_sums(weights, target, kernel, y, sets, threads, part)
+    outcome_sums(weights, target, kernel, y, sets, part)
   })
-  sums - outcome_sums(weights, target, kernel, laws$y, 1, threads)
+  sums - outcome_sums(weights, target, kernel, laws$y, 1)
 }
 
 # fn(outcomes, sets, progress) of all redrawn sets of outcomes, as many at a time as memory takes.
@@ -187,15 +186,15 @@ over_redraws <- function(laws, times, progress, numbers_at_once, fn) {
 
 # Predictions drawn with replacement, with both kernels in matrices: sum_ij K_ij h_Y(i, j) from the kernel's values at
 # the labels that are drawn, however many others there are.
-resampled_pairs <- function(problem, times, threads) {
+resampled_pairs <- function(problem, times) {
   n <- problem$n
-  k <- cpp_prediction_matrix(problem$prediction, threads)
-  inner <- inner_matrix(problem$target, threads)
+  k <- cpp_prediction_matrix(problem$prediction, thread_count())
+  inner <- inner_matrix(problem$target)
   one <- function() {
     rows <- sample.int(n, replace = TRUE)
     y <- redraw_outcomes(take_rows(problem$laws, rows))$y
     cross <- problem$target$probs_right[rows, match(y, problem$target$support), drop = FALSE]
-    h <- cpp_gram(problem$target_kernel, y, y, threads) - 2 * cross + inner[rows, rows]
+    h <- cpp_gram(problem$target_kernel, y, y, thread_count()) - 2 * cross + inner[rows, rows]
     weights <- k[rows, rows]
     diag(weights) <- 0
     sum(weights * h) / (n * (n - 1))
@@ -204,7 +203,7 @@ resampled_pairs <- function(problem, times, threads) {
 }
 
 # The general case: the problem anew for every redraw.
-redraw_statistics <- function(problem, times, resample, threads) {
+redraw_statistics <- function(problem, times, resample) {
   problem$laws$roots <- law_roots(problem$laws$law)
   one <- function() {
     if (resample) {
@@ -212,12 +211,12 @@ redraw_statistics <- function(problem, times, resample, threads) {
       # kernels as resolved on the data
       again <- suppressWarnings(kernel_problem(
         redraw_outcomes(laws), resolved(problem, "kernel"), resolved(problem, "target_kernel"),
-        problem$asked$draws, threads
+        problem$asked$draws
       ))
     } else {
-      again <- with_outcomes(problem, redraw_outcomes(problem$laws), threads)
+      again <- with_outcomes(problem, redraw_outcomes(problem$laws))
     }
-    sums <- cpp_pair_sums(again$prediction, again$target, threads, NULL)
+    sums <- cpp_pair_sums(again$prediction, again$target, thread_count(), NULL)
     pair_estimate(sums, "unbiased", new_design(problem$n))$value
   }
   one_by_one(times, one)

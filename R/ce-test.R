@@ -179,7 +179,7 @@
 #' # is the error below a tenth?
 #' ce_test(p, rbinom(200, 1, p), delta = 0.1)
 ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, target_kernel = NULL, group = NULL,
-                    draws = 100, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
+                    draws = 100, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
                     weights = NULL, cluster = NULL, horizon = NULL) {
   check_delta(delta)
   if (!is.null(delta)) test <- equivalence_choice(test, delta)
@@ -187,26 +187,24 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   if (!auto) test <- as_choice(test, "test", also = "auto")
   check_count(draws, lower = 2)
   check_level(level)
-  threads <- resolve_threads(threads)
   group <- enquo(group)
   input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
   name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
   run <- function(part) {
     laws <- tested_laws(part, input)
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
-    laws$group <- ckce_group(group_values(group, part), NULL, laws, threads)
+    laws$group <- ckce_group(group_values(group, part), NULL, laws)
     check_test_design(if (auto) "auto" else test$name, laws)
     if (auto) {
       test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test")
     }
     if (test$name %in% kernel_free_tests) {
       if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, !is.null(delta))
-      result <- switch(test$name, joint = joint_test(test, laws, level, threads),
-                       cumulative = cumulative_test(test, laws, threads))
+      result <- switch(test$name, joint = joint_test(test, laws, level), cumulative = cumulative_test(test, laws))
       return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
     }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads)
-    result <- run_test(test, problem, level, threads)
+    problem <- kernel_problem(laws, kernel, target_kernel, draws)
+    result <- run_test(test, problem, level)
     if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
     new_ce_test(result, test, problem, name)
   }

@@ -16,7 +16,7 @@ class_problem <- function(predictions, target_kernel) {
     embedding <- diag(sqrt(target_kernel$scale), ncol(probs))
   } else {
     classes <- matrix(as.numeric(seq_len(ncol(probs))))
-    gram <- cpp_gram(resolve_kernel(target_kernel, classes, 1L), classes, classes, 1L)
+    gram <- cpp_gram(resolve_kernel(target_kernel, classes), classes, classes, 1L)
     embedding <- matrix_root(gram)
   }
   problem <- c(list(features = probs, truth = truth), finite_residuals(residuals, probs, embedding))
@@ -88,8 +88,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
       } else {
         integer()
       }
-    ),
-    options$threads, options$progress
+    ), options$progress
   )
   out$values <- stats::setNames(
     as.data.frame(out$values),
@@ -121,9 +120,9 @@ check_random_features <- function(problem, group) {
 }
 
 # A ridge that is lost beside the kernel leaves no Cholesky factor.
-computed <- function(computation, source, job, threads, progress) {
+computed <- function(computation, source, job, progress) {
   rlang::try_fetch(
-    cpp_ckce(computation, source, job, threads, progress),
+    cpp_ckce(computation, source, job, thread_count(), progress),
     calibrisk_error_core = function(cnd) {
       if (computation != "dual" || cnd$exception != "std::runtime_error") return(rlang::zap())
       stop_input("The dual form needs a ridge that is not lost beside the kernel matrix.",

@@ -2,7 +2,7 @@
 # on groups or covariates that multiplies the one on predictions.
 
 # values: NULL, an atomic vector, a matrix or a data frame, one row per observation; data: what was read of these.
-ckce_group <- function(values, group_kernel, data, threads) {
+ckce_group <- function(values, group_kernel, data) {
   if (is.null(values)) {
     stop_if(!is.null(group_kernel), "{.arg group_kernel} needs {.arg group}.", arg = "group_kernel")
     return(NULL)
@@ -13,7 +13,7 @@ ckce_group <- function(values, group_kernel, data, threads) {
           "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(data$rows)} are missing.",
           "i" = "Drop these rows, or give them a group of their own.", class = "group", arg = "group")
   if (is_kernel(group_kernel)) check_feature_kernel(group_kernel, "group_kernel")
-  if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel, threads))
+  if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel))
   type <- check_choice(group_kernel %||% "delta", c("delta", "shared"), "group_kernel")
   id <- as.integer(vctrs::vec_group_id(values))
   list(type = type, id = id, labels = group_labels(vctrs::vec_unique(values)), features = matrix(as.numeric(id)),
@@ -22,9 +22,9 @@ ckce_group <- function(values, group_kernel, data, threads) {
 
 # 1 + kernel: without the constant, linear functions of the prediction would not lie in the product's space on a
 # continuous covariate, and CKCE's population value need not exist.
-covariate_group <- function(values, kernel, threads) {
+covariate_group <- function(values, kernel) {
   features <- as_features(values, "group")
-  list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features, threads))
+  list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features))
 }
 
 group_labels <- function(keys) {

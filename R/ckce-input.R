@@ -14,20 +14,20 @@ check_debias <- function(debias) {
 }
 
 # One set of rows: the problem, and its kernel, groups and options.
-ckce_inputs <- function(predictions, choices, group, threads, progress) {
+ckce_inputs <- function(predictions, choices, group, progress) {
   check_feature_kernel(choices$kernel, "kernel")
   problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
-  kernel <- resolve_kernel(choices$kernel, problem$features, threads)
-  group <- ckce_group(group, choices$group_kernel, predictions, threads)
-  options <- asked_options(problem, kernel, choices, threads, progress)
+  kernel <- resolve_kernel(choices$kernel, problem$features)
+  group <- ckce_group(group, choices$group_kernel, predictions)
+  options <- asked_options(problem, kernel, choices, progress)
   options$times <- choices$times
   if (choices$times > 0) options$seed <- draw_seed()
   list(problem = problem, kernel = kernel, shown = kernel, group = group, options = options)
 }
 
-asked_options <- function(problem, kernel, choices, threads, progress) {
+asked_options <- function(problem, kernel, choices, progress) {
   options <- ckce_options(choices$computation, tolerance = choices$tolerance, max_rank = choices$max_rank,
-                          errors = TRUE, threads = threads, progress = progress)
+                          errors = TRUE, progress = progress)
   if (choices$computation != "rff") return(options)
   if (!is.null(problem$source)) check_random_features(problem, NULL)
   random_feature_options(options, problem, kernel, choices)
@@ -35,10 +35,9 @@ asked_options <- function(problem, kernel, choices, threads, progress) {
 
 # errors: also what debiasing, standard error and interval take, several times the cost of the estimate.
 ckce_options <- function(computation = "auto", targets = NULL, times = 0, seed = 0, tolerance = 0.01,
-                         max_rank = NULL, terms = NULL, errors = FALSE, keep = FALSE, threads = resolve_threads(),
-                         progress = NULL) {
+                         max_rank = NULL, terms = NULL, errors = FALSE, keep = FALSE, progress = NULL) {
   list(computation = computation, targets = targets, times = times, seed = seed, tolerance = tolerance,
-       max_rank = max_rank, terms = terms, errors = errors, keep = keep, threads = threads, progress = progress)
+       max_rank = max_rank, terms = terms, errors = errors, keep = keep, progress = progress)
 }
 
 random_feature_options <- function(options, problem, kernel, choices) {

@@ -2,25 +2,25 @@
 # factored once, G = D D', and the rows of D are the residuals.
 
 # One set of rows, as ckce_inputs() for classes; `laws` and `target` for redrawn outcomes.
-ckce_law_inputs <- function(laws, choices, group, threads, progress, outcome = FALSE) {
-  bound <- bind_ckce(laws, choices, threads)
-  problem <- law_problem(laws, bound, choices, outcome, threads)
+ckce_law_inputs <- function(laws, choices, group, progress, outcome = FALSE) {
+  bound <- bind_ckce(laws, choices)
+  problem <- law_problem(laws, bound, choices, outcome)
   kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
-  group <- ckce_group(group, choices$group_kernel, laws, threads)
-  options <- asked_options(problem, kernel, choices, threads, progress)
+  group <- ckce_group(group, choices$group_kernel, laws)
+  options <- asked_options(problem, kernel, choices, progress)
   options$keep <- choices$times > 0
   list(problem = problem, kernel = kernel, shown = bound$prediction$kernel, group = group, options = options,
        laws = laws, target = bound$target)
 }
 
 # Both kernels on the data.
-bind_ckce <- function(laws, choices, threads) {
+bind_ckce <- function(laws, choices) {
   target <- choices$target_kernel %||% default_target_kernel(laws)
   # outcomes that are redrawn must not have chosen the kernels
   if (choices$times > 0) target <- outcome_kernel(target, laws)
-  target <- bind_target(target, laws, choices$draws, threads)
+  target <- bind_target(target, laws, choices$draws)
   kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
-  list(target = target, prediction = bind_prediction(kernel, laws, choices$draws, threads))
+  list(target = target, prediction = bind_prediction(kernel, laws, choices$draws))
 }
 
 default_ckce_kernel <- function(laws, target_kernel) {
@@ -33,12 +33,12 @@ default_ckce_kernel <- function(laws, target_kernel) {
 # Returns a list of features or source, residuals and variances. `missed` is the diagonal of G - D D'. `excess` is that
 # of D D' - G, if the diagonal of G uses pairs of different draws and G is not a Gram matrix. `outcome` is the
 # regression target of leave-one-out errors, if requested.
-law_problem <- function(laws, bound, choices, outcome, threads) {
+law_problem <- function(laws, bound, choices, outcome) {
   target <- bound$target
   residuals <- if (is.null(laws$law) || target$spec$kind == "finite" && is_label_matrix_small(target$spec, laws$n)) {
-    count_residuals(target, threads)
+    count_residuals(target)
   } else {
-    numeric_residuals(target, laws, choices, outcome, threads)
+    numeric_residuals(target, laws, choices, outcome)
   }
   spec <- bound$prediction$spec
   problem <- c(if (spec$kind == "features") list(features = spec$features) else list(source = spec), residuals)
@@ -46,30 +46,31 @@ law_problem <- function(laws, bound, choices, outcome, threads) {
   weighted_problem(problem, laws$design)
 }
 
-count_residuals <- function(target, threads) {
+count_residuals <- function(target) {
   spec <- target$spec
   white <- target$kernel$type == "white" && target$kernel$scale == 1
   support <- matrix(as.numeric(spec$support))
-  embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(cpp_gram(target$kernel, support, support, threads))
+  embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(cpp_gram(target$kernel, support, support,
+                                                                           thread_count()))
   finite_residuals(spec$residuals, spec$probs, embedding)
 }
 
-numeric_residuals <- function(target, laws, choices, outcome, threads) {
+numeric_residuals <- function(target, laws, choices, outcome) {
   n <- laws$n
   own <- draws_diagonal(target$spec, n)
   factor <- with_bar("Residuals", function(progress) {
-    cpp_residual_factor(target$spec, own, matrix_rows, default_max_rank(n), threads, progress)
+    cpp_residual_factor(target$spec, own, matrix_rows, default_max_rank(n), thread_count(), progress)
   })
   different <- identical(choices$draws_diagonal, "different") && any(own != 0)
   out <- c(factor, list(variances = numeric(n)))
   if (choices$debias == "null_mean") {
-    out$variances <- law_variances(target, laws, choices$draws, own, different, threads)
+    out$variances <- law_variances(target, laws, choices$draws, own, different)
   }
   if (different) out$excess <- own
   if (outcome) {
     tolerance <- 1e-14 * mean(cpp_gram_diagonal(target$kernel, laws$y))
     rank <- if (n <= matrix_rows) n else default_max_rank(n)
-    out$outcome <- cpp_pivoted_cholesky(target$kernel, laws$y, tolerance, rank, threads)$L
+    out$outcome <- cpp_pivoted_cholesky(target$kernel, laws$y, tolerance, rank, thread_count())$L
   }
   out
 }
@@ -77,8 +78,8 @@ numeric_residuals <- function(target, laws, choices, outcome, threads) {
 # E G_ii for outcomes drawn from the predictions: E l(Z, Z) - 2 E m_i(Z) + |m_i|^2, with m_i(t) the target's mean of
 # l(Z_i, t). Where draws stand for a distribution, m_i is their mean; an outcome is one more draw, or one of the same
 # where these are the prediction.
-law_variances <- function(target, laws, draws, own, different, threads) {
-  inner <- cpp_target_inner(target$spec, threads)
+law_variances <- function(target, laws, draws, own, different) {
+  inner <- cpp_target_inner(target$spec, thread_count())
   same <- !is.null(record_of(laws$law)$points) || has_quantiles(laws$law)
   square <- if (target$spec$kind == "finite") {
     drop(target$spec$probs %*% cpp_gram_diagonal(target$kernel, matrix(as.numeric(target$spec$support))))
@@ -115,10 +116,10 @@ second_moment <- function(law) {
 
 # Outcomes redrawn from the predictions: the draws of the statistic, as null_statistic() takes them. The same outcomes
 # for all ridges.
-with_law_null <- function(numbers, inputs, choices, threads) {
+with_law_null <- function(numbers, inputs, choices) {
   laws <- inputs$laws
   redrawn <- draw_outcomes(laws, choices$times)
-  sums <- if (laws$n <= exact_rows) exact_law_sums(inputs, threads) else factored_law_sums(inputs, threads)
+  sums <- if (laws$n <= exact_rows) exact_law_sums(inputs) else factored_law_sums(inputs)
   shifts <- vapply(seq_len(nrow(numbers$values)), function(v) {
     blocks <- lapply(numbers$blocks, function(b) {
       list(rows = b$rows, factor = b$factor * rep(b$filters[, v], each = nrow(b$factor)))
@@ -133,26 +134,26 @@ with_law_null <- function(numbers, inputs, choices, threads) {
 }
 
 # sum_ij M_ij h_Y(i, j) except for what does not depend on y, M = F F' block by block.
-exact_law_sums <- function(inputs, threads) {
+exact_law_sums <- function(inputs) {
   force(inputs)
   function(blocks, y, sets, debias) {
     weights <- matrix(0, nrow(y), nrow(y))
     for (b in blocks) weights[b$rows, b$rows] <- tcrossprod(b$factor)
     if (debias == "off_diagonal") diag(weights) <- 0
-    outcome_sums(weights, inputs$target$spec, inputs$target$kernel, y, sets, threads)
+    outcome_sums(weights, inputs$target$spec, inputs$target$kernel, y, sets)
   }
 }
 
 # The same with a factor of the target kernel, for more rows than an n x n matrix takes.
-factored_law_sums <- function(inputs, threads) {
+factored_law_sums <- function(inputs) {
   problem <- list(n = inputs$laws$n, laws = inputs$laws, target = inputs$target$spec,
                   target_kernel = inputs$target$kernel)
-  outcome <- outcome_factor(problem, threads)
+  outcome <- outcome_factor(problem)
   function(blocks, y, sets, debias) {
     columns <- function(rows) y[rows, , drop = FALSE]
     Reduce(`+`, lapply(blocks, function(b) {
       sums <- cpp_law_sums(b$factor, outcome$expected[b$rows, , drop = FALSE], problem$target_kernel, outcome$pivots,
-                           outcome$triangle, columns(b$rows), sets, threads)
+                           outcome$triangle, columns(b$rows), sets, thread_count())
       sums[1, ] - if (debias == "off_diagonal") sums[2, ] else 0
     }))
   }

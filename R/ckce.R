@@ -103,7 +103,6 @@
 #' @param .by Columns of `x` to group by.
 #' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
 #'   the event, and whether incomplete rows are dropped.
-#' @param threads Number of threads; see [ce_threads].
 #' @inheritParams ece
 #' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`, `.estimate`, `std.error`,
 #' `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one), `kernel`,
@@ -126,7 +125,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
                  computation = "auto",
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
                  group_kernel = NULL, times = 0, draws = 100, draws_diagonal = c("all", "different"),
-                 level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
+                 level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL,
                  cluster = NULL, horizon = NULL) {
   check_kernel(kernel)
   if (!is.null(target_kernel)) check_kernel(target_kernel)
@@ -136,25 +135,24 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     times = check_count(times, lower = 0), draws = check_count(draws, lower = 2),
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
-  threads <- resolve_threads(threads)
   out <- conditional_frame(x, rows_input(), enquo(group), "ckce", list(
     classes = function(predictions, group) {
       check_ckce_design(predictions$design, choices)
-      inputs <- ckce_inputs(predictions, choices, group, threads, progress_callback("CKCE"))
-      ckce_columns(inputs, predictions$design, choices, threads)
+      inputs <- ckce_inputs(predictions, choices, group, progress_callback("CKCE"))
+      ckce_columns(inputs, predictions$design, choices)
     },
     laws = function(laws, group) {
       check_ckce_design(laws$design, choices)
       regressed <- is_choice(choices$ridge, "ridge") && choices$ridge$target == "outcome"
-      inputs <- ckce_law_inputs(laws, choices, group, threads, progress_callback("CKCE"), outcome = regressed)
-      ckce_columns(inputs, laws$design, choices, threads)
+      inputs <- ckce_law_inputs(laws, choices, group, progress_callback("CKCE"), outcome = regressed)
+      ckce_columns(inputs, laws$design, choices)
     }
   ))
   with_terms(out)
 }
 
 # inputs: of ckce_inputs() or ckce_law_inputs()
-ckce_columns <- function(inputs, design, choices, threads) {
+ckce_columns <- function(inputs, design, choices) {
   problem <- inputs$problem
   kernel <- inputs$kernel
   options <- inputs$options
@@ -170,10 +168,10 @@ ckce_columns <- function(inputs, design, choices, threads) {
     options <- random_feature_options(options, problem, kernel, choices)
     numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group)
   }
-  if (options$keep) numbers <- with_law_null(numbers, inputs, choices, threads)
+  if (options$keep) numbers <- with_law_null(numbers, inputs, choices)
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
   estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)))
-  effect <- cluster_effect(design, problem_pairs(problem, kernel, inputs$group, threads))
+  effect <- cluster_effect(design, problem_pairs(problem, kernel, inputs$group))
   estimates <- lapply(seq_along(estimate), function(v) {
     with_pairs(operator_estimate(estimate[v], numbers$influence[, v], design), numbers$values[v, ], effect)
   })

@@ -117,14 +117,14 @@
 #' # two models of a number
 #' ce_compare(cars, dist, pred_normal(3 * speed, 15), pred_poisson(3 * speed), metric = "crps")
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", margin = NULL, times = 200,
-                       .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE, threads = NULL,
+                       .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE,
                        weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(objects, "objects")
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
   if (is.null(metric) && is_fits(objects)) {
     check_no_margin(margin)
-    return(compare_fits(objects, x, rows_input(), level, resolve_threads(threads)))
+    return(compare_fits(objects, x, rows_input(), level))
   }
   design <- design_input(enquo(weights), enquo(cluster), horizon)
   if (is.null(metric)) {
@@ -183,26 +183,23 @@ check_models <- function(objects, columns) {
           "x" = "{length(columns)} extra argument{?s} given.", arg = "...")
 }
 
-compare_fits <- function(objects, x, input, level, threads) {
+compare_fits <- function(objects, x, input, level) {
   fits <- check_fits(objects)
   input <- evaluate_input_once(input, x)
   out <- by_groups(x, input$by, function(part) {
     predictions <- told_once(lapply(fits, predictions_for, part, input))
-    out <- compare_risks(fit_risks(fits, predictions, threads), level, predictions[[1]]$design)
+    out <- compare_risks(fit_risks(fits, predictions), level, predictions[[1]]$design)
     if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
   })
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
 }
 
-fit_risks <- function(fits, predictions, threads) {
+fit_risks <- function(fits, predictions) {
   jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
-  setNames(over_some_workers(jobs, risk_of_fit(threads), risk_of_fit(1L)), names(fits))
+  setNames(over_some_workers(jobs, risk_of_fit, risk_of_fit), names(fits))
 }
 
-risk_of_fit <- function(threads) {
-  force(threads)
-  function(job) fit_risk(job$fit, job$predictions, threads)
-}
+risk_of_fit <- function(job) fit_risk(job$fit, job$predictions)
 
 check_fits <- function(objects) {
   if (inherits(objects, c("ce_fit", "ce_tune"))) objects <- list(objects)

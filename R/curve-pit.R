@@ -126,7 +126,7 @@ pit_null_draws <- function(pit, levels, control, counts = NULL, most = 20000) {
     # draws of a row that is taken several times are different ones
     first <- if (is.null(counts$copies)) rows[at[1]] else at[1]
     total <- total + cpp_pit_draws(table$start, table$low, table$high, levels, control$times, seed, first,
-                                   control$threads)
+                                   thread_count())
   }
   levels + (total / length(rows) - levels) * sqrt(length(rows) / n)
 }

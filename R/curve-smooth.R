@@ -22,7 +22,7 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   redraw <- function(prob, ...) {
     smooth_all(smoother, if (is.null(counts)) {
       cpp_count_draws(prob[smoother$order], copies[smoother$order] %||% numeric(), smoother$end, control$times,
-                      draw_seed(), control$threads)
+                      draw_seed(), thread_count())
     } else {
       weighted_draws(prob, counts, smoother$cell, control$times)
     }, ...)

@@ -68,7 +68,7 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   at <- sort(unique(c(fixed, step_ends(fit, length(fixed) < length(pooled$x)))))
   x <- pooled$x[at]
   limits <- cpp_isotonic_limits(pooled$sum, pooled$n, at - 1L, isotonic_critical(rows[at], control$level),
-                                control$threads)
+                                thread_count())
   check_interrupt()
   band <- honest_band(pooled, x, control$level)
   draws <- if (is.null(counts)) {
@@ -108,7 +108,7 @@ pooled_outcomes <- function(p, outcome, copies = NULL, v = NULL) {
 
 isotonic_draws <- function(prob, copies, pooled, at, control) {
   cpp_isotonic_draws(prob[pooled$order], copies[pooled$order] %||% numeric(), pooled$end, at - 1L, control$times,
-                     draw_seed(), control$threads)
+                     draw_seed(), thread_count())
 }
 
 # Evenly spaced quantiles and evenly spaced values, which depend on the predictions alone; all where these are few.

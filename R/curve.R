@@ -99,7 +99,7 @@
 #' curve
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(curve)
 ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                     .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                     .by = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   # several models or groups are known when the data are read
   if (rlang::is_string(type) && is_law(x) && !type %in% choice_names("curve")) stop_law_curve(type)
@@ -110,7 +110,6 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
           "x" = "{.arg notion} is {.val canonical}: all classes at once.",
           "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}.", class = "notion", arg = "notion")
   check_level(level)
-  threads <- resolve_threads(threads)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   read <- function(part) {
     if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input)))
@@ -126,12 +125,12 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   curves <- read_curves(x, input$by, read)
   keys <- vctrs::vec_rbind(!!!curves$keys)
   if (is.null(curve)) curve <- as_choice(default_curve(curves$problems), "curve", "type")
-  bind_curves(curves, keys, curve, level, threads, notion, axis, event)
+  bind_curves(curves, keys, curve, level, notion, axis, event)
 }
 
 # `read`: what read_curves() returns; `axis`: what the predictions are called.
-bind_curves <- function(read, keys, curve, level, threads, notion, axis, event) {
-  control <- curve_control(curve, level, threads)
+bind_curves <- function(read, keys, curve, level, notion, axis, event) {
+  control <- curve_control(curve, level)
   parts <- lapply(read$problems, one_curve, curve = curve, control = control)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
@@ -260,7 +259,7 @@ curve_numbers <- function(problem) {
   z <- smooth_scale(problem$features[, 1])
   fit <- logistic_fit(cbind(1, z, deparse.level = 0), as.numeric(problem$labels), c(0, 1),
                       relative_weights(problem$design))
-  error <- binary_ladder(problem, 0.95, 1L)$estimate
+  error <- binary_ladder(problem, 0.95)$estimate
   list(slope = if (fit$converged) fit$theta[2] else NA_real_, error = error)
 }
 

@@ -1,14 +1,14 @@
 # The headline of a database's rows, from the problem of R/database-problem.R. Knots are those in memory.
 
 # `few`: the problem of few different rows, if it is known.
-database_ladder <- function(rows, level, threads, few = few_problem(rows, NULL)) {
-  if (!is.null(few)) return(binary_ladder(repeated_problem(few), level, threads))
+database_ladder <- function(rows, level, few = few_problem(rows, NULL)) {
+  if (!is.null(few)) return(binary_ladder(repeated_problem(few), level))
   design <- database_design(rows)
   check_few_weights(rows, design)
   knots <- database_knots(rows, rows$pairs, row_copies(rows), design$n)
   problem <- many_problem(rows, NULL, sort(unique(unlist(knots))))
-  if (is_clustered(rows)) return(clustered_ladder(problem, knots, design, level, threads))
-  joint_ladder(problem$features[, 1], problem$labels, problem$count, level, threads, knots[-1])
+  if (is_clustered(rows)) return(clustered_ladder(problem, knots, design, level))
+  joint_ladder(problem$features[, 1], problem$labels, problem$count, level, knots[-1])
 }
 
 # The squares of the weights of single rows would be needed.
@@ -41,12 +41,12 @@ database_knots <- function(rows, pairs, weight, n) {
 
 # Sums by cluster of all that is squared are sums of powers of the predictions: the rows that stand for every cluster
 # and cell have them.
-clustered_ladder <- function(problem, knots, design, level, threads) {
+clustered_ladder <- function(problem, knots, design, level) {
   own <- problem$design
   weighted <- design_weights(own) * problem$residuals[, 1]
   squares <- c(sum(weighted * problem$residuals[, 1]), sum(sum_by_cluster(weighted, own$cluster)^2))
-  out <- clustered_cells_ladder(problem, list(knots), squares, design$n, design$n, design_df(design), level, threads)
-  flipped_ladder(out, problem$features[, 1], problem$labels, own, level, threads, knots[-1])
+  out <- clustered_cells_ladder(problem, list(knots), squares, design$n, design$n, design_df(design), level)
+  flipped_ladder(out, problem$features[, 1], problem$labels, own, level, knots[-1])
 }
 
 # The value of the cell of the expression.

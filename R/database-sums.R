@@ -36,9 +36,9 @@ database_predictions <- function(reads, g, few, input) {
   }
   out <- sums_predictions(problem, rows, dropped = n_all - rows$counts$n, na = na, n_input = n_all)
   out$n <- database_design(rows)$n
-  out$ladder <- function(level, threads, notion = rows$notion) {
-    if (notion == rows$notion) return(database_ladder(rows, level, threads, few))
-    database_ladder(reads[[match(notion, lapply(reads, `[[`, "notion"))]], level, threads)
+  out$ladder <- function(level, notion = rows$notion) {
+    if (notion == rows$notion) return(database_ladder(rows, level, few))
+    database_ladder(reads[[match(notion, lapply(reads, `[[`, "notion"))]], level)
   }
   if (is.null(few)) out$binned <- function(scheme, interval) database_ece(rows, scheme, interval)
   if (!is.null(problem)) out$events <- round(sum((problem$count %||% problem$design$copies %||% 1) * problem$labels))

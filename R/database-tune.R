@@ -1,7 +1,7 @@
 # Algorithm 1 on a database's rows: folds by SQL, the rest by the code of rows on the problem of R/database-problem.R.
 
 #' @export
-tune_sums.ce_database <- function(x, input, notion, methods, split, level, threads) {
+tune_sums.ce_database <- function(x, input, notion, methods, split, level) {
   methods <- methods %||% check_methods(database_methods(notion))
   check_database_methods(methods)
   unsupported_if(isTRUE(split$repeats > 1), "there is one split", "{.arg repeats} is given.", "repeats")
@@ -12,8 +12,8 @@ tune_sums.ce_database <- function(x, input, notion, methods, split, level, threa
   database_by_groups(rows, function(g) {
     check_complete(list(na = lacks_rows(rows, g), dropped = rows$counts$n_all[g] - rows$counts$n[g]))
     rows <- rows_of_group(rows, g)
-    headline <- headline_of_tune(rows, level, threads)
-    name_event(tune_database(tuned_rows(rows, split, test), methods, headline, level, threads), event_label(rows))
+    headline <- headline_of_tune(rows, level)
+    name_event(tune_database(tuned_rows(rows, split, test), methods, headline, level), event_label(rows))
   }, new_grouped)
 }
 
@@ -21,9 +21,9 @@ tune_sums.ce_database <- function(x, input, notion, methods, split, level, threa
 tune_sums.tbl_lazy <- tune_sums.ce_database
 
 # Risks are made of sums of any number of rows; the headline of weights is not, nor that of many clusters.
-headline_of_tune <- function(rows, level, threads) {
+headline_of_tune <- function(rows, level) {
   n <- database_design(rows)$n
-  rlang::try_fetch(headline_row(database_ladder(rows, level, threads), rows$notion, n),
+  rlang::try_fetch(headline_row(database_ladder(rows, level), rows$notion, n),
                    calibrisk_error_headline = function(cnd) {
     tell("!" = "The calibration error was not estimated: in a database {cnd$rule}.", "x" = "{cnd$fact}",
          class = "headline")
@@ -113,7 +113,8 @@ check_clusters_in_folds <- function(rows) {
 }
 
 fold_labels <- function(rows, pairs, most = 1000) {
-  found <- database_query(rows$db, paste0("SELECT DISTINCT ce_fold FROM (", pairs, ") ce_pairs LIMIT ", most + 1))$ce_fold
+  found <- database_query(rows$db,
+                          paste0("SELECT DISTINCT ce_fold FROM (", pairs, ") ce_pairs LIMIT ", most + 1))$ce_fold
   values <- if (is.numeric(found)) as.numeric(found) else NA
   stop_if(anyNA(values) || any(values < 0 | values != round(values)) || length(values) > most,
           "The column {.arg folds} must hold the fold of every row: whole numbers, 0 for test rows.",
@@ -126,7 +127,7 @@ fold_labels <- function(rows, pairs, most = 1000) {
 
 # --- One group -------------------------------------------------------------------------------------------------------
 
-tune_database <- function(rows, methods, headline, level, threads) {
+tune_database <- function(rows, methods, headline, level) {
   k <- rows$k
   problem <- few_problem(rows, "ce_fold") %||%
     many_problem(rows, "ce_fold", tuned_edges(rows, methods))
@@ -134,10 +135,10 @@ tune_database <- function(rows, methods, headline, level, threads) {
   check_fold_count(k, sum(sizes[-1]), sum(sizes))
   grids <- lapply(methods, method_grid, notion = rows$notion, n = sum(sizes[-1]) * (k - 1) / k)
   splits <- list(list(fold = problem$fold, k = k))
-  results <- tune_jobs(methods, list(problem), splits, grids, threads)
+  results <- tune_jobs(methods, list(problem), splits, grids)
   design <- database_design(rows)
   new_tune(results, methods, grids, headline, list(list(class = NULL)), list(
-    histogram = feature_histogram(problem, threads), source = NULL, notion = rows$notion, level = level,
+    histogram = feature_histogram(problem), source = NULL, notion = rows$notion, level = level,
     split = structure(list(sizes = sizes, k = k), class = "ce_split"), n_splits = 1, n = design$n,
     counted = design_sentence(list(design)), dropped = rows$counts$n_all - rows$counts$n,
     levels = rows$levels, event = rows$event, scalar = rows$scalar

@@ -23,26 +23,26 @@ check_probability_map <- function(map) {
 }
 
 # One probability per row, in [0, 1]. A fold without other rows keeps its predictions.
-recalibrated_probs <- function(problem, recalibration, fold, threads) {
-  of <- recalibrator(recalibration, problem, threads)
-  alone <- recalibrator(recalibration, problem, 1L)
+recalibrated_probs <- function(problem, recalibration, fold) {
+  of <- recalibrator(recalibration, problem)
+  alone <- recalibrator(recalibration, problem)
   out <- cross_fit(fold, problem$features[, 1, drop = FALSE], of, alone)$values[, 1]
   pmin(pmax(out, 0), 1)
 }
 
 # list(fit(rows), apply(fit, rows)): what is fitted on some rows of the problem, and the probabilities that it makes of
 # others.
-recalibrator <- function(recalibration, problem, threads) UseMethod("recalibrator")
+recalibrator <- function(recalibration, problem) UseMethod("recalibrator")
 
 #' @export
-recalibrator.ce_method <- function(recalibration, problem, threads) {
-  force(list(recalibration, problem, threads))
+recalibrator.ce_method <- function(recalibration, problem) {
+  force(list(recalibration, problem))
   fit <- function(rows) {
     grid <- method_grid(recalibration, "binary", length(rows))
     stop_if(nrow(grid) != 1, "{.arg recalibration} must have a single value of {.arg {recalibration$parameter}}.",
             "x" = "It has a grid of {nrow(grid)}.", "i" = "{.fn ce_tune} finds the best one.",
             class = c("method", "argument"), arg = "recalibration")
-    form <- fit_form(recalibration, take_rows(problem, rows), grid_point(grid, 1), new_context(threads))
+    form <- fit_form(recalibration, take_rows(problem, rows), grid_point(grid, 1), new_context())
     stop_if(!isTRUE(form$gap), "{.arg recalibration} must estimate the calibration gap itself.",
             "x" = "{.field {recalibration$name}} estimates only products of calibration gaps.",
             "i" = "Use {.fn method_stack}, {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}.",
@@ -51,16 +51,16 @@ recalibrator.ce_method <- function(recalibration, problem, threads) {
   }
   list(fit = fit, apply = function(form, rows) {
     features <- problem$features[rows, , drop = FALSE]
-    features[, 1] - form_gap(form, features, threads)[, 1]
+    features[, 1] - form_gap(form, features)[, 1]
   })
 }
 
 #' @export
-recalibrator.ce_choice <- function(recalibration, problem, threads) {
-  data <- expand_probs(problem$features[, 1], list(logits = FALSE, floor = .Machine$double.eps), threads)
+recalibrator.ce_choice <- function(recalibration, problem) {
+  data <- expand_probs(problem$features[, 1], list(logits = FALSE, floor = .Machine$double.eps))
   data$truth <- as.integer(problem$labels) + 1L
   data$design <- problem$design
-  of <- map_of_rows(recalibration, data, threads)
+  of <- map_of_rows(recalibration, data)
   list(fit = function(rows) {
     fit <- of$fit(rows)
     warn_convergence(fit, recalibration$name)

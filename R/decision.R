@@ -77,7 +77,6 @@
 #'   `rset`.
 #' @param times Number of bootstrap draws for the bands.
 #' @param level Confidence level of intervals and bands.
-#' @param threads Number of threads; see [ce_threads].
 #' @return A `ce_decision`. `tidy()` returns a row per model, group and threshold. Its columns are `model` and the
 #'   groups (if there are several), `threshold`, `net_benefit` and `treat_all`. `loss` follows, with its `std.error`,
 #'   `conf.low` and `conf.high` (pointwise) and `band.low` and `band.high` (simultaneous). `recalibrated` is the net
@@ -113,14 +112,13 @@
 #' tidy(curve)
 ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), recalibration = method_stack(),
                         folds = 5, times = 2000, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
-                        threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                        weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_level(level)
   check_counts(times, lower = 100, upper = 1e6, size = 1L)
   settings <- list(thresholds = decision_thresholds(thresholds), level = level, times = times)
   recalibration <- check_recalibration(recalibration)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
-  threads <- resolve_threads(threads)
   input <- evaluate_input_once(rows_input(), x)
   axis <- NULL
   event <- NULL
@@ -139,7 +137,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       # a number of folds: by the rows' values, so that nothing is random
       fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster) %||%
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
-      better <- recalibrated_probs(problem, recalibration, fold, threads)
+      better <- recalibrated_probs(problem, recalibration, fold)
       list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
            problem = problem, rows = predictions$rows)
     })

@@ -3,7 +3,7 @@
 #' Estimates how far predicted probabilities are from the event probabilities given the prediction (root mean square).
 #' Returns a confidence interval, a one-sided lower bound and a test of calibration. The result uses all rows, needs no
 #' tuning and involves no random numbers: the same rows give the same number in any order. For rows that are not in one
-#' place, pass a [ce_state()] as `x`; then only `level` and `threads` may be given.
+#' place, pass a [ce_state()] as `x`; then only `level` may be given.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
@@ -90,19 +90,18 @@
 #' @examples
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
 ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases = NULL,
-                        .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                        threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                        .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
+                        horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   notion <- unique(check_notion(notion, several = TRUE))
   check_estimate_method(method, notion)
   bases <- check_bases(bases, notion)
   check_level(level)
-  threads <- resolve_threads(threads)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))])
   parts <- list()
   out <- by_predictions(x, function(predictions) {
-    part <- estimate_group(predictions, notion, method, bases, level, threads, input$design$horizon)
+    part <- estimate_group(predictions, notion, method, bases, level, input$design$horizon)
     parts <<- c(parts, list(part))
     part$rows
   }, c(input, list(notion = notion, sums = "ladder")))
@@ -117,7 +116,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
 
 # The rows of one group, and what the result says about it: list(rows, dropped = c(dropped, of all), design, events,
 # least = the fewest clusters of a ladder, note).
-estimate_group <- function(predictions, notion, method, bases, level, threads, horizon) {
+estimate_group <- function(predictions, notion, method, bases, level, horizon) {
   notion <- notion %||% default_notion(predictions)
   out <- list(dropped = c(predictions$dropped, predictions$n_input), design = predictions$design,
               events = events_of(predictions, notion, horizon))
@@ -130,14 +129,13 @@ estimate_group <- function(predictions, notion, method, bases, level, threads, h
   last <- notion == "canonical"
   for (one in c(notion[!last], notion[last])) {
     known <- if (is.null(bases)) ladders else list()
-    ladders[[one]] <- notion_ladder(predictions, one, level, threads, bases, known)
+    ladders[[one]] <- notion_ladder(predictions, one, level, bases, known)
   }
   rows <- lapply(notion, function(one) headline_row(ladders[[one]], one, n_obs(predictions)))
   if (is_method(method)) {
     split <- split_predictions(predictions, 5, 0.2)
     rows <- Map(function(row, one) {
-      holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, threads,
-                                        headline = row))
+      holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, headline = row))
     }, rows, notion)
   } else {
     keep_estimates(lapply(unname(ladders), ladder_value))

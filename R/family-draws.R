@@ -35,7 +35,7 @@ family_draws <- function() {
     },
     reads = list(sample = function(par) pred_draws(same_length_draws(par$x))),
     closed_forms = list(
-      wasserstein = function(law, threads) if (dimension_of(law) == 1) draw_features(law)
+      wasserstein = function(law) if (dimension_of(law) == 1) draw_features(law)
     )
   )
 }

@@ -37,8 +37,8 @@ location_scale_mixture <- function(name, draw, variance) {
       matrix(draw(length(rows), of("location"), of("scale")), length(law))
     },
     features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
-    closed_forms = list(wasserstein = function(law, threads) {
-      list(distance = mixture_wasserstein(law, threads), valid = FALSE)
+    closed_forms = list(wasserstein = function(law) {
+      list(distance = mixture_wasserstein(law), valid = FALSE)
     })
   )
 }
@@ -56,7 +56,7 @@ family_mixture_mvnormal <- function() {
     features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
     closed_forms = list(
       gaussian = function(law) full_normal_form(law, par_of(law, "weight")),
-      wasserstein = function(law, threads) list(distance = mixture_wasserstein(law, threads), valid = FALSE)
+      wasserstein = function(law) list(distance = mixture_wasserstein(law), valid = FALSE)
     )
   )
 }
@@ -155,14 +155,14 @@ pad_mixture <- function(law, k) {
 
 # Mixture Wasserstein distance of order `order`, from the component distances D:
 # (min over couplings of sum w D^order)^(1/order).
-mixture_wasserstein <- function(law, threads, order = 2) {
+mixture_wasserstein <- function(law, order = 2) {
   weight <- par_of(law, "weight")
   features <- switch(family_of(law),
     mixture_normal = list(par_of(law, "location"), par_of(law, "scale")),
     mixture_laplace = list(par_of(law, "location"), sqrt(2) * par_of(law, "scale")),
     list(par_of(law, "mean"), mixture_roots(law))
   )
-  cpp_mixture_wasserstein(weight, features[[1]], features[[2]], dimension_of(law), order, threads)
+  cpp_mixture_wasserstein(weight, features[[1]], features[[2]], dimension_of(law), order, thread_count())
 }
 
 mixture_roots <- function(law) {

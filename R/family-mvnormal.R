@@ -66,7 +66,7 @@ family_mvnormal <- function() {
     }),
     closed_forms = list(
       gaussian = function(law) full_normal_form(law, matrix(1, length(law), 1)),
-      wasserstein = function(law, threads) mvnormal_wasserstein(law, threads),
+      wasserstein = function(law) mvnormal_wasserstein(law),
       affinity = function(law) mvnormal_affinity(law)
     )
   )
@@ -98,7 +98,7 @@ family_mvnormal_diagonal <- function() {
       gaussian = function(law) {
         list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))
       },
-      wasserstein = function(law, threads) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
+      wasserstein = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
       affinity = function(law) mvnormal_affinity(law)
     )
   )
@@ -115,12 +115,12 @@ full_normal_form <- function(law, weight) {
 }
 
 # Features where the covariances commute, else distances.
-mvnormal_wasserstein <- function(law, threads) {
+mvnormal_wasserstein <- function(law) {
   features <- mvnormal_features(law)
   d <- dimension_of(law)
   if (commuting(par_of(law, "cov"), d)) return(features)
   roots <- features[, d + seq_len(d * d), drop = FALSE]
-  list(distance = sqrt(cpp_bures(par_of(law, "mean"), roots, threads)), valid = FALSE)
+  list(distance = sqrt(cpp_bures(par_of(law, "mean"), roots, thread_count())), valid = FALSE)
 }
 
 # All covariances commute if the eigenvectors of one generic combination diagonalise each.

@@ -4,12 +4,12 @@
 #   keys      the smallest keys of the distinct rows, n_keys their number. They reveal rows that two fits have in
 #             common, if enough of these are expected to be among the smallest
 
-fit_fingerprint <- function(predictions, problems, threads, n_features = 64, n_keys = 4096) {
+fit_fingerprint <- function(predictions, problems, n_features = 64, n_keys = 4096) {
   truth <- as.integer(predictions$truth %||% predictions$outcome)
   rows <- unique(round(seq(1, length(truth), length.out = n_features)))
   features <- lapply(problems, function(problem) problem$features[rows, , drop = FALSE])
   c(list(truth = rlang::hash(truth), features = do.call(cbind, features)),
-    cpp_smallest_keys(problems[[1]]$features[, 1], truth, n_keys, threads))
+    cpp_smallest_keys(problems[[1]]$features[, 1], truth, n_keys, thread_count()))
 }
 
 check_one_model <- function(fits) {

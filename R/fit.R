@@ -28,18 +28,17 @@
 #' predict(fit, c(0.2, 0.9), type = "gap")
 #' ce_risk(fit, confidence[201:300], correct[201:300])
 ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
-                   na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!missing(x)) check_has_rows(x)
   notion <- check_notion(notion)
   stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.",
           "i" = "{.fn ce_tune} chooses among several.", class = "method", arg = "method")
   check_method(method)
   check_bins_notion(list(method), notion)
-  threads <- resolve_threads(threads)
   fit_groups(x, rows_input(), function(predictions) {
     # groups share no factors: a context each
     with_bar("Fitting", function(progress) {
-      fit_predictions(predictions, notion, method, new_context(threads, progress))
+      fit_predictions(predictions, notion, method, new_context(progress))
     })
   })
 }
@@ -66,14 +65,14 @@ fit_predictions <- function(predictions, notion, method, context) {
   forms <- over_some_workers(jobs, function(job) {
     fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
   }, fitter_alone(method, grid_point(grid, 1)))
-  new_fit(forms, notion, predictions, tune_histogram(problems, notion, context$threads),
-          fit_fingerprint(predictions, problems, context$threads), method = method$name,
+  new_fit(forms, notion, predictions, tune_histogram(problems, notion),
+          fit_fingerprint(predictions, problems), method = method$name,
           parameter = method$parameter %||% NA_character_, value = grid$value, label = format(method))
 }
 
 fitter_alone <- function(method, point) {
   force(list(method, point))
-  function(job) fit_form(method, job$problem, point, new_context(1L))
+  function(job) fit_form(method, job$problem, point, new_context())
 }
 
 # `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted; `fingerprint` identifies
@@ -150,23 +149,20 @@ notion_label <- function(x) {
 #'   [method_stack()] only.) It is an error for kkr and debiased bins, whose \eqn{h} is not an inner product of
 #'   estimated residuals.
 #' @param method For a `ce_tune`: the name of the method, by default the selected one.
-#' @param threads Number of threads; see [ce_threads].
 #' @return See `type`. Rows with a missing value give `NA`.
 #' @export
-predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap"),
-                           threads = NULL) {
+predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")) {
   check_object(object)
   type <- check_choice(type, c("squared", "pairs", "gap"))
-  threads <- resolve_threads(threads)
   n <- NROW(new)
   if (type == "pairs") check_pair_count(n)
   predictions <- read_new(object, new, column_dots(...))
   features <- notion_features(predictions, object$notion)
   if (type == "gap") check_gap(object)
   out <- switch(type,
-    squared = Reduce(`+`, Map(form_squared, object$forms, features, threads)),
-    pairs = Reduce(`+`, Map(form_pairs, object$forms, features, features, threads)),
-    gap = do.call(cbind, unname(Map(form_gap, object$forms, features, threads)))
+    squared = Reduce(`+`, Map(form_squared, object$forms, features)),
+    pairs = Reduce(`+`, Map(form_pairs, object$forms, features, features)),
+    gap = do.call(cbind, unname(Map(form_gap, object$forms, features)))
   )
   expand_rows(out, predictions$rows, n, type, object$levels)
 }
@@ -221,10 +217,10 @@ read_new <- function(object, new, dots) {
 
 #' @rdname augment.ce_fit
 #' @export
-augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
+augment.ce_tune <- function(x, data, ..., method = NULL) {
   check_object(x)
   check_data(data)
-  augment(tune_fit(x, method), data, ..., threads = threads)
+  augment(tune_fit(x, method), data, ...)
 }
 
 #' Add estimated residuals to the predictions
@@ -236,13 +232,13 @@ augment.ce_tune <- function(x, data, ..., method = NULL, threads = NULL) {
 #' @return `data` with the columns `.squared`, \eqn{h(p,p)}, and, where the method estimates
 #'   it, `.gap` (scalar types of calibration) or `.gap_<class>`.
 #' @export
-augment.ce_fit <- function(x, data, ..., threads = NULL) {
+augment.ce_fit <- function(x, data, ...) {
   check_object(x)
   check_data(data)
   out <- tibble::as_tibble(data)
-  out$.squared <- predict(x, data, ..., type = "squared", threads = threads)
+  out$.squared <- predict(x, data, ..., type = "squared")
   if (all(vapply(x$forms, function(form) isTRUE(form$gap), NA))) {
-    gap <- predict(x, data, ..., type = "gap", threads = threads)
+    gap <- predict(x, data, ..., type = "gap")
     if (is.matrix(gap)) {
       colnames(gap) <- paste0(".gap_", x$levels)
       out <- vctrs::vec_cbind(out, tibble::as_tibble(gap))

@@ -17,8 +17,8 @@ merge_forms.ce_form_steps <- function(form, forms) {
 }
 
 #' @export
-pair_features.ce_form_steps <- function(form, features, threads) {
-  cells <- step_cells(form, features, threads)
+pair_features.ce_form_steps <- function(form, features) {
+  cells <- step_cells(form, features)
   indicators <- lapply(seq_along(form$parts), function(f) {
     outer(cells[, f], which(form$parts[[f]]$v > 0), `==`) + 0
   })
@@ -26,8 +26,8 @@ pair_features.ce_form_steps <- function(form, features, threads) {
 }
 
 # Cells of the rows, and b or v there; one column per part.
-step_cells <- function(form, features, threads) {
-  matrix(vapply(form$parts, form_cells, integer(length(features)), features, threads), ncol = length(form$parts))
+step_cells <- function(form, features) {
+  matrix(vapply(form$parts, form_cells, integer(length(features)), features), ncol = length(form$parts))
 }
 
 step_values <- function(form, cells, name) {
@@ -36,15 +36,15 @@ step_values <- function(form, cells, name) {
 }
 
 #' @export
-form_squared.ce_form_steps <- function(form, features, threads) {
-  cells <- step_cells(form, features, threads)
+form_squared.ce_form_steps <- function(form, features) {
+  cells <- step_cells(form, features)
   rowMeans(step_values(form, cells, "b")^2 - step_values(form, cells, "v"))
 }
 
 #' @export
-form_pairs.ce_form_steps <- function(form, x, y, threads) {
-  cells_x <- step_cells(form, x, threads)
-  cells_y <- step_cells(form, y, threads)
+form_pairs.ce_form_steps <- function(form, x, y) {
+  cells_x <- step_cells(form, x)
+  cells_y <- step_cells(form, y)
   h <- tcrossprod(step_values(form, cells_x, "b"), step_values(form, cells_y, "b"))
   v <- step_values(form, cells_x, "v")
   for (f in seq_along(form$parts)) h <- h - outer(cells_x[, f], cells_y[, f], `==`) * v[, f]
@@ -52,17 +52,17 @@ form_pairs.ce_form_steps <- function(form, x, y, threads) {
 }
 
 #' @export
-form_risk.ce_form_steps <- function(form, features, residuals, threads, design = NULL) {
+form_risk.ce_form_steps <- function(form, features, residuals, design = NULL) {
   if (!is.null(design) && !is_plain(design)) return(NextMethod())
   e <- as.vector(residuals)
-  sums <- step_sums(form, features, e, threads)
+  sums <- step_sums(form, features, e)
   finish_risk(cpp_pair_risk_rows(sum(e^2) * e^2, e * sums$cross, sums$square, e^2, sums$squared))
 }
 
 # Per row i: h(p_i, p_i), sum_j h(p_i, p_j) e_j and sum_j h(p_i, p_j)^2.
-step_sums <- function(form, features, e, threads) {
+step_sums <- function(form, features, e) {
   k <- length(form$parts)
-  cells <- step_cells(form, features, threads)
+  cells <- step_cells(form, features)
   b <- step_values(form, cells, "b")
   v <- step_values(form, cells, "v")
   cross <- b %*% crossprod(b, e)
@@ -86,4 +86,4 @@ group_sums <- function(group, x) {
 }
 
 # Right-closed cells, from 1.
-form_cells <- function(form, features, threads) cpp_intervals(features, form$edges, threads)
+form_cells <- function(form, features) cpp_intervals(features, form$edges, thread_count())

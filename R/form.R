@@ -2,7 +2,7 @@
 # A form is a list of class c("ce_form_<type>", "ce_form") with
 #   core   symmetric r x r matrix M, the vector of its diagonal, or NULL for the identity
 #   gap TRUE where phi(p) estimates the residual (prediction - outcome) at p, and everything that its feature map needs.
-# Everything else follows from pair_features(form, features, threads) -> Phi, m x r Forms that know a shorter way have
+# Everything else follows from pair_features(form, features) -> Phi, m x r Forms that know a shorter way have
 # their own form_risk(), form_squared(), form_pairs(), form_gap() or merge_forms().
 
 #' Extending calibrisk: methods and pair forms
@@ -20,7 +20,7 @@
 #'   \item{`fit_form(method, problem, point, context)`}{fits one hyperparameter, `point$value`, to
 #'     the rows of `problem`: `features` (n x q), `residuals` (n x d, prediction minus outcome) and
 #'     `labels` (0/1 where d is 1, else classes 1, ..., K). Returns `new_form("<type>", ...)`.}
-#'   \item{`pair_features(form, features, threads)`}{the feature map: the matrix
+#'   \item{`pair_features(form, features)`}{the feature map: the matrix
 #'     \eqn{\phi(p_i)'}, m x r.}
 #'   \item{`default_grid(method, notion, n)`}{optional: the values to try where `values` is `NULL`, for a type of
 #'   calibration and n rows. The default is a single `NA`: no hyperparameter.}
@@ -42,14 +42,13 @@
 #' @param gap `TRUE` where \eqn{\phi(p)} estimates the residual, prediction minus outcome, at p.
 #' @param form A form made by `new_form()`.
 #' @param features Matrix of features, one row per observation.
-#' @param threads Number of threads; see [ce_threads].
 #' @param method A method.
 #' @param problem List of `features`, `residuals`, `labels`; see Definition.
 #' @param point List with the hyperparameter `value` (and the `kernel`, where kernels are a grid).
 #' @param fold Integer per row: the fold that holds it out, 0 for test rows.
 #' @param grid Data frame with a column `value`, one row per hyperparameter.
 #' @param notion,n The type of calibration and the number of rows of the predictions.
-#' @param context List of `threads`, `progress` (`NULL` or a function of the fraction done) and
+#' @param context List of `progress` (`NULL` or a function of the fraction done) and
 #'   `cache`, an environment that methods may share.
 #' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric
 #'   matrix.
@@ -63,7 +62,7 @@
 #' fit_form.ce_method_line <- function(method, problem, point, context) {
 #'   new_form("line", coefficients = coef(lm(problem$residuals ~ problem$features)), gap = TRUE)
 #' }
-#' pair_features.ce_form_line <- function(form, features, threads) {
+#' pair_features.ce_form_line <- function(form, features) {
 #'   cbind(1, features) %*% form$coefficients
 #' }
 #' registerS3method("fit_form", "ce_method_line", fit_form.ce_method_line)
@@ -84,25 +83,25 @@ new_form <- function(type, ..., core = NULL, gap = FALSE) {
 
 #' @rdname extending
 #' @export
-pair_features <- function(form, features, threads) UseMethod("pair_features")
+pair_features <- function(form, features) UseMethod("pair_features")
 
 #' @export
-pair_features.default <- function(form, features, threads) stop_no_generic("pair_features", form, "ce_form_", "form")
+pair_features.default <- function(form, features) stop_no_generic("pair_features", form, "ce_form_", "form")
 
 # Exact risk of the form on rows (features, residuals), Gruber & Bach 2025, Eq. 20:
 #   risk, projections r_i (mean = risk), zero_risk and zero_projections (h = 0 on
 #   the same rows), squared h(p_i, p_i), n rows, n_missing pairs where h is NaN, clipped.
 # `design`: weights and clusters of the rows; pairs within a cluster are left out.
-form_risk <- function(form, features, residuals, threads, design = NULL) UseMethod("form_risk")
+form_risk <- function(form, features, residuals, design = NULL) UseMethod("form_risk")
 
 #' @export
-form_risk.ce_form <- function(form, features, residuals, threads, design = NULL) {
-  features_risk(pair_features(form, features, threads), core_matrix(form$core), residuals, threads, design)
+form_risk.ce_form <- function(form, features, residuals, design = NULL) {
+  features_risk(pair_features(form, features), core_matrix(form$core), residuals, design)
 }
 
 # The same from the rows of the features Phi.
-features_risk <- function(phi, core, residuals, threads, design = NULL) {
-  finish_risk(cpp_pair_risk(residuals, phi, core, threads, design = design))
+features_risk <- function(phi, core, residuals, design = NULL) {
+  finish_risk(cpp_pair_risk(residuals, phi, core, thread_count(), design = design))
 }
 
 # M x, and M as a matrix or NULL.
@@ -116,28 +115,28 @@ core_matrix <- function(core) {
 }
 
 # h(p_i, p_i)
-form_squared <- function(form, features, threads) UseMethod("form_squared")
+form_squared <- function(form, features) UseMethod("form_squared")
 
 #' @export
-form_squared.ce_form <- function(form, features, threads) {
-  cpp_pair_squared(pair_features(form, features, threads), core_matrix(form$core), threads)
+form_squared.ce_form <- function(form, features) {
+  cpp_pair_squared(pair_features(form, features), core_matrix(form$core), thread_count())
 }
 
 # The matrix h(x_i, y_j)
-form_pairs <- function(form, x, y, threads) UseMethod("form_pairs")
+form_pairs <- function(form, x, y) UseMethod("form_pairs")
 
 #' @export
-form_pairs.ce_form <- function(form, x, y, threads) {
-  phi <- pair_features(form, x, threads)
-  tcrossprod(t(core_product(form$core, t(phi))), pair_features(form, y, threads))
+form_pairs.ce_form <- function(form, x, y) {
+  phi <- pair_features(form, x)
+  tcrossprod(t(core_product(form$core, t(phi))), pair_features(form, y))
 }
 
 # The estimated residual (prediction - outcome) per row, m x d
-form_gap <- function(form, features, threads) {
+form_gap <- function(form, features) {
   stop_if(!isTRUE(form$gap),
           "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
           "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}.", class = "gap")
-  bounded_gap(gap_features(form, features, threads), features)
+  bounded_gap(gap_features(form, features), features)
 }
 
 # The nearest gap that leaves a probability, p - gap in [0, 1], or a probability vector: no further from the true gap.
@@ -153,10 +152,10 @@ bounded_gap <- function(gap, p) {
   }
 }
 
-gap_features <- function(form, features, threads) UseMethod("gap_features")
+gap_features <- function(form, features) UseMethod("gap_features")
 
 #' @export
-gap_features.ce_form <- function(form, features, threads) pair_features(form, features, threads)
+gap_features.ce_form <- function(form, features) pair_features(form, features)
 
 # The mean of several forms, as one form. Where they share a basis, their class may say how they merge (cores average);
 # otherwise features stand side by side, with the cores on the diagonal of one.
@@ -191,25 +190,25 @@ block_diagonal <- function(cores) {
 }
 
 #' @export
-pair_features.ce_form_ensemble <- function(form, features, threads) {
-  parts <- lapply(form$forms, pair_features, features, threads)
+pair_features.ce_form_ensemble <- function(form, features) {
+  parts <- lapply(form$forms, pair_features, features)
   do.call(cbind, parts) / sqrt(length(parts))
 }
 
 #' @export
-form_squared.ce_form_ensemble <- function(form, features, threads) {
-  mean_of_parts(form, form_squared, features, threads)
+form_squared.ce_form_ensemble <- function(form, features) {
+  mean_of_parts(form, form_squared, features)
 }
 
 #' @export
-form_pairs.ce_form_ensemble <- function(form, x, y, threads) {
-  mean_of_parts(form, form_pairs, x, y, threads)
+form_pairs.ce_form_ensemble <- function(form, x, y) {
+  mean_of_parts(form, form_pairs, x, y)
 }
 
 # The mean of the parts' gaps. (h itself is the mean of their inner products.)
 #' @export
-gap_features.ce_form_ensemble <- function(form, features, threads) {
-  mean_of_parts(form, gap_features, features, threads)
+gap_features.ce_form_ensemble <- function(form, features) {
+  mean_of_parts(form, gap_features, features)
 }
 
 mean_of_parts <- function(form, f, ...) {

@@ -27,18 +27,17 @@ gains_of_maps <- function(x, maps, input) {
   check_count(input$repeats, "repeats")
   check_flag(input$na_rm, "na_rm")
   input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level")
-  input$threads <- resolve_threads()
   out <- by_groups(x, input$by, function(part) gain_of_maps(part, maps, input))
   gain_table_of_maps(out, input)
 }
 
 gain_of_maps <- function(part, maps, input) {
-  read <- recal_data(part, input, input$threads)
+  read <- recal_data(part, input)
   data <- read$data
   before <- gain_scores(data$probs, data, input$score)
   splits <- gain_folds(input$folds, input$repeats, data)
   parts <- lapply(names(maps), function(name) {
-    fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$threads, input$score))
+    fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$score))
     failed <- unique(unlist(lapply(fits, `[[`, "message")))
     if (length(failed) > 0) warn_folds(name, failed)
     # a row's gain is its mean over the splits
@@ -73,11 +72,10 @@ gain_scores <- function(probs, data, score) {
 # Out-of-fold probabilities. `noise`: what the variance of the mean gain lacks where rows are taken as independent: a
 # row is judged by maps that others have fitted, and fits maps that judge them. Both are the same products of the noise
 # of two rows, of which the rows' variance knows one.
-fold_probs <- function(map, data, fold, threads, score) {
-  of <- map_of_rows(map, data, threads)
+fold_probs <- function(map, data, fold, score) {
+  of <- map_of_rows(map, data)
   found <- cross_fit(fold, data$probs, of)
-  all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data, threads), data, score),
-                numeric(length(fold)))
+  all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data), data, score), numeric(length(fold)))
   each <- apply(all - rowMeans(all), 2, row_std_error, data$design)
   list(probs = found$values, noise = sum(each[is.finite(each)]^2),
        injective = all(vapply(found$fits, function(fit) fit$injective$value, NA)),

@@ -1,17 +1,17 @@
 # Distances between predictive distributions: as features where they are Euclidean, else as matrices.
 
-bind_wasserstein <- function(kernel, laws, threads) {
+bind_wasserstein <- function(kernel, laws) {
   stop_if(is.null(laws$law), "{.fn kernel_wasserstein} needs predictions of numbers.",
           "x" = "The predictions are class probabilities.", "i" = "Use {.fn kernel_tv} or {.fn kernel_hellinger}.",
           class = "kernel", arg = "kernel")
   law <- laws$law
   known <- closed_form_of(law, "wasserstein")
-  value <- if (!is.null(known)) known(law, threads) else if (has_quantiles(law)) quantile_features(law)
+  value <- if (!is.null(known)) known(law) else if (has_quantiles(law)) quantile_features(law)
   stop_if(is.null(value),
           "{.fn kernel_wasserstein} is not available for {.val {family_of(law)}} predictions in dimension \\
            {dimension_of(law)}.", "i" = "Use {.fn kernel_mmd}.", class = "kernel", arg = "kernel")
   if (is.list(value)) return(bind_distances(kernel, value$distance, value$valid))
-  bind_hilbert(kernel, unname(as.matrix(value)), threads)
+  bind_hilbert(kernel, unname(as.matrix(value)))
 }
 
 has_quantiles <- function(law) !is.null(record_of(law)$quantile)
@@ -20,8 +20,8 @@ has_quantiles <- function(law) !is.null(record_of(law)$quantile)
 quantile_features <- function(law, size = 64L) spaced_quantiles(law, size) / sqrt(size)
 
 # Squared Hellinger distances, n x n, in the closed form of the family; probabilities and always a Hilbertian distance.
-bind_hellinger <- function(kernel, laws, threads) {
-  if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2), threads))
+bind_hellinger <- function(kernel, laws) {
+  if (is.null(laws$law)) return(bind_hilbert(kernel, sqrt(laws$probs / 2)))
   bind_distances(kernel, sqrt(hellinger_squared(laws$law)), valid = TRUE)
 }
 
@@ -42,12 +42,12 @@ hellinger_squared <- function(law) {
 
 # D^2(i, j) = inner(i, i) - 2 inner(i, j) + inner(j, j), inner = E k(Z_i, Z_j). For draws the distance between the
 # empirical distributions, own pairs included: a true distance, never negative.
-bind_mmd <- function(kernel, laws, draws, threads) {
-  if (laws$n > matrix_rows) return(bind_many_mmd(kernel, laws, draws, threads))
+bind_mmd <- function(kernel, laws, draws) {
+  if (laws$n > matrix_rows) return(bind_many_mmd(kernel, laws, draws))
   # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads)
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws)
   kernel$target_kernel <- target$kernel
-  inner <- inner_matrix(target$spec, threads)
+  inner <- inner_matrix(target$spec)
   own <- diag(inner) + draws_diagonal(target$spec, laws$n)
   squared <- pmax(outer(own, own, `+`) - 2 * inner, 0)
   diag(squared) <- 0

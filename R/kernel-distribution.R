@@ -68,20 +68,20 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
   new_kernel("embedding", target_kernel = target_kernel)
 }
 
-bind_embedding <- function(kernel, laws, draws, threads) {
-  if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws, threads))
+bind_embedding <- function(kernel, laws, draws) {
+  if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws))
   # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws, threads)
+  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws)
   kernel$target_kernel <- target$kernel
-  inner <- check_computable(inner_matrix(target$spec, threads))
+  inner <- check_computable(inner_matrix(target$spec))
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
   diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
   list(spec = list(kind = "matrix", values = kernel$scale * inner), kernel = kernel)
 }
 
 # E l(Z_i, Z_j'), n x n
-inner_matrix <- function(spec, threads) {
-  with_bar("Comparing predictions", function(progress) cpp_target_matrix(spec, TRUE, threads, progress))
+inner_matrix <- function(spec) {
+  with_bar("Comparing predictions", function(progress) cpp_target_matrix(spec, TRUE, thread_count(), progress))
 }
 
 # Excess of the diagonal of E l(Z_i, Z_i') over all pairs of draws over that of different draws; 0 for closed forms.
@@ -102,9 +102,9 @@ draws_diagonal <- function(spec, n) {
 }
 
 # A kernel and the predictions -> list(spec = source for the core, kernel = resolved).
-bind_prediction <- function(kernel, laws, draws, threads) {
+bind_prediction <- function(kernel, laws, draws) {
   if (kernel$type %in% c("sum", "product")) {
-    parts <- lapply(kernel$parts, bind_prediction, laws, draws, threads)
+    parts <- lapply(kernel$parts, bind_prediction, laws, draws)
     kernel$parts <- lapply(parts, `[[`, "kernel")
     specs <- lapply(parts, `[[`, "spec")
     if (same_features(specs)) {
@@ -116,11 +116,11 @@ bind_prediction <- function(kernel, laws, draws, threads) {
     return(list(spec = list(kind = kernel$type, scale = kernel$scale, parts = specs), kernel = kernel))
   }
   bound <- switch(kernel$type,
-    wasserstein = bind_wasserstein(kernel, laws, threads),
-    hellinger = bind_hellinger(kernel, laws, threads),
-    mmd = bind_mmd(kernel, laws, draws, threads),
-    embedding = bind_embedding(kernel, laws, draws, threads),
-    bind_features(kernel, parameter_features(laws), threads)
+    wasserstein = bind_wasserstein(kernel, laws),
+    hellinger = bind_hellinger(kernel, laws),
+    mmd = bind_mmd(kernel, laws, draws),
+    embedding = bind_embedding(kernel, laws, draws),
+    bind_features(kernel, parameter_features(laws))
   )
   bound
 }
@@ -133,19 +133,19 @@ feature_spec <- function(kernel, features) {
   list(kind = "features", kernel = kernel, features = features)
 }
 
-bind_features <- function(kernel, features, threads) {
-  kernel <- resolve_kernel(kernel, features, threads)
+bind_features <- function(kernel, features) {
+  kernel <- resolve_kernel(kernel, features)
   list(spec = feature_spec(kernel, features), kernel = kernel)
 }
 
 # exp(-(D / b)^power / power) of a distance that is Euclidean in `features`.
-bind_hilbert <- function(kernel, features, threads) {
+bind_hilbert <- function(kernel, features) {
   if (!kernel$power %in% 1:2) {
     return(bind_distances(kernel, as.matrix(stats::dist(features)), valid = TRUE))
   }
   plain <- if (kernel$power == 1) kernel_laplace(kernel$bandwidth) else kernel_gaussian(kernel$bandwidth)
   plain$scale <- kernel$scale
-  plain <- resolve_kernel(plain, features, threads)
+  plain <- resolve_kernel(plain, features)
   kernel$bandwidth <- plain$bandwidth
   list(spec = feature_spec(plain, features), kernel = kernel)
 }
@@ -192,7 +192,6 @@ warn_not_psd <- function(gram, kernel) {
 #' @param x,y Numeric matrices with one row per observation (a vector is one column), or vectors of predictive
 #'   distributions ([pred]) of one family; `y = NULL` means `x`.
 #' @param draws Number of draws per distribution where a kernel needs expectations without closed form.
-#' @param threads Number of threads; see [ce_threads].
 #' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
 #'   estimators do not form it. One that needs more than half of the free memory is an error of class
 #'   `calibrisk_error_memory`, which says how much.
@@ -200,12 +199,11 @@ warn_not_psd <- function(gram, kernel) {
 #' @examples
 #' kernel_matrix(kernel_tv("median"), diag(3))
 #' kernel_matrix(kernel_wasserstein(1, 2), pred_normal(c(0, 1, 3), c(1, 1, 2)))
-kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
+kernel_matrix <- function(kernel, x, y = NULL, draws = 100) {
   check_kernel(kernel)
-  threads <- resolve_threads(threads)
   if (is_law(x) || is_law(y)) {
     check_count(draws, lower = 2)
-    return(law_matrix(kernel, x, y, draws, threads))
+    return(law_matrix(kernel, x, y, draws))
   }
   stop_if(compares_laws(kernel), "{.code {format(kernel)}} compares predictive distributions.",
           "x" = "{.arg x} is {describe(x)}.",
@@ -216,11 +214,11 @@ kernel_matrix <- function(kernel, x, y = NULL, threads = NULL, draws = 100) {
   stop_if(ncol(x) != ncol(y), "{.arg x} and {.arg y} must have the same number of columns.",
           "x" = "They have {ncol(x)} and {ncol(y)}.", class = "length", arg = "y")
   check_memory(nrow(x), nrow(y), "the Gram matrix")
-  cpp_gram(resolve_kernel(kernel, x, threads), x, y, threads)
+  cpp_gram(resolve_kernel(kernel, x), x, y, thread_count())
 }
 
 # Between predictive distributions: one matrix of all of them, so that every kernel has it.
-law_matrix <- function(kernel, x, y, draws, threads) {
+law_matrix <- function(kernel, x, y, draws) {
   stop_if(!is_law(x) || !is.null(y) && !is_law(y),
           "{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", arg = "y")
   read <- function(law, arg) {
@@ -232,13 +230,13 @@ law_matrix <- function(kernel, x, y, draws, threads) {
   y <- if (!is.null(y)) read(y, "y")
   if (!is.null(y)) {
     # bandwidths are those of x
-    own <- bind_prediction(kernel, unlabelled_laws(x), draws, threads)
+    own <- bind_prediction(kernel, unlabelled_laws(x), draws)
     kernel <- own$kernel
   }
   all <- if (is.null(y)) x else c(x, y)
   check_memory(length(all), length(all), "the Gram matrix of all distributions")
-  bound <- bind_prediction(kernel, unlabelled_laws(all), draws, threads)
-  values <- cpp_prediction_matrix(bound$spec, threads)
+  bound <- bind_prediction(kernel, unlabelled_laws(all), draws)
+  values <- cpp_prediction_matrix(bound$spec, thread_count())
   if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]
 }
 

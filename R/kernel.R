@@ -137,10 +137,10 @@ format.ce_kernel <- function(x, ...) {
 print.ce_kernel <- print_value("ce_kernel")
 
 # The kernel with every "median" replaced by its value on the rows of `features`.
-resolve_kernel <- function(kernel, features, threads = resolve_threads()) {
+resolve_kernel <- function(kernel, features) {
   replace_medians(kernel, function(type) {
     metric <- if (type == "tv") "tv" else "euclidean"
-    check_bandwidth_range(median_bandwidth(features, metric, threads))
+    check_bandwidth_range(median_bandwidth(features, metric))
   })
 }
 
@@ -156,12 +156,12 @@ replace_medians <- function(kernel, bandwidth) {
 
 median_rows <- 10000L
 
-median_bandwidth <- function(features, metric, threads) {
+median_bandwidth <- function(features, metric) {
   n <- nrow(features)
   if (n > median_rows) {
     features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
   }
-  cpp_median_distance(metric, features, threads)
+  cpp_median_distance(metric, features, thread_count())
 }
 
 compares_laws <- function(kernel) {

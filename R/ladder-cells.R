@@ -55,11 +55,11 @@ cell_knots <- function(edges, moments, inner = edges) {
 # The nested bases of rows that stand for those of clusters, which are left out as a whole. `knots`: of each class,
 # those of every rung. `squares`: the sums of squares of the residuals of rows and of clusters; the larger one is the
 # scatter. `total`: the sum of weights. `size`: the effective number of rows.
-clustered_cells_ladder <- function(problem, knots, squares, total, size, df, level, threads) {
+clustered_cells_ladder <- function(problem, knots, squares, total, size, df, level) {
   classes <- ncol(problem$residuals)
   design <- problem$design
   bases <- lapply(seq_along(knots[[1]]), function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
-  rungs <- lapply(core_ladder(problem, bases, TRUE, threads), function(rung) {
+  rungs <- lapply(core_ladder(problem, bases, TRUE), function(rung) {
     rung$scatter <- 4 * max(squares) / total^2
     rung
   })
@@ -67,7 +67,7 @@ clustered_cells_ladder <- function(problem, knots, squares, total, size, df, lev
   rungs <- predicted_noise(rungs, facts, function() {
     copies <- design_weights(design) * size / total
     cpp_ladder(problem$features, predicted_residuals(problem$features) * sqrt(classes), copies, copies, integer(),
-               bases, TRUE, threads)
+               bases, TRUE, thread_count())
   })
   finish_ladder(rungs, design, facts, level, df)
 }

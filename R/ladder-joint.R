@@ -15,31 +15,31 @@ can_redraw <- function(design) {
 }
 
 # The ladder of a problem with one residual per row, or with the two of two classes.
-binary_ladder <- function(problem, level, threads) {
+binary_ladder <- function(problem, level) {
   classes <- ncol(problem$residuals)
   p <- problem$features
   if (ncol(p) > 1) p <- p[, 1]
   y <- if (classes == 1) problem$labels else round(p - problem$residuals[, 1])
   if (!can_redraw(problem$design)) {
-    out <- run_ladder(problem, ladder_bases("binary", classes, copy_count(problem$design)), level, threads)
-    return(flipped_ladder(out, p, y, problem$design, level, threads, classes = classes))
+    out <- run_ladder(problem, ladder_bases("binary", classes, copy_count(problem$design)), level)
+    return(flipped_ladder(out, p, y, problem$design, level, classes = classes))
   }
-  out <- joint_ladder(p, y, problem$design$copies, level, threads)
+  out <- joint_ladder(p, y, problem$design$copies, level)
   out$value$design <- problem$design
   if (classes == 2) doubled_ladder(out) else out
 }
 
 # `counts`: of the rows, NULL for 1; `knots`: a vector for each of the two rungs of hats, NULL for quantiles.
-joint_ladder <- function(p, y, counts, level, threads, knots = NULL) {
+joint_ladder <- function(p, y, counts, level, knots = NULL) {
   # nothing is known about other rows from a single one
   if (!is.null(counts) && sum(counts) < 1.5) {
-    return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level, threads))
+    return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level))
   }
   n <- counts %||% numeric()
   y <- as.numeric(y)
   dim(y) <- c(length(y), 1)
   design <- new_design(length(p), counts)
-  found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, threads)[[1]]
+  found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, thread_count())[[1]]
   refuted_ladder(list(
     estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
     low = found$low, high = found$high, lower_bound = found$lower_bound,
@@ -86,10 +86,10 @@ certainly_right <- function(p, y) p[1] == y[1] && all(p == y)
 
 # Test and lower limits of rows that are not redrawn, by flips of their clusters' signs; all else is that of the nested
 # bases.
-flipped_ladder <- function(ladder, p, y, design, level, threads, knots = list(), classes = 1) {
+flipped_ladder <- function(ladder, p, y, design, level, knots = list(), classes = 1) {
   if (is.na(ladder$p.value)) return(ladder)
   found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$copies %||% numeric(), design$cluster %||% integer(),
-                           knots, level, joint_redraws, threads)
+                           knots, level, joint_redraws, thread_count())
   refuted_ladder(with_flips(ladder, found, sqrt(classes) * found$low, design), p, y, design, level, sqrt(classes))
 }
 
@@ -144,7 +144,7 @@ most_redrawn <- list(rows = 20000, classes = 100, probs = 5e5)
 # The ladder of nested bases, with the test of redrawn labels in place of its own, or of flips where labels are not
 # redrawn; `nested` is what it was. `tests`: those of both notions, from one set of redraws, where a ladder of these
 # rows has them.
-tested_classes <- function(ladder, predictions, notion, level, threads, tests = NULL) {
+tested_classes <- function(ladder, predictions, notion, level, tests = NULL) {
   if (is.na(ladder$p.value)) return(ladder)
   if (any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))) {
     ladder$note <- many_rows_sentence()
@@ -154,14 +154,14 @@ tested_classes <- function(ladder, predictions, notion, level, threads, tests = 
   if (can_redraw(predictions$design)) {
     tests <- tests %||% cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)),
                                        lapply(tested_parts, function(parts) match(parts, class_parts) - 1L), level,
-                                       joint_redraws, threads)
+                                       joint_redraws, thread_count())
     found <- tests[[notion]][[1]]
     out <- agreeing_ladder(ladder, found)
     out$tests <- tests
   } else {
     design <- predictions$design
     found <- cpp_class_flips(predictions$probs, as.integer(predictions$truth), design$w %||% numeric(),
-                             design$cluster %||% integer(), notion == "canonical", level, joint_redraws, threads)
+                             design$cluster %||% integer(), notion == "canonical", level, joint_redraws, thread_count())
     parts <- class_parts[found$parts + 1]
     out <- with_flips(ladder, found, found$low, design)
   }

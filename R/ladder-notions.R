@@ -31,44 +31,44 @@ ladder_problem <- function(predictions, notion) {
 
 # The top-label ladder with the mean outcome of all most probable classes of a row instead of the outcome of the first
 # one, which depends on the order of the classes. NULL if every row has one most probable class.
-shared_top_ladder <- function(problem, level, threads) {
+shared_top_ladder <- function(problem, level) {
   confidence <- top_label(problem$features)$confidence
   is_top <- problem$features == confidence
   shared <- rowSums(is_top)
   if (all(shared == 1)) return(NULL)
   problem$residuals <- matrix(rowSums(is_top * problem$residuals) / shared)
   problem$features <- matrix(confidence)
-  run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level, threads)
+  run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level)
 }
 
 # The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never smaller than the
 # class-wise and the top-label error of the same rows (Gruber & Buettner 2022, Theorem 3.1). So its estimate, limits and
 # test take theirs into account. `known`: ladders of these rows, by notion.
-notion_ladder <- function(predictions, notion, level, threads, bases = NULL, known = list(),
+notion_ladder <- function(predictions, notion, level, bases = NULL, known = list(),
                           problem = ladder_problem(predictions, notion)) {
   # of a state or a table
-  if (!is.null(predictions$ladder)) return(predictions$ladder(level, threads, notion))
-  if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level, threads))
+  if (!is.null(predictions$ladder)) return(predictions$ladder(level, notion))
+  if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level))
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
   } else {
     basis_specs(bases, problem$features)
   }
-  own <- run_ladder(problem, specs, level, threads)
+  own <- run_ladder(problem, specs, level)
   if (notion == "canonical" && ncol(problem$residuals) > 2) {
-    own <- canonical_ladder(own, predictions, problem, level, threads, known)
+    own <- canonical_ladder(own, predictions, problem, level, known)
   }
-  if (is.null(bases)) own <- tested_classes(own, predictions, notion, level, threads, known$class_wise$tests)
+  if (is.null(bases)) own <- tested_classes(own, predictions, notion, level, known$class_wise$tests)
   refuted_ladder(own, problem$features, problem$features - problem$residuals, problem$design, level)
 }
 
 # Takes the limits of coarser notions into account, all of them by their nested bases.
-canonical_ladder <- function(own, predictions, problem, level, threads, known) {
+canonical_ladder <- function(own, predictions, problem, level, known) {
   class_wise <- known$class_wise$nested %||% known$class_wise %||% {
     classes <- ladder_problem(predictions, "class_wise")
-    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level, threads)
+    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level)
   }
-  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known))
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
@@ -98,10 +98,10 @@ largest_upper <- function(uppers) {
 }
 
 # Ladders of the top label, which bound the canonical error: by nested bases, and as its own row has it.
-top_ladders <- function(predictions, problem, level, threads, known) {
-  shared <- shared_top_ladder(problem, level, threads)
+top_ladders <- function(predictions, problem, level, known) {
+  shared <- shared_top_ladder(problem, level)
   if (!is.null(shared)) return(list(shared))
   top <- ladder_problem(predictions, "top_label")
-  c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level, threads)),
-    if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level, threads)))
+  c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level)),
+    if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level)))
 }

@@ -15,21 +15,21 @@
 #                            with this probability; high and upper_bound are those of (1 - level) / 2
 
 # The weights and clusters of a problem, as the core reads them.
-core_ladder <- function(problem, bases, moments, threads) {
+core_ladder <- function(problem, bases, moments) {
   design <- problem$design
   cpp_ladder(problem$features, problem$residuals, design$w %||% numeric(), design$copies %||% numeric(),
-             design$cluster %||% integer(), bases, moments, threads)
+             design$cluster %||% integer(), bases, moments, thread_count())
 }
 
-run_ladder <- function(problem, bases, level, threads) {
+run_ladder <- function(problem, bases, level) {
   design <- problem$design
   facts <- score_facts(rowSums(problem$residuals^2), design, if (ncol(problem$residuals) == 1) 1 else 2)
-  rungs <- predicted_noise(core_ladder(problem, bases, TRUE, threads), facts, function() {
+  rungs <- predicted_noise(core_ladder(problem, bases, TRUE), facts, function() {
     problem$residuals <- predicted_residuals(problem$features)
     problem$design$cluster <- NULL
-    core_ladder(problem, bases, TRUE, threads)
+    core_ladder(problem, bases, TRUE)
   })
-  out <- finish_ladder(rungs, design, facts, level, design_df(design), threads)
+  out <- finish_ladder(rungs, design, facts, level, design_df(design))
   out$value <- if (length(out$rungs) == 0) {
     new_estimate(NA_real_, NULL, design, power = 2)
   } else {
@@ -40,7 +40,7 @@ run_ladder <- function(problem, bases, level, threads) {
 
 # From the rungs of a basis to the numbers of a ladder, without its value (src/limits.cpp). `facts`: of the squared
 # residuals, see score_facts(); `df`: of the rows or clusters, see design_df().
-finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
+finish_ladder <- function(rungs, design, facts, level, df = Inf) {
   resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
   columns <- max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0))
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
@@ -50,7 +50,8 @@ finish_ladder <- function(rungs, design, facts, level, df = Inf, threads = 1L) {
     list(estimate = if (facts$mean == 0 && df > 0) 0 else NA_real_, std.error = NA_real_, low = 0, high = limits[1],
          lower_bound = 0, p.value = NA_real_, statistic = NA_real_, upper_bound = limits[2], weights = numeric())
   } else {
-    products <- cpp_gap_products(lapply(rungs, `[[`, "gap"), design$w %||% numeric(), threads) / total_weight(design)
+    products <- cpp_gap_products(lapply(rungs, `[[`, "gap"), design$w %||% numeric(),
+                                 thread_count()) / total_weight(design)
     cpp_nested_headline(rung_numbers(rungs), products, facts, columns, df, level)
   }
   c(found, list(resolution = resolution, rungs = rungs, upper = upper))

@@ -27,8 +27,7 @@ argument_words <- list(
   method = c("map", "calibrator", "estimator", "estimate"),
   methods = c("method", "estimator", "estimators"),
   type = c("strategy", "binning", "method", "smoother"),
-  kernel = c("bandwidth", "sigma", "lengthscale", "kernels"),
-  threads = c("cores", "n_jobs", "ncores", "n_cores", "nthreads", "workers")
+  kernel = c("bandwidth", "sigma", "lengthscale", "kernels")
 )
 
 # Arguments and choices of other packages that do not exist here, by the sentence that says what does.

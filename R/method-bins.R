@@ -77,7 +77,7 @@ bins_problem <- function(problem, fold, context) {
   key <- paste0("bins_", rlang::hash(fold))
   if (is.null(context$cache[[key]])) {
     sorted <- cpp_bins_problem(bin_places(problem), problem$residuals, problem$labels, fold, max(fold),
-                               problem$design, context$threads)
+                               problem$design, thread_count())
     assign(key, sorted, envir = context$cache)
   }
   context$cache[[key]]
@@ -87,7 +87,7 @@ bins_problem <- function(problem, fold, context) {
 tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
   check_scalar_problem(problem)
   sorted <- bins_problem(problem, fold, context)
-  path <- cpp_bins_path(sorted, grid$value, method$type, method$debias, context$threads)
+  path <- cpp_bins_path(sorted, grid$value, method$type, method$debias, thread_count())
   path[] <- lapply(path, function(x) replace(x, is.nan(x), NA_real_))
   path$form <- function(v, f) {
     bins_form(cpp_bins_fold_fit(sorted, f, grid$value[v], method$type, method$debias), method$debias)
@@ -115,6 +115,6 @@ stop_vector_notion <- function() {
 
 # Plain bins: phi is the bin's mean residual, the estimated gap.
 #' @export
-pair_features.ce_form_bins <- function(form, features, threads) {
-  cpp_interval_values(features, form$edges, form$values, threads)
+pair_features.ce_form_bins <- function(form, features) {
+  cpp_interval_values(features, form$edges, form$values, thread_count())
 }

@@ -59,9 +59,8 @@ check_point <- function(point, method) {
 }
 
 check_context <- function(context) {
-  threads <- if (is.list(context)) context$threads
-  stop_if(!is.numeric(threads) || length(threads) != 1 || is.na(threads) || !is.environment(context$cache),
-          "{.arg context} must be a list of {.field threads}, {.field progress} and {.field cache}.",
-          "x" = "It is {describe(context)}.", "i" = "{.code list(threads = 1, progress = NULL, cache = new.env())}.",
+  stop_if(!is.list(context) || !is.environment(context$cache),
+          "{.arg context} must be a list of {.field progress} and {.field cache}.",
+          "x" = "It is {describe(context)}.", "i" = "{.code list(progress = NULL, cache = new.env())}.",
           arg = "context")
 }

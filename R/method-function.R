@@ -49,9 +49,9 @@ evaluate_pairs <- function(form, x, y) {
 }
 
 #' @export
-form_risk.ce_form_function <- function(form, features, residuals, threads, design = NULL) {
+form_risk.ce_form_function <- function(form, features, residuals, design = NULL) {
   tile <- function(i, j) evaluate_pairs(form, features[i, , drop = FALSE], features[j, , drop = FALSE])
-  risk <- cpp_pair_risk_function(residuals, tile, form$na_rm, threads, design)
+  risk <- cpp_pair_risk_function(residuals, tile, form$na_rm, thread_count(), design)
   if (!is.null(design) && !is_plain(design) && risk$n_missing > 0 && form$na_rm) stop_missing_pairs()
   risk <- finish_risk(risk)
   warn_missing_pairs(risk, nrow(features), form$na_rm)
@@ -67,7 +67,7 @@ stop_missing_pairs <- function() {
 
 # h(p_i, p_i): blocks of a few rows, so that the work stays nearly linear.
 #' @export
-form_squared.ce_form_function <- function(form, features, threads) {
+form_squared.ce_form_function <- function(form, features) {
   starts <- seq(1, by = 32, length.out = ceiling(nrow(features) / 32))
   unlist(lapply(starts, function(start) {
     x <- features[start:min(start + 31, nrow(features)), , drop = FALSE]
@@ -76,7 +76,7 @@ form_squared.ce_form_function <- function(form, features, threads) {
 }
 
 #' @export
-form_pairs.ce_form_function <- function(form, x, y, threads) evaluate_pairs(form, x, y)
+form_pairs.ce_form_function <- function(form, x, y) evaluate_pairs(form, x, y)
 
 # The same function in every fold.
 #' @export

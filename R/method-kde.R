@@ -58,9 +58,9 @@ fit_form.ce_method_kde <- function(method, problem, point, context) {
 }
 
 #' @export
-pair_features.ce_form_kde <- function(form, features, threads) {
+pair_features.ce_form_kde <- function(form, features) {
   features - kde_ratio(form$features, form$labels, ncol(form$features), features, form$bandwidth,
-                       threads = threads, direct_pairs = direct_pairs_of(form$features) / 6, weights = form$weights)
+                       direct_pairs = direct_pairs_of(form$features) / 6, weights = form$weights)
 }
 
 #' @export
@@ -71,7 +71,7 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   order <- if (near_linear) cpp_ascending_order(problem$features) else integer()
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    direct_pairs, problem$design$w %||% numeric(), order, context$threads, context$progress
+    direct_pairs, problem$design$w %||% numeric(), order, thread_count(), context$progress
   )
   if (near_linear) path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], order, context)
   path$form <- function(v, f) {
@@ -84,12 +84,12 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
 # The input of unseen_rows() for one bandwidth, by the path's order of the rows.
 unseen_by_kde <- function(problem, fold, bandwidth, order, context) {
   gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth,
-                            problem$design$w %||% numeric(), order, context$threads)
-  rows <- unseen_parts(problem, fold, context$cache, context$threads)
+                            problem$design$w %||% numeric(), order, thread_count())
+  rows <- unseen_parts(problem, fold, context$cache)
   lapply(seq_len(max(fold)), function(f) {
-    gap <- rows_of_part(gaps$held_out, rows$rows[[f]], context$threads)
+    gap <- rows_of_part(gaps$held_out, rows$rows[[f]])
     held_out <- rows$held_out[[f]]
-    list(risk = features_risk(gap, NULL, held_out$residuals, context$threads, held_out$design),
+    list(risk = features_risk(gap, NULL, held_out$residuals, held_out$design),
          test_squared = if (!is.null(rows$test)) gaps$test[, f]^2)
   })
 }
@@ -107,29 +107,27 @@ direct_pairs_of <- function(features) {
 # labels 0/1) one column, the share of label 1. `leave_one_out`: at the rows of `features`, each without itself.
 # `weights`: of the rows of `features`. NA without a training row.
 kde_ratio <- function(features, labels, n_classes = ncol(features), new = features, bandwidth,
-                      leave_one_out = FALSE, threads = resolve_threads(), progress = NULL,
-                      direct_pairs = kde_direct_pairs, weights = NULL) {
+                      leave_one_out = FALSE, progress = NULL, direct_pairs = kde_direct_pairs, weights = NULL) {
   cpp_kde_ratio(features, labels, n_classes, new, bandwidth, leave_one_out, direct_pairs, weights %||% numeric(),
-                threads, progress)
+                thread_count(), progress)
 }
 
 # sum_j log(mean_{i != j} k_h(p_j; p_i)) for every bandwidth h, densities with all constants.
-kde_loo_loglik <- function(features, bandwidth = kde_bandwidths(), threads = resolve_threads(),
-                           progress = NULL) {
-  colSums(cpp_kde_loo_density(features, seq_len(nrow(features)), bandwidth, threads, progress))
+kde_loo_loglik <- function(features, bandwidth = kde_bandwidths(), progress = NULL) {
+  colSums(cpp_kde_loo_density(features, seq_len(nrow(features)), bandwidth, thread_count(), progress))
 }
 
 # The bandwidth of the largest leave-one-out likelihood: of all rows, or of many at `race[k]` evenly spaced ones in
 # round k, from which bandwidths retire that are more than `errors` standard errors below the best.
-likely_bandwidth <- function(features, threads, progress = NULL, grid = kde_bandwidths(), many = 20000L,
+likely_bandwidth <- function(features, progress = NULL, grid = kde_bandwidths(), many = 20000L,
                              race = c(500L, 2000L, median_rows), errors = 6) {
   n <- nrow(features)
-  if (n <= many) return(grid[which.max(kde_loo_loglik(features, grid, threads, progress))])
+  if (n <= many) return(grid[which.max(kde_loo_loglik(features, grid, progress))])
   for (size in race) {
     done <- sum(race[race < size]) / sum(race)
     part <- if (!is.null(progress)) function(fraction) progress(done + fraction * size / sum(race))
     rows <- as.integer(round(seq(1, n, length.out = size)))
-    density <- cpp_kde_loo_density(features, rows, grid, threads, part)
+    density <- cpp_kde_loo_density(features, rows, grid, thread_count(), part)
     behind <- density[, which.max(colSums(density))] - density
     spread <- apply(behind, 2, sd) / sqrt(size)
     if (size < max(race)) grid <- grid[colMeans(behind) <= errors * spread]

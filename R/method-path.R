@@ -9,18 +9,18 @@ tune_path.default <- function(method, problem, fold, grid, context) {
   forms <- vector("list", n_values * n_folds)
   # of a single value what the risk needs of the rows is kept
   unseen <- if (n_values == 1) vector("list", n_folds)
-  rows <- unseen_parts(problem, fold, context$cache, context$threads)
+  rows <- unseen_parts(problem, fold, context$cache)
   test <- rows$test
   for (f in seq_len(n_folds)) {
-    train <- take_rows(problem, training_rows(fold, f, context$threads), context$threads)
+    train <- take_rows(problem, training_rows(fold, f))
     held_out <- rows$held_out[[f]]
     for (v in seq_len(n_values)) {
       form <- fit_checked(method, train, grid_point(grid, v), context)
-      risk <- form_risk(form, held_out$features, held_out$residuals, context$threads, held_out$design)
+      risk <- form_risk(form, held_out$features, held_out$residuals, held_out$design)
       path$risk[v, f] <- risk$risk
       path$squared_error[v, f] <- mean_squared(risk$squared, form, held_out$design)
       if (!is.null(test)) {
-        squared <- form_squared(form, test, context$threads)
+        squared <- form_squared(form, test)
         path$squared_error_test[v, f] <- mean_squared(squared, form, rows$design)
       }
       if (!is.null(unseen)) {
@@ -41,9 +41,9 @@ new_path <- function(n_values, n_folds) {
 }
 
 # Rows of a fold (0: test rows), and those that are fitted on where it is held out.
-rows_of_fold <- function(fold, f, threads = 1L) cpp_fold_rows(fold, f, TRUE, threads)
+rows_of_fold <- function(fold, f) cpp_fold_rows(fold, f, TRUE, thread_count())
 
-training_rows <- function(fold, f, threads = 1L) cpp_fold_rows(fold, f, FALSE, threads)
+training_rows <- function(fold, f) cpp_fold_rows(fold, f, FALSE, thread_count())
 
 advance <- function(context, fraction) {
   if (!is.null(context$progress)) context$progress(fraction)
@@ -51,13 +51,13 @@ advance <- function(context, fraction) {
 
 # Held-out rows of each fold and features of the test rows, the same for all methods. `design`: that of the test rows,
 # or of all in the order of the folds.
-unseen_parts <- function(problem, fold, cache, threads) {
+unseen_parts <- function(problem, fold, cache) {
   of <- list(problem, fold)
   if (!identical(cache$unseen$of, of)) {
-    test <- rows_of_fold(fold, 0, threads)
-    rows <- lapply(seq_len(max(fold)), rows_of_fold, fold = fold, threads = threads)
+    test <- rows_of_fold(fold, 0)
+    rows <- lapply(seq_len(max(fold)), rows_of_fold, fold = fold)
     cache$unseen <- list(
-      of = of, rows = rows, held_out = lapply(rows, take_rows, data = problem, threads = threads),
+      of = of, rows = rows, held_out = lapply(rows, take_rows, data = problem),
       test = if (length(test) > 0) problem$features[test, , drop = FALSE],
       design = design_rows(problem$design, if (length(test) > 0) test else order(fold))
     )
@@ -68,10 +68,10 @@ unseen_parts <- function(problem, fold, cache, threads) {
 # The function fitted without fold f, evaluated on unseen rows: its risk on the fold, and h(p, p) on the test rows. The
 # value of the risk is replaced by that of the path, whose sums may differ in the last digits, so that both tables show
 # the same number. A path may have both already.
-unseen_rows <- function(known, risk, form, held_out, test, threads) {
+unseen_rows <- function(known, risk, form, held_out, test) {
   out <- known %||% list(
-    risk = form_risk(form, held_out$features, held_out$residuals, threads, held_out$design),
-    test_squared = if (!is.null(test)) form_squared(form, test, threads)
+    risk = form_risk(form, held_out$features, held_out$residuals, held_out$design),
+    test_squared = if (!is.null(test)) form_squared(form, test)
   )
   out$risk$risk <- risk
   out$risk$design <- held_out$design

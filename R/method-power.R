@@ -22,7 +22,7 @@ fit_form.ce_method_power <- function(method, problem, point, context) {
 }
 
 #' @export
-pair_features.ce_form_power <- function(form, features, threads) {
+pair_features.ce_form_power <- function(form, features) {
   features - power_map(features, form$exponent)
 }
 
@@ -51,13 +51,13 @@ tune_path.ce_method_power <- function(method, problem, fold, grid, context) {
   form <- function(v, f) fit_checked(method, problem, grid_point(grid, v), context)
   rows <- lapply(seq_len(n_folds), function(f) rows_of_fold(fold, f))
   for (v in seq_len(nrow(grid))) {
-    phi <- pair_features(form(v), problem$features, context$threads)
+    phi <- pair_features(form(v), problem$features)
     squared <- rowSums(phi^2)
     path$squared_error_test[v, ] <- mean_squared(squared[fold == 0])
     for (f in seq_len(n_folds)) {
       held_out <- rows[[f]]
       risk <- cpp_pair_risk(problem$residuals[held_out, , drop = FALSE],
-                            phi[held_out, , drop = FALSE], NULL, context$threads)
+                            phi[held_out, , drop = FALSE], NULL, thread_count())
       path$risk[v, f] <- finish_risk(risk)$risk
       path$squared_error[v, f] <- mean_squared(squared[held_out])
     }

@@ -119,7 +119,7 @@ fit_adapted <- function(bases, ridge, tolerance, limits, form, context) {
   x <- bases$features
   blocks <- split(seq_len(nrow(x)), (seq_len(nrow(x)) - 1) %/% 8192)
   squared <- function(form) {
-    sum(vapply(blocks, function(at) sum(form_squared(form, x[at, , drop = FALSE], context$threads)), 0)) / nrow(x)
+    sum(vapply(blocks, function(at) sum(form_squared(form, x[at, , drop = FALSE])), 0)) / nrow(x)
   }
   step <- factor_step(bases, limits$start, tolerance, limits, context)
   value <- squared(form(step$rank))

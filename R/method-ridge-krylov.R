@@ -3,36 +3,36 @@
 
 # Spaces of all folds; `x` and `residuals` sorted by fold as in factor_bases().
 krylov_bases <- function(kernel, x, residuals, begin, context) {
-  pointer <- cpp_ridge_krylov(kernel, x, residuals, begin, context$threads)
+  pointer <- cpp_ridge_krylov(kernel, x, residuals, begin, thread_count())
   # the training rows of all folds: features of a form are kernels with these
   map <- list(kernel = kernel, rows = x[seq_len(nrow(x)) > begin[2], , drop = FALSE])
   list(
     folds = length(begin) - 2L,
     zero_risk = zero_risk_of_folds(residuals, begin),
     extend = function(blocks, context) {
-      c(cpp_ridge_krylov_extend(pointer, blocks, context$threads, context$progress), blocks = blocks)
+      c(cpp_ridge_krylov_extend(pointer, blocks, thread_count(), context$progress), blocks = blocks)
     },
     # how far the equations of the ridges are from being solved
     equation = function(type, ridges, blocks, context) {
-      rowMeans(cpp_ridge_krylov_errors(pointer, type, blocks, ridges, context$threads))
+      rowMeans(cpp_ridge_krylov_errors(pointer, type, blocks, ridges, thread_count()))
     },
     path = function(type, ridges, blocks, context) {
-      cpp_ridge_krylov_path(pointer, type, blocks, residuals, ridges, context$threads, context$progress)
+      cpp_ridge_krylov_path(pointer, type, blocks, residuals, ridges, thread_count(), context$progress)
     },
     form = function(type, ridge, fold, blocks, used) {
-      parts <- cpp_ridge_krylov_form(pointer, fold, type, ridge, blocks, used, context$threads)
+      parts <- cpp_ridge_krylov_form(pointer, fold, type, ridge, blocks, used, thread_count())
       new_form("gram", map = map, basis = parts$basis, core = parts$core, gap = type == "ukkr")
     },
-    unseen = function(type, ridge, fold, blocks, used, threads) {
-      cpp_ridge_krylov_unseen(pointer, fold, type, ridge, blocks, used, threads)
+    unseen = function(type, ridge, fold, blocks, used) {
+      cpp_ridge_krylov_unseen(pointer, fold, type, ridge, blocks, used, thread_count())
     }
   )
 }
 
 # phi(p) = basis' k(p), with k(p) the kernels between p and the training rows.
 #' @export
-pair_features.ce_form_gram <- function(form, features, threads) {
-  cpp_gram_features(form$map$kernel, form$map$rows, form$basis, features, threads)
+pair_features.ce_form_gram <- function(form, features) {
+  cpp_gram_features(form$map$kernel, form$map$rows, form$basis, features, thread_count())
 }
 
 # Upper bounds for the errors of a risk and of a squared error, from the relative error e of the equation. (Measured

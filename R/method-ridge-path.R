@@ -4,7 +4,7 @@
 #   path(type, ridges, rank, context)     risks of all folds, [ridges x folds]
 #   form(type, ridge, fold, rank, used)   the form of one fold
 # and, for a factor, extend() and
-#   unseen(type, ridge, fold, rank, used, threads)  that form's core and features of the rows it has not seen
+#   unseen(type, ridge, fold, rank, used)  that form's core and features of the rows it has not seen
 # `rank` is that of the factor, `used` of the eigenbasis.
 
 #' @export
@@ -38,12 +38,12 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
 
 # The input of unseen_rows() for one ridge, from features of rows that the path has already.
 unseen_by_ridge <- function(unseen, v, problem, fold, context) {
-  held_out <- unseen_parts(problem, fold, context$cache, context$threads)$held_out
+  held_out <- unseen_parts(problem, fold, context$cache)$held_out
   lapply(seq_len(max(fold)), function(f) {
-    of <- unseen(v, f, context$threads)
+    of <- unseen(v, f)
     list(
-      risk = features_risk(of$held_out, of$core, held_out[[f]]$residuals, context$threads, held_out[[f]]$design),
-      test_squared = if (any(fold == 0)) cpp_pair_squared(of$test, of$core, context$threads)
+      risk = features_risk(of$held_out, of$core, held_out[[f]]$residuals, held_out[[f]]$design),
+      test_squared = if (any(fold == 0)) cpp_pair_squared(of$test, of$core, thread_count())
     )
   })
 }
@@ -64,7 +64,7 @@ ridge_bases <- function(kernel, problem, fold, context) {
   key <- paste0("ridge_", rlang::hash(list(kernel, fold)))
   bases <- context$cache[[key]]
   if (is.null(bases)) {
-    kernel <- resolve_kernel(kernel, problem$features[fold > 0, , drop = FALSE], context$threads)
+    kernel <- resolve_kernel(kernel, problem$features[fold > 0, , drop = FALSE])
     bases <- explicit_bases(kernel, problem, fold, context) %||% factor_bases(kernel, problem, fold, context)
     assign(key, bases, envir = context$cache)
   }
@@ -83,20 +83,20 @@ explicit_bases <- function(kernel, problem, fold, context) {
   scalar <- is.null(problem$map)
   map <- problem$map %||% if (ncol(x) == 1) explicit_map(kernel, x[, 1])
   if (is.null(map)) return(NULL)
-  pointer <- cpp_ridge_explicit(x, problem$residuals, fold, max(fold), if (scalar) map, problem$design, context$threads,
+  pointer <- cpp_ridge_explicit(x, problem$residuals, fold, max(fold), if (scalar) map, problem$design, thread_count(),
                                 context$progress)
   parts <- function(fold, type, ridge) cpp_ridge_explicit_form(pointer, fold, type, ridge)
   list(
     rank = map$rank %||% ncol(x),
     path = function(type, ridges, rank, context) {
-      cpp_ridge_explicit_path(pointer, type, ridges, x, problem$residuals, context$threads, context$progress)
+      cpp_ridge_explicit_path(pointer, type, ridges, x, problem$residuals, thread_count(), context$progress)
     },
     form = function(type, ridge, fold, rank, used) {
       of <- parts(fold, type, ridge)
       new_form(if (scalar) "taylor" else "factor", map = map, basis = of$basis, core = of$core, gap = type == "ukkr")
     },
     unseen = if (!scalar) {
-      function(type, ridge, f, rank, used, threads) {
+      function(type, ridge, f, rank, used) {
         of <- parts(f, type, ridge)
         rows <- function(f) x[fold == f, , drop = FALSE] %*% of$basis
         list(held_out = rows(f), test = rows(0), core = of$core)
@@ -143,28 +143,27 @@ factor_bases <- function(kernel, problem, fold, context) {
     },
     # until the residual trace is at most `tolerance` or the rank `enough`
     extend = function(tolerance, enough, context) {
-      cpp_ridge_extend(pointer, x, max(tolerance, 1e-17), enough, context$threads, context$progress)
+      cpp_ridge_extend(pointer, x, max(tolerance, 1e-17), enough, thread_count(), context$progress)
     },
     path = function(type, ridges, rank, context) {
       key <- as.character(rank)
       if (is.null(spectra[[key]])) {
-        spectra[[key]] <<- cpp_ridge_spectra(pointer, residuals, begin, rank, context$threads,
+        spectra[[key]] <<- cpp_ridge_spectra(pointer, residuals, begin, rank, thread_count(),
                                              part_of(context, 0, 0.3)$progress)
       }
       cpp_ridge_factor_path(pointer, spectra[[key]], type, residuals, begin, ridges, rank,
-                            context$threads, part_of(context, 0.3, 1)$progress)
+                            thread_count(), part_of(context, 0.3, 1)$progress)
     },
     form = function(type, ridge, fold, rank, used) {
       key <- as.character(rank)
       if (is.null(maps[[key]])) {
         maps[[key]] <<- c(list(kernel = kernel), cpp_ridge_pivots(pointer, rank))
       }
-      parts <- cpp_ridge_factor_form(spectra[[key]], fold, type, ridge, used, context$threads)
-      new_form("factor", map = maps[[key]], basis = parts$basis, core = parts$core,
-               gap = type == "ukkr")
+      parts <- cpp_ridge_factor_form(spectra[[key]], fold, type, ridge, used, thread_count())
+      new_form("factor", map = maps[[key]], basis = parts$basis, core = parts$core, gap = type == "ukkr")
     },
-    unseen = function(type, ridge, fold, rank, used, threads) {
-      cpp_ridge_factor_unseen(pointer, spectra[[as.character(rank)]], begin, fold, type, ridge, used, threads)
+    unseen = function(type, ridge, fold, rank, used) {
+      cpp_ridge_factor_unseen(pointer, spectra[[as.character(rank)]], begin, fold, type, ridge, used, thread_count())
     }
   )
 }
@@ -230,7 +229,7 @@ tuned_ridge <- function(bases, type, ridges, path, size, residual_trace, errors,
     path = path[c("risk", "squared_error", "squared_error_test")],
     form = function(v, f) bases$form(type, ridges[v], f, size[v], path$rank[v, f]),
     unseen = if (!is.null(bases$unseen)) {
-      function(v, f, threads) bases$unseen(type, ridges[v], f, size[v], path$rank[v, f], threads)
+      function(v, f) bases$unseen(type, ridges[v], f, size[v], path$rank[v, f])
     },
     diagnostics = list(rank = rank, residual_trace = residual_trace, risk_error = errors$risk,
                        squared_error_error = errors$squared_error, reliable = reliable)

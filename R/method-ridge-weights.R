@@ -10,8 +10,7 @@ factor_map <- function(kernel, x, ridge, context) {
   limits <- factor_limits(context)
   small <- nrow(x) <= limits$single
   factor <- cpp_pivoted_cholesky(kernel, x, if (small) 1e-17 else max(factor_tolerance(ridge), 1e-17), limits$most,
-                                 context$threads)
-  list(features = factor$L,
-       map = list(kernel = kernel, pivot_rows = x[factor$pivots, , drop = FALSE],
+                                 thread_count())
+  list(features = factor$L, map = list(kernel = kernel, pivot_rows = x[factor$pivots, , drop = FALSE],
                   triangle = factor$L[factor$pivots, , drop = FALSE]))
 }

@@ -108,7 +108,7 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
   bases <- if (is.null(problem$design$w)) {
     ridge_bases(kernel, problem, fold, context)
   } else {
-    kernel <- resolve_kernel(kernel, problem$features, context$threads)
+    kernel <- resolve_kernel(kernel, problem$features)
     explicit_bases(kernel, problem, fold, context) %||% weighted_bases(kernel, problem, fold, point$value, context)
   }
   fit_ridge(bases, method$name, point$value, isTRUE(method$exact), context)
@@ -116,30 +116,30 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
 
 # phi(p) = basis' l(p), with l(p) the explicit features of scalars or those of a factor.
 #' @export
-pair_features.ce_form_taylor <- function(form, features, threads) {
+pair_features.ce_form_taylor <- function(form, features) {
   map <- form$map
-  cpp_taylor_features(features[, 1], map$centre, map$gamma, map$scale, map$rank, form$basis, threads)
+  cpp_taylor_features(features[, 1], map$centre, map$gamma, map$scale, map$rank, form$basis, thread_count())
 }
 
 # Neither needs the features of all rows at once.
 #' @export
-form_risk.ce_form_taylor <- function(form, features, residuals, threads, design = NULL) {
+form_risk.ce_form_taylor <- function(form, features, residuals, design = NULL) {
   if (!is.null(design) && !is_plain(design)) return(NextMethod())
-  finish_risk(cpp_taylor_risk(residuals, features, form$map, form$basis, core_matrix(form$core), threads))
+  finish_risk(cpp_taylor_risk(residuals, features, form$map, form$basis, core_matrix(form$core), thread_count()))
 }
 
 #' @export
-form_squared.ce_form_taylor <- function(form, features, threads) {
-  cpp_taylor_squared(features, form$map, form$basis, core_matrix(form$core), threads)
+form_squared.ce_form_taylor <- function(form, features) {
+  cpp_taylor_squared(features, form$map, form$basis, core_matrix(form$core), thread_count())
 }
 
 #' @export
-pair_features.ce_form_factor <- function(form, features, threads) {
-  factor_map_features(form$map, features, threads) %*% form$basis
+pair_features.ce_form_factor <- function(form, features) {
+  factor_map_features(form$map, features) %*% form$basis
 }
 
-factor_map_features <- function(map, features, threads) {
-  cpp_factor_features(map$kernel, map$pivot_rows, map$triangle, features, threads)
+factor_map_features <- function(map, features) {
+  cpp_factor_features(map$kernel, map$pivot_rows, map$triangle, features, thread_count())
 }
 
 # kkr forms of the folds have one map: their mean has one core in its features.

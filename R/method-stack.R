@@ -18,7 +18,7 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
   features <- problem$features
   n <- nrow(features)
   bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), n)
-  rungs <- core_ladder(problem, bases, FALSE, context$threads)
+  rungs <- core_ladder(problem, bases, FALSE)
   psi <- vapply(rungs, `[[`, 0, "psi")
   products <- do.call(cbind, lapply(rungs, `[[`, "products")) / total_weight(problem$design %||% new_design(n))
   weights <- cpp_stack_weights(products, psi)
@@ -27,7 +27,7 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
 }
 
 #' @export
-pair_features.ce_form_stack <- function(form, features, threads) {
+pair_features.ce_form_stack <- function(form, features) {
   if (length(form$shapes) == 0) return(matrix(0, nrow(features), form$dimension))
-  bounded_gap(cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, threads), features)
+  bounded_gap(cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, thread_count()), features)
 }

@@ -7,7 +7,7 @@
 #
 # problem: see R/notion.R. fold: integer n, 0 = test row, 1..k = held-out fold of the row.
 # grid: tibble with a numeric column `value` and, where kernels are a grid, a list column
-# `kernel`. point: one row of it as a list. context: list(threads, progress, cache); progress
+# `kernel`. point: one row of it as a list. context: list(progress, cache); progress
 # is NULL or a function of the fraction done; cache an environment that methods share.
 
 #' @rdname extending
@@ -81,8 +81,8 @@ method_grid.ce_method <- function(method, notion, n) {
   columns_frame(value = as.numeric(method$values %||% default_grid(method, notion, n)))
 }
 
-new_context <- function(threads = resolve_threads(), progress = NULL) {
-  list(threads = threads, progress = progress, cache = new.env(parent = emptyenv()))
+new_context <- function(progress = NULL) {
+  list(progress = progress, cache = new.env(parent = emptyenv()))
 }
 
 is_method <- function(x) inherits(x, "ce_method")

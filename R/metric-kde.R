@@ -42,7 +42,6 @@
 #' @param bandwidth `NULL` for the rules above, or a number.
 #' @param notion For `"dirichlet"` any type of calibration, for `"triweight"` a scalar one. The default is binary for a
 #'   single probability and for two classes; of more classes canonical with `"dirichlet"`, top-label with `"triweight"`.
-#' @param threads Number of threads; see [ce_threads].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
 #' `bandwidth`, `n`, and the choices `notion`, `kernel`, `p`, `interval`, `level`.
 #' @references Popordanoska, Sayer and Blaschko (2022) \doi{10.48550/arXiv.2210.07810};
@@ -56,8 +55,8 @@
 #' @export
 kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweight"), p = 2,
                                  bandwidth = NULL, notion = NULL, level = 0.95,
-                                 times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
-                                 threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                                 times = NULL, .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL,
+                                 cluster = NULL, horizon = NULL) {
   kernel <- check_choice(kernel, c("dirichlet", "triweight"))
   check_exponent(p)
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)
@@ -67,20 +66,19 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
   stop_if(kernel == "dirichlet" && !is.null(times), "The bootstrap is for the triweight kernel.",
           "x" = "{.arg times} is {times}.",
           "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times")
-  threads <- resolve_threads(threads)
   metric_frame(x, rows_input(quote_dots, copies = kernel == "triweight"), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
     problems <- notion_problems(predictions, used)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
     of_folds <- lapply(problems, fold_copies)
-    parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth, threads = threads)
+    parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth)
     h <- vapply(parts, `[[`, 0, "bandwidth")
     estimates <- Map(function(part, problem) {
       new_estimate(part$power, part$rows, problem$design, p, part$bound, largest = min(ncol(problem$features), 2))
     }, parts, of_folds)
     statistic <- function(part) {
       mean(vapply(seq_along(part), function(k) {
-        value(part[[k]], p, h[k], threads, FALSE)$power
+        value(part[[k]], p, h[k], FALSE)$power
       }, 0))
     }
     columns <- error_columns(list(class_mean(unname(estimates))), interval, problems, statistic)
@@ -90,16 +88,16 @@ kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweig
 }, "minimize", c(0, Inf))
 
 # power, bandwidth; per row: its influence on the power and its term of the lower bound
-dirichlet_error <- function(problem, p, bandwidth, threads, rows = TRUE) {
+dirichlet_error <- function(problem, p, bandwidth, rows = TRUE) {
   n <- length(problem$labels)
   if (n < 2) stop_few_rows(2, n)
   if (is.null(bandwidth)) {
     bandwidth <- with_bar("Choosing the bandwidth", function(progress) {
-      likely_bandwidth(problem$features, threads, progress)
+      likely_bandwidth(problem$features, progress)
     })
   }
   design <- problem$design
-  left_out <- left_out_ratios(problem, bandwidth, threads, rows)
+  left_out <- left_out_ratios(problem, bandwidth, rows)
   gap <- problem$features - left_out$own
   terms <- rowSums(abs(gap)^p)
   power <- row_mean(terms, design)
@@ -110,46 +108,46 @@ dirichlet_error <- function(problem, p, bandwidth, threads, rows = TRUE) {
 }
 
 # list(own: the ratio at every row without the row or its cluster, fold_gap: the gap without its fold, where wanted)
-left_out_ratios <- function(problem, bandwidth, threads, with_fold) {
+left_out_ratios <- function(problem, bandwidth, with_fold) {
   x <- problem$features
   w <- problem$design$w
   if (with_fold && ncol(x) > 1 && is.null(problem$design$cluster)) {
     fold <- problem_folds(problem)
     both <- with_bar("Kernel densities", function(progress) {
-      cpp_kde_left_out(x, problem$labels, fold, bandwidth, w %||% numeric(), threads, progress)
+      cpp_kde_left_out(x, problem$labels, fold, bandwidth, w %||% numeric(), thread_count(), progress)
     })
     # without rows in other folds there is no gap to see
     return(list(own = both$own, fold_gap = if (length(unique(fold)) > 1) x - both$fold else 0 * x))
   }
-  own <- with_bar("Kernel densities", function(progress) left_out_ratio(problem, bandwidth, threads, progress))
+  own <- with_bar("Kernel densities", function(progress) left_out_ratio(problem, bandwidth, progress))
   if (!with_fold) return(list(own = own))
   of <- list(fit = identity, apply = function(others, held) {
     x[held, , drop = FALSE] -
       kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[held, , drop = FALSE],
-                bandwidth, threads = threads, weights = w[others])
+                bandwidth, weights = w[others])
   })
   list(own = own, fold_gap = cross_fit(problem_folds(problem), 0 * x, of)$values)
 }
 
 # The ratio at every row from the rows of other clusters, or from all other rows.
-left_out_ratio <- function(problem, bandwidth, threads, progress) {
+left_out_ratio <- function(problem, bandwidth, progress) {
   x <- problem$features
   design <- problem$design
   if (is.null(design$cluster)) {
-    return(kde_ratio(x, problem$labels, bandwidth = bandwidth, leave_one_out = TRUE, threads = threads,
+    return(kde_ratio(x, problem$labels, bandwidth = bandwidth, leave_one_out = TRUE,
                      progress = progress, weights = design$w))
   }
   check_clusters(design)
   out <- 0 * x
   for (own in split(seq_len(nrow(x)), design$cluster)) {
     out[own, ] <- kde_ratio(x[-own, , drop = FALSE], problem$labels[-own], ncol(x), x[own, , drop = FALSE], bandwidth,
-                            threads = threads, weights = design$w[-own])
+                            weights = design$w[-own])
   }
   out
 }
 
 # As dirichlet_error() (inst/include/calibrisk/classical/triweight_error.h).
-triweight_error <- function(problem, p, bandwidth, threads, rows = TRUE) {
+triweight_error <- function(problem, p, bandwidth, rows = TRUE) {
   x <- problem$features[, 1]
   design <- problem$design
   is_right <- problem$labels == 1

@@ -75,7 +75,7 @@ mmce_estimate <- function(problem, bandwidth, type) {
   sums$known <- max(sum(w * each * others(variance, w * each, each^2, bandwidth / 2, within)), 0)
   sums$trace <- sum(w * each * variance)
   unsorted <- function() list(features = matrix(of_rows(sorted$x)), residuals = matrix(of_rows(d)))
-  sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL, 1L))
+  sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL))
   out <- pair_estimate(sums, type, problem$design)
   out[c("power", "largest")] <- list(2, 1)
   # a V-statistic is not negative; rounding can make it so where it is zero

@@ -36,7 +36,7 @@ classical_metrics <- function(n_bins, smoother, floor, level) {
       mmce_columns(list(problem), 0.4, "biased", interval)
     }),
     entry("kde_error", "triweight kernel, p = 2", function(problem) {
-      value <- triweight_error(problem, 2, NULL, 1L)
+      value <- triweight_error(problem, 2, NULL)
       error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, value$bound, largest = 1)), interval)
     }),
     entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {

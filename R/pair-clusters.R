@@ -77,9 +77,9 @@ cluster_totals <- function(design, some, pairs, most = 2000L) {
 }
 
 # For both kernels as sources of the core.
-source_pairs <- function(prediction, target, n, threads) {
+source_pairs <- function(prediction, target, n) {
   function(rows) {
-    if (length(rows) == n) return(cpp_pair_matrix(prediction, target, threads))
-    cpp_pair_matrix(source_rows(prediction, rows), target_rows(target, rows, n), threads)
+    if (length(rows) == n) return(cpp_pair_matrix(prediction, target, thread_count()))
+    cpp_pair_matrix(source_rows(prediction, rows), target_rows(target, rows, n), thread_count())
   }
 }

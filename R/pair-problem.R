@@ -1,12 +1,12 @@
 # A kernel problem: predictions, outcomes and the two bound kernels; everything that skce(), ucme() and ce_test()
 # compute is a function of it.
 
-kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100, threads = NULL) {
+kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100) {
   if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws))
   kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel")
   target_kernel <- outcome_kernel(target_kernel, laws)
-  prediction <- bind_prediction(kernel, laws, draws, threads)
-  target <- bind_target(target_kernel, laws, draws, threads)
+  prediction <- bind_prediction(kernel, laws, draws)
+  target <- bind_target(target_kernel, laws, draws)
   list(
     n = laws$n, laws = laws, prediction = grouped_source(prediction$spec, laws$group), target = target$spec,
     kernel = prediction$kernel, target_kernel = target$kernel, target_computation = target$computation,
@@ -36,11 +36,11 @@ outcome_kernel <- function(target_kernel, laws) {
 }
 
 # The same problem with other outcomes; the kernel on the predictions stays as it is.
-with_outcomes <- function(problem, laws, threads) {
+with_outcomes <- function(problem, laws) {
   if (is.function(problem$asked$kernel)) {
     return(joint_problem(laws, problem$asked$kernel, NULL, problem$asked$draws, check = FALSE))
   }
-  target <- bind_target(problem$asked$target_kernel, laws, problem$asked$draws, threads)
+  target <- bind_target(problem$asked$target_kernel, laws, problem$asked$draws)
   problem$laws <- laws
   problem$target <- target$spec
   problem

@@ -11,7 +11,6 @@
 #'   For canonical calibration row i is \eqn{p_i - onehot(y_i)}.
 #' @param na_rm Leave out pairs where `h` is missing? Rows without any pair are then dropped.
 #'   Otherwise a missing value gives `NA`, with a warning.
-#' @param threads Number of threads; see [ce_threads].
 #' @param pairs `"all"`, or of neighbouring rows only: `"consecutive"` (1, 2), (2, 3), ... or `"disjoint"` (1, 2),
 #'   (3, 4), ...; see Definition.
 #' @return One row with `risk`, `root_risk`, `std.error` (of `risk`), `n` (rows that count),
@@ -46,19 +45,18 @@
 #' gap <- confidence - confidence^2 # the true one
 #' pair_risk(outer(gap, gap), confidence - correct)
 #' pair_risk(matrix(0, 200, 200), confidence - correct)
-pair_risk <- function(h, residuals, na_rm = FALSE, threads = NULL, pairs = c("all", "consecutive", "disjoint")) {
+pair_risk <- function(h, residuals, na_rm = FALSE, pairs = c("all", "consecutive", "disjoint")) {
   check_flag(na_rm)
   pairs <- check_choice(pairs, c("all", "consecutive", "disjoint"))
-  threads <- resolve_threads(threads)
   residuals <- as_features(residuals)
   m <- nrow(residuals)
   if (m == 0) stop_empty(0)
   result <- if (pairs != "all") {
     incomplete_risk(if (is.function(h)) h else check_pair_matrix(h, m), residuals, pairs == "disjoint", na_rm)
   } else if (is.function(h)) {
-    cpp_pair_risk_function(residuals, function(rows, cols) index_tile(h, rows, cols), na_rm, threads)
+    cpp_pair_risk_function(residuals, function(rows, cols) index_tile(h, rows, cols), na_rm, thread_count())
   } else {
-    cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, threads)
+    cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, thread_count())
   }
   if (pairs == "all") {
     result <- finish_risk(result)

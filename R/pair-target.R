@@ -2,25 +2,25 @@
 # (src/as_source.h): a closed form where there is one, means over draws otherwise. Returns
 # list(spec, kernel = resolved, computation = "closed form", "quantiles (S)" or "draws (S)").
 
-bind_target <- function(kernel, laws, draws, threads) {
+bind_target <- function(kernel, laws, draws) {
   check_feature_kernel(kernel, "target_kernel")
   if (is.null(laws$law)) {
     classes <- seq_len(ncol(laws$probs))
-    kernel <- resolve_kernel(kernel, matrix(as.numeric(classes)), threads)
-    return(bind_finite(kernel, laws$probs, laws$y, classes, threads))
+    kernel <- resolve_kernel(kernel, matrix(as.numeric(classes)))
+    return(bind_finite(kernel, laws$probs, laws$y, classes))
   }
-  kernel <- resolve_kernel(kernel, laws$y, threads)
-  bind_law(kernel, laws, draws, threads)
+  kernel <- resolve_kernel(kernel, laws$y)
+  bind_law(kernel, laws, draws)
 }
 
-bind_law <- function(kernel, laws, draws, threads) {
+bind_law <- function(kernel, laws, draws) {
   family <- family_of(laws$law)
   if (is_count(laws$law)) {
     finite <- count_probs(laws$law, laws$y)
-    return(bind_finite(kernel, finite$probs, laws$y, finite$support, threads))
+    return(bind_finite(kernel, finite$probs, laws$y, finite$support))
   }
   if (kernel$type == "sum") {
-    parts <- lapply(kernel$parts, bind_law, laws, draws, threads)
+    parts <- lapply(kernel$parts, bind_law, laws, draws)
     computed <- unique(vapply(parts, `[[`, "", "computation"))
     return(list(spec = list(kind = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
                 kernel = kernel, computation = setdiff(c(computed, "closed form"), "closed form")[1] %|% "closed form"))
@@ -36,7 +36,7 @@ bind_law <- function(kernel, laws, draws, threads) {
   quantiles <- has_quantiles(laws$law)
   values <- points_of(laws$law, draws)
   spec <- list(kind = "draws", kernel = kernel, draws = values, y = laws$y)
-  spec$embedding <- draws_embedding(kernel, values, laws$y, threads)
+  spec$embedding <- draws_embedding(kernel, values, laws$y)
   if (quantiles) {
     spec <- quantile_spec(spec)
   } else if (is.null(spec$embedding)) {
@@ -81,9 +81,9 @@ draws_text <- function(spec, values, what) {
 # Mean features of the draws, which replace S^2 evaluations per pair of predictions. NULL if direct sums are fast, or if
 # the kernel has no small factor (Laplace, Matern). On the line these kernels have sums of their own, see
 # inst/include/calibrisk/targets/draws_line.h.
-draws_embedding <- function(kernel, draws, y, threads) {
+draws_embedding <- function(kernel, draws, y) {
   if (nrow(draws)^2 * (ncol(draws) / ncol(y))^2 < embedding_pairs) return(NULL)
-  with_bar("Embedding draws", function(progress) cpp_draws_embedding(kernel, draws, y, threads, progress))
+  with_bar("Embedding draws", function(progress) cpp_draws_embedding(kernel, draws, y, thread_count(), progress))
 }
 
 embedding_pairs <- 1e6
@@ -137,10 +137,10 @@ matern_form <- function(law, nu, bandwidth) {
 }
 
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.
-bind_finite <- function(kernel, probs, y, support, threads) {
+bind_finite <- function(kernel, probs, y, support) {
   residuals <- canonical_residuals(probs, match(as.vector(y), support))
   white <- kernel$type == "white" && kernel$scale == 1
-  times <- function(values, power = 1) if (white) values else times_gram(values, kernel, support, threads, power)
+  times <- function(values, power = 1) if (white) values else times_gram(values, kernel, support, power)
   square <- times(probs, 2)
   own <- if (white) 1 else drop(probs %*% cpp_gram_diagonal(kernel, matrix(as.numeric(support))))
   right <- times(probs)
@@ -150,11 +150,11 @@ bind_finite <- function(kernel, probs, y, support, threads) {
 }
 
 # values %*% gram^power by entry, where the Gram matrix of thousands of counts is larger than all else.
-times_gram <- function(values, kernel, support, threads, power) {
+times_gram <- function(values, kernel, support, power) {
   points <- matrix(as.numeric(support))
   columns <- seq_along(support)
   parts <- lapply(split(columns, (columns - 1) %/% gram_columns), function(some) {
-    values %*% cpp_gram(kernel, points, points[some, , drop = FALSE], threads)^power
+    values %*% cpp_gram(kernel, points, points[some, , drop = FALSE], thread_count())^power
   })
   do.call(cbind, unname(parts))
 }
@@ -184,8 +184,8 @@ draw_outcomes <- function(laws, sets) {
   do.call(cbind, lapply(seq_len(sets), function(r) redraw_outcomes(laws)$y))
 }
 
-outcome_sums <- function(weights, target, kernel, y, sets, threads, progress = NULL) {
-  cpp_outcome_sums(weights, target, kernel, y, target_points(target, y), sets, threads, progress)
+outcome_sums <- function(weights, target, kernel, y, sets, progress = NULL) {
+  cpp_outcome_sums(weights, target, kernel, y, target_points(target, y), sets, thread_count(), progress)
 }
 
 # Outcomes as a target takes them: positions in a finite support.
@@ -199,15 +199,15 @@ outcome_candidates <- 2048L
 
 # Pivots of a factor of the target kernel, the factor at the pivots, and E l(t, Z_i) for every prediction. The pivots
 # are outcomes drawn from predictions: the factor must not depend on what was observed.
-outcome_factor <- function(problem, threads, rank = max(16, min(64, 2e6 %/% problem$n))) {
+outcome_factor <- function(problem, rank = max(16, min(64, 2e6 %/% problem$n))) {
   laws <- problem$laws
   n <- problem$n
   rows <- round(seq(1, n, length.out = min(n, outcome_candidates)))
   drawn <- redraw_outcomes(take_rows(laws, rows))$y
   kernel <- problem$target_kernel
   tolerance <- redraw_tolerance * mean(cpp_gram_diagonal(kernel, drawn))
-  factor <- cpp_pivoted_cholesky(kernel, drawn, tolerance, rank, threads)
+  factor <- cpp_pivoted_cholesky(kernel, drawn, tolerance, rank, thread_count())
   pivots <- drawn[factor$pivots, , drop = FALSE]
   list(pivots = pivots, triangle = factor$L[factor$pivots, , drop = FALSE],
-       expected = cpp_target_expectation(problem$target, target_points(problem$target, pivots), threads))
+       expected = cpp_target_expectation(problem$target, target_points(problem$target, pivots), thread_count()))
 }

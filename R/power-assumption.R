@@ -25,7 +25,6 @@
 #'   the computed power too high. A pilot has no `cluster`: its rows are used one by one.
 #' @param event_level,na_rm,weights,horizon For a pilot study; see [ece()]. Weights are shares of the assumed
 #'   distribution; the rows of the planned study are unweighted.
-#' @param threads Number of threads; see [ce_threads].
 #' @return A `ce_assumption`. An assumption from a pilot holds its predictions and the estimated probabilities.
 #' @section Errors:
 #' `calibrisk_error_argument` if a number is out of range; for a pilot study also the errors of [ece()].
@@ -97,7 +96,7 @@ print.ce_assumption <- function(x, ...) {
 #' @rdname ce_assumptions
 #' @export
 assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_level = "first", na_rm = TRUE,
-                         threads = NULL, weights = NULL, horizon = NULL) {
+                         weights = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_has_rows(x)
   recalibration <- check_recalibration(recalibration)
@@ -107,7 +106,7 @@ assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_le
   if (n_classes(predictions) != 2) check_decision_input(predictions)
   problem <- notion_problems(predictions, "binary")[[1]]
   rows <- seq_along(problem$labels)
-  of <- recalibrator(recalibration, problem, resolve_threads(threads))
+  of <- recalibrator(recalibration, problem)
   eta <- drop(of$apply(of$fit(rows), rows))
   order <- order(problem$features[, 1])
   p <- problem$features[order, 1]

@@ -199,16 +199,16 @@ rung_below <- function(rung, value) {
 
 # The same of drawn data sets: mean width and shares of rejections. `each`: outcomes that are drawn for the same
 # predictions, whose redraws they share.
-simulated_ladder <- function(n, nodes, facts, times, threads, each = 1, redraws = joint_redraws) {
+simulated_ladder <- function(n, nodes, facts, times, each = 1, redraws = joint_redraws) {
   drawn <- lapply(seq_len(ceiling(times / each)), function(i) {
     rows <- draw_study(nodes, n, facts$clusters, each)
     found <- if (is.null(facts$clusters)) {
       y <- matrix(as.numeric(rows$y), n)
-      lapply(cpp_joint(rows$p, y, numeric(), numeric(), list(), facts$level, redraws, threads),
+      lapply(cpp_joint(rows$p, y, numeric(), numeric(), list(), facts$level, redraws, thread_count()),
              function(one) replace(one, "upper", list(joint_upper(one$upper))))
     } else {
       list(binary_ladder(replace(scalar_problem(rows$p, rows$y), "design", list(new_design(n, cluster = rows$cluster))),
-                         facts$level, threads))
+                         facts$level))
     }
     vapply(found, function(one) {
       c(calibration_error = one$high - one$low, test = rejects_at(one$p.value, facts$level),
@@ -225,20 +225,20 @@ has_few_events <- function(n, nodes) {
   n * min(events, 1 - events) < 500
 }
 
-drawn_power <- function(name, n, nodes, facts, threads, share = 2) {
+drawn_power <- function(name, n, nodes, facts, share = 2) {
   times <- share * min(1000, max(400, 2e6 / n))
   each <- if (is.null(facts$clusters)) 20 else 1
-  with_seed_kept(1, simulated_ladder(n, nodes, facts, times / 4^(each == 1), threads, each, 999L))[name]
+  with_seed_kept(1, simulated_ladder(n, nodes, facts, times / 4^(each == 1), each, 999L))[name]
 }
 
 # The smallest n by the formula, whose power as a normal quantile is moved to that of data sets of about as many rows.
-drawn_rows <- function(power_of, target, name, nodes, facts, threads) {
+drawn_rows <- function(power_of, target, name, nodes, facts) {
   quantile <- function(power) qnorm(min(max(power, 1e-3), 1 - 1e-3))
   total <- move <- 0
   for (share in c(0.3, 0.7, 1.5, 0)) {
     n <- needed_rows(function(n) quantile(power_of(n)) + move, qnorm(target), falls = FALSE)
     if (share == 0 || !has_few_events(n, nodes)) return(n)
-    own <- quantile(drawn_power(name, n, nodes, facts, threads, share)) - quantile(power_of(n))
+    own <- quantile(drawn_power(name, n, nodes, facts, share)) - quantile(power_of(n))
     total <- total + share
     move <- move + (own - move) * share / total
   }

@@ -75,7 +75,6 @@
 #' @param simulate Number of data sets to simulate with the needed (or given) number of rows, at least 2, or `NULL` for
 #'   none. The column `simulated` then has the result for the criteria `calibration_error`, `test` and `equivalence`.
 #' @param level Confidence level of the intervals; the level of the test is 1 - `level`.
-#' @param threads Number of threads; see [ce_threads].
 #' @return A tibble of class `ce_power`, one row per criterion: `criterion`, `quantity` (`"width"` or `"power"`),
 #'   `target` (the target, or what to expect from `n` rows), `n`, `events` (expected) and, with `simulate`, `simulated`.
 #'   `n` is `Inf` if a billion rows are not enough, as for the test of a calibrated model. `tidy()` returns the plain
@@ -116,7 +115,7 @@
 #' # centres of 20 patients
 #' ce_power(assume_beta(1, 3, slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
 ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
-                     threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95, threads = NULL) {
+                     threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95) {
   stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",
           "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}.", arg = "x")
   nodes <- check_assumption(x)
@@ -129,14 +128,13 @@ ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL,
   check_delta(delta)
   if (is.null(c(width, power, n)) && !is.null(delta)) power <- 0.8
   check_wishes(width, power, n, threshold, delta)
-  threads <- resolve_threads(threads)
   facts <- power_facts(nodes, prevalence, auroc, threshold, level)
   facts$delta <- delta
   check_both_outcomes(facts$prevalence)
   facts$clusters <- new_power_clusters(cluster_size, icc)
-  rows <- if (is.null(n)) wished_rows(nodes, facts, width, power, threads) else expected_of(n, nodes, facts, threads)
+  rows <- if (is.null(n)) wished_rows(nodes, facts, width, power) else expected_of(n, nodes, facts)
   rows$events <- rows$n * facts$prevalence
-  if (!is.null(simulate)) rows$simulated <- simulated_column(rows, nodes, facts, simulate, threads)
+  if (!is.null(simulate)) rows$simulated <- simulated_column(rows, nodes, facts, simulate)
   rows <- new_table(rows, power_header(nodes, facts), "ce_power")
   attr(rows, "facts") <- c(facts, list(error = sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)), given = !is.null(n),
                                     event = nodes$event))
@@ -190,7 +188,7 @@ power_facts <- function(nodes, prevalence, auroc, threshold, level) {
        z = qnorm((1 + level) / 2))
 }
 
-wished_rows <- function(nodes, facts, width, power, threads) {
+wished_rows <- function(nodes, facts, width, power) {
   found <- vapply(names(width), function(name) {
     needed_rows(function(n) expected_width(name, n, nodes, facts), width[[name]])
   }, 0)
@@ -206,16 +204,16 @@ wished_rows <- function(nodes, facts, width, power, threads) {
     if (error < facts$delta) function(n) equivalence_expected(n, nodes, facts)
   }
   name <- if (is.null(facts$delta)) "test" else "equivalence"
-  needed <- if (is.null(power_of)) Inf else drawn_rows(power_of, power, name, nodes, facts, threads)
+  needed <- if (is.null(power_of)) Inf else drawn_rows(power_of, power, name, nodes, facts)
   vctrs::vec_rbind(rows, columns_frame(criterion = name, quantity = "power", target = power, n = needed))
 }
 
-expected_of <- function(n, nodes, facts, threads) {
+expected_of <- function(n, nodes, facts) {
   names <- names(power_widths)
   if (is.null(facts$threshold)) names <- names[!grepl("net_benefit", names)]
   widths <- vapply(names, function(name) expected_width(name, n, nodes, facts), 0)
   powers <- c("test", if (!is.null(facts$delta)) "equivalence")
-  powers <- if (has_few_events(n, nodes)) drawn_power(powers, n, nodes, facts, threads) else {
+  powers <- if (has_few_events(n, nodes)) drawn_power(powers, n, nodes, facts) else {
     c(test = ladder_expected(n, nodes, facts)$power,
       equivalence = if (!is.null(facts$delta)) equivalence_expected(n, nodes, facts))
   }
@@ -225,12 +223,12 @@ expected_of <- function(n, nodes, facts, threads) {
 }
 
 # One set of drawn data sets for all criteria of the same number of rows.
-simulated_column <- function(rows, nodes, facts, times, threads) {
+simulated_column <- function(rows, nodes, facts, times) {
   found <- rep(NA_real_, nrow(rows))
   wanted <- rows$criterion %in% c("calibration_error", "test", "equivalence") & is.finite(rows$n)
   for (n in unique(rows$n[wanted])) {
     here <- which(wanted & rows$n == n)
-    found[here] <- simulated_ladder(n, nodes, facts, times, threads)[rows$criterion[here]]
+    found[here] <- simulated_ladder(n, nodes, facts, times)[rows$criterion[here]]
   }
   found
 }

@@ -46,7 +46,6 @@
 #' @param times Number of subsamples, and of bootstrap samples for the differences of metrics without influences.
 #' @param level Confidence level of the models that can be the best, and coverage of the central range over subsamples.
 #' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
-#' @param threads Number of threads; see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`, see [ce_horizon()].
 #' @param weights,cluster Weights and clusters of the rows, as in [ece()]: a column that all data frames have, or a
 #'   vector. Subsamples take whole clusters, with about `n_sub` rows in total.
@@ -78,7 +77,7 @@
 #' set.seed(1)
 #' ce_rank(models, y, metric = c("ckce", "ece_canonical"), times = 20)
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 200, level = 0.95,
-                    event_level = "first", threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                    event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, "models")
   # a data frame is not a list of models; its error comes below
   if (!is.data.frame(models)) check_empty(...)
@@ -86,7 +85,6 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
   check_choice(event_level, c("first", "second"))
   check_count(times)
   check_level(level)
-  threads <- resolve_threads(threads)
   data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
   for (one in metrics) check_law_metric(one, data$models[[1]])
   core <- lapply(metrics, core_metric, data)
@@ -96,9 +94,9 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
   least <- if ("jkce" %in% rows) 2 else 1 # a mean over pairs
   check_rows(n, least, "The unbiased JKCE")
   n_sub <- check_n_sub(n_sub, n, least)
-  full <- rank_samples(data, metrics, core, list(seq_len(n)), threads)
+  full <- rank_samples(data, metrics, core, list(seq_len(n)))
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
-  draws <- rank_samples(data, metrics, core, samples, threads, progress_callback("Ranking"))
+  draws <- rank_samples(data, metrics, core, samples, progress_callback("Ranking"))
   compared <- lapply(metrics, rank_tests, data, level, times)
   n <- n + (data$models[[1]]$design$follow_up$censored %||% 0L)
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
@@ -162,27 +160,27 @@ is_number_of <- function(n) rlang::is_integerish(n, 1, finite = TRUE) && n >= 1
 
 # Array metrics x models x columns of `rows`. The Brier score is a sum over the classes; that of scalar probabilities
 # is (p - y)^2, half of it, as in ce_score() and rbs().
-core_values <- function(data, one, wanted, rows, threads, progress = NULL) {
+core_values <- function(data, one, wanted, rows, progress = NULL) {
   settings <- list(kernel_metrics = any(wanted %in% rank_metrics[1:4]), debiased = any(wanted %in% rank_metrics[2:3]),
                    ridge = one$ridge %||% 0, n_bins = as.integer(one$n_bins))
   sizes <- c(length(rank_metrics), ncol(rows), length(data$probs))
   # a bandwidth of NaN is the median of each sample
   kernel <- list(replace_medians(one$kernel, function(type) NaN))
   values <- if (has_workers()) {
-    found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings, threads))
+    found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings))
     aperm(array(unlist(found), sizes), c(1, 3, 2))
   } else {
     kernels <- rep(kernel, length(data$probs))
-    found <- cpp_rank_resamples(data$probs, kernels, data$truth, rows, settings, threads, progress)
+    found <- cpp_rank_resamples(data$probs, kernels, data$truth, rows, settings, thread_count(), progress)
     array(found, sizes[c(1, 3, 2)])
   }
   if (ncol(data$probs[[1]]) == 2) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
   values[match(wanted, rank_metrics), , , drop = FALSE]
 }
 
-model_ranker <- function(kernel, truth, rows, settings, threads) {
-  force(list(kernel, truth, rows, settings, threads))
-  function(probs) cpp_rank_resamples(list(probs), kernel, truth, rows, settings, threads, NULL)
+model_ranker <- function(kernel, truth, rows, settings) {
+  force(list(kernel, truth, rows, settings))
+  function(probs) cpp_rank_resamples(list(probs), kernel, truth, rows, settings, thread_count(), NULL)
 }
 
 # A metric of every model on these rows.
@@ -200,14 +198,14 @@ subsample <- function(design, n_sub) {
 
 # Array metrics x models x subsamples, each of the rows at the same place in the list; one call of the core for metrics
 # with the same settings.
-rank_samples <- function(data, metrics, core, rows, threads, progress = NULL) {
+rank_samples <- function(data, metrics, core, rows, progress = NULL) {
   out <- array(NA_real_, c(length(metrics), length(data$models), length(rows)),
                list(names(metrics), names(data$models), NULL))
   settings <- lapply(core, `[`, c("kernel", "ridge", "n_bins"))
   for (one in unique(settings[lengths(core) > 0])) {
     at <- which(lengths(core) > 0 & vapply(settings, identical, NA, one))
     out[at, , ] <- core_values(data, one, vapply(core[at], `[[`, "", "row"), matrix(unlist(rows), ncol = length(rows)),
-                               threads, progress)
+                               progress)
   }
   for (i in which(lengths(core) == 0)) {
     for (t in seq_along(rows)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]])

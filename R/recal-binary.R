@@ -24,7 +24,7 @@ map_loss.map_histogram <- function(method) "brier"
 
 # A map that has no fit_map() of its own fits one probability.
 #' @export
-fit_map.ce_choice <- function(method, data, threads) {
+fit_map.ce_choice <- function(method, data) {
   k <- ncol(data$probs)
   classes <- if (k == 2) 2L else seq_len(k)
   fits <- lapply(classes, function(c) {
@@ -63,7 +63,7 @@ log_complement <- function(data, class) {
 }
 
 #' @export
-map_probs.ce_map_one_vs_rest <- function(map, data, threads) {
+map_probs.ce_map_one_vs_rest <- function(map, data) {
   k <- ncol(data$probs)
   if (k == 2) {
     event <- map_scalar(map$maps[[1]], data$probs[, 2], data$logp[, 2], data$logp[, 1])

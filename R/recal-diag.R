@@ -29,19 +29,19 @@ check_network_size <- function(hidden) {
 }
 
 #' @export
-fit_map.map_diag <- function(method, data, threads) {
+fit_map.map_diag <- function(method, data) {
   hidden <- as.integer(method$hidden)
   data <- in_own_order(repeat_copies(data))
   # log-probabilities lie in [log(floor), 0] for any data: one grid for fit and prediction
   range <- c(min(data$logp, log(.Machine$double.eps)), 0)
-  start <- best_temperature(data, method, threads)
+  start <- best_temperature(data, method)
   # the penalty pulls there: without it slopes run away where tiny probabilities never met their label
   theta_start <- start_network(hidden, start$b, data$logp)
   at <- NULL
   evaluate <- function(theta) {
     if (!identical(theta, at$theta)) {
       fit <- cpp_network_loss(theta, hidden, range, network_cells, data$logp, data$truth, core_weights(data),
-                              method$loss, threads)
+                              method$loss, thread_count())
       pull <- theta - theta_start
       gradient <- fit$gradient + 2 * method$penalty * pull / length(pull)
       # L-BFGS divides by squares of the gradient, which must not underflow
@@ -110,8 +110,8 @@ network_terms <- function(theta, hidden) {
 }
 
 #' @export
-map_probs.ce_map_network <- function(map, data, threads) {
+map_probs.ce_map_network <- function(map, data) {
   scores <- cpp_network_map(map$parameters, map$hidden, map$range, network_cells, data$logp)
   dim(scores) <- dim(data$logp)
-  cpp_softmax(scores, FALSE, threads)
+  cpp_softmax(scores, FALSE, thread_count())
 }

@@ -7,12 +7,12 @@
 # or NULL), order (internal <- input), levels, event. All maps act on log-probabilities, so each is a function of the
 # predicted distribution. Logits enter after subtracting log(sum(exp)), which does not change the probabilities.
 
-recal_data <- function(x, input, threads) {
+recal_data <- function(x, input) {
   read <- predictions_of(x, input, logits = input$logits)
   if (read$na) stop_incomplete_map()
   layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
                  event = read$event, logits = input$logits, floor = input$floor)
-  data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)), threads)
+  data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)))
   data$truth <- read$truth %||% (as.integer(read$outcome) + 1L)
   data[c("rows", "n_rows", "design")] <- read[c("rows", "n_input", "design")]
   list(data = data, layout = layout)
@@ -23,7 +23,7 @@ reads_logs <- function(method) !method$name %in% c("isotonic", "histogram")
 
 # Probabilities or logits as read -> probs and floored log-probabilities, which are left out where `logs` of the layout
 # is FALSE.
-expand_probs <- function(x, layout, threads) {
+expand_probs <- function(x, layout) {
   floor <- log(layout$floor)
   scalar <- !is.matrix(x)
   if (layout$logits) {
@@ -31,7 +31,7 @@ expand_probs <- function(x, layout, threads) {
       pmax(cbind(stats::plogis(x, lower.tail = FALSE, log.p = TRUE), stats::plogis(x, log.p = TRUE)), floor)
     } else {
       top <- do.call(pmax, split_columns(x))
-      cpp_softmax(pmax(x, top + floor), TRUE, threads)
+      cpp_softmax(pmax(x, top + floor), TRUE, thread_count())
     }
     probs <- exp(logp)
   } else {
@@ -45,7 +45,7 @@ expand_probs <- function(x, layout, threads) {
 
 # New data in the layout of the fit -> list(data, keep, n, logits), rows with missing values left out. A map of logits
 # takes probabilities too, whose logarithms are logits up to a constant. `fitted`: the logits of the fit.
-read_new_probs <- function(new, layout, threads, fitted = NULL) {
+read_new_probs <- function(new, layout, fitted = NULL) {
   x <- if (is.data.frame(new)) layout_columns(new, layout) else new
   x <- layout_order(x, new, layout)
   if (layout$logits) layout$logits <- !are_probabilities(x, fitted)
@@ -54,7 +54,7 @@ read_new_probs <- function(new, layout, threads, fitted = NULL) {
   if (!is.matrix(x)) x <- as.numeric(x)
   if (!complete$whole) x <- rows_of_part(x, keep)
   x <- if (layout$logits) check_logits(x, keep) else check_probs(x, keep)
-  list(data = expand_probs(x, layout, threads), keep = keep, n = NROW(new), logits = layout$logits)
+  list(data = expand_probs(x, layout), keep = keep, n = NROW(new), logits = layout$logits)
 }
 
 # Rows that sum to 1, or numbers from 0 to 1 where chance would put so many of the fitted logits with probability 1e-4.
@@ -73,8 +73,7 @@ are_probabilities <- function(x, fitted) {
 # `new` with the probabilities that its logits stand for, if it has logits.
 without_logits <- function(new, map) {
   if (!isTRUE(map$layout$logits)) return(new)
-  read <- suppressMessages(read_new_probs(new, map$layout, resolve_threads(), map$fingerprint),
-                           "calibrisk_message_logits")
+  read <- suppressMessages(read_new_probs(new, map$layout, map$fingerprint), "calibrisk_message_logits")
   if (!read$logits) return(new)
   tell("i" = "The predictions are taken as logits, to which the map was fitted.", class = "logits", taken = "logits")
   probs <- write_like(read$data$probs, map$layout, read$keep, read$n)

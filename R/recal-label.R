@@ -15,7 +15,7 @@ map_label_frequency <- function(loss = c("brier", "log")) {
 
 # One confidence, the accuracy, for every top label; the other classes share the rest.
 #' @export
-fit_map.map_constant_confidence <- function(method, data, threads) { # nolint: object_length_linter.
+fit_map.map_constant_confidence <- function(method, data) { # nolint: object_length_linter.
   k <- ncol(data$probs)
   right <- as.numeric(predicted_label(data) == data$truth)
   accuracy <- row_mean(right, data$design)
@@ -43,7 +43,7 @@ constant_images <- function(accuracy, k) {
 # The label frequencies among the fitted rows with the same top label; of all rows where a
 # label was never predicted.
 #' @export
-fit_map.map_label_frequency <- function(method, data, threads) {
+fit_map.map_label_frequency <- function(method, data) {
   k <- ncol(data$probs)
   labels <- list(factor(predicted_label(data), seq_len(k)), factor(data$truth, seq_len(k)))
   counts <- unname(tapply(design_weights(data$design), labels, sum, default = 0))
@@ -64,6 +64,6 @@ predicted_label <- function(data) {
 }
 
 #' @export
-map_probs.ce_map_label <- function(map, data, threads) {
+map_probs.ce_map_label <- function(map, data) {
   map$images[predicted_label(data), , drop = FALSE]
 }

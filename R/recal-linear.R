@@ -24,20 +24,20 @@ check_penalty <- function(penalty) {
 }
 
 #' @export
-fit_map.map_vector <- function(method, data, threads) fit_linear(method, data, threads, diagonal = TRUE)
+fit_map.map_vector <- function(method, data) fit_linear(method, data, diagonal = TRUE)
 
 #' @export
-fit_map.map_matrix <- function(method, data, threads) fit_linear(method, data, threads, diagonal = FALSE)
+fit_map.map_matrix <- function(method, data) fit_linear(method, data, diagonal = FALSE)
 
 #' @export
-fit_map.map_dirichlet <- function(method, data, threads) fit_linear(method, data, threads, diagonal = FALSE)
+fit_map.map_dirichlet <- function(method, data) fit_linear(method, data, diagonal = FALSE)
 
-fit_linear <- function(method, data, threads, diagonal) {
+fit_linear <- function(method, data, diagonal) {
   k <- ncol(data$logp)
   penalty <- rep_len(method$penalty, 2)
   n_weights <- if (diagonal) k else k * k
   of_rows <- function(core, theta) {
-    core(theta, data$logp, data$truth, core_weights(data), method$loss, penalty, diagonal, threads)
+    core(theta, data$logp, data$truth, core_weights(data), method$loss, penalty, diagonal, thread_count())
   }
   absent <- if (penalty[2] == 0) setdiff(seq_len(k), data$truth)
   start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
@@ -120,7 +120,7 @@ linear_injective <- function(w) {
 }
 
 #' @export
-map_probs.ce_map_linear <- function(map, data, threads) {
+map_probs.ce_map_linear <- function(map, data) {
   diagonal <- all(map$w[row(map$w) != col(map$w)] == 0)
-  cpp_linear_map(c(if (diagonal) diag(map$w) else map$w, map$b), data$logp, diagonal, threads)
+  cpp_linear_map(c(if (diagonal) diag(map$w) else map$w, map$b), data$logp, diagonal, thread_count())
 }

@@ -67,9 +67,8 @@ map_curve <- function(x, classes = NULL, n_points = 401L) {
   at <- seq(0, 1, length.out = n_points)
   layout <- x$layout
   layout$logits <- FALSE
-  threads <- resolve_threads()
   if (x$kind == "scalar") {
-    after <- map_probs(x$map, expand_probs(at, layout, threads), threads)[, 2]
+    after <- map_probs(x$map, expand_probs(at, layout))[, 2]
     return(data.frame(before = at, after = after, class = ""))
   }
   k <- x$n_classes
@@ -77,7 +76,7 @@ map_curve <- function(x, classes = NULL, n_points = 401L) {
   curves <- lapply(drawn, function(j) {
     probs <- matrix((1 - at) / (k - 1), n_points, k)
     probs[, j] <- at
-    map_probs(x$map, expand_probs(probs, layout, threads), threads)[, j]
+    map_probs(x$map, expand_probs(probs, layout))[, j]
   })
   names <- if (length(drawn) == 1 && k > 2 && x$method %in% equivariant_maps) "every class" else layout$levels[drawn]
   data.frame(before = at, after = unlist(curves), class = rep(factor(names, levels = names), each = n_points))

@@ -15,7 +15,6 @@
 #'   as logits of the fit; a message says which they were taken for.
 #'   A matrix' columns are matched by name where they carry those of the fit or of the classes, else by position.
 #'   Rows with missing values give `NA`.
-#' @param threads Number of threads, see [ce_threads].
 #' @param type `"parameters"`, or, of the map `"update"` whose default it is, `"tests"`.
 #' @param ... Not used.
 #' @return Probabilities in the shape of `new`; for `augment()` `new` with added columns. `tidy()`: parameters are
@@ -23,19 +22,18 @@
 #'   weighted rows times weights of mean 1), `test` (`"likelihood ratio"` or `"Wald"`), `statistic, df, p.value` (of the
 #'   largest model against this one), `chosen`.
 #' @export
-predict.ce_recalibration <- function(object, new = NULL, ..., threads = NULL) {
+predict.ce_recalibration <- function(object, new = NULL, ...) {
   check_object(object)
   check_empty(...)
   if (is.null(new)) return(fitted_predictions(object))
   new <- read_results(new)
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
-  threads <- resolve_threads(threads)
   layout <- c(object$layout, list(logs = reads_logs(object$choice)))
-  read <- read_new_probs(new, layout, threads, fitted = object$fingerprint)
+  read <- read_new_probs(new, layout, fitted = object$fingerprint)
   same <- fitted_rows(fingerprint(read$data$given), object$fingerprint)
   if (same > 0) warn_same_rows(same, length(read$keep))
-  probs <- map_probs(object$map, read$data, threads)
+  probs <- map_probs(object$map, read$data)
   write_like(probs, object$layout, read$keep, read$n)
 }
 
@@ -54,11 +52,11 @@ fitted_predictions <- function(object) {
 
 #' @rdname predict.ce_recalibration
 #' @export
-augment.ce_recalibration <- function(x, new = NULL, ..., threads = NULL) {
+augment.ce_recalibration <- function(x, new = NULL, ...) {
   check_object(x)
   check_empty(...)
   new <- read_results(new)
-  values <- predict(x, new, threads = threads)
+  values <- predict(x, new)
   if (is.null(dim(values))) { # a vector, also of distributions
     values <- columns_frame(.recal = values)
   } else {

@@ -24,7 +24,7 @@ check_range <- function(range) {
 
 # Densities if the predictions are such (R/recal-density.R), else probabilities of classes, as for every map.
 #' @export
-recalibrate.map_temperature <- function(method, part, input, threads) {
+recalibrate.map_temperature <- function(method, part, input) {
   laws <- if (!input$logits && !is.null(law_given(part, input$dots))) laws_of(part, input)
   if (is.null(laws$law)) return(NextMethod())
   stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
@@ -33,8 +33,8 @@ recalibrate.map_temperature <- function(method, part, input, threads) {
 }
 
 #' @export
-fit_map.map_temperature <- function(method, data, threads) {
-  best <- best_temperature(data, method, threads)
+fit_map.map_temperature <- function(method, data) {
+  best <- best_temperature(data, method)
   new_map_fit(
     new_map("temperature", b = best$b),
     map_terms("temperature", 1 / best$b, std.error = best$std.error),
@@ -44,17 +44,17 @@ fit_map.map_temperature <- function(method, data, threads) {
 }
 
 #' @export
-map_probs.ce_map_temperature <- function(map, data, threads) {
+map_probs.ce_map_temperature <- function(map, data) {
   if (map$b == 1) return(data$probs)
-  cpp_softmax(map$b * data$logp, FALSE, threads)
+  cpp_softmax(map$b * data$logp, FALSE, thread_count())
 }
 
 # The best b = 1/T in [1/range[2], 1/range[1]].
-best_temperature <- function(data, method, threads) {
+best_temperature <- function(data, method) {
   n_calls <- 0L
   loss_at <- function(b) {
     n_calls <<- n_calls + 1L
-    cpp_temperature_loss(data$logp, data$truth, core_weights(data), b, method$loss, threads)
+    cpp_temperature_loss(data$logp, data$truth, core_weights(data), b, method$loss, thread_count())
   }
   limits <- 1 / rev(method$range)
   start <- min(max(1, limits[1]), limits[2])
@@ -66,7 +66,7 @@ best_temperature <- function(data, method, threads) {
     } else if (is_unweighted(data$design)) {
       1 / (b * sqrt(copy_count(data$design) * curvature))
     } else {
-      row_std_error(temperature_scores(b, data, threads), data$design) / (b * curvature)
+      row_std_error(temperature_scores(b, data), data$design) / (b * curvature)
     }
     list(b = b, converged = converged, message = message, iterations = n_calls, std.error = std.error)
   }
@@ -104,8 +104,8 @@ brier_temperature <- function(loss_at, limits, result, data) {
 core_weights <- function(data) data$design$w %||% numeric()
 
 # Derivative of each row's log loss in b.
-temperature_scores <- function(b, data, threads) {
-  p <- cpp_softmax(b * data$logp, FALSE, threads)
+temperature_scores <- function(b, data) {
+  p <- cpp_softmax(b * data$logp, FALSE, thread_count())
   rowSums(p * data$logp) - data$logp[cbind(seq_along(data$truth), data$truth)]
 }
 
@@ -142,9 +142,9 @@ newton_root <- function(loss_at, b, limits, max_steps = 100) {
 
 # w1 softmax(l/T) + w2 p + w3/K, first T, then w.
 #' @export
-fit_map.map_ets <- function(method, data, threads) {
-  best <- best_temperature(data, method, threads)
-  parts <- ets_parts(best$b, data, threads)
+fit_map.map_ets <- function(method, data) {
+  best <- best_temperature(data, method)
+  parts <- ets_parts(best$b, data)
   weights <- if (method$loss == "brier") {
     list(w = simplex_qp(parts, data$truth, row_shares(data$design)), converged = TRUE, iterations = 0L, message = "")
   } else {
@@ -167,14 +167,14 @@ fit_map.map_ets <- function(method, data, threads) {
   )
 }
 
-ets_parts <- function(b, data, threads) {
-  list(map_probs(new_map("temperature", b = b), data, threads), data$probs,
+ets_parts <- function(b, data) {
+  list(map_probs(new_map("temperature", b = b), data), data$probs,
        matrix(1 / ncol(data$probs), nrow(data$probs), ncol(data$probs)))
 }
 
 #' @export
-map_probs.ce_map_ets <- function(map, data, threads) {
-  parts <- ets_parts(map$b, data, threads)
+map_probs.ce_map_ets <- function(map, data) {
+  parts <- ets_parts(map$b, data)
   map$w[1] * parts[[1]] + map$w[2] * parts[[2]] + map$w[3] * parts[[3]]
 }
 

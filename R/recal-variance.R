@@ -18,7 +18,7 @@ write_moments <- function(mean, variance, layout) {
 map_loss.map_variance <- function(method) "dss"
 
 #' @export
-recalibrate.map_variance <- function(method, part, input, threads) {
+recalibrate.map_variance <- function(method, part, input) {
   data <- read_moments(part, input$truth, input$dots, input$na_rm, design = input$design)
   if (data$na) stop_incomplete_map()
   data <- deal_copies(data, input$folds)

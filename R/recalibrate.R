@@ -101,7 +101,6 @@
 #' @param event_level The level of a two-level factor that is the event, `"first"` or `"second"`.
 #' @param na_rm Whether to drop incomplete rows.
 #' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
-#' @param threads Number of threads, see [ce_threads].
 #' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, see
 #'   [ce_horizon()].
 #' @param weights,cluster Weights and clusters of the rows; see [ece()]. Losses are weighted means (for `"isotonic"` and
@@ -129,28 +128,27 @@
 #' predict(map, c(0.05, 0.5, 0.95))
 #' tidy(ce_recalibrate(p, y, method = "update"))
 ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, folds = NULL,
-                           floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL,
-                           threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                           floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL, weights = NULL,
+                           cluster = NULL, horizon = NULL) {
   method <- as_choice(method, "map")
-  threads <- resolve_threads(threads)
   check_flag(logits)
   check_flag(na_rm)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
   input <- c(rows_input(copies = TRUE), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
-  objects_by_groups(x, input$by, function(part) recalibrate(method, part, input, threads))
+  objects_by_groups(x, input$by, function(part) recalibrate(method, part, input))
 }
 
 # The map of a data set or a group; `input`: the other arguments of ce_recalibrate().
-recalibrate <- function(method, part, input, threads) UseMethod("recalibrate")
+recalibrate <- function(method, part, input) UseMethod("recalibrate")
 
 # Probabilities of classes.
 #' @export
-recalibrate.ce_choice <- function(method, part, input, threads) {
-  read <- recal_data(part, input, threads)
+recalibrate.ce_choice <- function(method, part, input) {
+  read <- recal_data(part, input)
   data <- deal_copies(read$data, input$folds)
   loss <- map_loss(method)
-  of <- c(map_of_rows(method, data, threads), list(
+  of <- c(map_of_rows(method, data), list(
     loss = function(probs) probs_loss(probs, data, loss),
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
@@ -159,11 +157,10 @@ recalibrate.ce_choice <- function(method, part, input, threads) {
 }
 
 # The map of some rows of recal data, and the probabilities that it makes of others.
-map_of_rows <- function(method, data, threads) {
-  force(list(method, threads))
+map_of_rows <- function(method, data) {
+  force(list(method))
   some <- function(rows) if (length(rows) == nrow(data$probs)) data else take_rows(data, rows)
-  list(fit = function(rows) fit_map(method, some(rows), threads),
-       apply = function(fit, rows) map_probs(fit$map, some(rows), threads))
+  list(fit = function(rows) fit_map(method, some(rows)), apply = function(fit, rows) map_probs(fit$map, some(rows)))
 }
 
 # A map fitted to all rows. With `folds` a row's prediction is of a map that was fitted to the other folds.
@@ -237,7 +234,7 @@ map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real
 }
 
 # new_map_fit() of recal data.
-fit_map <- function(method, data, threads) UseMethod("fit_map")
+fit_map <- function(method, data) UseMethod("fit_map")
 
 # The loss that a map minimises, and by which it is reported.
 map_loss <- function(method) UseMethod("map_loss")
@@ -246,7 +243,7 @@ map_loss <- function(method) UseMethod("map_loss")
 map_loss.ce_choice <- function(method) choice_options(method)$loss %||% "log"
 
 # Recalibrated probabilities, n x K, of recal data.
-map_probs <- function(map, data, threads) UseMethod("map_probs")
+map_probs <- function(map, data) UseMethod("map_probs")
 
 # Mean loss of given probabilities. log(0) is infinite: nothing is clipped.
 probs_loss <- function(probs, data, loss) {

@@ -33,13 +33,13 @@
 #' unlink(file)
 ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibration of a prediction model",
                       group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
-                      times = 200, level = 0.95, event_level = "first", na_rm = TRUE, floor = NULL,
-                      threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                      times = 200, level = 0.95, event_level = "first", na_rm = TRUE, floor = NULL, weights = NULL,
+                      cluster = NULL, horizon = NULL) {
   format <- check_report(file, title)
   input <- evaluate_input_once(rows_input(), x)
   group <- evaluate_once(enquo(group), x)
   check_validation_notion(check_notion(notion))
-  options <- c(validation_options(thresholds, "loess", floor, times, delta, level, threads),
+  options <- c(validation_options(thresholds, "loess", floor, times, delta, level),
                list(horizon = input$design$horizon))
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
   models <- lapply(models, read_results)
@@ -96,7 +96,7 @@ report_parts <- function(data, notion, options) {
   list(
     validations = lapply(data, report_validation, whole, options),
     estimates = lapply(data, function(one) {
-      ce_estimate(one$predictions, notion = notions, level = options$level, threads = options$threads)
+      ce_estimate(one$predictions, notion = notions, level = options$level)
     }),
     classes = if (many) {
       lapply(data, report_validation, "class_wise", replace(options, "times", 0))
@@ -129,7 +129,7 @@ report_groups <- function(data, notion, options) {
   frame[paste0(".", names(added))] <- added
   out <- suppressWarnings(ce_curve(
     frame, ".truth", tidyselect::all_of(!!names(probs)), .by = tidyselect::all_of(!!group_names), type = "smooth",
-    notion = notion, level = options$level, threads = options$threads,
+    notion = notion, level = options$level,
     event_level = if (scalar || predictions$event == 2) "second" else "first",
     weights = tidyselect::any_of(".weights"), cluster = tidyselect::any_of(".cluster")
   ))
@@ -158,8 +158,7 @@ report_comparison <- function(data, notion, options) {
 }
 
 report_decision <- function(data, options) {
-  report_optional(ce_decision(data$predictions, thresholds = seq(0.05, 0.95, 0.01), level = options$level,
-                              threads = options$threads))
+  report_optional(ce_decision(data$predictions, thresholds = seq(0.05, 0.95, 0.01), level = options$level))
 }
 
 # Gain of maps fitted to these rows on new ones, by cross-fitting.
@@ -180,7 +179,6 @@ report_optional <- function(value) {
 # Tests of calibration that suit the rows: of clustered ones those that allow for it.
 report_tests <- function(data, notion, options) {
   rows <- data$predictions
-  threads <- options$threads
   attempt <- function(name, value) {
     out <- report_optional(value)
     if (!is.null(out)) columns_frame(test = name, p.value = utils::tail(out$p.value, 1))
@@ -188,7 +186,7 @@ report_tests <- function(data, notion, options) {
   vctrs::vec_rbind(
     columns_frame(test = character(), p.value = numeric()),
     attempt(paste0("Joint test of the ", if (n_classes(rows) > 2) "canonical ", "calibration error"),
-            ce_test(rows, test = "joint", threads = threads)),
+            ce_test(rows, test = "joint")),
     attempt("Joint test of intercept and slope (Cox)", cox_calibration(rows, notion = notion, floor = options$floor)),
     attempt("Spiegelhalter", spiegelhalter(rows, notion = notion))
   )

@@ -38,14 +38,13 @@
 #' fit <- ce_fit(vehicle_predictions[1:250, ], truth, method = method_bins(10))
 #' ce_risk(fit, vehicle_predictions[251:423, ], truth)
 ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
-                    na_rm = TRUE, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                    na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_level(level)
-  threads <- resolve_threads(threads)
   fit <- as_fit(object)
   input <- rows_input()
   out <- by_groups(x, input$by, function(part) {
     predictions <- predictions_for(fit, part, input)
-    risk_row(fit_risk(fit, predictions, threads), level, predictions)
+    risk_row(fit_risk(fit, predictions), level, predictions)
   })
   new_table(out, c("Calibration risk" = notion_label(fit),
                    "Method" = fit$label), "ce_risk")
@@ -91,9 +90,9 @@ as_fit <- function(object, arg = "object") {
 }
 
 # Sums over problems (classes): risk and projections of h and of h = 0, h(p, p) per row.
-fit_risk <- function(fit, predictions, threads) {
+fit_risk <- function(fit, predictions) {
   parts <- Map(function(form, problem) {
-    form_risk(form, problem$features, problem$residuals, threads, problem$design)
+    form_risk(form, problem$features, problem$residuals, problem$design)
   }, fit$forms, notion_problems(predictions, fit$notion))
   add_risks(parts)
 }

@@ -65,7 +65,7 @@ check_sums_options <- function(x, given) {
 #             other sums are asked for
 #   n         how many rows these are
 #   log       the estimate of the mean log score, where the sums have their own; else NULL
-#   ladder    function(level, threads, notion): that of the main estimate
+#   ladder    function(level, notion): that of the main estimate
 #   binned    function(scheme, interval): the columns of ece() from sums of many different rows of a table; else NULL
 #   events    how many rows have the outcome 1; NULL without `problem`
 #   bins      the edges of a state's bins

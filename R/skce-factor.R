@@ -1,17 +1,17 @@
 # Sums over pairs of skce() from a factor of the kernel on predictions, that of ckce(), and within groups.
 
 # design_sums() of a kernel that is 0 across groups, if they leave only the pairs within them.
-exact_sums <- function(problem, type, design, threads) {
+exact_sums <- function(problem, type, design) {
   group <- problem$laws$group
   own <- group_free(problem)$prediction
   if (!identical(group$type, "delta") || own$kind != "features" || problem$target$kind != "finite") {
-    return(design_sums(problem$prediction, problem$target, type, design, threads))
+    return(design_sums(problem$prediction, problem$target, type, design))
   }
   sums <- sums_in_groups(group$id, function(at) {
     target <- target_rows(problem$target, at, design$n)
-    row_sums(source_rows(own, at), target, type, design_rows(design, at), threads)
+    row_sums(source_rows(own, at), target, type, design_rows(design, at))
   })
-  with_clusters(sums, design, source_pairs(problem$prediction, problem$target, design$n, threads))
+  with_clusters(sums, design, source_pairs(problem$prediction, problem$target, design$n))
 }
 
 # Sums over pairs, by row, from those of each group's rows.
@@ -25,14 +25,14 @@ sums_in_groups <- function(id, sums_at) {
 }
 
 # The factor is that of a CKCE problem with these kernels. choices: see read_computation().
-low_rank_sums <- function(problem, choices, type, design, threads) {
+low_rank_sums <- function(problem, choices, type, design) {
   bound <- list(prediction = list(spec = group_free(problem)$prediction),
                 target = list(spec = problem$target, kernel = problem$target_kernel))
   choices <- c(choices, list(draws = problem$asked$draws, draws_diagonal = "different", debias = "none"))
-  rows <- law_problem(problem$laws, bound, choices, FALSE, threads)
+  rows <- law_problem(problem$laws, bound, choices, FALSE)
   kernel <- if (is.null(rows$source)) bound$prediction$spec$kernel
   group <- problem$laws$group
-  options <- asked_options(rows, kernel, choices, threads, progress_callback("SKCE"))
+  options <- asked_options(rows, kernel, choices, progress_callback("SKCE"))
   sums <- joint_sums(rows, kernel, options, group, type, design$cluster)
   if (!is.null(rows$excess)) {
     own <- rowSums(rows$residuals^2)
@@ -48,15 +48,15 @@ low_rank_sums <- function(problem, choices, type, design, threads) {
     sums[c("squares", "known")] <- list(sums$squares * unit^2, sums$known * unit^2)
     sums$trace <- sums$trace * unit
   }
-  with_clusters(sums, design, problem_pairs(rows, kernel, group, threads))
+  with_clusters(sums, design, problem_pairs(rows, kernel, group))
 }
 
 # Weights are not in these.
-problem_pairs <- function(problem, kernel, group, threads) {
+problem_pairs <- function(problem, kernel, group) {
   residuals <- problem$residuals / (problem$scale %||% 1)
   target <- list(kind = "finite", residuals = residuals, right = residuals, probs = residuals, probs_right = residuals)
   source <- problem$source %||% feature_spec(kernel, problem$features)
-  source_pairs(grouped_source(source, group), target, nrow(residuals), threads)
+  source_pairs(grouped_source(source, group), target, nrow(residuals))
 }
 
 # factor_sums() of a CKCE problem: the factor is the one that the conditional error uses at its default ridge. A kernel
@@ -72,6 +72,5 @@ joint_sums <- function(problem, kernel, options, group, type, cluster, ridge = n
   # weights are in the rows of the problem
   residuals <- problem$residuals
   factor_sums(options$computation, ckce_source(problem, kernel, group, options), residuals, residuals,
-              problem_moments(problem), type, new_design(n, cluster = cluster), options$threads, ridge,
-              options$progress)
+              problem_moments(problem), type, new_design(n, cluster = cluster), ridge, options$progress)
 }

@@ -37,23 +37,23 @@ with_noise <- function(estimate, sums, value, weight, influence = estimate$influ
 }
 
 # Sums over pairs with the noise of clusters.
-design_sums <- function(prediction, target, type, design, threads) {
-  with_clusters(row_sums(prediction, target, type, design, threads), design,
-               source_pairs(prediction, target, design$n, threads))
+design_sums <- function(prediction, target, type, design) {
+  with_clusters(row_sums(prediction, target, type, design), design,
+               source_pairs(prediction, target, design$n))
 }
 
 # off_diagonal: sum_j w_j h_ij over the other rows, where it is unbiased of other clusters; across: of other clusters,
 # where that is not the same; diagonal: w_i h_ii; squares: the sum of the squares of w_i w_j h_ij over these pairs.
-row_sums <- function(prediction, target, type, design, threads) {
-  sums <- pairs_across(prediction, target, if (type == "unbiased") design$cluster, design$w, threads)
+row_sums <- function(prediction, target, type, design) {
+  sums <- pairs_across(prediction, target, if (type == "unbiased") design$cluster, design$w)
   if (type == "biased" && !is.null(design$cluster)) {
-    sums$across <- pairs_across(prediction, target, design$cluster, design$w, threads)$off_diagonal
+    sums$across <- pairs_across(prediction, target, design$cluster, design$w)$off_diagonal
   }
   sums
 }
 
 # Weights and clusters are kernels on the rows: w_i w_j, and 1 for rows of different clusters.
-pairs_across <- function(prediction, target, cluster, w, threads) {
+pairs_across <- function(prediction, target, cluster, w) {
   factors <- list(prediction)
   if (!is.null(w)) factors <- c(factors, list(feature_spec(kernel_linear(), matrix(w))))
   if (!is.null(cluster)) {
@@ -64,27 +64,27 @@ pairs_across <- function(prediction, target, cluster, w, threads) {
     factors <- c(factors, list(list(kind = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
   }
   prediction <- product_source(factors)
-  sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, threads, progress))
+  sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, thread_count(), progress))
   if (!is.null(w)) for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] / w
   sums
 }
 
 # With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
 # times mean(d_i' M d_i).
-factored_sums <- function(problem, tolerance, type, design, threads, most = most_columns(problem$n)) {
+factored_sums <- function(problem, tolerance, type, design, most = most_columns(problem$n)) {
   prediction <- problem$prediction
   target <- problem$target
   stop_if(prediction$kind != "features" || target$kind != "finite",
           "{.arg tolerance} needs predictions of classes or counts, a kernel on their parameters and no {.arg group}.",
           arg = "tolerance")
-  factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, threads)
+  factor <- cpp_pivoted_cholesky(prediction$kernel, prediction$features, tolerance, most, thread_count())
   moments <- c(target, if (!is.null(design$w)) list(weight = matrix(design$w^2)))
-  sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, moments, type, design, threads)
+  sums <- factor_sums("kept", list(factor = factor$L), target$residuals, target$right, moments, type, design)
   norms <- rowSums(target$residuals * target$right)
   w <- design_weights(design)
   # the diagonal is that of the kernel itself
   sums$diagonal <- w * cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
-  sums <- with_clusters(sums, design, source_pairs(prediction, target, design$n, threads))
+  sums <- with_clusters(sums, design, source_pairs(prediction, target, design$n))
   # no row of the neglected part counts more than the heaviest
   share <- w / sum(w) * max(w) / mean(w)
   sums$error_bound <- factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1)
@@ -96,11 +96,10 @@ most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
 
 # Like row_sums(), for a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank; moments: see
 # problem_moments().
-factor_sums <- function(computation, source, residuals, right, moments, type, design, threads, ridge = 0,
-                        progress = NULL) {
+factor_sums <- function(computation, source, residuals, right, moments, type, design, ridge = 0, progress = NULL) {
   of <- function(cluster, rows) {
     cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(),
-                    rows, moments %||% list(), ridge, threads, progress)
+                    rows, moments %||% list(), ridge, thread_count(), progress)
   }
   sums <- of(if (type == "unbiased") design$cluster, noise_rows(residuals, if (computation == "rff") 100 else 500))
   if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 1L)$off_diagonal

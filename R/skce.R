@@ -95,7 +95,7 @@
 #'   1 + delta), or a kernel on numeric covariates, to which 1 is added.
 #' @param draws Number of quantiles or draws per prediction where there is no closed form.
 #' @param level Confidence level.
-#' @param event_level,na_rm,.by,threads As in [ce_fit()].
+#' @param event_level,na_rm,.by As in [ce_fit()].
 #' @inheritParams ece
 #' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (the kind of predictions: `"binary"`,
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,
@@ -124,7 +124,7 @@
 skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
                  type = c("unbiased", "biased", "block", "block_biased"), block = NULL, computation = "dual",
                  tolerance = NULL, group = NULL, group_kernel = NULL, draws = 100, level = 0.95, event_level = "first",
-                 na_rm = TRUE, .by = NULL, threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                 na_rm = TRUE, .by = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
   check_level(level)
   check_count(draws, lower = 2)
@@ -134,16 +134,15 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
           "x" = "It is the function {.fn ckce}.", class = "kernel", arg = "kernel", value = kernel)
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel)
-  threads <- resolve_threads(threads)
   input <- rows_input()
   group <- enquo(group)
   out <- by_groups(x, input$by, function(part) {
     laws <- laws_of(part, input)
     if (laws$na) return(skce_row(NULL, laws, type))
-    laws$group <- ckce_group(group_values(group, part), group_kernel, laws, threads)
+    laws$group <- ckce_group(group_values(group, part), group_kernel, laws)
     if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel)
-    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads)
-    value <- skce_value(problem, type, block, tolerance, threads, choices)
+    problem <- kernel_problem(laws, kernel, target_kernel, draws)
+    value <- skce_value(problem, type, block, tolerance, choices)
     row <- skce_row(value, laws, type, problem, level)
     check_computable(row$std.error[!is.na(row$std.error)])
     row
@@ -194,21 +193,21 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
 }
 
 # list(estimate, block, computation, rank, error_bound, groups); choices: see read_computation().
-skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, choices = list(computation = "dual")) {
+skce_value <- function(problem, type, block = NULL, tolerance = NULL, choices = list(computation = "dual")) {
   n <- problem$n
   design <- problem$laws$design %||% new_design(n)
-  if (startsWith(type, "block")) return(block_value(problem, type, block, design, threads))
+  if (startsWith(type, "block")) return(block_value(problem, type, block, design))
   if (choices$computation == "auto") {
     many <- is.null(problem$laws$law) && !is.function(problem$asked$kernel) && n > 5000 && is.null(tolerance)
     choices$computation <- if (many) "low_rank" else "dual"
   }
   factored <- choices$computation != "dual"
   sums <- if (factored) {
-    low_rank_sums(problem, choices, type, design, threads)
+    low_rank_sums(problem, choices, type, design)
   } else if (is.null(tolerance)) {
-    exact_sums(problem, type, design, threads)
+    exact_sums(problem, type, design)
   } else {
-    factored_sums(problem, tolerance, type, design, threads)
+    factored_sums(problem, tolerance, type, design)
   }
   value <- list(estimate = pair_estimate(sums, type, design), block = NA_integer_,
                 computation = if (factored) choices$computation)
@@ -219,7 +218,7 @@ skce_value <- function(problem, type, block = NULL, tolerance = NULL, threads, c
 
 # Blocks of rows are independent and few: their standard deviation is estimated, hence Student's quantile. The lower end
 # is that of the unbiased estimates, whose variance under calibration is known.
-block_value <- function(problem, type, block, design, threads) {
+block_value <- function(problem, type, block, design) {
   n <- problem$n
   stop_if(!is_plain(design), "Block estimators need independent, unweighted rows.",
           "i" = "Use {.code type = \"unbiased\"} for rows with {.arg weights} or {.arg cluster}.", class = "weights",
@@ -228,7 +227,7 @@ block_value <- function(problem, type, block, design, threads) {
   check_rows(n, least, "The block estimator")
   block <- check_block(block, n, least)
   sums <- with_bar("Summing blocks", function(progress) {
-    cpp_block_sums(problem$prediction, problem$target, block, threads, progress)
+    cpp_block_sums(problem$prediction, problem$target, block, thread_count(), progress)
   })
   eta <- check_computable(if (type == "block") sums$unbiased else sums$biased)
   blocks <- length(eta)

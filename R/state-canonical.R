@@ -37,13 +37,13 @@ frozen_landmarks <- function(spec, probs, levels, most = 5000) {
             "x" = "It has {ncol(landmarks)}.", class = c("state", "argument"), arg = "landmarks")
     order <- column_order(colnames(landmarks), levels, "landmarks", "classes of the state")
     landmarks <- unname(landmarks[, order, drop = FALSE])
-    return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks, 1L)))
+    return(list(landmarks = landmarks, kernel = resolve_kernel(spec$kernel, landmarks)))
   }
   rows <- unique(unname(probs))
   rows <- rows[do.call(order, as.data.frame(rows)), , drop = FALSE]
   rows <- rows[cpp_symmetric_order(rows), , drop = FALSE]
   rows <- rows[unique(round(seq(1, nrow(rows), length.out = min(most, nrow(rows))))), , drop = FALSE]
-  kernel <- resolve_kernel(spec$kernel, rows, 1L)
+  kernel <- resolve_kernel(spec$kernel, rows)
   pivots <- cpp_pivoted_cholesky(kernel, rows, landmark_tolerance, landmarks, 1L)$pivots
   stop_if(length(pivots) < 2,
           "The first chunk must have two different rows of probabilities: the landmarks are taken from it.",
@@ -64,7 +64,7 @@ landmark_map <- function(about) {
 }
 
 add_canonical <- function(sums, problem, block, weights, about, spec) {
-  phi <- factor_map_features(landmark_map(about), problem$features, 1L)
+  phi <- factor_map_features(landmark_map(about), problem$features)
   w <- if (length(weights) > 0) weights else rep(1, nrow(phi))
   rows <- list(squares = sqrt(w) * cbind(problem$residuals, phi), rows = cbind(1, w))
   Map(function(before, x) {

@@ -52,17 +52,17 @@ effective_rows <- function(state) {
   sums[1]^2 / sums[2]
 }
 
-state_ladder <- function(state, level, threads) {
-  out <- if (in_blocks(state)) block_ladder(state, level, threads) else {
+state_ladder <- function(state, level) {
+  out <- if (in_blocks(state)) block_ladder(state, level) else {
     rows <- cell_rows(state$spec$edges, over_parts(state_moments(state)))
-    joint_ladder(rows$x, rows$y, rows$count, level, threads, state_knots(state, 1)[-1])
+    joint_ladder(rows$x, rows$y, rows$count, level, state_knots(state, 1)[-1])
   }
   if (!is.null(out$least)) out$least <- c(block = unname(out$least))
   c(out, note = state_test_sentence(state))
 }
 
-state_headline <- function(state, level, threads) {
-  headline_row(state_ladder(state, level, threads), state$about$notion, state_rows(state))
+state_headline <- function(state, level) {
+  headline_row(state_ladder(state, level), state$about$notion, state_rows(state))
 }
 
 # Rescales weights to sum to n: the number of knots depends on the number of rows, not on the scale of the weights.
@@ -74,7 +74,7 @@ state_knots <- function(state, j) {
 # A few rows represent the sums of every block. Blocks are left out as a whole, so the rungs are those of clusters with
 # the blocks as clusters. Squares of rows have sums of their own. For K classes every class has its own rows (no others
 # have its feature), all in one problem: residuals times the root of K compensate for K times the rows.
-block_ladder <- function(state, level, threads) {
+block_ladder <- function(state, level) {
   classes <- seq_along(state$sums)
   own <- lapply(classes, function(j) part_rows(state$spec$edges, block_moments(state, j)))
   class <- rep(classes, lengths(lapply(own, `[[`, "x")))
@@ -95,19 +95,19 @@ block_ladder <- function(state, level, threads) {
   largest <- vapply(list(of_rows, crossprod(of_blocks)), function(s) eigen(s, TRUE, TRUE)$values[1], 0)
   problem <- list(features = features, residuals = residuals, design = design)
   size <- total^2 / scores["weight_square", 1]
-  out <- clustered_cells_ladder(problem, knots, largest, total, size, df, level, threads)
-  if (length(classes) > 1) return(flipped_sums(out, state, own, knots, level, threads))
-  flipped_ladder(out, rows$x, rows$y, design, level, threads, knots[[1]][-1])
+  out <- clustered_cells_ladder(problem, knots, largest, total, size, df, level)
+  if (length(classes) > 1) return(flipped_sums(out, state, own, knots, level))
+  flipped_ladder(out, rows$x, rows$y, design, level, knots[[1]][-1])
 }
 
 # The class-wise test of blocks, from the rows of each class (see block_ladder()).
-flipped_sums <- function(ladder, state, own, knots, level, threads) {
+flipped_sums <- function(ladder, state, own, knots, level) {
   if (is.na(ladder$p.value)) return(ladder)
   blocks <- sort(unique(unlist(lapply(own, `[[`, "part"))))
   classes <- Map(function(rows, knots) {
     c(rows[c("x", "y", "count")], list(cluster = match(rows$part, blocks), knots = unname(knots[-1])))
   }, own, knots)
-  found <- cpp_class_sums_flips(classes, state$n, level, joint_redraws, threads)
+  found <- cpp_class_sums_flips(classes, state$n, level, joint_redraws, thread_count())
   with_flips(ladder, found, found$low, list(cluster = blocks))
 }
 

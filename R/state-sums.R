@@ -43,7 +43,7 @@ state_predictions <- function(x, j) {
   problem <- if (!is.null(j)) panel_cells(x, j)
   predictions <- sums_predictions(problem, x$about, dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped)
   predictions[c("n", "censored", "event_level")] <- list(x$n, x$follow_up[["censored"]], x$spec$event_level)
-  predictions$ladder <- function(level, threads, notion) state_ladder(x, level, threads)
+  predictions$ladder <- function(level, notion) state_ladder(x, level)
   if (is.null(j)) return(predictions)
   predictions$log <- log_estimate(x, j)
   of_outcome <- function(sums, dim) sum(sum_array(sums, dim)[1, 2, , ])

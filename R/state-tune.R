@@ -3,10 +3,10 @@
 
 # The result of ce_tune() of a state or a table. `split`: names of the options that were `given`, `folds` as a quosure,
 # `test` and `repeats`.
-tune_sums <- function(x, input, notion, methods, split, level, threads) UseMethod("tune_sums")
+tune_sums <- function(x, input, notion, methods, split, level) UseMethod("tune_sums")
 
 #' @export
-tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads) {
+tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
   state <- check_state(x)
   check_sums_options(x, split$given)
   check_state_rows(state)
@@ -34,18 +34,18 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level, threads)
   methods <- state_methods(state)
   grids <- lapply(methods, method_grid, notion = notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
   results <- if (in_blocks(state)) {
-    contexts <- lapply(problems, function(problem) new_context(threads))
+    contexts <- lapply(problems, function(problem) new_context())
     Map(function(method, grid) {
       combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, blocks, context), problems,
                            contexts))
     }, methods, grids)
   } else {
-    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids, threads)
+    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids)
   }
   none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
-  headline <- if (canonical) none() else state_headline(state, level, threads)
+  headline <- if (canonical) none() else state_headline(state, level)
   out <- new_tune(results, methods, grids, headline, problems, list(
-    histogram = tune_histogram(problems, notion, threads), source = NULL, notion = notion, level = level, split = split,
+    histogram = tune_histogram(problems, notion), source = NULL, notion = notion, level = level, split = split,
     n_splits = 1, n = state_rows(state), counted = c(followed_sentence(state), counted), dropped = state$dropped,
     levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
   ))

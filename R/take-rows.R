@@ -4,14 +4,14 @@
 row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
                "given", "mean", "variance", "variances", "missed", "excess", "scale", "fold", "rows", "upper")
 
-take_rows <- function(data, rows, threads = 1L) {
+take_rows <- function(data, rows) {
   # what is NULL has no rows, and stays
-  for (name in names(data)) if (!is.null(data[[name]])) data[[name]] <- take_part(data[[name]], name, rows, threads)
+  for (name in names(data)) if (!is.null(data[[name]])) data[[name]] <- take_part(data[[name]], name, rows)
   data
 }
 
-take_part <- function(part, name, rows, threads) {
-  if (name %in% row_parts) return(rows_of_part(part, rows, threads))
+take_part <- function(part, name, rows) {
+  if (name %in% row_parts) return(rows_of_part(part, rows))
   switch(name,
     source = source_rows(part, rows),
     group = replace(part, c("id", "features"), list(part$id[rows], rows_of_part(part$features, rows))),
@@ -22,10 +22,12 @@ take_part <- function(part, name, rows, threads) {
 }
 
 # `rows`: of many, in place of R's checks of each.
-rows_of_part <- function(part, rows, threads = 1L) {
+rows_of_part <- function(part, rows) {
   if (!is.matrix(part)) return(part[rows])
   plain <- is.double(part) && is.integer(rows) && identical(names(attributes(part)), "dim")
-  if (plain && length(rows) > 1000 && cpp_all_whole(rows, 1, nrow(part))) return(cpp_matrix_rows(part, rows, threads))
+  if (plain && length(rows) > 1000 && cpp_all_whole(rows, 1, nrow(part))) {
+    return(cpp_matrix_rows(part, rows, thread_count()))
+  }
   part[rows, , drop = FALSE]
 }
 

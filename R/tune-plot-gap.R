@@ -20,7 +20,6 @@ gap_parts <- function(x, classes = NULL) {
 # from the jackknife: the functions of the folds each leave one fold out.
 gap_curve <- function(x, classes = NULL, n_points = 601L) {
   parts <- gap_parts(x, classes)
-  threads <- resolve_threads()
   out <- do.call(rbind, lapply(parts, function(part) {
     used <- range(which(part$histogram$counts > 0))
     at <- seq(part$histogram$breaks[used[1]], part$histogram$breaks[used[2] + 1], length.out = n_points)
@@ -28,8 +27,8 @@ gap_curve <- function(x, classes = NULL, n_points = 601L) {
       forms <- part$forms[[m]]
       is_gap <- isTRUE(ensemble_form(forms)$gap)
       gap_of <- function(form) {
-        if (is_gap) form_gap(form, matrix(at), threads)[, 1] else {
-          sqrt(pmax(form_squared(form, matrix(at), threads), 0))
+        if (is_gap) form_gap(form, matrix(at))[, 1] else {
+          sqrt(pmax(form_squared(form, matrix(at)), 0))
         }
       }
       gap <- gap_of(ensemble_form(forms))

@@ -11,24 +11,24 @@ repeated_splits <- function(predictions, folds, test, repeats, n_methods) {
   lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test))
 }
 
-tune_predictions <- function(predictions, notion, methods, splits, level, threads, headline = NULL) {
+tune_predictions <- function(predictions, notion, methods, splits, level, headline = NULL) {
   notion <- notion %||% default_notion(predictions)
   problems <- notion_problems(predictions, notion)
   split <- splits[[1]]
   n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
   lapply(grids, check_grid)
-  results <- tune_jobs(methods, problems, splits, grids, threads)
+  results <- tune_jobs(methods, problems, splits, grids)
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
     problem <- if (length(problems) == 1) problems[[1]] else ladder_problem(predictions, notion)
-    headline <- headline_row(notion_ladder(predictions, notion, level, threads, problem = problem), notion,
+    headline <- headline_row(notion_ladder(predictions, notion, level, problem = problem), notion,
                              entered_rows(predictions$design))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
-    histogram = tune_histogram(problems, notion, threads),
-    fingerprint = fit_fingerprint(predictions, problems, threads), notion = notion, level = level, split = split,
+    histogram = tune_histogram(problems, notion),
+    fingerprint = fit_fingerprint(predictions, problems), notion = notion, level = level, split = split,
     n_splits = length(splits), n = n_obs(predictions), counted = design_sentence(list(predictions$design)),
     dropped = predictions$dropped,
     levels = predictions$levels, event = predictions$event, scalar = is.null(predictions$probs)
@@ -38,28 +38,28 @@ tune_predictions <- function(predictions, notion, methods, splits, level, thread
 }
 
 # Every method on every problem, combined per method.
-tune_jobs <- function(methods, problems, splits, grids, threads) {
+tune_jobs <- function(methods, problems, splits, grids) {
   jobs <- unlist(lapply(names(methods), function(m) {
     lapply(seq_along(problems), function(j) {
       list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
     })
   }), recursive = FALSE)
   parts <- if (length(jobs) > 1 && has_workers()) {
-    over_workers(jobs, tuner_alone(splits, threads))
+    over_workers(jobs, tuner_alone(splits))
   } else {
-    tune_here(jobs, splits, tune_progress(methods, problems), threads)
+    tune_here(jobs, splits, tune_progress(methods, problems))
   }
   method <- vapply(jobs, `[[`, "", "m")
   lapply(split(parts, factor(method, names(methods))), combine_problems)
 }
 
-tuner_alone <- function(splits, threads) {
-  force(list(splits, threads))
-  function(job) tune_problem(job$method, job$problem, splits, job$grid, new_context(threads))
+tuner_alone <- function(splits) {
+  force(list(splits))
+  function(job) tune_problem(job$method, job$problem, splits, job$grid, new_context())
 }
 
-tune_here <- function(jobs, splits, bar, threads) {
-  context <- new_context(threads)
+tune_here <- function(jobs, splits, bar) {
+  context <- new_context()
   parts <- lapply(jobs, function(job) {
     context$progress <- bar$step()
     # methods share factors of a problem; classes do not
@@ -129,14 +129,14 @@ tune_problem <- function(method, problem, splits, grid, context) {
   # are arguments of unseen_rows(), which evaluates them only where it needs them.
   forms <- lapply(seq_len(splits[[1]]$k), function(f) paths[[1]]$form(v, f))
   parts <- lapply(seq_along(splits), function(s) {
-    unseen_parts(problem, splits[[s]]$fold, caches[[s]], context$threads)
+    unseen_parts(problem, splits[[s]]$fold, caches[[s]])
   })
   unseen <- lapply(seq_along(splits), function(s) {
     rows <- parts[[s]]
     known <- if (!is.null(paths[[s]]$unseen)) paths[[s]]$unseen(v)
     lapply(seq_len(splits[[s]]$k), function(f) {
       unseen_rows(known[[f]], paths[[s]]$risk[v, f], if (s == 1) forms[[f]] else paths[[s]]$form(v, f),
-                  rows$held_out[[f]], rows$test, context$threads)
+                  rows$held_out[[f]], rows$test)
     })
   })
   list(
@@ -179,10 +179,10 @@ combine_problems <- function(parts) {
 }
 
 # Counts of the scalar feature, for the density under the gap plot.
-feature_histogram <- function(problem, threads, n_bins = 100L) {
+feature_histogram <- function(problem, n_bins = 100L) {
   breaks <- seq(0, 1, length.out = n_bins + 1)
   inner <- breaks[-c(1, n_bins + 1)]
-  bin <- cpp_intervals(problem$features, inner, threads)
+  bin <- cpp_intervals(problem$features, inner, thread_count())
   list(breaks = breaks, counts = as.integer(group_sizes(problem, bin, n_bins)))
 }
 
@@ -215,16 +215,15 @@ chosen_text <- function(row) {
 
 #' @rdname predict.ce_fit
 #' @export
-predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"), method = NULL,
-                            threads = NULL) {
+predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"), method = NULL) {
   check_object(object)
-  predict(tune_fit(object, method), new, ..., type = type, threads = threads)
+  predict(tune_fit(object, method), new, ..., type = type)
 }
 
 # Counts of the scalar feature under the gap; class-wise a list of them.
-tune_histogram <- function(problems, notion, threads) {
+tune_histogram <- function(problems, notion) {
   switch(notion,
-    top_label = , binary = feature_histogram(problems[[1]], threads),
-    class_wise = lapply(problems, feature_histogram, threads)
+    top_label = , binary = feature_histogram(problems[[1]]),
+    class_wise = lapply(problems, feature_histogram)
   )
 }

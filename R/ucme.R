@@ -18,20 +18,19 @@
 #' p <- pred_normal(rnorm(100), 1)
 #' ucme(p, rnorm(100), locations = list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
 ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NULL, draws = 100,
-                 level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL, threads = NULL,
+                 level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
                  weights = NULL, cluster = NULL, horizon = NULL) {
   check_level(level)
   check_count(draws, lower = 2)
   check_locations(locations)
-  threads <- resolve_threads(threads)
   input <- rows_input()
   by_groups(x, input$by, function(part) {
     laws <- laws_of(part, input)
     if (laws$na) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws, threads)
-    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations, threads), threads))
+    problem <- kernel_problem(laws, kernel, target_kernel, draws)
+    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations)))
     mean <- colSums(row_shares(laws$design) * z)
     # of a mean of squared means
     influence <- as.vector(z %*% (2 * mean / length(mean)))
@@ -56,7 +55,7 @@ check_locations <- function(locations) {
 }
 
 # Test locations: list(columns = n x J kernel values on the predictions, points = J x d).
-cme_locations <- function(problem, locations, threads) {
+cme_locations <- function(problem, locations) {
   stop_if(is.function(problem$asked$kernel),
           "Test locations need a product of two kernels; {.arg kernel} is a function.", class = "kernel",
           arg = "kernel")
@@ -66,7 +65,7 @@ cme_locations <- function(problem, locations, threads) {
     return(list(columns = kernel_columns(problem, at), points = at$y))
   }
   # the predictions that are farthest from each other, and outcomes that they expect
-  pivots <- cpp_source_factor(problem$prediction, 0, locations, threads, NULL)$pivots
+  pivots <- cpp_source_factor(problem$prediction, 0, locations, thread_count(), NULL)$pivots
   # there are no pivots if the kernel of every row with itself is NaN
   check_computable(if (length(pivots) == 0) NaN)
   rows <- rep_len(pivots, locations)
@@ -84,7 +83,7 @@ kernel_columns <- function(problem, at) {
     if (is.null(at$law) || family_of(at$law) != family_of(laws$law)) stop_locations()
     joint$law <- c(laws$law, at$law)
   }
-  bound <- bind_prediction(problem$kernel, joint, problem$asked$draws, 1L)
+  bound <- bind_prediction(problem$kernel, joint, problem$asked$draws)
   columns <- prediction_columns(bound$spec, laws$n + seq_len(at$n))
   columns[seq_len(laws$n), , drop = FALSE]
 }
@@ -107,24 +106,24 @@ prediction_columns <- function(spec, rows) {
 }
 
 # E l(t_j, Z_i), n x J: the same for all outcomes.
-cme_expected <- function(problem, at, threads) {
-  cpp_target_expectation(problem$target, target_points(problem$target, at$points), threads)
+cme_expected <- function(problem, at) {
+  cpp_target_expectation(problem$target, target_points(problem$target, at$points), thread_count())
 }
 
 # z_ij of section Definition, n x J.
-cme_matrix <- function(problem, at, threads, y = problem$laws$y, expected = cme_expected(problem, at, threads)) {
-  at$columns * (cpp_gram(problem$target_kernel, y, at$points, threads) - expected)
+cme_matrix <- function(problem, at, y = problem$laws$y, expected = cme_expected(problem, at)) {
+  at$columns * (cpp_gram(problem$target_kernel, y, at$points, thread_count()) - expected)
 }
 
 #' @export
-run_test.test_cme <- function(test, problem, level, threads) {
+run_test.test_cme <- function(test, problem, level) {
   n <- problem$n
   reference <- test$reference
-  at <- cme_locations(problem, test$locations, threads)
+  at <- cme_locations(problem, test$locations)
   j <- ncol(at$columns)
   stop_if(n <= j, "The CME test needs more observations than test locations.",
           "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n)
-  z <- check_computable(cme_matrix(problem, at, threads))
+  z <- check_computable(cme_matrix(problem, at))
   q <- hotelling(z)
   warn_if(is.na(q), "The covariance of the witness is singular: the CME test is not available.",
           "i" = "Use fewer or other {.arg locations}.", class = "degenerate")
@@ -135,9 +134,9 @@ run_test.test_cme <- function(test, problem, level, threads) {
     redraw = {
       laws <- problem$laws
       laws$roots <- law_roots(laws$law)
-      expected <- cme_expected(problem, at, threads)
+      expected <- cme_expected(problem, at)
       null <- vapply(seq_len(test$times), function(r) {
-        hotelling(cme_matrix(problem, at, threads, redraw_outcomes(laws)$y, expected))
+        hotelling(cme_matrix(problem, at, redraw_outcomes(laws)$y, expected))
       }, 0)
       # a singular redraw counts against rejection
       null[is.na(null)] <- Inf

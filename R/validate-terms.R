@@ -66,7 +66,7 @@ cox_terms <- function(problem, options) {
 }
 
 validation_ladder <- function(problem, options) {
-  problem$ladder %||% binary_ladder(problem, options$level, options$threads)
+  problem$ladder %||% binary_ladder(problem, options$level)
 }
 
 ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
@@ -153,7 +153,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   drawn <- if (plain) {
     drawn_cells(sorted, ends, options$times)
   } else {
-    cpp_resampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, draw_seed(), options$threads)
+    cpp_resampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, draw_seed(), thread_count())
   }
   drawn <- apply(drawn, 2, function(sums) cells$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
   samples <- vapply(drawn, cells$distances, value)
@@ -164,7 +164,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
       expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
       matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / cells$rows[, 1], 1)), length(ends))
     } else {
-      cpp_redrawn_cells(frequency, w, copies, ends, options$times, draw_seed(), options$threads)
+      cpp_redrawn_cells(frequency, w, copies, ends, options$times, draw_seed(), thread_count())
     }
     apply(events, 2, function(sums) cells$curve_of(cbind(cells$rows[, 1:2], sums)), simplify = FALSE)
   }

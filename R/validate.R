@@ -91,12 +91,12 @@
 #' tidy(validation)
 ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
                         smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95,
-                        .by = NULL, event_level = "first", na_rm = TRUE, threads = NULL, weights = NULL,
+                        .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL,
                         cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_notion(notion)
   check_validation_notion(notion)
-  options <- validation_options(thresholds, smoother, floor, times, delta, level, threads)
+  options <- validation_options(thresholds, smoother, floor, times, delta, level)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
   horizon <- input$design$horizon
@@ -119,14 +119,14 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
 }
 
 # The checked options of a validation.
-validation_options <- function(thresholds, smoother, floor, times, delta, level, threads) {
+validation_options <- function(thresholds, smoother, floor, times, delta, level) {
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_validation_times(times)
   check_delta(delta)
   check_level(level)
   list(thresholds = check_thresholds(thresholds),
        smoother = check_choice(smoother, c("loess", "isotonic")), span = 0.75, floor = floor,
-       times = times, delta = delta, level = level, threads = resolve_threads(threads))
+       times = times, delta = delta, level = level)
 }
 
 check_no_group <- function(group) {
@@ -151,7 +151,7 @@ validate_sums <- function(x, input, options) {
     if (!is.null(problem$cells)) {
       problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
       problem$n <- problem$n + (predictions[["censored"]] %||% 0)
-      problem$ladder <- rlang::try_fetch(predictions$ladder(options$level, options$threads),
+      problem$ladder <- rlang::try_fetch(predictions$ladder(options$level),
                                          calibrisk_error_headline = function(cnd) no_ladder(cnd))
     }
     problem$about <- about
@@ -204,7 +204,7 @@ new_validation <- function(data, notion, horizon, options, said = NULL) {
       design = c(said %||% design_sentence(designs, rows = is.null(horizon)),
                  few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
-      horizon = horizon$time, axis = last$axis, event = last$event, threads = options$threads
+      horizon = horizon$time, axis = last$axis, event = last$event
     ),
     class = "ce_validation"
   )
@@ -302,5 +302,5 @@ validation_curve <- function(x, type = "smooth") {
   curve <- as_choice(type, "curve", "type")
   stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state or a table.",
           "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object")
-  bind_curves(x$data$read, x$data$keys, curve, x$level, x$threads, x$notion, x$axis, x$event$label)
+  bind_curves(x$data$read, x$data$keys, curve, x$level, x$notion, x$axis, x$event$label)
 }

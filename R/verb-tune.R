@@ -4,7 +4,7 @@
 #' held-out part, and selects the value with the smallest mean risk. The calibration error of the folds' averaged
 #' functions is then computed on test rows that no fit has seen (Gruber & Bach 2025, Algorithm 1). The printed result
 #' ends with the estimate and interval of [ce_estimate()]. For rows that are not in one place, pass a [ce_state()] as
-#' `x`; only `level` and `threads` can then be set.
+#' `x`; only `level` can then be set.
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
@@ -60,12 +60,11 @@
 #' glance(tuned)
 ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
                     test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                    threads = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                    weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   notion <- check_notion(notion)
   check_count(repeats, null = TRUE)
   check_level(level)
-  threads <- resolve_threads(threads)
   input <- rows_input()
   sums <- has_sums(x)
   methods <- if (!missing(methods) || !sums) check_methods(methods)
@@ -74,10 +73,10 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
     given <- c("methods", "folds", "test")[c(!is.null(methods), !missing(folds), !missing(test))]
     split <- list(given = c(given, if (!is.null(repeats)) "repeats"), folds = enquo(folds), test = test,
                   repeats = repeats)
-    return(tune_sums(x, input, notion, methods, split, level, threads))
+    return(tune_sums(x, input, notion, methods, split, level))
   }
   fit_groups(x, input, function(predictions) {
     splits <- repeated_splits(predictions, folds, test, repeats, length(methods))
-    told_once(tune_predictions(predictions, notion, methods, splits, level, threads))
+    told_once(tune_predictions(predictions, notion, methods, splits, level))
   })
 }

@@ -8,15 +8,15 @@ networks <- c("nncal-densenet40", "wasscal-resnet20", "wasscal-vgg19_bn", "widma
 one_network <- function(name) {
   data <- network_data(paste0("cifar10/", name))
   kernel <- kernel_linear() + kernel_gaussian("median")
-  fixed <- calibrisk:::resolve_kernel(kernel, data$probs, 2L)
-  whole <- seconds(value <- ckce(data$probs, data$truth, threads = 2), 3)
-  given <- seconds(ckce(data$probs, data$truth, kernel = fixed, threads = 2), 3)
-  processor <- processor_seconds(ckce(data$probs, data$truth, threads = 2))
+  fixed <- calibrisk:::resolve_kernel(kernel, data$probs)
+  whole <- seconds(value <- on_threads(2, ckce(data$probs, data$truth)), 3)
+  given <- seconds(on_threads(2, ckce(data$probs, data$truth, kernel = fixed)), 3)
+  processor <- processor_seconds(on_threads(2, ckce(data$probs, data$truth)))
   # in turns, so that both see the same machine
   path <- 0.1 * 10^seq(0, 2, length.out = 30)
   turns <- vapply(1:10, function(turn) {
-    c(processor_seconds(for (i in 1:3) ckce(data$probs, data$truth, kernel = fixed, threads = 2), 1),
-      processor_seconds(for (i in 1:3) ckce(data$probs, data$truth, kernel = fixed, ridge = path, threads = 2), 1))
+    c(processor_seconds(for (i in 1:3) on_threads(2, ckce(data$probs, data$truth, kernel = fixed)), 1),
+      processor_seconds(for (i in 1:3) on_threads(2, ckce(data$probs, data$truth, kernel = fixed, ridge = path)), 1))
   }, c(0, 0))
   smallest <- apply(turns, 1, min)
   data.frame(
@@ -36,7 +36,7 @@ dirichlet <- function(n, m, alpha) {
 set.seed(1)
 diffuse_probs <- dirichlet(10000, 10, 0.2)
 diffuse_truth <- max.col(log(diffuse_probs) - log(-log(matrix(runif(1e5), 10000))))
-diffuse_time <- seconds(diffuse <- ckce(diffuse_probs, diffuse_truth, threads = 2))
+diffuse_time <- seconds(diffuse <- on_threads(2, ckce(diffuse_probs, diffuse_truth)))
 diffuse <- data.frame(data = "Dirichlet(0.2), 10,000 x 10", CKCE = diffuse$.estimate, `error bound` = diffuse$error_bound,
                       certified = diffuse$certified, rank = diffuse$rank, s = diffuse_time, check.names = FALSE)
 
@@ -52,9 +52,9 @@ growth <- do.call(rbind, lapply(c(500, 1000, 2000), function(n) {
   probs <- diffuse_probs[seq_len(n), ]
   truth <- diffuse_truth[seq_len(n)]
   r <- seconds(value <- literal(probs, truth))
-  ours <- seconds(dual <- ckce(probs, truth, computation = "dual", threads = 2), 3)
+  ours <- seconds(dual <- on_threads(2, ckce(probs, truth, computation = "dual")), 3)
   stopifnot(abs(dual$.estimate / value - 1) < 1e-8)
-  features <- seconds(ckce(probs, truth, computation = "rff", threads = 2), 3)
+  features <- seconds(on_threads(2, ckce(probs, truth, computation = "rff")), 3)
   data.frame(n = n, `R formula, s` = r, `dual, s` = ours, `100 frequencies, s` = features, check.names = FALSE)
 }))
 
@@ -76,7 +76,7 @@ million <- do.call(rbind, lapply(c("rff", "low_rank"), function(computation) {
 set.seed(1)
 ranked <- lapply(networks, function(name) network_data(paste0("cifar10/", name))$probs)
 names(ranked) <- networks
-rank_time <- seconds(ce_rank(ranked, network_data(paste0("cifar10/", networks[1]))$truth, times = 100, threads = 2))
+rank_time <- seconds(on_threads(2, ce_rank(ranked, network_data(paste0("cifar10/", networks[1]))$truth, times = 100)))
 
 cifar$certified <- ifelse(cifar$certified, "yes", "no")
 diffuse$certified <- ifelse(diffuse$certified, "yes", "no")

@@ -48,13 +48,13 @@ small <- rbind(
   do.call(rbind, lapply(c(300, 1000), function(n) {
     d <- one_probability(n)
     formulas <- processor_seconds(literal <- two_in_r(d), 1)
-    ours <- processor_seconds(for (i in 1:10) test <- ce_test(d$p, d$y, threads = 1)) / 10
+    ours <- processor_seconds(for (i in 1:10) test <- on_threads(1, ce_test(d$p, d$y))) / 10
     beside("one probability", n, formulas, literal, ours, test)
   })),
   do.call(rbind, lapply(c(100, 300), function(n) {
     d <- classes(n, 3)
     formulas <- processor_seconds(literal <- classes_in_r(d), 1)
-    ours <- processor_seconds(test <- ce_test(d$p, d$y, threads = 1))
+    ours <- processor_seconds(test <- on_threads(1, ce_test(d$p, d$y)))
     beside("3 classes, canonical", n, formulas, literal, ours, test)
   }))
 )
@@ -68,26 +68,26 @@ timed <- function(data, n, expr) {
 growth <- rbind(
   do.call(rbind, lapply(c(1e4, 1e5, 1e6), function(n) {
     d <- one_probability(n)
-    timed("one probability", n, ce_estimate(d$p, d$y, threads = 2))
+    timed("one probability", n, on_threads(2, ce_estimate(d$p, d$y)))
   })),
   do.call(rbind, lapply(c(1e4, 1e5, 1e6), function(n) {
     d <- rare_events(n)
-    timed("one probability, 1% events", n, ce_estimate(d$p, d$y, threads = 2))
+    timed("one probability, 1% events", n, on_threads(2, ce_estimate(d$p, d$y)))
   })),
   do.call(rbind, lapply(c(3, 10), function(k) do.call(rbind, lapply(c(1000, 5000, 20000), function(n) {
     d <- classes(n, k)
-    timed(paste(k, "classes, class-wise"), n, ce_estimate(d$p, d$y, notion = "class_wise", threads = 2))
+    timed(paste(k, "classes, class-wise"), n, on_threads(2, ce_estimate(d$p, d$y, notion = "class_wise")))
   })))),
   do.call(rbind, lapply(c(1000, 5000, 20000), function(n) {
     d <- one_probability(n)
     cluster <- rep_len(seq_len(n / 10), n)
-    timed("one probability, clusters of 10", n, ce_estimate(d$p, d$y, cluster = cluster, threads = 2))
+    timed("one probability, clusters of 10", n, on_threads(2, ce_estimate(d$p, d$y, cluster = cluster)))
   })),
   do.call(rbind, lapply(c(1000, 5000, 20000), function(n) {
     d <- classes(n, 10)
     cluster <- rep_len(seq_len(n / 10), n)
     timed("10 classes, class-wise, clusters of 10", n,
-          ce_estimate(d$p, d$y, cluster = cluster, notion = "class_wise", threads = 2))
+          on_threads(2, ce_estimate(d$p, d$y, cluster = cluster, notion = "class_wise")))
   }))
 )
 

@@ -28,8 +28,7 @@ simplex <- function(n, k) {
 }
 
 path <- function(problem, grid, threads = 2L) {
-  core$tune_path(method_kde(), problem, folds(nrow(problem$features)), grid,
-                 core$new_context(threads))
+  on_threads(threads, core$tune_path(method_kde(), problem, folds(nrow(problem$features)), grid, core$new_context()))
 }
 
 # One ratio of n x n densities per fold and bandwidth, then the risk as a sum over pairs.

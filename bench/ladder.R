@@ -38,7 +38,7 @@ scalar <- do.call(rbind, lapply(c(500, 1000, 2000), function(n) {
   data <- top_label(n)
   formulas <- processor_seconds(literal <- scalar_formulas(data$z, data$y))
   core <- core_rungs(cbind(data$z), cbind(data$z - data$y), "top_label")
-  ours <- processor_seconds(for (i in 1:20) ce_estimate(data$z, data$y, threads = 1)) / 20
+  ours <- processor_seconds(for (i in 1:20) on_threads(1, ce_estimate(data$z, data$y))) / 20
   beside("one probability", n, formulas, ours, agreement(literal, core))
 }))
 
@@ -48,7 +48,7 @@ canonical <- do.call(rbind, lapply(c(500, 1000), function(n) {
   e[cbind(seq_len(n), data$truth)] <- e[cbind(seq_len(n), data$truth)] - 1
   formulas <- processor_seconds(literal <- canonical_formulas(data$probs, e), 2)
   core <- core_rungs(data$probs, e, "canonical")
-  ours <- processor_seconds(ce_estimate(data$probs, data$truth, notion = "canonical", threads = 1))
+  ours <- processor_seconds(on_threads(1, ce_estimate(data$probs, data$truth, notion = "canonical")))
   beside("canonical, K = 10", n, formulas, ours, agreement(literal, core))
 }))
 
@@ -61,24 +61,24 @@ timed <- function(data, n, expr) {
 growth <- do.call(rbind, c(
   lapply(c(1e4, 1e5, 1e6), function(n) {
     data <- top_label(n)
-    timed("top-label", n, ce_estimate(data$z, data$y, threads = 2))
+    timed("top-label", n, on_threads(2, ce_estimate(data$z, data$y)))
   }),
   list({
     data <- canonical_data(10000, 10)
-    timed("canonical, K = 10", 10000, ce_estimate(data$probs, data$truth, notion = "canonical", threads = 2))
+    timed("canonical, K = 10", 10000, on_threads(2, ce_estimate(data$probs, data$truth, notion = "canonical")))
   })
 ))
 cifar <- network_data("cifar100/wasscal-resnet20")
 if (!is.null(cifar)) {
   growth <- rbind(growth, timed("CIFAR-100 ResNet-20, canonical", 10000,
-                                ce_estimate(cifar$probs, cifar$truth, notion = "canonical", threads = 2)))
+                                on_threads(2, ce_estimate(cifar$probs, cifar$truth, notion = "canonical"))))
 }
 
 # Processor seconds in a fresh R with the package of a library, one thread; the numbers of the row too.
 run_with <- function(library, code) {
   file <- tempfile(fileext = ".R")
   writeLines(c(
-    "suppressMessages(library(calibrisk))", code[1],
+    "suppressMessages(library(calibrisk))", "options(calibrisk.threads = 1)", code[1],
     paste0("time <- system.time(row <- ", code[2], ")"),
     "cat(sum(time[1:2]), unlist(row[c('estimate', 'conf.low', 'conf.high', 'lower_bound', 'p.value')]), sep = '\\n')"
   ), file)
@@ -89,11 +89,11 @@ large <- list(
   "class-wise, n = K = 500" = c(
     paste("set.seed(1); p <- exp(matrix(rnorm(250000, sd = 2), 500)); p <- p / rowSums(p);",
           "y <- factor(apply(p, 1, function(q) sample.int(500, 1, prob = q)), 1:500)"),
-    "ce_estimate(p, y, notion = 'class_wise', threads = 1)"
+    "ce_estimate(p, y, notion = 'class_wise')"
   ),
   "one probability, n = 300,000 in 100,000 clusters" = c(
     "set.seed(2); p <- rbeta(3e5, 1, 2); y <- rbinom(3e5, 1, p^1.1); cl <- sample(1e5, 3e5, TRUE)",
-    "ce_estimate(p, y, cluster = cl, threads = 1)"
+    "ce_estimate(p, y, cluster = cl)"
   )
 )
 # CALIBRISK_EARLIER: a library with an earlier version, run in turn with this one

@@ -18,13 +18,13 @@ scalar <- function(n) {
 }
 
 verbs <- c(
-  "skce()" = "skce(d$probs, d$truth, threads = threads)",
-  "kde_error()" = "kde_error(d$probs, d$truth, threads = threads)",
-  "ce_rank(), 2 models" = "ce_rank(list(a = d$probs, b = d$other), d$truth, threads = threads)",
-  "ckce()" = "ckce(d$probs, d$truth, threads = threads)",
-  "ckce(ridge = \"loo\")" = "ckce(d$probs, d$truth, ridge = 'loo', threads = threads)",
+  "skce()" = "skce(d$probs, d$truth)",
+  "kde_error()" = "kde_error(d$probs, d$truth)",
+  "ce_rank(), 2 models" = "ce_rank(list(a = d$probs, b = d$other), d$truth)",
+  "ckce()" = "ckce(d$probs, d$truth)",
+  "ckce(ridge = \"loo\")" = "ckce(d$probs, d$truth, ridge = 'loo')",
   "ce_fit(), canonical kkr" =
-    "ce_fit(d$probs, d$truth, notion = 'canonical', method = method_kkr(0.01), threads = threads)",
+    "ce_fit(d$probs, d$truth, notion = 'canonical', method = method_kkr(0.01))",
   "ece(type = \"discrete\")" = "ece(d$p, d$y, type = 'discrete')"
 )
 

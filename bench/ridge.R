@@ -8,7 +8,7 @@ measure <- '
   data <- DATA
   gc()
   set.seed(0)
-  time <- system.time(tuned <- ce_tune(data$probs, data$truth, notion = "canonical", threads = threads))
+  time <- system.time(tuned <- ce_tune(data$probs, data$truth, notion = "canonical"))
   accuracy <- function(method) {
     d <- tuned$diagnostics[[method]][[1]]
     d[match(glance(tuned)$value[glance(tuned)$method == method], d$value), ]
@@ -93,7 +93,7 @@ compare_ridges <- function(label, data) {
   method_value_grid <<- lapply(split(table$value, table$method), unique)
   problem <- list(features = data$probs, residuals = data$probs - diag(k)[data$truth, ], labels = data$truth)
   paths <- function() {
-    context <- list(threads = 2L, progress = NULL, cache = new.env())
+    context <- list(progress = NULL, cache = new.env())
     for (m in names(methods)) {
       tune_path(methods[[m]], problem, fold, data.frame(value = method_value_grid[[m]]), context)
     }

@@ -62,12 +62,20 @@ with_threads <- function(threads, code) {
   script <- tempfile(fileext = ".R")
   writeLines(c(
     "library(calibrisk)", "source('bench/setup.R')", paste0("threads <- ", threads, "L"),
+    "options(calibrisk.threads = threads)",
     "value <- {", code, "}", paste0("saveRDS(value, '", out, "')")
   ), script)
   env <- paste0(c("OPENBLAS", "OMP", "MKL", "BLIS"), "_NUM_THREADS=", threads)
   status <- system2(file.path(R.home("bin"), "Rscript"), script, env = env)
   if (status != 0) stop("A benchmark run failed.")
   readRDS(out)
+}
+
+# The value of `code` by loops of `n` threads, in this process.
+on_threads <- function(n, code) {
+  old <- options(calibrisk.threads = n)
+  on.exit(options(old))
+  code
 }
 
 # Processor time of all threads together: what is left of a timing on a busy machine.

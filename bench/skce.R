@@ -110,7 +110,7 @@ speed <- rbind(
 problem <- {
   core <- asNamespace("calibrisk")
   laws <- core$read_laws(normal$law, rlang::quo(normal$y))
-  core$kernel_problem(laws, w1, g1, threads = 2L)
+  on_threads(2L, core$kernel_problem(laws, w1, g1))
 }
 h <- core$cpp_pair_matrix(problem$prediction, problem$target, 2L)
 big_normal <- normals(10000)
@@ -149,7 +149,7 @@ few <- draws_of(60, 100)
 many <- draws_of(1000, 500)
 by_draws <- function(x, target) unbiased(pred_draws(x$draws), x$y, kernel = g1, target_kernel = target)
 few_kernel <- core$cpp_prediction_matrix(
-  core$kernel_problem(core$read_laws(pred_draws(few$draws), rlang::quo(few$y)), g1, kernel_laplace(1), threads = 2L)$prediction,
+  on_threads(2L, core$kernel_problem(core$read_laws(pred_draws(few$draws), rlang::quo(few$y)), g1, kernel_laplace(1)))$prediction,
   2L
 )
 stopifnot(abs(by_draws(few, kernel_laplace(1)) / laplace_matrix(few, few_kernel) - 1) < 1e-8)

@@ -20,9 +20,9 @@ streamed <- function(millions, weighted = FALSE) {
   }
   file <- tempfile()
   saveRDS(state, file)
-  numbers <- sum(system.time(list(ce_estimate(state, threads = 1), ce_panel(state)))[1:2])
-  tuned <- if (weighted) NA else sum(system.time(ce_tune(state, threads = 1))[1:2])
-  row <- ce_estimate(state, threads = 1)
+  numbers <- sum(system.time(list(on_threads(1, ce_estimate(state)), ce_panel(state)))[1:2])
+  tuned <- if (weighted) NA else sum(system.time(on_threads(1, ce_tune(state)))[1:2])
+  row <- on_threads(1, ce_estimate(state))
   data.frame(rows = 1e6 * millions, design = if (weighted) "weights" else "independent", update = seconds,
              `headline and panel` = numbers, `Algorithm 1` = tuned, `saved, kB` = file.size(file) / 1024,
              `memory, GB` = peak_memory(), estimate = row$estimate, conf.low = row$conf.low, conf.high = row$conf.high,
@@ -36,7 +36,7 @@ memory <- do.call(rbind, lapply(c(1, 3), function(millions) {
   z <- unlist(lapply(parts, `[[`, "z"))
   y <- unlist(lapply(parts, `[[`, "y"))
   rm(parts)
-  time <- sum(system.time(row <- ce_estimate(z, y, threads = 1))[1:2])
+  time <- sum(system.time(row <- on_threads(1, ce_estimate(z, y)))[1:2])
   data.frame(rows = 1e6 * millions, `ce_estimate()` = time, `memory, GB` = peak_memory(), estimate = row$estimate,
              conf.low = row$conf.low, conf.high = row$conf.high, check.names = FALSE)
 }))

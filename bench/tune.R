@@ -57,7 +57,7 @@ side_by_side <- do.call(rbind, lapply(c(500, 1000, 2000), function(n) {
   test <- seq_len(n_test) + n - n_test
   fold <- c(rep(1:5, each = (n - n_test) / 5), rep(0, n_test))
   literal <- processor_seconds(risks <- literal_top_label(data$z, data$y, fold), 1)
-  ours <- processor_seconds(tuned <- ce_tune(data$z, data$y, folds = fold[fold > 0], test = test, threads = 1),
+  ours <- processor_seconds(tuned <- on_threads(1, ce_tune(data$z, data$y, folds = fold[fold > 0], test = test)),
                             5)
   # bins and the larger ridges agree to rounding; small ridges are noise in the literal form
   table <- tidy(tuned)
@@ -71,9 +71,9 @@ growth <- do.call(rbind, lapply(c(1e4, 1e5, 1e6), function(n) {
   data <- top_label(n)
   times <- if (n < 1e5) 5 else 1
   each <- vapply(names(ce_methods()), function(m) {
-    processor_seconds(ce_tune(data$z, data$y, methods = ce_methods()[m], threads = 1), times)
+    processor_seconds(on_threads(1, ce_tune(data$z, data$y, methods = ce_methods()[m])), times)
   }, 0)
-  all <- processor_seconds(ce_tune(data$z, data$y, threads = 1), times)
+  all <- processor_seconds(on_threads(1, ce_tune(data$z, data$y)), times)
   data.frame(n = n, t(each), `all` = all, check.names = FALSE)
 }))
 
@@ -82,8 +82,8 @@ weighted <- do.call(rbind, lapply(c(1e4, 1e5, 1e6), function(n) {
   data <- top_label(n)
   w <- sample(c(0.5, 1.5, 2.25), n, replace = TRUE)
   times <- if (n < 1e5) 5 else 1
-  plain <- processor_seconds(ce_tune(data$z, data$y, threads = 1), times)
-  own <- processor_seconds(ce_tune(data$z, data$y, weights = w, threads = 1), times)
+  plain <- processor_seconds(on_threads(1, ce_tune(data$z, data$y)), times)
+  own <- processor_seconds(on_threads(1, ce_tune(data$z, data$y, weights = w)), times)
   data.frame(n = n, plain = plain, weighted = own, ratio = own / plain)
 }))
 
@@ -92,7 +92,7 @@ weighted <- do.call(rbind, lapply(c(1e4, 1e5, 1e6), function(n) {
 threads <- do.call(rbind, lapply(c(1e4, 1e5, 1e6), function(n) {
   times <- with_threads(1, c(
     "set.seed(1)", paste0("z <- plogis(rnorm(", n, ", 2, 1.5))"), "y <- as.numeric(runif(length(z)) < z^1.3)",
-    "run <- function(k) system.time(ce_tune(z, y, threads = k))[1:3]", "run(2)",
+    "run <- function(k) system.time(on_threads(k, ce_tune(z, y)))[1:3]", "run(2)",
     paste0("runs <- replicate(", if (n < 1e5) 15 else 5, ", cbind(run(1), run(2)))"),
     "apply(runs, 1:2, median)"
   ))

@@ -4,6 +4,7 @@
 #   Rscript data-raw/interval-width.R [samples]    half a minute for 200
 
 library(calibrisk)
+options(calibrisk.threads = 1L)
 samples <- c(as.numeric(commandArgs(TRUE)), 200)[1]
 set.seed(6)
 laws <- list(
@@ -19,7 +20,7 @@ ratio <- function(n, draw) {
     y <- as.numeric(runif(n) < p)
     v <- p * (1 - p)
     std_error <- sqrt(mean(v^3) / mean(v^2) / n)
-    suppressWarnings(ce_estimate(p, y, threads = 1))$conf.high / (one_dimension * std_error)
+    suppressWarnings(ce_estimate(p, y))$conf.high / (one_dimension * std_error)
   }))
 }
 rows <- c(300, 1000)

@@ -6,6 +6,7 @@
 #   0 leaves a part out
 
 library(calibrisk)
+options(calibrisk.threads = 1L)
 times <- as.numeric(commandArgs(TRUE))
 times <- replace(c(2000, 200), seq_along(times), times)
 set.seed(26)
@@ -110,7 +111,7 @@ for (cell in seq_len(nrow(power))[times[2] > 0]) {
     truth <- laws[[power$law[cell]]](p)
     y <- drawn_labels(truth, 1)
     test <- joint(p, y)
-    skce <- suppressWarnings(ce_test(p, factor(y, 1:K), test = test_conditional(times = 199), threads = 1))
+    skce <- suppressWarnings(ce_test(p, factor(y, 1:K), test = test_conditional(times = 199)))
     c(joint = test$p < 0.05, skce = skce$p.value < 0.05, likelihood_ratio = likelihood_ratio_p(p, y[, 1]) < 0.05,
       low_missed = test$low > sqrt(mean(rowSums((truth - p)^2))))
   })

@@ -12,7 +12,7 @@ choice_values <- list(
   bases = list(NULL, list(quote(basis_hats(4)), quote(basis_kernel(5))), list(), "hats"),
   knots = list(2, 5, 100, 1), landmarks = list(1, 10, 1000, 0), exponent = list(NULL, 1, c(0.5, 2), -1),
   df = list(3, 1, 30, 0), alpha = list(0.05, 1, 0), model = list(NULL, "logistic", 3),
-  floor = list(0, 1e-6, 0.4, 1), threads = list(NULL, 1, 0),
+  floor = list(0, 1e-6, 0.4, 1),
   kernel = list(quote(kernel_gaussian(0.3)), quote(kernel_tv(0.5)), quote(kernel_laplace(0.5)), "gaussian"),
   target_kernel = list(quote(kernel_gaussian("median")), quote(kernel_white()), quote(kernel_linear()), 3),
   f = list(quote(function(P, Q) tcrossprod(P, Q)), quote(function(P, Q) matrix(0, nrow(P), nrow(Q))), quote(sum), 1),

@@ -121,7 +121,7 @@ options_of <- list(
   level = list(0.5, 0.95, 0.999, 1, NULL),
   times = list(100, 5, 20, 0, -1), interval = list("analytic", "bootstrap", "none"),
   bandwidth = list(0.01, 0.1, 1e-8, 10, -1),
-  event_level = list("first", "second", "third"), na_rm = list(TRUE, FALSE, NA), threads = list(1, 2, 0),
+  event_level = list("first", "second", "third"), na_rm = list(TRUE, FALSE, NA),
   type = list("unbiased", "biased", "block", "width", "mass", "sweep", "discrete", "smooth", "isotonic", "nonsense"),
   kernel = list(kernel_tv(0.5), kernel_gaussian(0.3), kernel_laplace(1e-6), "gaussian"),
   tolerance = list(0.01, 1e-8, 0),

@@ -148,7 +148,7 @@ result("times", repetitions = 1, timed = TRUE, {
   time_of <- function(notion, x, truth) {
     methods <- paper_methods(notion)
     seconds <- vapply(names(methods), function(m) {
-      sum(system.time(ce_tune(x, truth, notion = notion, methods = methods[m], threads = 1))[1:2])
+      sum(system.time(ce_tune(x, truth, notion = notion, methods = methods[m]))[1:2])
     }, 0)
     data.frame(notion = notion, method = names(methods), seconds = seconds, n = length(truth), row.names = NULL)
   }

@@ -5,6 +5,7 @@
 # number of rows:
 #   make papers PAPER=how-far-to-trust-the-interval PARTS='scalar classes 1000'
 library(calibrisk)
+options(calibrisk.threads = 1L)
 source("data-raw/papers/store.R")
 source("data-raw/papers/interval-laws.R")
 
@@ -22,7 +23,7 @@ seen_share <- function(features, gap, bases) {
 
 # The rows of ce_estimate(), and that share where it is wanted.
 one_sample <- function(p, y, gap, notions, see) {
-  rows <- ce_estimate(p, y, notion = notions, threads = 1)
+  rows <- ce_estimate(p, y, notion = notions)
   seen <- vapply(notions, function(notion) {
     if (!see || all(gap == 0)) return(NA_real_)
     seen_share(p, gap, calibrisk:::ladder_bases(notion, NCOL(gap), NROW(gap)))

@@ -20,5 +20,5 @@ cell_sample <- function(n, seed, round = 20) {
 # The headline on rungs of hats with the given knots, from moments of cells.
 moment_ladder <- function(edges, moments, knots, level) {
   rows <- cell_rows(edges, moments)
-  joint_ladder(rows$x, rows$y, rows$count, level, 1L, knots[-1])
+  joint_ladder(rows$x, rows$y, rows$count, level, knots[-1])
 }

@@ -92,5 +92,5 @@ jackknife_error <- function(n, statistic) {
 ranked_ece <- function(probs, truth, n_bins = 3, type = c("binmean", "pointwise")) {
   metric <- c(binmean = "ece_canonical", pointwise = "ece_pointwise")[[match.arg(type)]]
   core_values(list(probs = list(probs), truth = as.integer(truth)), list(kernel = kernel_linear(), n_bins = n_bins),
-              metric, matrix(seq_along(truth)), 1L)[1]
+              metric, matrix(seq_along(truth)))[1]
 }

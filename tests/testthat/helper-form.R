@@ -4,7 +4,7 @@ fixed_form <- function(core = NULL, map = identity, gap = FALSE) {
 }
 
 registerS3method("pair_features", "ce_form_fixed",
-                 function(form, features, threads) form$map(features),
+                 function(form, features) form$map(features),
                  envir = asNamespace("calibrisk"))
 
 # Random residuals, features and a symmetric core.

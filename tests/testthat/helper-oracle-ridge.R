@@ -31,8 +31,8 @@ oracle_gaussian <- function(x, y, gamma) {
 
 gamma_kernel <- function(gamma) kernel_gaussian(1 / sqrt(2 * gamma))
 
-fit_method <- function(method, problem, value, kernel = NULL, threads = 1L) {
-  fit_form(method, problem, list(value = value, kernel = kernel), new_context(threads))
+fit_method <- function(method, problem, value, kernel = NULL) {
+  fit_form(method, problem, list(value = value, kernel = kernel), new_context())
 }
 
 # Vector predictions with outcomes.

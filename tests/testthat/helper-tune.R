@@ -5,7 +5,7 @@ test_folds <- function(n, k, n_test = 0) {
 
 # A method's own path must equal the plain loop over folds and grid.
 expect_path_is_plain <- function(method, problem, fold, grid, tolerance = 1e-10) {
-  context <- new_context(1L)
+  context <- new_context()
   path <- tune_path(method, problem, fold, grid, context)
   plain <- getS3method("tune_path", "default", envir = asNamespace("calibrisk"))(method, problem, fold, grid, context)
   for (name in c("risk", "squared_error", "squared_error_test")) {
@@ -15,7 +15,7 @@ expect_path_is_plain <- function(method, problem, fold, grid, tolerance = 1e-10)
   x <- problem$features[1:3, , drop = FALSE]
   for (f in seq_len(max(fold))) {
     v <- nrow(grid)
-    expect_close(form_pairs(path$form(v, f), x, x, 1L), form_pairs(plain$form(v, f), x, x, 1L),
+    expect_close(form_pairs(path$form(v, f), x, x), form_pairs(plain$form(v, f), x, x),
                  tolerance)
   }
   invisible(path)

@@ -5,7 +5,7 @@ draw_rows <- function(n, slope = 1, shift = 0, seed = 1) {
   })
 }
 
-ladder_of <- function(d, level = 0.95) binary_ladder(scalar_problem(d$p, d$y), level, 1L)
+ladder_of <- function(d, level = 0.95) binary_ladder(scalar_problem(d$p, d$y), level)
 
 three_classes <- function(n, seed = 3) {
   withr::with_seed(seed, {
@@ -78,11 +78,11 @@ test_that("the p-value falls in delta, from 1 to nearly 0", {
 test_that("an upper limit that ladders keep is their own at every level", {
   d <- draw_rows(300, 0.7)
   k <- three_classes(200)
-  of_classes <- function(level) notion_ladder(as_predictions(k$p, rlang::quo(k$y)), "canonical", level, 1L)
+  of_classes <- function(level) notion_ladder(as_predictions(k$p, rlang::quo(k$y)), "canonical", level)
   weighted <- scalar_problem(d$p, d$y)
   weighted$design <- new_design(300, rep(c(1, 3), 150))
   for (level in c(0.5, 0.9, 0.99)) {
-    for (ladder in list(ladder_of(d, level), binary_ladder(weighted, level, 1L), of_classes(level))) {
+    for (ladder in list(ladder_of(d, level), binary_ladder(weighted, level), of_classes(level))) {
       limits <- ladder$upper((1 - level) / 2)
       expect_equal(max(limits[1], ladder$low), ladder$high, tolerance = 1e-9)
       expect_equal(limits[2], ladder$upper_bound, tolerance = 1e-9)
@@ -95,7 +95,7 @@ test_that("states and tables of the same rows give the same p-value", {
   d$p <- round(d$p, 2)
   of_rows <- equivalence_p_value(ladder_of(d), 0.08)
   cells <- stats::aggregate(list(n = rep(1, 400)), list(p = d$p, y = d$y), sum)
-  counted <- joint_ladder(cells$p, cells$y, cells$n, 0.95, 1L)
+  counted <- joint_ladder(cells$p, cells$y, cells$n, 0.95)
   expect_equal(equivalence_p_value(counted, 0.08), of_rows, tolerance = 1e-6)
   frame <- data.frame(cells, y2 = factor(ifelse(cells$y == 1, "yes", "no"), c("yes", "no")))
   frame$n <- as.integer(frame$n)
@@ -104,7 +104,7 @@ test_that("states and tables of the same rows give the same p-value", {
   state <- update(state, data.frame(p = d$p, y = factor(d$y, 1:0)), y, p)
   edges <- state$spec$edges
   of_state <- moment_ladder(edges, over_parts(state_moments(state)), state_knots(state, 1), 0.95)
-  on_knots <- joint_ladder(d$p, d$y, NULL, 0.95, 1L, state_knots(state, 1)[-1])
+  on_knots <- joint_ladder(d$p, d$y, NULL, 0.95, state_knots(state, 1)[-1])
   expect_equal(equivalence_p_value(of_state, 0.08), equivalence_p_value(on_knots, 0.08), tolerance = 1e-3)
 })
 

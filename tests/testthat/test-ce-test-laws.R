@@ -10,9 +10,9 @@ test_that("both kernels in factors give the unbiased estimate", {
     list(pred_draws(outer(data$m, 1:6 / 3, `+`)), data$y, kernel_gaussian(1))
   )
   for (case in cases) {
-    problem <- kernel_problem(laws_of(case[[1]], case[[2]]), NULL, case[[3]], threads = 1L)
-    value <- withr::with_seed(2, law_redraws(problem, list(times = 3, tolerance = 1e-13), 2L))
-    expect_equal(value$statistic, skce_value(problem, "unbiased", threads = 1L)$estimate$value, tolerance = 2e-3)
+    problem <- kernel_problem(laws_of(case[[1]], case[[2]]), NULL, case[[3]])
+    value <- withr::with_seed(2, law_redraws(problem, list(times = 3, tolerance = 1e-13)))
+    expect_equal(value$statistic, skce_value(problem, "unbiased")$estimate$value, tolerance = 2e-3)
     expect_length(value$null, 3)
     expect_lt(value$neglected, 1e-10)
   }
@@ -20,9 +20,9 @@ test_that("both kernels in factors give the unbiased estimate", {
 
 test_that("redraws of factors have the law of redraws of the kernels", {
   data <- withr::with_seed(1, list(m = rnorm(80), y = rnorm(80)))
-  problem <- kernel_problem(laws_of(pred_normal(data$m, 1), data$y), NULL, kernel_gaussian(1), threads = 1L)
-  low <- withr::with_seed(2, law_redraws(problem, list(times = 2000, tolerance = NULL), 2L)$null)
-  kept <- withr::with_seed(3, redraws_of_kept(problem, 2000, 2L))
+  problem <- kernel_problem(laws_of(pred_normal(data$m, 1), data$y), NULL, kernel_gaussian(1))
+  low <- withr::with_seed(2, law_redraws(problem, list(times = 2000, tolerance = NULL))$null)
+  kept <- withr::with_seed(3, redraws_of_kept(problem, 2000))
   expect_gt(suppressWarnings(ks.test(low, kept)$p.value), 1e-3)
   # in batches the same outcomes, the same numbers
   laws <- problem$laws
@@ -36,12 +36,11 @@ test_that("any kernel on the predictions has a factor", {
   data <- withr::with_seed(1, list(m = rnorm(40), y = rnorm(40), g = sample(3, 40, TRUE)))
   law <- pred_normal(data$m, 1)
   grouped <- laws_of(law, data$y)
-  grouped$group <- ckce_group(data$g, NULL, grouped, 1L)
+  grouped$group <- ckce_group(data$g, NULL, grouped)
   laws <- list(
-    kernel_problem(laws_of(law, data$y), kernel_mmd(), kernel_gaussian(1), threads = 1L),
-    kernel_problem(laws_of(law, data$y), 2 * (kernel_hellinger() + kernel_wasserstein(1)), kernel_gaussian(1),
-                   threads = 1L),
-    kernel_problem(grouped, threads = 1L)
+    kernel_problem(laws_of(law, data$y), kernel_mmd(), kernel_gaussian(1)),
+    kernel_problem(laws_of(law, data$y), 2 * (kernel_hellinger() + kernel_wasserstein(1)), kernel_gaussian(1)),
+    kernel_problem(grouped)
   )
   for (problem in laws) {
     k <- cpp_prediction_matrix(problem$prediction, 1L)
@@ -58,10 +57,10 @@ test_that("counts are labels", {
   data <- withr::with_seed(1, list(rate = exp(rnorm(50)), n = 50))
   data$y <- withr::with_seed(2, rpois(50, data$rate))
   for (target in list(kernel_white(), 2 * kernel_gaussian(1))) {
-    problem <- kernel_problem(laws_of(pred_poisson(data$rate), data$y), NULL, target, threads = 1L)
-    value <- withr::with_seed(3, class_redraws(problem, list(times = 2000, tolerance = 1e-13), FALSE, 2L))
-    expect_equal(value$statistic, skce_value(problem, "unbiased", threads = 1L)$estimate$value, tolerance = 1e-8)
-    kept <- withr::with_seed(4, redraws_of_kept(problem, 2000, 2L))
+    problem <- kernel_problem(laws_of(pred_poisson(data$rate), data$y), NULL, target)
+    value <- withr::with_seed(3, class_redraws(problem, list(times = 2000, tolerance = 1e-13), FALSE))
+    expect_equal(value$statistic, skce_value(problem, "unbiased")$estimate$value, tolerance = 1e-8)
+    kept <- withr::with_seed(4, redraws_of_kept(problem, 2000))
     expect_gt(suppressWarnings(ks.test(value$null, kept)$p.value), 1e-3)
   }
 })
@@ -76,20 +75,20 @@ heavy_counts <- function(n) {
 test_that("redraws of counts with thousands of values take no matrix between these", {
   laws <- heavy_counts(60)
   for (target in list(kernel_white(), 2 * kernel_laplace(2))) {
-    problem <- kernel_problem(laws, NULL, target, threads = 1L)
+    problem <- kernel_problem(laws, NULL, target)
     labels <- ncol(problem$target$probs)
     expect_gt(labels, 1000)
-    if (has_few_labels(problem)) expect_identical(target_gram(problem, 1L), matrix(1))
+    if (has_few_labels(problem)) expect_identical(target_gram(problem), matrix(1))
     expect_false(has_few_labels(problem, TRUE))
-    exact <- skce_value(problem, "unbiased", threads = 1L)$estimate$value
+    exact <- skce_value(problem, "unbiased")$estimate$value
     null <- function(resample, times = 500) {
-      withr::with_seed(1, redrawn(problem, list(times = times, tolerance = 1e-13), resample, 1L, exact))
+      withr::with_seed(1, redrawn(problem, list(times = times, tolerance = 1e-13), resample, exact))
     }
     expect_equal(null(FALSE)$statistic, exact, tolerance = 1e-9)
-    expect_equal(null(TRUE, 5)$null, withr::with_seed(1, redraw_statistics(problem, 5, TRUE, 1L)), tolerance = 1e-9)
-    kept <- withr::with_seed(2, redraws_of_kept(problem, 500, 1L))
+    expect_equal(null(TRUE, 5)$null, withr::with_seed(1, redraw_statistics(problem, 5, TRUE)), tolerance = 1e-9)
+    kept <- withr::with_seed(2, redraws_of_kept(problem, 500))
     expect_gt(suppressWarnings(ks.test(null(FALSE)$null, kept)$p.value), 1e-3)
-    again <- class_redraws(problem, list(times = 1, tolerance = 1e-13), TRUE, 1L)
+    again <- class_redraws(problem, list(times = 1, tolerance = 1e-13), TRUE)
     expect_equal(again$statistic, exact, tolerance = 1e-9)
   }
 })
@@ -99,8 +98,8 @@ test_that("residuals of counts with thousands of values have as many numbers as 
   for (target in list(kernel_white(), 2 * kernel_laplace(2), kernel_linear() + kernel_gaussian(2))) {
     choices <- list(target_kernel = target, kernel = kernel_wasserstein(1), default_kernel = FALSE, times = 0,
                     draws = 2, debias = "null_mean")
-    bound <- bind_ckce(laws, choices, 1L)
-    few <- law_problem(laws, bound, choices, TRUE, 1L)
+    bound <- bind_ckce(laws, choices)
+    few <- law_problem(laws, bound, choices, TRUE)
     spec <- bound$target$spec
     gram <- cpp_gram(bound$target$kernel, matrix(as.numeric(spec$support)), matrix(as.numeric(spec$support)), 1L)
     variances <- drop(spec$probs %*% diag(gram)) - rowSums((spec$probs %*% gram) * spec$probs)
@@ -144,8 +143,8 @@ test_that("laws above the rows of a kept matrix hold the level", {
 
 test_that("default locations of the CME test are pivots of the kernel, few, and have power", {
   p <- withr::with_seed(1, plogis(2 * rnorm(500)))
-  problem <- kernel_problem(read_laws(p, rlang::quo(rep(0:1, 250))), kernel_tv(.3), threads = 1L)
-  at <- withr::with_seed(2, cme_locations(problem, 3, 1L))
+  problem <- kernel_problem(read_laws(p, rlang::quo(rep(0:1, 250))), kernel_tv(.3))
+  at <- withr::with_seed(2, cme_locations(problem, 3))
   rows <- cpp_pivoted_cholesky(kernel_tv(.3), problem$prediction$features, 0, 3, 1L)$pivots
   expect_equal(at$columns, prediction_columns(problem$prediction, rows))
   power <- function(locations) {
@@ -158,6 +157,6 @@ test_that("default locations of the CME test are pivots of the kernel, few, and 
   expect_gt(power(3), .6)
   expect_lt(power(10), power(3))
   # more locations than distinct predictions
-  same <- kernel_problem(read_laws(rep(.5, 9), rlang::quo(rep(0:1, c(4, 5)))), threads = 1L)
-  expect_equal(ncol(cme_locations(same, 3, 1L)$columns), 3)
+  same <- kernel_problem(read_laws(rep(.5, 9), rlang::quo(rep(0:1, c(4, 5)))))
+  expect_equal(ncol(cme_locations(same, 3)$columns), 3)
 })

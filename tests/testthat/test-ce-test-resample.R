@@ -10,10 +10,10 @@ test_that("the factored statistic of redrawn labels is the unbiased estimate", {
   data <- withr::with_seed(1, list(p = dirichlet(60, 4), y = sample(4, 60, TRUE)))
   laws <- read_laws(data$p, rlang::quo(data$y))
   for (target in list(kernel_white(), kernel_gaussian(2))) {
-    problem <- kernel_problem(laws, kernel_gaussian(.4), target, threads = 1L)
+    problem <- kernel_problem(laws, kernel_gaussian(.4), target)
     l <- cpp_pivoted_cholesky(problem$prediction$kernel, problem$prediction$features, 1e-14, 60, 1L)$L
-    gram <- target_gram(problem, 1L)
-    exact <- skce_value(problem, "unbiased", threads = 1L)$estimate$value
+    gram <- target_gram(problem)
+    exact <- skce_value(problem, "unbiased")$estimate$value
     expect_equal(cpp_class_statistic(l, data$p, gram, data$y, 1L), exact, tolerance = 1e-9)
     null <- withr::with_seed(2, cpp_class_redraws(l, data$p, gram, 3, FALSE, 2L, NULL))
     # the same labels from the same uniforms
@@ -100,7 +100,7 @@ test_that("no kernel depends on outcomes that are redrawn", {
   between <- mean((c(0, 1, 3) - 4 / 3)^2)
   expect_equal(of(c(0, 1, 2)), sqrt(2 * (within + between)))
   mmd <- function(y) {
-    bind_prediction(kernel_mmd(), list(law = p, y = matrix(y), n = 3), 100, 1L)$kernel$bandwidth
+    bind_prediction(kernel_mmd(), list(law = p, y = matrix(y), n = 3), 100)$kernel$bandwidth
   }
   expect_equal(mmd(c(0, 1, 2)), mmd(c(5, 9, -20)))
 })
@@ -109,9 +109,9 @@ test_that("kept matrices give the statistics of the general loop", {
   same <- function(p, y, target = NULL, draws = 20) {
     laws <- read_laws(p, rlang::quo(y))
     target <- outcome_kernel(target, laws)
-    problem <- kernel_problem(laws, NULL, target, draws, 1L)
-    kept <- withr::with_seed(1, redraws_of_kept(problem, 5, 1L))
-    expect_equal(kept, withr::with_seed(1, redraw_statistics(problem, 5, FALSE, 1L)), tolerance = 1e-10)
+    problem <- kernel_problem(laws, NULL, target, draws)
+    kept <- withr::with_seed(1, redraws_of_kept(problem, 5))
+    expect_equal(kept, withr::with_seed(1, redraw_statistics(problem, 5, FALSE)), tolerance = 1e-10)
   }
   data <- withr::with_seed(1, list(m = rnorm(20), y = rnorm(20), z = matrix(rnorm(60), 20)))
   same(pred_normal(data$m, 1), data$y)
@@ -126,12 +126,12 @@ test_that("kept matrices give the statistics of the general loop", {
 test_that("quantiles that stand for a prediction are the same for all outcomes", {
   data <- withr::with_seed(1, list(m = rnorm(20), y = rnorm(20)))
   laws <- read_laws(pred_laplace(data$m, 1), rlang::quo(data$y))
-  problem <- withr::with_seed(2, kernel_problem(laws, NULL, kernel_matern(1, nu = 1.5), 5, 1L))
+  problem <- withr::with_seed(2, kernel_problem(laws, NULL, kernel_matern(1, nu = 1.5), 5))
   expect_match(problem$target_computation, "quantiles")
   again <- problem
   again$target$y <- withr::with_seed(3, redraw_outcomes(laws)$y)
-  expect_equal(withr::with_seed(3, redraws_of_kept(problem, 1, 1L)),
-               skce_value(again, "unbiased", threads = 1L)$estimate$value, tolerance = 1e-10)
+  expect_equal(withr::with_seed(3, redraws_of_kept(problem, 1)),
+               skce_value(again, "unbiased")$estimate$value, tolerance = 1e-10)
 })
 
 test_that("with groups: a factor per group, the statistic and null law of the general loop", {
@@ -147,9 +147,9 @@ test_that("with groups: a factor per group, the statistic and null law of the ge
   exact <- skce(data$p, data$y, group = data$g, kernel = kernel_gaussian(.4))$.estimate
   expect_equal(unname(out$statistic), exact, tolerance = 1e-8)
   laws <- read_laws(data$p, rlang::quo(data$y))
-  laws$group <- ckce_group(data$g, NULL, laws, 1L)
-  problem <- kernel_problem(laws, kernel_gaussian(.4), threads = 1L)
-  loop <- withr::with_seed(4, redraw_statistics(problem, 2000, FALSE, 1L))
+  laws$group <- ckce_group(data$g, NULL, laws)
+  problem <- kernel_problem(laws, kernel_gaussian(.4))
+  loop <- withr::with_seed(4, redraw_statistics(problem, 2000, FALSE))
   expect_gt(suppressWarnings(stats::ks.test(out$null, loop)$p.value), 1e-3)
   expect_lt(abs(mean(out$null)), 4 * sd(out$null) / sqrt(2000))
 })
@@ -227,15 +227,15 @@ test_that("redrawn outcomes change a weighted sum of h_Y as the matrix itself do
   )
   weights <- withr::with_seed(4, crossprod(matrix(rnorm(70^2), 70)))
   for (case in cases) {
-    problem <- kernel_problem(read_laws(case[[1]], rlang::quo(case[[2]])), kernel_gaussian(1), case[[3]], threads = 1L)
+    problem <- kernel_problem(read_laws(case[[1]], rlang::quo(case[[2]])), kernel_gaussian(1), case[[3]])
     sum_of <- function(laws) {
-      sum(weights * cpp_target_matrix(bind_target(case[[3]], laws, 10, 1L)$spec, FALSE, 1L))
+      sum(weights * cpp_target_matrix(bind_target(case[[3]], laws, 10)$spec, FALSE, 1L))
     }
     laws <- problem$laws
     laws$roots <- law_roots(laws$law)
     naive <- withr::with_seed(5, replicate(3, sum_of(redraw_outcomes(laws))))
     shift <- function(...) {
-      withr::with_seed(5, outcome_shifts(weights, problem$target, problem$target_kernel, problem$laws, 3, 2L, ...))
+      withr::with_seed(5, outcome_shifts(weights, problem$target, problem$target_kernel, problem$laws, 3, ...))
     }
     scale <- sum(abs(weights))
     expect_equal((shift() + sum_of(laws)) / scale, naive / scale, tolerance = 1e-10)
@@ -254,11 +254,11 @@ test_that("certain predictions that come true are no evidence, in spite of round
 test_that("consistency resampling takes a joint kernel, and kernels on distributions, whatever the labels", {
   data <- withr::with_seed(1, list(p = dirichlet(15, 3), y = sample(3, 15, TRUE), rate = rexp(15)))
   counts <- withr::with_seed(3, rpois(15, data$rate))
-  null <- function(problem) withr::with_seed(2, redrawn(problem, test_consistency(times = 9), TRUE, 1L, 0))$null
-  loop <- function(problem) withr::with_seed(2, redraw_statistics(problem, 9, TRUE, 1L))
+  null <- function(problem) withr::with_seed(2, redrawn(problem, test_consistency(times = 9), TRUE, 0))$null
+  loop <- function(problem) withr::with_seed(2, redraw_statistics(problem, 9, TRUE))
   classes <- read_laws(data$p, rlang::quo(data$y))
-  joint <- kernel_problem(classes, function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z), threads = 1L)
-  expect_equal(null(joint), loop(kernel_problem(classes, kernel_tv(.5), threads = 1L)), tolerance = 1e-10)
-  laws <- kernel_problem(read_laws(pred_poisson(data$rate), rlang::quo(counts)), kernel_hellinger(1), threads = 1L)
+  joint <- kernel_problem(classes, function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z))
+  expect_equal(null(joint), loop(kernel_problem(classes, kernel_tv(.5))), tolerance = 1e-10)
+  laws <- kernel_problem(read_laws(pred_poisson(data$rate), rlang::quo(counts)), kernel_hellinger(1))
   expect_equal(null(laws), loop(laws), tolerance = 1e-10)
 })

@@ -24,7 +24,7 @@ test_that("block test", {
 
 test_that("exact enumeration of the bootstrap at n = 6", {
   laws <- calibrisk:::read_laws(probs, rlang::quo(truth))
-  problem <- calibrisk:::kernel_problem(laws, tv, threads = 1L)
+  problem <- calibrisk:::kernel_problem(laws, tv)
   h <- calibrisk:::cpp_pair_matrix(problem$prediction, problem$target, 1L)
   expect_equal(h, oracle_class_h(probs, truth, oracle_tv(.45)), tolerance = 1e-12)
   expect_equal(min(eigen(h)$values), .0482895113356, tolerance = 1e-10)
@@ -45,7 +45,7 @@ test_that("bootstrap panels and chunks agree with the loop", {
   data <- withr::with_seed(1, list(p = matrix(rgamma(900, 1), 300), y = sample(3, 300, TRUE)))
   p <- data$p / rowSums(data$p)
   laws <- calibrisk:::read_laws(p, rlang::quo(data$y))
-  problem <- calibrisk:::kernel_problem(laws, kernel_tv(.5), threads = 1L)
+  problem <- calibrisk:::kernel_problem(laws, kernel_tv(.5))
   h <- oracle_class_h(p, data$y, oracle_tv(.5))
   index <- withr::with_seed(2, matrix(sample(300, 600, TRUE), 300))
   counts <- apply(index, 2, tabulate, nbins = 300) * 1.0
@@ -153,13 +153,13 @@ test_that("skce() and every test have the same kernels by default, and so the sa
   for (case in cases) {
     p <- case[[1]]
     y <- case[[2]]
-    one <- skce(p, y, threads = 1L)
+    one <- with_threads(1L, skce(p, y))
     for (test in list(test_conditional(2), test_bootstrap(2), test_block(), test_bound(), test_consistency(2))) {
-      found <- suppressWarnings(ce_test(p, y, test = test, threads = 1L))
+      found <- suppressWarnings(with_threads(1L, ce_test(p, y, test = test)))
       expect_equal(format(found$target_kernel), one$target_kernel)
       expect_equal(format(found$kernel), one$kernel)
-      estimate <- switch(test$name, block = skce(p, y, type = "block", threads = 1L)$.estimate,
-                         bound = skce(p, y, type = test_bound()$type, threads = 1L)$.estimate,
+      estimate <- switch(test$name, block = with_threads(1L, skce(p, y, type = "block"))$.estimate,
+                         bound = with_threads(1L, skce(p, y, type = test_bound()$type))$.estimate,
                          one$.estimate)
       expect_equal(unname(found$estimate), estimate, tolerance = 1e-8)
     }

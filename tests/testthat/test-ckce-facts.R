@@ -4,7 +4,7 @@
 three_metrics <- function(models, truth) {
   metrics <- as_metrics(c("ckce", "jkce", "ece_canonical"))
   data <- list(probs = models, models = lapply(models, function(p) list(design = new_design(nrow(p)))), truth = truth)
-  out <- rank_samples(data, metrics, lapply(metrics, core_metric, data), list(seq_along(truth)), 2L)
+  out <- rank_samples(data, metrics, lapply(metrics, core_metric, data), list(seq_along(truth)))
   matrix(out, 3, dimnames = list(c("ckce", "jkce", "ece"), names(models)))
 }
 
@@ -72,7 +72,7 @@ test_that("a ranking of increasingly sharpened models is found by ckce in most s
   y <- withr::with_seed(47, draw_labels(p))
   models <- list(marginal = matrix(.1, 2000, 10), t125 = temper(p, 1 / 1.25), t150 = temper(p, 1 / 1.5),
                  t200 = temper(p, .5))
-  r <- withr::with_seed(48, ce_rank(models, y, metric = c("ckce", "jkce"), times = 20, threads = 2))
+  r <- withr::with_seed(48, with_threads(2, ce_rank(models, y, metric = c("ckce", "jkce"), times = 20)))
   shares <- setNames(glance(r)$share, glance(r)$metric)
   expect_identical(glance(r)$order[1], "marginal < t125 < t150 < t200")
   expect_gte(shares[["ckce"]], .9)
@@ -94,9 +94,9 @@ test_that("group calibration sees what global calibration cannot", {
 test_that("DenseNet-40 on CIFAR-10 has the published value", {
   skip_if_no_shared("data", "cifar10", "nncal-densenet40.rds")
   data <- readRDS(shared_path("data", "cifar10", "nncal-densenet40.rds"))
-  value <- ckce(softmax(data$logits), data$label, threads = 2)
+  value <- with_threads(2, ckce(softmax(data$logits), data$label))
   expect_equal(round(10 * value$.estimate, 3), .096)
   expect_true(value$certified)
-  joint <- skce(softmax(data$logits), data$label, computation = "low_rank", threads = 2, kernel = "ckce")
+  joint <- with_threads(2, skce(softmax(data$logits), data$label, computation = "low_rank", kernel = "ckce"))
   expect_equal(round(100 * joint$.estimate, 3), .054, tolerance = .02)
 })

@@ -21,10 +21,10 @@ test_that("draws give the V form and, with different draws on the diagonal, the 
   distance <- as.matrix(dist(cbind(mean5, sd5)))
   # the published value takes the Wasserstein kernel of the normals with sampled residuals
   laws <- list(law = draws, y = matrix(y5), n = 5)
-  target <- bind_target(kernel_gaussian(1), laws, 2, 1L)
+  target <- bind_target(kernel_gaussian(1), laws, 2)
   problem <- function(diagonal) {
     choices <- list(draws = 2, draws_diagonal = diagonal, debias = "none")
-    c(list(features = cbind(mean5, sd5)), numeric_residuals(target, laws, choices, FALSE, 1L))
+    c(list(features = cbind(mean5, sd5)), numeric_residuals(target, laws, choices, FALSE))
   }
   value <- function(diagonal, computation = "auto") {
     ckce_numbers(problem(diagonal), kernel_gaussian(1), .1, ckce_options(computation))$values$estimate
@@ -55,7 +55,7 @@ matrices40 <- function(d, of, target_kernel) {
   )
   y <- if (of == "poisson") d$counts else d$y
   laws <- list(law = law, y = matrix(y), n = 40)
-  g <- cpp_target_matrix(bind_target(target_kernel, laws, 2, 1L)$spec, FALSE, 1L)
+  g <- cpp_target_matrix(bind_target(target_kernel, laws, 2)$spec, FALSE, 1L)
   different <- diag(g)
   if (of == "draws") {
     k <- function(a, b) kernel_matrix(target_kernel, matrix(a), matrix(b))
@@ -181,7 +181,7 @@ test_that("redrawn outcomes have the mean that null_mean says, and the values of
   redrawn <- withr::with_seed(2, draw_outcomes(list(law = m$law, y = matrix(m$y), n = 40), 30))
   naive <- function(y, gram, debias) {
     laws <- list(law = m$law, y = matrix(y), n = 40)
-    g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2, 1L)$spec, FALSE, 1L)
+    g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2)$spec, FALSE, 1L)
     oracle_ckce(gram, g, .1)[[debias]]
   }
   same <- outer(d$group, d$group, `==`)
@@ -196,11 +196,11 @@ test_that("redrawn outcomes have the mean that null_mean says, and the values of
 test_that("factors of both kernels give the null of many rows", {
   d <- law40()
   laws <- list(law = pred_normal(d$mean, d$sd), y = matrix(d$y), n = 40)
-  inputs <- list(laws = laws, target = bind_target(kernel_gaussian(1), laws, 2, 1L))
+  inputs <- list(laws = laws, target = bind_target(kernel_gaussian(1), laws, 2))
   blocks <- list(list(rows = 1:25, factor = matrix(cos(1:75), 25)), list(rows = 26:40, factor = matrix(sin(1:30), 15)))
   y <- withr::with_seed(1, draw_outcomes(laws, 3))
-  few <- withr::with_seed(1, factored_law_sums(inputs, 1L))
-  all <- exact_law_sums(inputs, 1L)
+  few <- withr::with_seed(1, factored_law_sums(inputs))
+  all <- exact_law_sums(inputs)
   for (debias in c("none", "off_diagonal")) {
     expect_equal(diff(few(blocks, y, 3, debias)), diff(all(blocks, y, 3, debias)), tolerance = 1e-3)
   }
@@ -209,7 +209,7 @@ test_that("factors of both kernels give the null of many rows", {
 test_that("debiasing, ridges, groups and data frames follow the same matrices", {
   gram <- exp(-as.matrix(dist(cbind(mean5, sd5)))^2 / 2)
   laws <- list(law = law5(), y = matrix(y5), n = 5)
-  g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2, 1L)$spec, FALSE, 1L)
+  g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2)$spec, FALSE, 1L)
   expect_equal(value5(debias = TRUE), oracle_ckce(gram, g, .1)$off_diagonal, tolerance = 1e-10)
   path <- ckce(law5(), y5, kernel = w2(), target_kernel = kernel_gaussian(1), ridge = c(1, 1e8))
   expect_equal(path$.estimate * c(1, 1e16), c(oracle_ckce(gram, g, 1)$estimate, oracle_jkce(gram, g)$biased),
@@ -265,7 +265,7 @@ test_that("small ridges keep their digits where the kernel has few eigenvalues",
   y <- withr::with_seed(2, rnorm(20))
   law <- pred_normal(m, 1)
   laws <- list(law = law, y = matrix(y), n = 20)
-  g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2, 1L)$spec, FALSE, 1L)
+  g <- cpp_target_matrix(bind_target(kernel_gaussian(1), laws, 2)$spec, FALSE, 1L)
   features <- cbind(m, 1)
   for (ridge in 10^-(3:8)) {
     fit <- function() ckce(law, y, kernel = kernel_linear(), target_kernel = kernel_gaussian(1), ridge = ridge)

@@ -64,7 +64,7 @@ test_that("results have the same digits for any number of threads", {
   p <- withr::with_seed(3, draw_dirichlet(700, 5, .3))
   y <- withr::with_seed(4, draw_labels(p))
   for (computation in c("dual", "eigen", "low_rank")) {
-    one <- ckce(p, y, computation = computation, threads = 1)
-    expect_equal(ckce(p, y, computation = computation, threads = 2), one, tolerance = 1e-12)
+    one <- with_threads(1, ckce(p, y, computation = computation))
+    expect_equal(with_threads(2, ckce(p, y, computation = computation)), one, tolerance = 1e-12)
   }
 })

@@ -165,7 +165,7 @@ test_that("kernel gaps come from the other folds", {
                        gamma(sum(b$p[j, ] / .1 + 1)) / prod(gamma(b$p[j, ] / .1 + 1)), 0)
     b$p[i, ] - colSums(weight * diag(3)[b$y[others], ]) / sum(weight)
   }, numeric(3)))
-  expect_equal(dirichlet_error(problem, 2, .1, 1L)$bound, tangent_bound(problem, gap, 2))
+  expect_equal(dirichlet_error(problem, 2, .1)$bound, tangent_bound(problem, gap, 2))
   withr::with_seed(3, {
     x <- stats::runif(80)
     y <- stats::rbinom(80, 1, x^2)
@@ -179,7 +179,7 @@ test_that("kernel gaps come from the other folds", {
     others <- fold != fold[i]
     x[i] - min(density(x[i], x[others & y == 1]) / density(x[i], x[others]), 1)
   }, 0)
-  expect_equal(triweight_error(scalar_problem(x, y), 2, .1, 1L)$bound,
+  expect_equal(triweight_error(scalar_problem(x, y), 2, .1)$bound,
                tangent_bound(scalar_problem(x, y), matrix(gap), 2), tolerance = 1e-3)
 })
 

@@ -3,7 +3,7 @@ draw_curve <- function(seed, n, type, rate = identity, ..., support = NULL) {
   withr::with_seed(seed, {
     p <- if (is.null(support)) stats::rbeta(n, 1.2, 0.6) else sample(support, n, TRUE)
     y <- stats::rbinom(n, 1, rate(p))
-    list(p = p, y = y, curve = ce_curve(p, y, type = type, threads = 1, ...))
+    list(p = p, y = y, curve = with_threads(1, ce_curve(p, y, type = type, ...)))
   })
 }
 inside <- function(target, low, high) target >= low - 1e-9 & target <= high + 1e-9
@@ -226,7 +226,7 @@ test_that("edge cases are defined", {
 test_that("draws do not depend on threads", {
   f <- draw_curve(5, 300, curve_isotonic(50))
   run <- function(threads) {
-    withr::with_seed(9, tidy(ce_curve(f$p, f$y, type = curve_isotonic(times = 50), threads = threads)))
+    withr::with_seed(9, tidy(with_threads(threads, ce_curve(f$p, f$y, type = curve_isotonic(times = 50)))))
   }
   expect_identical(run(1), run(2))
 })
@@ -445,7 +445,7 @@ test_that("isotonic null bands stand at places of the predictions, and hold ever
     p <- stats::runif(600)
     y <- stats::rbinom(600, 1, p)
     problem <- list(labels = y)
-    points <- curve_points(curve_isotonic(times = 200), problem, p, list(times = 200, level = .95, threads = 1), NULL)
+    points <- curve_points(curve_isotonic(times = 200), problem, p, list(times = 200, level = .95), NULL)
     any(leaves_null_band(points) > band_rounding)
   }))
   expect_lte(mean(rejected), .15)

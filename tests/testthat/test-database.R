@@ -19,10 +19,10 @@ test_that("a connection that is lost between two queries is an error of a class,
   query <- database_query
   asked <- 0
   lost_at <- Inf
-  local_stand_ins(list(database_query = function(db, sql, call) {
+  local_stand_ins(list(database_query = function(db, sql) {
     asked <<- asked + 1
     if (asked == lost_at) DBI::dbDisconnect(con)
-    query(db, sql, call)
+    query(db, sql)
   }))
   for (name in names(verbs)) {
     con <- local_database()

@@ -148,10 +148,10 @@ test_that("every kind of recalibration leaves the row's fold out", {
     problem <- scalar_problem(d$p, d$y)
     problem$design <- new_design(150)
     choice <- check_recalibration(recalibration)
-    eta <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L)
+    eta <- recalibrated_probs(problem, choice, rep(1:3, 50))
     problem$labels[4] <- 1 - d$y[4]
     problem$residuals[4] <- d$p[4] - problem$labels[4]
-    changed <- recalibrated_probs(problem, choice, rep(1:3, 50), 1L)
+    changed <- recalibrated_probs(problem, choice, rep(1:3, 50))
     expect_identical(changed[4], eta[4])
     expect_false(identical(changed, eta))
   }
@@ -204,7 +204,7 @@ test_that("the lower ends hold for the loss itself, at all thresholds at once", 
     p <- stats::rbeta(300, 1.2, 3)
     problem <- scalar_problem(p, stats::rbinom(300, 1, truth(p)))
     problem$design <- new_design(300)
-    eta <- recalibrated_probs(problem, map_platt(), rep(1:5, 60), 1L)
+    eta <- recalibrated_probs(problem, map_platt(), rep(1:5, 60))
     curve <- decision_curve(problem, eta, settings)$curve
     # what this recalibration buys, given the predictions
     bought <- colMeans((outer(eta, thresholds, ">=") - outer(p, thresholds, ">=")) *

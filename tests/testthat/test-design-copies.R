@@ -235,7 +235,7 @@ test_that("samples of weighted rows with many copies move as those of repeated r
   problem$design <- new_design(80, copies * withr::with_seed(2, stats::runif(80, .2, 2)), copies = copies)
   alone <- repeat_copies(problem)
   expect_equal(alone$design$n, sum(copies))
-  options <- list(smoother = "isotonic", span = .75, times = 400, threads = 1L)
+  options <- list(smoother = "isotonic", span = .75, times = 400)
   of <- function(problem) {
     frequency <- problem_frequency(problem, "isotonic", .75)
     value <- curve_distances(frequency - problem$features[, 1], problem)

@@ -78,7 +78,7 @@ test_that("risks of weighted and clustered rows are their formula, with its deri
     expect_equal(ce_risk(fit, data, y, prob, cluster = centre)$risk, naive(rep(1, 50), apart))
     expect_equal(ce_risk(fit, data, y, prob, weights = share, cluster = centre)$risk, naive(w, apart))
     # the influence is the derivative by a row's weight
-    risk <- form_risk(fit$forms[[1]], matrix(data$prob), matrix(e), 1L, new_design(50, w, cluster))
+    risk <- form_risk(fit$forms[[1]], matrix(data$prob), matrix(e), new_design(50, w, cluster))
     estimate <- risk_estimate(risk$projections, new_design(50, w, cluster))
     expect_equal(estimate$value, naive(w, apart))
     heavier <- naive(replace(w, 7, w[7] + 1e-6), apart)
@@ -104,9 +104,9 @@ test_that("tuning of repeated rows is that of frequencies, given the same split"
   problem$design <- new_design(120, cluster = 120:1)
   for (method in methods) {
     grid <- method_grid(method, "binary", 90)
-    slow <- tune_path(method, problem, fold, grid, new_context(1L))
+    slow <- tune_path(method, problem, fold, grid, new_context())
     problem$design <- new_design(120)
-    quick <- tune_path(method, problem, fold, grid, new_context(1L))
+    quick <- tune_path(method, problem, fold, grid, new_context())
     problem$design <- new_design(120, cluster = 120:1)
     for (name in c("risk", "squared_error", "squared_error_test")) {
       expect_equal(slow[[name]], quick[[name]], tolerance = 1e-7)
@@ -183,8 +183,8 @@ test_that("parts of a draw are one draw: risks of rows that stand for less", {
   split <- rep(c(.3, .7), 120) * whole[parts]
   for (form in list(ce_fit(data$prob, data$y, method = method_bins(6))$forms[[1]],
                     ce_fit(data$prob, data$y, method = method_bins(5, debias = TRUE))$forms[[1]])) {
-    here <- form_risk(form, matrix(data$prob), matrix(e), 1L, new_design(120, copies = whole))
-    there <- form_risk(form, matrix(data$prob[parts]), matrix(e[parts]), 1L, new_design(240, copies = split))
+    here <- form_risk(form, matrix(data$prob), matrix(e), new_design(120, copies = whole))
+    there <- form_risk(form, matrix(data$prob[parts]), matrix(e[parts]), new_design(240, copies = split))
     expect_equal(there$risk, here$risk, tolerance = 1e-12)
     expect_equal(there$projections, here$projections[parts], tolerance = 1e-12)
     expect_equal(there$std.error, here$std.error, tolerance = 1e-12)

@@ -225,8 +225,8 @@ test_that("what a record lacks is said", {
   kernel <- kernel_gaussian(1)
   for (target in list(kernel_gaussian(1), kernel_laplace(2), kernel_matern(2.5, 1))) {
     a <- cpp_target_matrix(bind_target(target, list(law = pred_family(two, 0:2, c(1, 3, 5)), y = matrix(y), n = 3),
-                                       100, 1L)$spec, TRUE, 1L)
-    b <- cpp_target_matrix(bind_target(target, list(law = mixture, y = matrix(y), n = 3), 100, 1L)$spec, TRUE, 1L)
+                                       100)$spec, TRUE, 1L)
+    b <- cpp_target_matrix(bind_target(target, list(law = mixture, y = matrix(y), n = 3), 100)$spec, TRUE, 1L)
     expect_equal(a, b)
   }
 })

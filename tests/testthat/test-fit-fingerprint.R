@@ -48,7 +48,7 @@ test_that("rows in common are found where few of many are kept", {
   })
   of_rows <- function(rows, p) {
     predictions <- list(outcome = y[rows])
-    fit_fingerprint(predictions, list(scalar_problem(p[rows], y[rows])), 1L)
+    fit_fingerprint(predictions, list(scalar_problem(p[rows], y[rows])))
   }
   all <- of_rows(seq_along(p), p)
   expect_length(all$keys, 4096)

@@ -124,7 +124,7 @@ test_that("skill against nothing is NA", {
 test_that("fits tell their progress, class by class", {
   d <- ladder_data(200, 3, 1)
   seen <- numeric()
-  context <- new_context(1L, function(fraction) seen <<- c(seen, fraction))
+  context <- new_context(function(fraction) seen <<- c(seen, fraction))
   fit_predictions(new_predictions(d$p, d$y), "canonical", method_kkr(1e-3), context)
   expect_gt(length(seen), 0)
   expect_true(all(seen >= 0 & seen <= 1) && !is.unsorted(seen))

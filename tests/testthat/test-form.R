@@ -7,7 +7,7 @@ test_that("risk, projections and standard error equal the double loops on either
         risk <- finish_risk(cpp_pair_risk(pairs$E, pairs$X, core, 2L, path))
         expect_risk_equals_oracle(risk, H, pairs$E, 1e-11)
       }
-      expect_risk_equals_oracle(form_risk(fixed_form(core), pairs$X, pairs$E, 1L), H, pairs$E, 1e-11)
+      expect_risk_equals_oracle(form_risk(fixed_form(core), pairs$X, pairs$E), H, pairs$E, 1e-11)
       expect_risk_equals_oracle(
         finish_risk(cpp_pair_risk_matrix(pairs$E, H, FALSE, 2L)), H, pairs$E, 1e-11
       )
@@ -56,7 +56,7 @@ test_that("leave-one-out risks and the jackknife follow from the projections", {
   pairs <- random_pairs(11, 2, 3)
   H <- pairs$X %*% pairs$M %*% t(pairs$X)
   oracle <- oracle_risk(H, pairs$E)
-  risk <- form_risk(fixed_form(pairs$M), pairs$X, pairs$E, 1L)
+  risk <- form_risk(fixed_form(pairs$M), pairs$X, pairs$E)
   m <- 11
   expect_close((m * risk$risk - 2 * risk$projections) / (m - 2), oracle$without, 1e-11)
   expect_close(risk_std_error(risk$projections) * (m - 1) / (m - 2), oracle$jackknife, 1e-11)
@@ -76,22 +76,22 @@ test_that("the risk sees h only off the diagonal, the squared error only on it",
 test_that("row order and orthogonal maps of the residuals change nothing", {
   pairs <- random_pairs(20, 4, 3)
   form <- fixed_form(pairs$M)
-  base <- form_risk(form, pairs$X, pairs$E, 1L)
+  base <- form_risk(form, pairs$X, pairs$E)
   order <- withr::with_seed(2, sample(20))
-  moved <- form_risk(form, pairs$X[order, ], pairs$E[order, ], 1L)
+  moved <- form_risk(form, pairs$X[order, ], pairs$E[order, ])
   expect_close(moved$risk, base$risk, 1e-11)
   expect_close(moved$projections, base$projections[order], 1e-11)
   Q <- withr::with_seed(3, qr.Q(qr(matrix(rnorm(16), 4))))
-  turned <- form_risk(form, pairs$X, pairs$E %*% Q, 1L)
+  turned <- form_risk(form, pairs$X, pairs$E %*% Q)
   expect_close(turned$projections, base$projections, 1e-11)
-  padded <- form_risk(form, pairs$X, cbind(pairs$E, 0), 1L)
+  padded <- form_risk(form, pairs$X, cbind(pairs$E, 0))
   expect_close(padded$projections, base$projections, 1e-11)
 })
 
 test_that("two classes: canonical is four times the scalar risk, twice the squared error", {
   pairs <- random_pairs(15, 1, 1)
-  scalar <- form_risk(fixed_form(), pairs$X, pairs$E, 1L)
-  both <- form_risk(fixed_form(), cbind(pairs$X, -pairs$X), cbind(pairs$E, -pairs$E), 1L)
+  scalar <- form_risk(fixed_form(), pairs$X, pairs$E)
+  both <- form_risk(fixed_form(), cbind(pairs$X, -pairs$X), cbind(pairs$E, -pairs$E))
   expect_close(both$risk, 4 * scalar$risk, 1e-11)
   expect_close(both$squared, 2 * scalar$squared, 1e-11)
 })
@@ -103,12 +103,12 @@ test_that("an ensemble is the mean of its functions", {
     forms <- lapply(maps, function(map) fixed_form(core, map, gap = is.null(core)))
     ensemble <- ensemble_form(forms)
     H <- Reduce(`+`, lapply(forms, form_pairs, pairs$X, pairs$X, 1L)) / 3
-    expect_close(form_pairs(ensemble, pairs$X, pairs$X, 1L), H, tol$law)
-    expect_close(form_squared(ensemble, pairs$X, 1L), diag(H), tol$law)
-    expect_close(form_squared(ensemble, pairs$X[1, , drop = FALSE], 1L), H[1, 1], tol$law)
-    expect_risk_equals_oracle(form_risk(ensemble, pairs$X, pairs$E, 1L), H, pairs$E, 1e-11)
+    expect_close(form_pairs(ensemble, pairs$X, pairs$X), H, tol$law)
+    expect_close(form_squared(ensemble, pairs$X), diag(H), tol$law)
+    expect_close(form_squared(ensemble, pairs$X[1, , drop = FALSE]), H[1, 1], tol$law)
+    expect_risk_equals_oracle(form_risk(ensemble, pairs$X, pairs$E), H, pairs$E, 1e-11)
   }
-  gap <- form_gap(ensemble_form(lapply(maps, function(m) fixed_form(NULL, m, TRUE))), pairs$X, 1L)
+  gap <- form_gap(ensemble_form(lapply(maps, function(m) fixed_form(NULL, m, TRUE))), pairs$X)
   expect_close(gap, bounded_gap((pairs$X + pairs$X^2 + sin(pairs$X)) / 3, pairs$X), tol$law)
-  expect_error(form_gap(fixed_form(pairs$M), pairs$X, 1L), class = "calibrisk_error_gap")
+  expect_error(form_gap(fixed_form(pairs$M), pairs$X), class = "calibrisk_error_gap")
 })

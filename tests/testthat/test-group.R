@@ -63,10 +63,9 @@ test_that("verbs of one result ask for one group", {
 
 test_that("threads beyond the cores are not asked for", {
   cores <- RcppParallel::defaultNumThreads()
-  expect_identical(resolve_threads(999), cores)
-  expect_identical(resolve_threads(1), 1L)
-  withr::local_options(calibrisk.threads = 999)
-  expect_identical(resolve_threads(), cores)
+  expect_identical(with_threads(1, thread_count()), 1L)
+  expect_identical(with_threads(999, thread_count()), cores)
+  expect_error(with_threads("a", thread_count()), "calibrisk.threads", class = "calibrisk_error_argument")
 })
 
 test_that("groups come in level order, by either way of grouping", {

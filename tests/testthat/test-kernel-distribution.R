@@ -1,7 +1,7 @@
 o <- oracle_normal
 gram_of <- function(law, kernel, y = NULL) {
   laws <- list(law = law, n = length(law), y = matrix(0, length(law), dimension_of(law)))
-  cpp_prediction_matrix(bind_prediction(kernel, laws, 100, 1L)$spec, 1L)
+  cpp_prediction_matrix(bind_prediction(kernel, laws, 100)$spec, 1L)
 }
 distance <- function(law, kernel) -log(gram_of(law, kernel(1)))
 
@@ -36,7 +36,7 @@ test_that("Hellinger distances", {
   expect_equal(sqrt(squared(pred_normal(0:1, 1:2))), .386257087763, tolerance = 1e-9)
   expect_equal(sqrt(squared(pred_laplace(0:1, 1:2))), .321437008187, tolerance = 1e-9)
   laws <- list(law = NULL, probs = rbind(c(.7, .2, .1), c(.1, .8, .1)), n = 2)
-  k <- cpp_prediction_matrix(bind_prediction(kernel_hellinger(1), laws, 100, 1L)$spec, 1L)
+  k <- cpp_prediction_matrix(bind_prediction(kernel_hellinger(1), laws, 100)$spec, 1L)
   expect_equal(-log(k[1, 2]), .485206006654, tolerance = 1e-9)
   cov <- array(c(1, .3, .3, .5, .6, -.2, -.2, .9), c(2, 2, 2))
   expect_equal(squared(pred_mvnormal(rbind(c(0, 0), c(1, -.5)), cov)), .271701597658, tolerance = 1e-9)
@@ -55,7 +55,7 @@ test_that("the mixture distance is not Hilbertian, and the kernel says so", {
   two <- function(m, s) pred_mixture(pred_normal(m[1], s[1]), pred_normal(m[2], s[2]))
   p <- c(two(c(0, 1), c(3, 3)), two(c(0, 1), c(2, 3)), two(c(1, 0), c(2, 3)), two(c(0, 1), c(2, 2)),
          two(c(1, 1), c(1, 3)))
-  d <- mixture_wasserstein(p, 1L)^2
+  d <- mixture_wasserstein(p)^2
   expect_equal(c(d[1, 2], d[1, 3], d[2, 4], d[3, 4], d[1, 4], d[2, 3], d[1, 5], d[2, 5], d[3, 5], d[4, 5]),
                c(.5, .5, .5, .5, 1, 1, 2.5, 1, 1, 1.5), tolerance = 1e-12)
   warning <- expect_warning(gram_of(p, kernel_wasserstein(1, 2)), class = "calibrisk_warning_not_psd")
@@ -80,7 +80,7 @@ test_that("the coupling is the cheapest", {
   scale <- par_of(p, "scale")
   cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(scale[1, ], scale[2, ], `-`)^2
   best <- min(apply(permutations, 1, function(r) mean(cost[cbind(1:4, r)])))
-  expect_equal(mixture_wasserstein(p, 1L)[1, 2]^2, best, tolerance = 1e-12)
+  expect_equal(mixture_wasserstein(p)[1, 2]^2, best, tolerance = 1e-12)
   # and against a linear programme for unequal ones
   skip_if_not_installed("lpSolve")
   for (seed in 1:5) {
@@ -90,7 +90,7 @@ test_that("the coupling is the cheapest", {
                       pred_normal(location[, 4], .5), weights = w)
     cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(c(1, 2, .1, .5), c(1, 2, .1, .5), `-`)^2
     best <- lpSolve::lp.transport(cost, "min", rep("=", 4), w[1, ], rep("=", 4), w[2, ], integers = NULL)$objval
-    expect_equal(mixture_wasserstein(q, 1L)[1, 2]^2, best, tolerance = 1e-9)
+    expect_equal(mixture_wasserstein(q)[1, 2]^2, best, tolerance = 1e-9)
   }
 })
 
@@ -112,7 +112,7 @@ test_that("kernels print and refuse", {
   expect_error(kernel_wasserstein(1, 3), class = "calibrisk_error_argument")
   expect_error(kernel_wasserstein(-1), class = "calibrisk_error_argument")
   expect_error(kernel_mmd(1, "gaussian"), class = "calibrisk_error_kernel")
-  median <- bind_prediction(kernel_wasserstein(), list(law = pred_normal(c(0, 1, 3), 1)), 1, 1L)$kernel
+  median <- bind_prediction(kernel_wasserstein(), list(law = pred_normal(c(0, 1, 3), 1)), 1)$kernel
   expect_equal(median$bandwidth, 2)
 })
 
@@ -209,14 +209,14 @@ test_that("kernels of mean embeddings by features, for many rows", {
   for (law in list(mix, pred_normal(data$a, 1), pred_draws(data$z))) {
     laws <- read_laws(law, rlang::quo(data$b))
     for (kernel in list(2 * kernel_mmd(.7, kernel_gaussian(1)), kernel_mmd("median", kernel_gaussian(1), 1))) {
-      exact <- bind_mmd(kernel, laws, 10, 1L)
-      near <- withr::with_seed(2, bind_many_mmd(kernel, laws, 10, 1L))
+      exact <- bind_mmd(kernel, laws, 10)
+      near <- withr::with_seed(2, bind_many_mmd(kernel, laws, 10))
       expect_equal(near$kernel$bandwidth, exact$kernel$bandwidth, tolerance = 1e-2)
       expect_equal(cpp_prediction_matrix(near$spec, 1L), cpp_prediction_matrix(exact$spec, 1L), tolerance = 1e-2)
     }
     kernel <- 3 * kernel_embedding(kernel_gaussian(1))
-    expect_equal(cpp_prediction_matrix(withr::with_seed(2, bind_many_embeddings(kernel, laws, 10, 1L))$spec, 1L),
-                 cpp_prediction_matrix(bind_embedding(kernel, laws, 10, 1L)$spec, 1L), tolerance = 1e-4)
+    expect_equal(cpp_prediction_matrix(withr::with_seed(2, bind_many_embeddings(kernel, laws, 10))$spec, 1L),
+                 cpp_prediction_matrix(bind_embedding(kernel, laws, 10)$spec, 1L), tolerance = 1e-4)
   }
 })
 

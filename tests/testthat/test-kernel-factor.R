@@ -22,8 +22,8 @@ simplex_rows <- function(n, k, shape = 0.5) {
   p / rowSums(p)
 }
 
-factor_of <- function(kernel, x, tolerance = 1e-12, max_rank = nrow(x), threads = 1L) {
-  cpp_pivoted_cholesky(kernel, x, tolerance, max_rank, threads)
+factor_of <- function(kernel, x, tolerance = 1e-12, max_rank = nrow(x)) {
+  cpp_pivoted_cholesky(kernel, x, tolerance, max_rank, thread_count())
 }
 
 test_that("pivots are chosen greedily, as in the naive loop", {
@@ -89,5 +89,5 @@ test_that("new points are mapped by the pivots, old ones to their rows", {
 test_that("a factor does not depend on the number of threads", {
   x <- withr::with_seed(6, simplex_rows(1200, 5))
   expect_identical(factor_of(kernel_gaussian(0.5), x, 1e-5),
-                   factor_of(kernel_gaussian(0.5), x, 1e-5, threads = 2L))
+                   with_threads(2L, factor_of(kernel_gaussian(0.5), x, 1e-5)))
 })

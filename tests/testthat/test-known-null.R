@@ -23,12 +23,12 @@ test_that("sums over pairs and over a factor have the moments of outcomes drawn 
   w <- c(1, 2, .5, 1, 3, 1)
   for (target in list(kernel_white(), 2 * kernel_gaussian(1))) {
     m <- if (target$type == "white") diag(3) else 2 * exp(-outer(1:3, 1:3, "-")^2 / 2)
-    problem <- kernel_problem(laws_of(p, y), kernel_gaussian(1), target, threads = 1L)
+    problem <- kernel_problem(laws_of(p, y), kernel_gaussian(1), target)
     for (design in list(new_design(6), new_design(6, w))) {
       expected <- redrawn_moments(p, gaussian * if (is.null(design$w)) 1 else outer(w, w), m)
-      exact <- row_sums(problem$prediction, problem$target, "unbiased", design, 1L)
+      exact <- row_sums(problem$prediction, problem$target, "unbiased", design)
       expect_close(unlist(exact[c("known", "trace")]), expected, tol$oracle)
-      factored <- factored_sums(problem, 1e-14, "unbiased", design, 1L)
+      factored <- factored_sums(problem, 1e-14, "unbiased", design)
       expect_close(unlist(factored[c("known", "trace")]), expected, tol$oracle)
     }
   }
@@ -45,7 +45,7 @@ test_that("CKCE has them in every computation, with weights", {
     expected <- redrawn_moments(p, a %*% k %*% a * relative)
     problem <- weighted_problem(class_problem(new_predictions(p, y), kernel_white()), new_design(6, w))
     for (computation in c("dual", "eigen", "low_rank")) {
-      options <- ckce_options(computation, errors = TRUE, tolerance = 1e-10, threads = 1L)
+      options <- ckce_options(computation, errors = TRUE, tolerance = 1e-10)
       values <- ckce_numbers(problem, kernel_gaussian(1), .1, options)$values
       expect_close(unlist(values[c("known", "trace")]), expected, 1e-8)
     }

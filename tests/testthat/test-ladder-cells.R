@@ -2,7 +2,7 @@ ladder_fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.val
 
 # The same knots, from the rows.
 rows_ladder <- function(d, knots) {
-  joint_ladder(d$x, d$y, NULL, .95, 1L, if (!is.null(knots)) knots[-1])
+  joint_ladder(d$x, d$y, NULL, .95, if (!is.null(knots)) knots[-1])
 }
 
 # `redrawn`: of what depends on redraws, which are others where the rows are others.
@@ -50,7 +50,7 @@ test_that("quantile knots and levels give the default ladder; sums of powers the
   })
   edges <- union(0, values)
   a <- moment_ladder(edges, oracle_moments(d$x, d$y, edges, 8), knots, .95)
-  expect_ladder(a, binary_ladder(scalar_problem(d$x, d$y), .95, 1L), 1e-8, .02)
+  expect_ladder(a, binary_ladder(scalar_problem(d$x, d$y), .95), 1e-8, .02)
 
   d <- cell_sample(500, 5)
   u <- 2 * d$x - 1
@@ -63,9 +63,9 @@ test_that("counts are copies of rows", {
   d <- cell_sample(60, 6)
   count <- withr::with_seed(7, sample(4, 60, TRUE))
   knots <- list(0:1, c(0, .5, 1), c(.2, .4, .6, .8, 1))
-  counted <- joint_ladder(d$x, d$y, count, .95, 1L, knots[-1])
+  counted <- joint_ladder(d$x, d$y, count, .95, knots[-1])
   expect_ladder(counted, rows_ladder(lapply(d, rep, count), knots), 1e-9)
-  expect_ladder(joint_ladder(d$x, d$y, count, .95, 1L), rows_ladder(lapply(d, rep, count), NULL), 1e-9)
+  expect_ladder(joint_ladder(d$x, d$y, count, .95), rows_ladder(lapply(d, rep, count), NULL), 1e-9)
   edges <- (0:50) / 50
   expect_equal(moment_ladder(edges, oracle_moments(d$x, d$y, edges, 8, count), knots, .95)$high,
                rows_ladder(lapply(d, rep, count), knots)$high, tolerance = 1e-4)

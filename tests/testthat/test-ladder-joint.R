@@ -69,13 +69,13 @@ test_that("the statistic of groups is the largest surprise of one, and the sente
   expect_match(gsub("\\s+", " ", capture_output(print(ce_test(d$p, d$y)))),
                "more events than predicted in a group of 15 rows with the prediction 0.02:", fixed = TRUE)
   calibrated <- group_sample(1, .02)
-  expect_null(joint_ladder(calibrated$p, calibrated$y, NULL, .95, 1L)$found)
+  expect_null(joint_ladder(calibrated$p, calibrated$y, NULL, .95)$found)
 })
 
 test_that("a group of wrong predictions anywhere is found, and the upper limit holds its error", {
   rows <- do.call(rbind, lapply(1:40, function(seed) {
     d <- group_sample(seed)
-    ce_estimate(d$p, d$y, threads = 1)
+    with_threads(1, ce_estimate(d$p, d$y))
   }))
   # .93 of samples; a limit of 2.5%
   expect_gte(sum(rows$p.value < .05), 32)

@@ -75,7 +75,7 @@ test_that("the variance at calibration is at least that of the predictions, wher
   y <- replace(rep(1, 200), 17, 0)
   problem <- scalar_problem(p, y)
   basis <- list(list(recipe = "hats", own = 8))
-  rung <- run_ladder(problem, basis, .95, 1L)$rungs[[1]]
+  rung <- run_ladder(problem, basis, .95)$rungs[[1]]
   B <- oracle_hats(p, 8, rep(1, 200))
   expected <- oracle_rung(matrix(sqrt(p * (1 - p))), B)
   lack <- 1 - sum((p - y)^2) / 10
@@ -84,14 +84,14 @@ test_that("the variance at calibration is at least that of the predictions, wher
   # not where they are many
   d <- ladder_data(200, 2, 5)
   many <- scalar_problem(d$p[, 2], d$y - 1)
-  expect_identical(run_ladder(many, basis, .95, 1L)$rungs, core_ladder(many, basis, TRUE, 1L))
+  expect_identical(run_ladder(many, basis, .95)$rungs, core_ladder(many, basis, TRUE))
 })
 
 test_that("counted and blocked rows have the limits of the rows", {
   x <- rep(c(.99, .995, 1), each = 200)
   y <- replace(rep(1, 600), 30, 0)
-  a <- binary_ladder(scalar_problem(x, y), .95, 1L)
-  b <- joint_ladder(c(.99, .99, .995, 1), c(1, 0, 1, 1), c(199, 1, 200, 200), .95, 1L)
+  a <- binary_ladder(scalar_problem(x, y), .95)
+  b <- joint_ladder(c(.99, .99, .995, 1), c(1, 0, 1, 1), c(199, 1, 200, 200), .95)
   fields <- c("estimate", "low", "high", "lower_bound", "p.value", "upper_bound")
   expect_equal(a[fields], b[fields], tolerance = 1e-10)
   expect_gt(a$p.value, .05)

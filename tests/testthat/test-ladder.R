@@ -3,8 +3,8 @@ expect_rung <- function(rung, oracle, tolerance = 1e-8) {
   expect_lt(max(abs(rung$gap - oracle$gap), abs(rung$half - oracle$half)), tolerance)
 }
 
-rungs_of <- function(features, residuals, bases, v = numeric(), cluster = integer(), threads = 1L) {
-  cpp_ladder(features, residuals, v, numeric(), cluster, bases, TRUE, threads)
+rungs_of <- function(features, residuals, bases, v = numeric(), cluster = integer()) {
+  cpp_ladder(features, residuals, v, numeric(), cluster, bases, TRUE, thread_count())
 }
 
 hats <- function(m) list(recipe = "hats", own = m)
@@ -25,7 +25,7 @@ test_that("a scalar rung is its formula, with ties and weights", {
 test_that("canonical and class-wise rungs are their formulas", {
   d <- ladder_data(260, 3, 2)
   for (w in list(rep(1, 260), withr::with_seed(3, rexp(260)))) {
-    rungs <- rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 260), w, threads = 2L)
+    rungs <- with_threads(2L, rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 260), w))
     oracle <- oracle_canonical_bases(d$p, w)
     for (i in 1:4) expect_rung(rungs[[i]], oracle_rung(d$residuals, oracle[[i]], w), 1e-6)
     rung <- rungs_of(d$features, d$residuals, list(hats(5)), w)[[1]]
@@ -54,7 +54,7 @@ test_that("rungs of clusters are fits of the other clusters and sums over pairs 
   d <- ladder_data(240, 3, 4)
   cluster <- withr::with_seed(5, sample(rep(1:24, length.out = 240)))
   for (w in list(rep(1, 240), withr::with_seed(6, rexp(240)))) {
-    rungs <- rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 240)[c(1, 2, 4)], w, cluster, 2L)
+    rungs <- rungs_of(d$features, d$residuals, ladder_bases("canonical", 3, 240)[c(1, 2, 4)], w, cluster)
     oracle <- oracle_canonical_bases(d$p, w)[c(1, 2, 4)]
     first <- rungs_of(d$features[, 1, drop = FALSE], d$residuals[, 1, drop = FALSE], list(hats(6)), w, cluster)
     rungs <- c(rungs, first)
@@ -114,9 +114,9 @@ test_that("a direction that one cluster has to itself says nothing", {
 test_that("one importance weight for all rows is no weight", {
   d <- ladder_data(150, 3, 6)
   bases <- ladder_bases("canonical", 3, 150)
-  b <- run_ladder(d, bases, .95, 1L)
+  b <- run_ladder(d, bases, .95)
   d$design$w <- rep(2.5, 150)
-  a <- run_ladder(d, bases, .95, 1L)
+  a <- run_ladder(d, bases, .95)
   for (field in c("estimate", "low", "high", "p.value")) expect_close(a[[field]], b[[field]], 1e-7)
 })
 
@@ -132,8 +132,8 @@ test_that("rows in any order and any number of threads give the same", {
   d <- ladder_data(400, 4, 8)
   order <- withr::with_seed(9, sample(400))
   notions <- c("top_label", "class_wise", "canonical")
-  a <- ce_estimate(d$p, d$y, notion = notions, threads = 1)
-  expect_equal(ce_estimate(d$p[order, ], d$y[order], notion = notions, threads = 2), a, tolerance = 1e-9)
+  a <- with_threads(1, ce_estimate(d$p, d$y, notion = notions))
+  expect_equal(with_threads(2, ce_estimate(d$p[order, ], d$y[order], notion = notions)), a, tolerance = 1e-9)
 })
 
 test_that("an estimate lies in its interval, which holds 0 exactly where the test does not reject", {
@@ -155,7 +155,7 @@ test_that("calibrated models are rejected at most as often as the level says, ga
       p <- rbeta(300, 3, 1)
       list(p = p, y = rbinom(300, 1, p - gap(p)))
     })
-    row <- ce_estimate(d$p, d$y, notion = "binary", threads = 1L)
+    row <- with_threads(1L, ce_estimate(d$p, d$y, notion = "binary"))
     c(row$p.value, row$conf.low, row$conf.high, row$lower_bound)
   }
   calibrated <- vapply(1:300, run, numeric(4), gap = function(p) 0 * p)
@@ -180,9 +180,9 @@ test_that("intervals of clustered rows cover where those that take rows as indep
     })
     truth <- sqrt(integrate(function(p) (size * p * (1 - p))^2 * dbeta(p, 3, 1.5), 0, 1)$value)
     covers <- function(row) c(row$conf.low <= truth + 1e-12 && truth <= row$conf.high, row$p.value < .05)
-    clustered <- covers(ce_estimate(d$p, d$y, cluster = d$centre, threads = 1L))
+    clustered <- covers(with_threads(1L, ce_estimate(d$p, d$y, cluster = d$centre)))
     # that rows as independent do worse shows in fewer samples
-    plain <- if (seed <= 60) covers(ce_estimate(d$p, d$y, threads = 1L)) else c(NA, NA)
+    plain <- if (seed <= 60) covers(with_threads(1L, ce_estimate(d$p, d$y))) else c(NA, NA)
     c(clustered[1], plain[1], clustered[2], plain[2])
   }
   for (whole in c(FALSE, TRUE)) {
@@ -200,7 +200,7 @@ test_that("intervals of clustered rows cover where those that take rows as indep
 
 test_that("influences are those of the squared estimate", {
   d <- ladder_data(600, 3, 10)
-  ladder <- run_ladder(d, ladder_bases("class_wise", 3, 600), .95, 1L)
+  ladder <- run_ladder(d, ladder_bases("class_wise", 3, 600), .95)
   # linear part of the variance, from rows
   leading <- ladder$rungs[[which.max(ladder$weights)]]
   rows <- 2 * leading$half - 2 * leading$psi
@@ -259,9 +259,9 @@ test_that("no error is above the largest that residuals can have", {
 test_that("clusters of one row are rows, with many classes too", {
   d <- ladder_data(800, 26, 1)
   basis <- list(list(recipe = "kernel", landmarks = 80))
-  rows <- core_ladder(d, basis, TRUE, 1L)[[1]]
+  rows <- core_ladder(d, basis, TRUE)[[1]]
   d$design <- new_design(800, cluster = 1:800)
-  alone <- core_ladder(d, basis, TRUE, 1L)[[1]]
+  alone <- core_ladder(d, basis, TRUE)[[1]]
   expect_gt(rows$columns, 2000)
   numbers <- c("psi", "noise", "skew", "linear", "scatter")
   expect_close(unlist(rows[numbers]), unlist(alone[numbers]), 1e-8)
@@ -272,6 +272,6 @@ test_that("the temperature family's basis spans errors of temperatures far from 
   law <- d$p^(1 / 3) / rowSums(d$p^(1 / 3))
   d$residuals <- d$p - law
   error <- mean(rowSums(d$residuals^2))
-  rung <- core_ladder(d, list(list(recipe = "temperature")), FALSE, 1L)[[1]]
+  rung <- core_ladder(d, list(list(recipe = "temperature")), FALSE)[[1]]
   expect_lt(abs(rung$psi / error - 1), .002)
 })

@@ -1,5 +1,5 @@
 bins_form <- function(method, problem) {
-  fit_form(method, problem, list(value = method$values), new_context(1L))
+  fit_form(method, problem, list(value = method$values), new_context())
 }
 
 test_that("bins on the oracle rows: values, risk, standard error, squared error", {
@@ -13,7 +13,7 @@ test_that("bins on the oracle rows: values, risk, standard error, squared error"
     list(method_bins(3, "mass"), c(0.0469715404032, 0.0248637369265, 0.1104390625))
   )
   for (case in expected) {
-    risk <- form_risk(bins_form(case[[1]], train), eval$features, eval$residuals, 1L)
+    risk <- form_risk(bins_form(case[[1]], train), eval$features, eval$residuals)
     expect_close(c(risk$risk, risk_std_error(risk$projections), mean(risk$squared)), case[[2]], tol$oracle)
     expect_close(risk$zero_risk, 0.0293726517857, tol$oracle)
     expect_close(risk_std_error(risk$zero_projections), 0.014331493598, tol$oracle)
@@ -42,14 +42,14 @@ test_that("every kind of bins equals the naive one on tied and extreme predictio
         form <- bins_form(method_bins(n_bins, type, debias), problem)
         H <- oracle_bins_h(oracle, eval$features, eval$features, debias)
         expect_equal((if (debias) form$parts[[1]] else form)$edges, oracle$edges)
-        expect_equal(form_pairs(form, eval$features, eval$features, 1L), H, tolerance = 1e-12)
-        expect_equal(form_squared(form, eval$features, 1L), diag(H), tolerance = 1e-12)
-        risk <- form_risk(form, eval$features, eval$residuals, 2L)
+        expect_equal(form_pairs(form, eval$features, eval$features), H, tolerance = 1e-12)
+        expect_equal(form_squared(form, eval$features), diag(H), tolerance = 1e-12)
+        risk <- form_risk(form, eval$features, eval$residuals)
         expected <- oracle_risk(H, eval$residuals)
         expect_close(risk$risk, expected$risk, 1e-11)
         expect_close(risk$projections, expected$projections, 1e-10)
         expect_close(risk_std_error(risk$projections), expected$std.error, 1e-10)
-        indicators <- cpp_pair_risk(eval$residuals, pair_features(form, eval$features, 1L),
+        indicators <- cpp_pair_risk(eval$residuals, with_threads(1L, pair_features(form, eval$features)),
                                     core_matrix(form$core), 1L)
         expect_close(indicators$projections, risk$projections, 1e-10)
         expect_close(indicators$zero_projections, risk$zero_projections, 1e-10)
@@ -61,7 +61,7 @@ test_that("every kind of bins equals the naive one on tied and extreme predictio
 test_that("p on an edge belongs to the bin below it, 0 to the first, edges are k / B", {
   problem <- random_problem(40)
   form <- bins_form(method_bins(50), problem)
-  expect_identical(form_cells(form, c(0, 7 / 50, 0.14, 1), 1L), c(1L, 7L, 7L, 50L))
+  expect_identical(form_cells(form, c(0, 7 / 50, 0.14, 1)), c(1L, 7L, 7L, 50L))
   form <- bins_form(method_bins(49), problem)
   expect_identical(form$edges, (1:48) / 49)
   expect_false(identical(form$edges, (1:48) * (1 / 49)))
@@ -72,11 +72,11 @@ test_that("on its own rows the mean of h(p, p) is the binned squared error", {
   problem <- oracle_problem(data$P, data$y)
   plain <- bins_form(method_bins(5), problem)
   debiased <- bins_form(method_bins(5, debias = TRUE), problem)
-  expect_close(mean(form_squared(plain, problem$features, 1L)), 0.0147534821429, tol$oracle)
-  expect_close(mean(form_squared(debiased, problem$features, 1L)), -0.00667508928571, tol$oracle)
+  expect_close(mean(form_squared(plain, problem$features)), 0.0147534821429, tol$oracle)
+  expect_close(mean(form_squared(debiased, problem$features)), -0.00667508928571, tol$oracle)
   oracle <- oracle_bins(problem, 5)
   n <- tabulate(oracle_bin(problem$features[, 1], oracle$edges), 5)
-  expect_close(mean(form_squared(plain, problem$features, 1L)), sum(n / 20 * oracle$b^2), tol$law)
+  expect_close(mean(form_squared(plain, problem$features)), sum(n / 20 * oracle$b^2), tol$law)
 })
 
 test_that("class-wise squared errors add over the classes", {
@@ -87,7 +87,7 @@ test_that("class-wise squared errors add over the classes", {
     y <- as.integer(data$y == k)
     problem <- list(features = matrix(p), residuals = matrix(p - y), labels = y)
     form <- bins_form(method_bins(5), oracle_rows(problem, data$fit))
-    total <- total + mean(form_squared(form, problem$features[data$eval, , drop = FALSE], 1L))
+    total <- total + mean(form_squared(form, problem$features[data$eval, , drop = FALSE]))
   }
   expect_close(total, 0.142006916667, 1e-9)
 })
@@ -100,9 +100,9 @@ test_that("degenerate data are defined: one row, all equal, one outcome only", {
   for (type in c("width", "mass")) {
     for (debias in c(FALSE, TRUE)) {
       form <- bins_form(method_bins(15, type, debias), one)
-      expect_close(form_squared(form, matrix(c(0, .5, 1)), 1L), rep(one$residuals[1]^2, 3), tol$law)
+      expect_close(form_squared(form, matrix(c(0, .5, 1))), rep(one$residuals[1]^2, 3), tol$law)
       form <- bins_form(method_bins(15, type, debias), equal)
-      expect_true(all(is.finite(form_squared(form, matrix(c(0, .7, 1)), 1L))))
+      expect_true(all(is.finite(form_squared(form, matrix(c(0, .7, 1))))))
     }
   }
 })
@@ -146,15 +146,15 @@ test_that("the average of folds' debiased bins is one form on their common cells
     })
     ensemble <- ensemble_form(forms)
     H <- Reduce(`+`, lapply(forms, form_pairs, eval$features, eval$features, 1L)) / 4
-    expect_close(form_pairs(ensemble, eval$features, eval$features, 1L), H, tol$law)
-    risk <- form_risk(ensemble, eval$features, eval$residuals, 1L)
+    expect_close(form_pairs(ensemble, eval$features, eval$features), H, tol$law)
+    risk <- form_risk(ensemble, eval$features, eval$residuals)
     expect_close(risk$projections, oracle_risk(H, eval$residuals)$projections, 1e-10)
   }
 })
 
 test_that("bins of a probability vector are an error that names the remedy", {
   canonical <- oracle_problem(oracle_data()$P, oracle_data()$y, "canonical")
-  context <- new_context(1L)
+  context <- new_context()
   expect_error(default_grid(method_bins(NULL), "canonical", 100), class = "calibrisk_error_notion")
   expect_error(fit_form(method_bins(5), canonical, list(value = 5), context),
                class = "calibrisk_error_notion")
@@ -182,7 +182,7 @@ test_that("real data: every number of bins, fold and column of the fixtures", {
     exact <- exact[exact$method == "bins", ]
     grid <- tibble::tibble(value = sort(unique(exact$hyperparameter)))
     method <- method_bins(grid$value)
-    context <- new_context(2L)
+    context <- new_context()
     path <- tune_path(method, rows$top_label, rows$fold, grid, context)
     at <- cbind(match(exact$hyperparameter, grid$value), exact$fold)
     expect_gt(nrow(exact), 80)
@@ -191,7 +191,7 @@ test_that("real data: every number of bins, fold and column of the fixtures", {
     expect_close(path$squared_error_test[at], exact$avg_pred_test, tol$fixture)
     test <- oracle_rows(rows$top_label, rows$fold == 0)
     test_risk <- vapply(seq_len(nrow(exact)), function(i) {
-      form_risk(path$form(at[i, 1], at[i, 2]), test$features, test$residuals, 1L)$risk
+      form_risk(path$form(at[i, 1], at[i, 2]), test$features, test$residuals)$risk
     }, 0)
     expect_close(test_risk, exact$test_risk, tol$fixture)
   }

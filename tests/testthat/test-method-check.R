@@ -1,5 +1,5 @@
 # What reaches the core from outside the package: sizes and codes are checked at the generics.
-context <- list(threads = 1L, progress = NULL, cache = new.env())
+context <- list(progress = NULL, cache = new.env())
 grid <- data.frame(value = 5)
 methods_of <- function(problem) {
   if (ncol(problem$residuals) == 1) {
@@ -65,7 +65,7 @@ test_that("grids, points, contexts and methods that are none are errors", {
   for (wrong in list(5, list(), list(value = 1:2))) {
     expect_error(fit_form(method, problem, wrong, context), class = "calibrisk_error_argument")
   }
-  for (wrong in list(NULL, list(threads = 1), list(threads = NA_real_, cache = new.env()))) {
+  for (wrong in list(NULL, list(progress = NULL), list(cache = 1))) {
     expect_error(fit_form(method, problem, list(value = 5), wrong), class = "calibrisk_error_argument")
   }
   expect_error(fit_form("bins", problem, list(value = 5), context), class = "calibrisk_error_method")

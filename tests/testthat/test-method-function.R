@@ -1,6 +1,6 @@
 function_risk <- function(f, problem, na_rm = FALSE) {
-  form <- fit_form(method_function(f, na_rm), problem, list(value = NA), new_context(2L))
-  form_risk(form, problem$features, problem$residuals, 2L)
+  form <- fit_form(method_function(f, na_rm), problem, list(value = NA), new_context())
+  form_risk(form, problem$features, problem$residuals)
 }
 
 test_that("any function, symmetric or not, has the risk of the double loop", {
@@ -19,9 +19,9 @@ test_that("any function, symmetric or not, has the risk of the double loop", {
     expect_close(risk$risk, oracle$risk, 1e-11)
     expect_close(risk$projections, oracle$projections, 1e-11)
     expect_close(risk$squared, diag(H), tol$law)
-    form <- fit_form(method_function(f), problem, list(), new_context(1L))
-    expect_close(form_squared(form, data$P, 1L), diag(H), tol$law)
-    expect_close(form_pairs(form, data$P[1:3, ], data$P, 1L), H[1:3, ], tol$law)
+    form <- fit_form(method_function(f), problem, list(), new_context())
+    expect_close(form_squared(form, data$P), diag(H), tol$law)
+    expect_close(form_pairs(form, data$P[1:3, ], data$P), H[1:3, ], tol$law)
   }
 })
 
@@ -109,7 +109,7 @@ test_that("a result of the wrong shape or type is an error; so is the function's
   expect_error(function_risk(function(P, Q) NULL, problem), class = "calibrisk_error_function")
   expect_error(function_risk(function(P, Q) stop("mine"), problem), "mine")
   expect_error(form_pairs(new_form("function", f = function(P, Q) t(outer(P[, 1], Q[, 1])),
-                                   na_rm = FALSE), matrix(1:3), matrix(1:2), 1L),
+                                   na_rm = FALSE), matrix(1:3), matrix(1:2)),
                class = "calibrisk_error_function")
   expect_error(method_function(3), class = "calibrisk_error_argument")
   expect_error(method_function(sum, NA), class = "calibrisk_error_argument")
@@ -119,7 +119,7 @@ test_that("it can be tuned like any method, and its average is itself", {
   problem <- random_problem(30)
   method <- method_function(function(P, Q) tcrossprod(P^2, Q^2) / 10)
   fold <- test_folds(30, 3, 6)
-  path <- tune_path(method, problem, fold, method_grid(method, "top_label", 16), new_context(1L))
+  path <- tune_path(method, problem, fold, method_grid(method, "top_label", 16), new_context())
   held_out <- oracle_rows(problem, fold == 2)
   H <- tcrossprod(held_out$features^2) / 10
   expect_close(path$risk[1, 2], oracle_risk(H, held_out$residuals)$risk, 1e-11)

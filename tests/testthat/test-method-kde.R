@@ -12,7 +12,7 @@ kde_problem <- function(n, k, seed = 1) {
 }
 
 kde_form <- function(problem, bandwidth) {
-  fit_form(method_kde(), problem, list(value = bandwidth), new_context(1))
+  fit_form(method_kde(), problem, list(value = bandwidth), new_context())
 }
 
 test_that("published values of the small example", {
@@ -20,11 +20,11 @@ test_that("published values of the small example", {
   top <- oracle_problem(d$P, d$y)
   form <- kde_form(oracle_rows(top, d$fit), 0.1)
   held_out <- oracle_rows(top, d$eval)
-  phi <- pair_features(form, held_out$features, 1)
+  phi <- with_threads(1, pair_features(form, held_out$features))
   r <- c(0.63767338179, 0.63767338179, 0.999641037825, 0.329151320701,
          0.952611842608, 0.426421961414, 0.829966683215, 0.720040732749)
   expect_close(held_out$features - phi, r, tol$oracle)
-  risk <- form_risk(form, held_out$features, held_out$residuals, 1)
+  risk <- form_risk(form, held_out$features, held_out$residuals)
   expect_close(risk$risk, 0.0299615636066, tol$oracle)
   expect_close(risk_std_error(risk$projections), 0.0149111984561, tol$oracle)
   expect_close(mean(risk$squared), 0.00898864540338, tol$oracle)
@@ -32,9 +32,9 @@ test_that("published values of the small example", {
   canonical <- oracle_problem(d$P, d$y, "canonical")
   form <- kde_form(oracle_rows(canonical, d$fit), 0.2)
   held_out <- oracle_rows(canonical, d$eval)
-  gap <- form_gap(form, held_out$features, 1)
+  gap <- form_gap(form, held_out$features)
   expect_close(gap[1, ], c(-0.195764500821, 0.185081995557, 0.0106825052643), tol$oracle)
-  risk <- form_risk(form, held_out$features, held_out$residuals, 1)
+  risk <- form_risk(form, held_out$features, held_out$residuals)
   expect_close(risk$risk, 0.0655930856172, tol$oracle)
   expect_close(risk_std_error(risk$projections), 0.0475002880956, tol$oracle)
   expect_close(mean(risk$squared), 0.0293699595732, tol$oracle)
@@ -56,7 +56,7 @@ test_that("ratios and likelihoods are those of naive loops", {
     problem$features[1, ] <- new[1, ]
     problem$features[2, ] <- c(0, 1, numeric(k - 2))
     for (h in c(1e-4, 1e-2, 0.1, 1)) {
-      r <- kde_ratio(problem$features, problem$labels, k, new, h, threads = 1)
+      r <- kde_ratio(problem$features, problem$labels, k, new, h)
       expect_equal(r, oracle_kde_means(problem$features, problem$labels, new, h), tolerance = 1e-9)
       expect_equal(rowSums(r), rep(1, 12), tolerance = 1e-14)
       loo <- kde_ratio(problem$features, problem$labels, k, bandwidth = h, leave_one_out = TRUE)
@@ -91,7 +91,7 @@ test_that("the fallback uses max(p, 2^-53) only for training sets whose weights 
   labels <- c(1L, 2L, 3L, 1L, 2L, 3L)
   problem <- oracle_problem(X, labels, "canonical")
   path <- tune_path(method_kde(), problem, fold, method_grid(method_kde(0.05), "canonical", 3),
-                    new_context(1))
+                    new_context())
   for (f in 1:2) {
     keep <- which(fold != 0 & fold != f)
     r <- oracle_kde_means(X[keep, , drop = FALSE], labels[keep], x, 0.05, n_classes = 3)
@@ -138,8 +138,8 @@ test_that("a class that is always 0 changes nothing", {
 test_that("the path is the loop over fit_form(), for any number of threads", {
   for (way in c("canonical", "top_label", "near_linear")) {
     notion <- if (way == "near_linear") "top_label" else way
-    context <- function(threads) {
-      c(new_context(threads), list(direct_pairs = if (way == "near_linear") 0 else Inf))
+    context <- function() {
+      c(new_context(), list(direct_pairs = if (way == "near_linear") 0 else Inf))
     }
     problem <- kde_problem(60, 3)[[notion]]
     problem$labels[problem$labels == 3] <- 1L  # a class without training rows
@@ -154,10 +154,10 @@ test_that("the path is the loop over fit_form(), for any number of threads", {
       for (f in 1:3) {
         form <- path$form(v, f)
         held_out <- take_rows(problem, which(fold == f))
-        risk <- form_risk(form, held_out$features, held_out$residuals, 1)
+        risk <- form_risk(form, held_out$features, held_out$residuals)
         expect_close(path$risk[v, f], risk$risk, 1e-10)
         expect_close(path$squared_error[v, f], mean(risk$squared), 1e-10)
-        test <- form_squared(form, problem$features[fold == 0, , drop = FALSE], 1)
+        test <- form_squared(form, problem$features[fold == 0, , drop = FALSE])
         expect_close(path$squared_error_test[v, f], mean(test), 1e-10)
       }
     }
@@ -185,8 +185,7 @@ test_that("the near-linear way agrees with the sum over all pairs", {
       fast <- kde_ratio(matrix(z), y, new = new, bandwidth = h, direct_pairs = 0)
       direct <- kde_ratio(matrix(z), y, new = new, bandwidth = h, direct_pairs = Inf)
       expect_lt(max(abs(fast - direct)), 2e-9)
-      expect_identical(fast, kde_ratio(matrix(z), y, new = new, bandwidth = h, direct_pairs = 0,
-                                       threads = 1))
+      expect_identical(fast, kde_ratio(matrix(z), y, new = new, bandwidth = h, direct_pairs = 0))
     }
   }
 })
@@ -221,11 +220,11 @@ test_that("the near-linear way orders its queries and merges ties by itself", {
 test_that("folds without rows, one-row folds and no test rows give NA, never NaN", {
   problem <- kde_problem(4, 3)$canonical
   grid <- method_grid(method_kde(0.1), "canonical", 2)
-  path <- tune_path(method_kde(), problem, c(1L, 1L, 3L, 3L), grid, new_context(1))
+  path <- tune_path(method_kde(), problem, c(1L, 1L, 3L, 3L), grid, new_context())
   expect_identical(is.na(path$risk), matrix(c(FALSE, TRUE, FALSE), 1))
   expect_true(all(is.na(path$squared_error_test)))
   expect_false(any(is.nan(unlist(path[1:3]))))
-  path <- tune_path(method_kde(), problem, c(1L, 2L, 2L, 0L), grid, new_context(1))
+  path <- tune_path(method_kde(), problem, c(1L, 2L, 2L, 0L), grid, new_context())
   expect_identical(is.na(path$risk), matrix(c(TRUE, FALSE), 1))
   expect_false(anyNA(path$squared_error))
   expect_error(kde_form(oracle_rows(problem, integer()), 0.1), class = "calibrisk_error_empty")
@@ -259,7 +258,7 @@ test_that("reference fixtures, every bandwidth, fold and column", {
       expect_equal(nrow(want), 100)
       for (direct_pairs in if (notion == "tce") c(0, Inf) else Inf) {
         path <- tune_path(method, problem, split$fold, method_grid(method, notion, 0),
-                          c(new_context(2), list(direct_pairs = direct_pairs)))
+                          c(new_context(), list(direct_pairs = direct_pairs)))
         expect_close(path$risk[at], want$val_risk, tol$fixture)
         expect_close(path$squared_error[at], want$avg_pred_val, tol$fixture)
         expect_close(path$squared_error_test[at], want$avg_pred_test, tol$fixture)
@@ -312,10 +311,10 @@ test_that("of many rows the likelihood of evenly spaced ones chooses the bandwid
     rows <- as.integer(round(seq(1, 400, length.out = 300)))
     density <- cpp_kde_loo_density(x, rows, kde_bandwidths(), 2L, NULL)
     expect_equal(colSums(cpp_kde_loo_density(x, seq_len(400), 0.1, 2L, NULL)), kde_loo_loglik(x, 0.1))
-    raced <- likely_bandwidth(x, 2L, many = 399L, race = c(40L, 100L, 300L))
+    raced <- likely_bandwidth(x, many = 399L, race = c(40L, 100L, 300L))
     c(raced, kde_bandwidths()[which.max(colSums(density))])
   }, numeric(2))
   expect_identical(chosen[1, ], chosen[2, ])
   x <- withr::with_seed(1, random_simplex(60, 3))
-  expect_identical(likely_bandwidth(x, 1L), kde_bandwidths()[which.max(kde_loo_loglik(x))])
+  expect_identical(likely_bandwidth(x), kde_bandwidths()[which.max(kde_loo_loglik(x))])
 })

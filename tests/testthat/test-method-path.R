@@ -12,7 +12,7 @@ test_that("any method goes through folds and grid", {
   fold <- test_folds(24, 3, 6)
   grid <- tibble::tibble(value = c(0, .2, .5))
   seen <- c()
-  context <- new_context(1L, progress = function(fraction) seen <<- c(seen, fraction))
+  context <- new_context(progress = function(fraction) seen <<- c(seen, fraction))
   path <- tune_path(shrink_method(grid$value), problem, fold, grid, context)
   expect_identical(dim(path$risk), c(3L, 3L))
   expect_equal(seen, 1:9 / 9)
@@ -25,14 +25,14 @@ test_that("any method goes through folds and grid", {
       expect_close(path$risk[v, f], oracle_risk(H, held_out$residuals)$risk, 1e-11)
       expect_close(path$squared_error[v, f], mean(diag(H)), tol$law)
       expect_close(path$squared_error_test[v, f], mean(gap[fold == 0]^2), tol$law)
-      expect_close(form_gap(path$form(v, f), problem$features, 1L), gap, tol$law)
+      expect_close(form_gap(path$form(v, f), problem$features), gap, tol$law)
     }
   }
 })
 
 test_that("one-row folds have no risk, no test rows no test error", {
   problem <- random_problem(5)
-  path <- tune_path(shrink_method(.1), problem, 1:5, tibble::tibble(value = .1), new_context(1L))
+  path <- tune_path(shrink_method(.1), problem, 1:5, tibble::tibble(value = .1), new_context())
   expect_identical(path$risk[1, ], rep(NA_real_, 5))
   expect_false(anyNA(path$squared_error))
   expect_identical(path$squared_error_test[1, ], rep(NA_real_, 5))
@@ -55,15 +55,15 @@ test_that("the paths of rows with weights are those of fits one by one", {
   )
   for (method in methods) {
     expect_path_is_plain(method, problem, fold, method_grid(method, "binary", 160), 1e-9)
-    path <- tune_path(method, problem, fold, method_grid(method, "binary", 160)[2, ], new_context(1L))
+    path <- tune_path(method, problem, fold, method_grid(method, "binary", 160)[2, ], new_context())
     if (is.null(path$unseen)) next
-    rows <- unseen_parts(problem, fold, new_context()$cache, 1L)
+    rows <- unseen_parts(problem, fold, new_context()$cache)
     for (f in c(1, 5)) {
       held_out <- rows$held_out[[f]]
       one <- path$unseen(1)[[f]]
-      risk <- form_risk(path$form(1, f), held_out$features, held_out$residuals, 1L, held_out$design)
+      risk <- form_risk(path$form(1, f), held_out$features, held_out$residuals, held_out$design)
       expect_close(one$risk$projections, risk$projections, 1e-9)
-      expect_close(one$test_squared, form_squared(path$form(1, f), rows$test, 1L), 1e-9)
+      expect_close(one$test_squared, form_squared(path$form(1, f), rows$test), 1e-9)
     }
   }
 })
@@ -75,9 +75,9 @@ test_that("weights that are all 2 leave the path of plain rows", {
   twice$design <- new_design(90, rep(2, 90))
   for (method in list(method_bins(c(2, 9), "mass", debias = TRUE), method_kde(c(.01, .2)), method_kkr(c(.1, 1e-5)))) {
     grid <- method_grid(method, "binary", 90)
-    plain <- tune_path(method, problem, fold, grid, new_context(1L))
-    path <- tune_path(method, twice, fold, grid, new_context(1L))
-    untested <- tune_path(method, twice, replace(fold, fold == 0, 1L), grid, new_context(1L))
+    plain <- tune_path(method, problem, fold, grid, new_context())
+    path <- tune_path(method, twice, fold, grid, new_context())
+    untested <- tune_path(method, twice, replace(fold, fold == 0, 1L), grid, new_context())
     expect_identical(untested$squared_error_test, 0 * NA * plain$risk)
     for (name in c("risk", "squared_error", "squared_error_test")) expect_close(path[[name]], plain[[name]], 1e-10)
   }
@@ -114,7 +114,7 @@ test_that("paths of clusters are the loop over fits", {
   }
   # no pair is left of a single cluster
   problem$design <- new_design(240, cluster = rep(1L, 240))
-  path <- tune_path(method_ukkr(.1), problem, fold, method_grid(method_ukkr(.1), "binary", 240), new_context(1L))
+  path <- tune_path(method_ukkr(.1), problem, fold, method_grid(method_ukkr(.1), "binary", 240), new_context())
   expect_true(all(is.nan(path$risk) | is.na(path$risk)))
   expect_false(anyNA(path$squared_error))
 })

@@ -1,8 +1,8 @@
 test_that("the power map on the oracle rows", {
   data <- oracle_data()
   eval <- oracle_rows(oracle_problem(data$P, data$y, "canonical"), data$eval)
-  form <- fit_form(method_power(1.5), eval, list(value = 1.5), new_context(1L))
-  risk <- form_risk(form, eval$features, eval$residuals, 1L)
+  form <- fit_form(method_power(1.5), eval, list(value = 1.5), new_context())
+  risk <- form_risk(form, eval$features, eval$residuals)
   expect_close(c(risk$risk, risk_std_error(risk$projections), mean(risk$squared)),
                c(0.0646717707947, 0.0475465594582, 0.014122088402), tol$oracle)
   expect_close(c(risk$zero_risk, risk_std_error(risk$zero_projections)),

@@ -1,7 +1,7 @@
 # Factors that do not compress, with limits that make small problems large.
 
 tight_context <- function(...) {
-  context <- new_context(1L)
+  context <- new_context()
   context$factor_limits <- utils::modifyList(
     list(direct = 40, single = 40, start = 24, most = 400, gram = 0), list(...)
   )
@@ -17,7 +17,7 @@ adapted_and_exact <- function(method, limits = list()) {
   list(
     problem = problem, grid = grid,
     adapted = tune_path(method, problem, fold, grid, do.call(tight_context, limits)),
-    exact = tune_path(exact, problem, fold, grid, new_context(1L))
+    exact = tune_path(exact, problem, fold, grid, new_context())
   )
 }
 
@@ -39,7 +39,7 @@ test_that("the selected ridge reaches the accuracy, and flags tell the others", 
     expect_gt(max(error[!d$reliable]), 2e-6)
     form <- run$adapted$form(v, 2)
     held_out <- take_rows(run$problem, test_folds(420, 3, 60) == 2)
-    risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
+    risk <- form_risk(form, held_out$features, held_out$residuals)
     expect_close(risk$risk, run$adapted$risk[v, 2], 1e-7)
   }
 })
@@ -62,28 +62,28 @@ test_that("a single fit grows its rank too", {
   problem <- ridge_problem(300, 12)
   for (method in list(method_kkr(), method_ukkr())) {
     adapted <- fit_form(method, problem, list(value = 1e-4), tight_context())
-    exact <- fit_form(method, problem, list(value = 1e-4), new_context(1L))
+    exact <- fit_form(method, problem, list(value = 1e-4), new_context())
     expect_lt(nrow(adapted$map$triangle), nrow(exact$map$triangle))
-    expect_close(mean(form_squared(adapted, problem$features, 1L)),
-                 mean(form_squared(exact, problem$features, 1L)), 1e-3)
+    expect_close(mean(form_squared(adapted, problem$features)),
+                 mean(form_squared(exact, problem$features)), 1e-3)
   }
 })
 
 test_that("the mean of kkr forms has one core where that is smaller", {
   problem <- ridge_problem(60, 4)
-  path <- tune_path(method_kkr(), problem, test_folds(60, 4), tibble::tibble(value = 1e-3), new_context(1L))
+  path <- tune_path(method_kkr(), problem, test_folds(60, 4), tibble::tibble(value = 1e-3), new_context())
   forms <- lapply(1:4, function(f) path$form(1, f))
   one <- ensemble_form(forms)
   expect_s3_class(one, "ce_form_factor")
   x <- problem$features[1:7, ]
-  expect_close(form_pairs(one, x, x, 1L), Reduce(`+`, lapply(forms, form_pairs, x, x, 1L)) / 4, 1e-9)
-  expect_close(form_squared(one, x, 1L), diag(form_pairs(one, x, x, 1L)), 1e-9)
+  expect_close(form_pairs(one, x, x), Reduce(`+`, lapply(forms, form_pairs, x, x, 1L)) / 4, 1e-9)
+  expect_close(form_squared(one, x), diag(form_pairs(one, x, x)), 1e-9)
 })
 
 test_that("diagnostics of explicit features and of cheap factors are exact", {
   problem <- random_problem(50)
   run <- function(method) {
-    tune_path(method, problem, test_folds(50, 5), tibble::tibble(value = c(1e-18, 0.1)), new_context(1L))$diagnostics
+    tune_path(method, problem, test_folds(50, 5), tibble::tibble(value = c(1e-18, 0.1)), new_context())$diagnostics
   }
   taylor <- run(method_kkr())
   expect_identical(taylor$residual_trace, c(0, 0))
@@ -99,7 +99,7 @@ test_that("the selected risk is that of exact ridges to 1e-6, for few and for ma
     fold <- test_folds(400, 4)
     for (make in list(method_kkr, method_ukkr)) {
       grid <- method_grid(make(), "canonical", 300)
-      run <- function(method) tune_path(method, problem, fold, grid, new_context(2L))$risk
+      run <- function(method) tune_path(method, problem, fold, grid, new_context())$risk
       exact <- run(make(exact = TRUE))
       fast <- run(make())
       v <- select_value(exact, grid$value)

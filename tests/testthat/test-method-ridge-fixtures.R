@@ -7,7 +7,7 @@ ridge_errors <- function(name, folder, notion, method) {
   exact <- exact[exact$notion == short & exact$method == method$name, ]
   n <- sum(rows$fold > 0) * 0.8
   grid <- method_grid(method, notion, n)
-  path <- tune_path(method, rows[[notion]], rows$fold, grid, new_context(2L))
+  path <- tune_path(method, rows[[notion]], rows$fold, grid, new_context())
   g <- grid$value * (if (method$name == "kkr") sqrt(n) else n^0.25)
   expect_identical(nrow(exact), length(g) * 5L)
   vapply(seq_along(g), function(v) {

@@ -1,7 +1,7 @@
 # Block Krylov spaces, with limits that send small problems there.
 
 krylov_context <- function(...) {
-  context <- new_context(1L)
+  context <- new_context()
   context$factor_limits <- list(direct = 8, small = 0, ...)
   context
 }
@@ -11,7 +11,7 @@ test_that("the selected ridge is exact to 1e-6, and flags tell the others", {
   fold <- test_folds(420, 3, 60)
   for (make in list(method_kkr, method_ukkr)) {
     grid <- method_grid(make(), "canonical", 240)
-    exact <- tune_path(make(exact = TRUE), problem, fold, grid, new_context(1L))
+    exact <- tune_path(make(exact = TRUE), problem, fold, grid, new_context())
     krylov <- tune_path(make(), problem, fold, grid, krylov_context())
     d <- krylov$diagnostics
     v <- select_value(exact$risk, grid$value)
@@ -36,10 +36,10 @@ test_that("the form of a space has the path's risks and squared errors", {
     for (v in c(1, 3)) {
       form <- path$form(v, 2)
       expect_s3_class(form, "ce_form_gram")
-      risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
+      risk <- form_risk(form, held_out$features, held_out$residuals)
       expect_close(risk$risk, path$risk[v, 2], 1e-7)
       test <- problem$features[fold == 0, ]
-      expect_close(mean(form_squared(form, test, 1L)), path$squared_error_test[v, 2], 1e-6)
+      expect_close(mean(form_squared(form, test)), path$squared_error_test[v, 2], 1e-6)
     }
   }
 })
@@ -49,7 +49,7 @@ test_that("features of unseen rows that a path has are those of its form", {
   fold <- test_folds(200, 3, 30)
   limits <- list(spaces = list(direct = 8, small = 0), factor = list(direct = 8, small = 0, gram = 0))
   for (kind in names(limits)) {
-    context <- new_context(1L)
+    context <- new_context()
     context$factor_limits <- limits[[kind]]
     for (method in list(method_kkr(10^-(1:4)), method_ukkr(10^-(1:4)))) {
       path <- tune_path(method, problem, fold, method_grid(method, "canonical", 100), context)
@@ -58,9 +58,9 @@ test_that("features of unseen rows that a path has are those of its form", {
         form <- path$form(3, f)
         expect_s3_class(form, if (kind == "spaces") "ce_form_gram" else "ce_form_factor")
         held_out <- take_rows(problem, fold == f)
-        risk <- form_risk(form, held_out$features, held_out$residuals, 1L)
+        risk <- form_risk(form, held_out$features, held_out$residuals)
         expect_equal(unseen[[f]]$risk, risk, tolerance = 1e-9)
-        expect_equal(unseen[[f]]$test_squared, form_squared(form, problem$features[fold == 0, ], 1L), tolerance = 1e-9)
+        expect_equal(unseen[[f]]$test_squared, form_squared(form, problem$features[fold == 0, ]), tolerance = 1e-9)
       }
     }
   }
@@ -101,7 +101,7 @@ test_that("tied rows and residuals of 0 do no harm", {
   for (data in list(problem, twice)) {
     for (make in list(method_kkr, method_ukkr)) {
       method <- function(...) make(kernel = kernel_laplace(0.1), ...)
-      exact <- tune_path(method(exact = TRUE), data, fold, grid, new_context(1L))
+      exact <- tune_path(method(exact = TRUE), data, fold, grid, new_context())
       krylov <- tune_path(method(), data, fold, grid, krylov_context())
       settled <- krylov$diagnostics$reliable
       expect_true(any(settled))
@@ -138,7 +138,7 @@ test_that("the risk of the selected ridge is that of exact fits to 1e-6 on odd p
     problem <- letters_problem(kind, 300, 21)
     for (make in list(method_kkr, method_ukkr)) {
       grid <- method_grid(make(), "canonical", 240)
-      exact <- tune_path(make(exact = TRUE), problem, fold, grid, new_context(1L))
+      exact <- tune_path(make(exact = TRUE), problem, fold, grid, new_context())
       krylov <- tune_path(make(), problem, fold, grid, krylov_context())
       v <- select_value(exact$risk, grid$value)
       expect_identical(select_value(krylov$risk, grid$value), v)

@@ -38,14 +38,14 @@ test_that("Kronecker and two-step ridge equal their dense solves", {
       k_eval <- kernel_matrix(kernel, p$eval$features, fit_x)
       for (ridge in c(1e-6, 1e-2, 10)) {
         kkr <- fit_method(method_kkr(kernel = kernel), p$fit, ridge)
-        expect_close(form_pairs(kkr, p$eval$features, fit_x, 1L),
+        expect_close(form_pairs(kkr, p$eval$features, fit_x),
                      dense_kkr(gram, p$fit$residuals, ridge, k_eval, gram), 1e-7)
         ukkr <- fit_method(method_ukkr(kernel = kernel), p$fit, ridge)
         gap <- dense_ukkr_gap(gram, p$fit$residuals, ridge, k_eval)
-        expect_close(form_gap(ukkr, p$eval$features, 1L), bounded_gap(gap, p$eval$features), 1e-7)
+        expect_close(form_gap(ukkr, p$eval$features), bounded_gap(gap, p$eval$features), 1e-7)
       }
     }
-    expect_error(form_gap(kkr, p$eval$features, 1L), class = "calibrisk_error_gap")
+    expect_error(form_gap(kkr, p$eval$features), class = "calibrisk_error_gap")
   }
 })
 
@@ -71,7 +71,7 @@ test_that("the sheet's values are met", {
       parts <- strsplit(name, "_")[[1]]
       method <- if (parts[1] == "kkr") method_kkr else method_ukkr
       form <- fit_method(method(kernel = gamma_kernel(as.numeric(parts[2]))), p$fit, 0.01)
-      risk <- form_risk(form, p$eval$features, p$eval$residuals, 1L)
+      risk <- form_risk(form, p$eval$features, p$eval$residuals)
       value <- c(risk$risk, risk_std_error(risk$projections), mean(risk$squared))
       given <- !is.na(expected[[notion]][[name]])
       expect_close(value[given], expected[[notion]][[name]][given], tol$oracle)
@@ -83,18 +83,18 @@ test_that("single pairs, gaps and projections of the sheet are met", {
   top <- fit_eval("top_label")
   x <- top$eval$features[1:2, , drop = FALSE]
   kkr <- fit_method(method_kkr(kernel = gamma_kernel(0.5)), top$fit, 0.01)
-  expect_close(form_pairs(kkr, x, x, 1L), rep(0.000180123003968, 4), 1e-9)
+  expect_close(form_pairs(kkr, x, x), rep(0.000180123003968, 4), 1e-9)
   ukkr <- fit_method(method_ukkr(kernel = gamma_kernel(0.5)), top$fit, 0.01)
-  expect_close(form_gap(ukkr, x, 1L), rep(0.0561111054054, 2), tol$oracle)
+  expect_close(form_gap(ukkr, x), rep(0.0561111054054, 2), tol$oracle)
 
   p <- fit_eval("canonical")
   x <- p$eval$features[1:2, ]
   kkr <- fit_method(method_kkr(kernel = gamma_kernel(0.5)), p$fit, 0.01)
-  expect_close(form_pairs(kkr, x, x, 1L)[1, ], c(0.0270979641911, -0.000471685593352), tol$oracle)
+  expect_close(form_pairs(kkr, x, x)[1, ], c(0.0270979641911, -0.000471685593352), tol$oracle)
   ukkr <- fit_method(method_ukkr(kernel = gamma_kernel(0.5)), p$fit, 0.01)
-  expect_close(form_gap(ukkr, x, 1L)[1, ], c(-0.107943205631, 0.19030474347, -0.0823615378386), tol$oracle)
-  r_kkr <- form_risk(kkr, p$eval$features, p$eval$residuals, 1L)
-  r_ukkr <- form_risk(ukkr, p$eval$features, p$eval$residuals, 1L)
+  expect_close(form_gap(ukkr, x)[1, ], c(-0.107943205631, 0.19030474347, -0.0823615378386), tol$oracle)
+  r_kkr <- form_risk(kkr, p$eval$features, p$eval$residuals)
+  r_ukkr <- form_risk(ukkr, p$eval$features, p$eval$residuals)
   expect_close(r_kkr$projections, c(
     0.0725920841939, 0.0299747836617, 0.000922383134608, 0.144773954828,
     0.018700087859, 0.0426512085759, 0.181953094432, 0.0208334167535
@@ -112,7 +112,7 @@ test_that("the sheet's Algorithm 1 is met", {
   ridges <- c(1, .1, .01, .001)
   run <- function(method) {
     method <- method(ridges, gamma_kernel(0.5))
-    tune_path(method, problem, fold, method_grid(method, "canonical", 12), new_context(1L))
+    tune_path(method, problem, fold, method_grid(method, "canonical", 12), new_context())
   }
   kkr <- run(method_kkr)
   expect_close(t(kkr$risk), c(
@@ -125,7 +125,7 @@ test_that("the sheet's Algorithm 1 is met", {
                c(0.00623371277295, 0.00128484194193, 0.0065824228634, 0.0041882521385), tol$oracle)
   expect_close(mean(kkr$squared_error_test[1, ]), 0.00457230742919, tol$oracle)
   ensemble <- ensemble_form(lapply(1:4, function(f) kkr$form(1, f)))
-  expect_close(mean(form_squared(ensemble, problem$features[17:20, ], 1L)), 0.00457230742919, tol$oracle)
+  expect_close(mean(form_squared(ensemble, problem$features[17:20, ])), 0.00457230742919, tol$oracle)
   ukkr <- run(method_ukkr)
   expect_close(rowMeans(ukkr$risk),
                c(0.0311585275486, 0.0318040660889, 0.0334899654787, 0.0386092761687), tol$oracle)
@@ -152,20 +152,20 @@ test_that("a list of kernels is a grid, with or without a median bandwidth", {
   fold <- test_folds(40, 4, 8)
   kernels <- list(kernel_laplace("median"), kernel_gaussian(1))
   grid <- method_grid(method_kkr(c(0.1, 1e-3), kernels), "canonical", 30)
-  path <- tune_path(method_kkr(c(0.1, 1e-3), kernels), problem, fold, grid, new_context(1L))
+  path <- tune_path(method_kkr(c(0.1, 1e-3), kernels), problem, fold, grid, new_context())
   resolved <- kernel_laplace(median(dist(problem$features[fold > 0, ])))
   for (v in 1:4) {
     one <- if (v <= 2) resolved else kernel_gaussian(1)
-    single <- tune_path(method_kkr(kernel = one), problem, fold, grid[v, "value"], new_context(1L))
+    single <- tune_path(method_kkr(kernel = one), problem, fold, grid[v, "value"], new_context())
     expect_close(path$risk[v, ], single$risk, 1e-9)
-    expect_close(form_squared(path$form(v, 2), problem$features, 1L),
-                 form_squared(single$form(1, 2), problem$features, 1L), 1e-9)
+    expect_close(form_squared(path$form(v, 2), problem$features),
+                 form_squared(single$form(1, 2), problem$features), 1e-9)
   }
 })
 
 test_that("kkr and ukkr share the bases of a kernel", {
   problem <- ridge_problem(40, 3)
-  context <- new_context(1L)
+  context <- new_context()
   for (method in list(method_kkr(1e-3), method_ukkr(1e-3))) {
     tune_path(method, problem, test_folds(40, 4), tibble::tibble(value = 1e-3), context)
   }
@@ -181,16 +181,16 @@ test_that("limits in the ridge", {
     huge <- 1e12
     kkr <- fit_method(method_kkr(), p$fit, huge)
     x <- p$eval$features
-    expect_close(huge * n^2 * form_pairs(kkr, x, x, 1L), tcrossprod(sums), 1e-9)
+    expect_close(huge * n^2 * form_pairs(kkr, x, x), tcrossprod(sums), 1e-9)
     ukkr <- fit_method(method_ukkr(), p$fit, huge)
-    expect_close((huge * n)^2 * form_pairs(ukkr, x, x, 1L), tcrossprod(sums), 1e-9)
+    expect_close((huge * n)^2 * form_pairs(ukkr, x, x), tcrossprod(sums), 1e-9)
     # small ridges interpolate where the kernel matrix is well conditioned
     narrow <- kernel_laplace(0.05)
     distinct <- !duplicated(p$fit$features)
     fit <- oracle_rows(p$fit, distinct)
     for (method in list(method_kkr, method_ukkr)) {
       form <- fit_method(method(kernel = narrow), fit, 1e-14)
-      expect_equal(form_pairs(form, fit$features, fit$features, 1L), tcrossprod(fit$residuals),
+      expect_equal(form_pairs(form, fit$features, fit$features), tcrossprod(fit$residuals),
                    tolerance = 1e-8)
     }
   }
@@ -200,7 +200,7 @@ test_that("the training loss of kkr increases with the ridge", {
   p <- fit_eval("canonical")$fit
   target <- tcrossprod(p$residuals)
   loss <- vapply(10^(-6:2), function(ridge) {
-    mean((target - form_pairs(fit_method(method_kkr(), p, ridge), p$features, p$features, 1L))^2)
+    mean((target - form_pairs(fit_method(method_kkr(), p, ridge), p$features, p$features))^2)
   }, 0)
   expect_true(all(diff(loss) > 0))
 })
@@ -211,7 +211,7 @@ test_that("rows, class labels and rotations do not matter", {
   grid <- tibble::tibble(value = c(1, 1e-3))
   run <- function(problem, fold) {
     lapply(list(method_kkr(), method_ukkr()), function(method) {
-      tune_path(method, problem, fold, grid, new_context(1L))[1:3]
+      tune_path(method, problem, fold, grid, new_context())[1:3]
     })
   }
   base <- run(problem, fold)
@@ -237,8 +237,8 @@ test_that("two classes: twice the squared error and four times the risk of the s
   fold <- test_folds(60, 4, 12)
   grid <- tibble::tibble(value = c(0.1, 1e-4))
   for (method in list(method_kkr, method_ukkr)) {
-    one <- tune_path(method(kernel = gamma_kernel(2)), scalar, fold, grid, new_context(1L))
-    two <- tune_path(method(kernel = gamma_kernel(1)), pair, fold, grid, new_context(1L))
+    one <- tune_path(method(kernel = gamma_kernel(2)), scalar, fold, grid, new_context())
+    two <- tune_path(method(kernel = gamma_kernel(1)), pair, fold, grid, new_context())
     expect_close(two$squared_error_test, 2 * one$squared_error_test, 1e-9)
     expect_close(two$risk, 4 * one$risk, 1e-9)
   }
@@ -255,7 +255,7 @@ test_that("ties, constant features, one-row folds and tiny problems are defined"
     for (method in list(method_kkr, method_ukkr)) {
       for (kernel in list(kernel_gaussian(1), kernel_laplace(1))) {
         path <- tune_path(method(kernel = kernel), problem, fold, tibble::tibble(value = c(1e-18, 1e-3, 1e6)),
-                          new_context(1L))
+                          new_context())
         expect_true(all(is.na(path$risk[, 1])))
         expect_true(all(is.finite(path$risk[, 2:3])))
         expect_true(all(is.finite(path$squared_error)))
@@ -275,7 +275,7 @@ test_that("ties, constant features, one-row folds and tiny problems are defined"
     }
   }
   two <- take_rows(tied, c(1, 4))
-  path <- tune_path(method_kkr(), two, 1:2, tibble::tibble(value = 0.1), new_context(1L))
+  path <- tune_path(method_kkr(), two, 1:2, tibble::tibble(value = 0.1), new_context())
   expect_true(all(is.finite(path$squared_error)) && all(is.na(path$squared_error_test)))
 })
 
@@ -284,8 +284,8 @@ test_that("results do not depend on the number of threads", {
   fold <- test_folds(3000, 5, 500)
   vectors <- ridge_problem(700, 3)
   for (method in list(method_kkr(), method_ukkr())) {
-    run <- function(problem, fold, threads) {
-      tune_path(method, problem, fold, tibble::tibble(value = c(1e-3, 1e-12)), new_context(threads))[1:3]
+    run <- function(problem, fold) {
+      tune_path(method, problem, fold, tibble::tibble(value = c(1e-3, 1e-12)), new_context())[1:3]
     }
     expect_identical(run(problem, fold, 1L), run(problem, fold, 2L))
     expect_identical(run(vectors, test_folds(700, 5), 1L), run(vectors, test_folds(700, 5), 2L))
@@ -301,15 +301,15 @@ test_that("kernels between distributions are refused", {
 
 test_that("ridges above the size of the kernel, and kernels that are zero, have forms", {
   problem <- random_problem(60)
-  context <- new_context(1L)
+  context <- new_context()
   for (method in list(method_kkr(kernel = kernel_laplace(1)), method_ukkr(kernel = kernel_laplace(1)))) {
     form <- fit_form(method, problem, list(value = 1e9), context)
     method$exact <- TRUE
-    exact <- fit_form(method, problem, list(value = 1e9), new_context(1L))
-    expect_close(mean(form_squared(form, problem$features, 1L)), mean(form_squared(exact, problem$features, 1L)), 0.05)
+    exact <- fit_form(method, problem, list(value = 1e9), new_context())
+    expect_close(mean(form_squared(form, problem$features)), mean(form_squared(exact, problem$features)), 0.05)
   }
   for (method in list(method_kkr(1, kernel_linear()), method_ukkr(1, kernel_linear()))) {
-    row <- glance(ce_tune(rep(0, 40), rep(0:1, 20), notion = "binary", methods = method, threads = 1L))
+    row <- glance(with_threads(1L, ce_tune(rep(0, 40), rep(0:1, 20), notion = "binary", methods = method)))
     expect_identical(c(row$estimate_holdout, row$skill), c(0, 0))
   }
 })

@@ -10,7 +10,7 @@ oracle_bounded_gap <- function(gap, p) {
 test_that("the stacked gap is the weighted sum of least-squares fits", {
   d <- ladder_data(200, 3, 1)
   problem <- list(features = d$p, residuals = d$residuals, labels = d$y)
-  form <- fit_form(method_stack(), problem, list(value = NA), new_context(1L))
+  form <- fit_form(method_stack(), problem, list(value = NA), new_context())
   bases <- oracle_canonical_bases(d$p)
   rungs <- c(lapply(bases, oracle_rung, e = d$residuals))
   expect_gt(length(form$shapes), 0)
@@ -23,12 +23,12 @@ test_that("the stacked gap is the weighted sum of least-squares fits", {
     if (is.na(at)) return(cpp_ladder_gap(list(shape), weight, d$p, 3L, 1L))
     weight * fits(bases[[at]])
   }, form$shapes, form$weights))
-  expect_lt(max(abs(pair_features(form, d$p, 1L) - oracle_bounded_gap(expected, d$p))), 1e-6)
+  expect_lt(max(abs(with_threads(1L, pair_features(form, d$p)) - oracle_bounded_gap(expected, d$p))), 1e-6)
   # outside the training rows: hats are constant beyond the outer knots, and rows stand alone
   new <- rbind(diag(3), 1 / 3)
-  gaps <- pair_features(form, new, 1L)
+  gaps <- with_threads(1L, pair_features(form, new))
   expect_true(all(is.finite(gaps)))
-  expect_close(gaps[2, ], drop(pair_features(form, new[2, , drop = FALSE], 1L)), 1e-10)
+  expect_close(gaps[2, ], drop(with_threads(1L, pair_features(form, new[2, , drop = FALSE]))), 1e-10)
 })
 
 test_that("every predicted gap leaves a probability, the nearest one to what was fitted", {

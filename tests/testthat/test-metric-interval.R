@@ -200,7 +200,7 @@ test_that("block estimates and canonical debiased errors below 0 have an upper l
   draw <- function(seed) withr::with_seed(seed, max.col(log(p) - log(matrix(rexp(900), 300))))
   high <- vapply(1:60, function(seed) {
     y <- draw(seed)
-    c(skce(p, y, type = "block", block = 60, kernel = kernel_tv(.3), threads = 1L)$conf.high,
+    c(with_threads(1L, skce(p, y, type = "block", block = 60, kernel = kernel_tv(.3)))$conf.high,
       ece(p, y, notion = "canonical", type = "median_variance", p = 2, debias = TRUE)$conf.high)
   }, c(0, 0))
   expect_true(all(high > 0))

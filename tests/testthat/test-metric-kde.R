@@ -38,7 +38,7 @@ test_that("standard errors are those of the jackknife at fixed bandwidth", {
   })
   without <- function(i) scalar_problem(x[-i], y[-i])
   for (p in c(1, 2, 3)) {
-    power <- vapply(1:150, function(i) triweight_error(without(i), p, .1, 1L, rows = FALSE)$power, 0)
+    power <- vapply(1:150, function(i) triweight_error(without(i), p, .1, rows = FALSE)$power, 0)
     error <- sqrt(149 / 150 * sum((power - mean(power))^2))
     out <- kde_error(x, y, kernel = "triweight", p = p, bandwidth = .1)
     expect_equal(out$std.error * (if (p == 1) 1 else p * out$.estimate^(p - 1)) / error, 1, tolerance = .03)
@@ -46,7 +46,7 @@ test_that("standard errors are those of the jackknife at fixed bandwidth", {
     expect_gte(out$conf.high, out$.estimate)
   }
   # and those of the Dirichlet error nearly
-  power <- vapply(1:150, function(i) dirichlet_error(without(i), 2, .02, 1L, rows = FALSE)$power, 0)
+  power <- vapply(1:150, function(i) dirichlet_error(without(i), 2, .02, rows = FALSE)$power, 0)
   out <- kde_error(x, y, bandwidth = .02)
   error <- sqrt(149 / 150 * sum((power - mean(power))^2))
   expect_equal(out$std.error * 2 * out$.estimate / error, 1, tolerance = .1)
@@ -57,7 +57,7 @@ test_that("the influence of weighted triweight errors is the derivative by a row
   at <- function(w) {
     problem <- scalar_problem(data$prob, data$y)
     problem$design <- new_design(60, w)
-    triweight_error(problem, 2, .15, 1L)
+    triweight_error(problem, 2, .15)
   }
   value <- at(data$share)
   for (i in c(3, 20, 41)) {

@@ -4,7 +4,7 @@ test_that("a matrix or a function of row numbers has the risk of the double loop
   oracle <- oracle_risk(H, pairs$E)
   zero <- oracle_risk(0 * H, pairs$E)
   expected <- c(oracle$risk, sqrt(oracle$risk), oracle$std.error, 14, zero$risk, mean(diag(H)), 0)
-  expect_close(unlist(pair_risk(H, pairs$E, threads = 2)), expected, 1e-11)
+  expect_close(unlist(with_threads(2, pair_risk(H, pairs$E))), expected, 1e-11)
   expect_close(unlist(pair_risk(function(i, j) H[i, j], pairs$E)), expected, 1e-11)
   expect_s3_class(pair_risk(H, pairs$E), "tbl_df")
 })

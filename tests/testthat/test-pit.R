@@ -105,7 +105,7 @@ test_that("many rows are represented by some", {
   withr::with_seed(1, {
     rate <- exp(stats::rnorm(4000))
     pit <- pit_of(pred_poisson(rate), stats::rpois(4000, rate))
-    control <- list(times = 4000L, threads = 2L)
+    control <- list(times = 4000L)
     all <- pit_null_draws(pit, 1:10 / 10, control)
     some <- pit_null_draws(pit, 1:10 / 10, control, most = 1000)
   })
@@ -118,7 +118,7 @@ rejections <- function(make, runs, n, ...) {
   rowMeans(vapply(seq_len(runs), function(run) withr::with_seed(run, {
     data <- make(n)
     unlist(lapply(c(pit = "pit", quantile = "quantile"), function(type) {
-      curve <- ce_curve(data$x, data$y, type = get(paste0("curve_", type))(times = 200), threads = 1, ...)
+      curve <- with_threads(1, ce_curve(data$x, data$y, type = get(paste0("curve_", type))(times = 200), ...))
       out <- tidy(curve)
       facts <- glance(curve)
       target <- if (type == "pit") 1 else out$confidence

@@ -104,10 +104,10 @@ test_that("with few events the power that is promised is that of drawn data sets
   expect_identical(ce_power(plan, power = 0.8), found)
   skip_on_cran()
   facts <- attr(found, "facts")
-  drawn <- withr::with_seed(4, simulated_ladder(found$n, plan, facts, 1000, 1L))
+  drawn <- withr::with_seed(4, simulated_ladder(found$n, plan, facts, 1000))
   expect_lt(abs(drawn[["test"]] - 0.8), 0.03 + 2 * 0.4 / sqrt(1000))
   # outcomes of the same predictions are those of different ones in the mean
-  shared <- withr::with_seed(5, simulated_ladder(found$n, plan, facts, 2000, 1L, 20))
+  shared <- withr::with_seed(5, simulated_ladder(found$n, plan, facts, 2000, 20))
   expect_equal(shared[c("calibration_error", "test")], drawn[c("calibration_error", "test")], tolerance = 0.06)
 })
 

@@ -37,7 +37,7 @@ test_that("subsamples see the metrics of their rows, paired over models", {
   core <- lapply(values, core_metric, data)
   for (size in c(40, 300)) { # dual and low rank
     rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))
-    draws <- rank_samples(data, values, core, rows, 2L)
+    draws <- rank_samples(data, values, core, rows)
     for (t in 1:2) for (model in names(d$models)) {
       p <- d$models[[model]][rows[[t]], ]
       y <- d$truth[rows[[t]]]
@@ -78,8 +78,8 @@ test_that("shares, orders and pairs are counts over the subsamples", {
 test_that("ce_rank() is reproducible, for any number of threads, and finds a clear order", {
   d <- test_models(n = 400)
   rank <- function(...) withr::with_seed(9, ce_rank(d$models, d$truth, times = 10, n_sub = 150, ...))
-  one <- rank(threads = 1)
-  expect_equal(rank(threads = 2), one, tolerance = 1e-12)
+  one <- with_threads(1, rank())
+  expect_equal(with_threads(2, rank()), one, tolerance = 1e-12)
   expect_identical(one$estimates$model[1], "true")
   expect_identical(one$estimates$best_share[1], 1)
   bandwidth <- stats::median(stats::dist(do.call(rbind, d$models)))

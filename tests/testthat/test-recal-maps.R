@@ -115,7 +115,7 @@ test_that("injectivity of linear maps is decided by the weights", {
   l <- l - log(sum(exp(l)))
   p <- rbind(exp(l), exp(l + 0.7 / w))
   expect_equal(rowSums(p), c(1, 1), tolerance = 1e-9)
-  q <- map_probs(new_map("linear", w = diag(w), b = numeric(3)), list(probs = p, logp = log(p)), 1L)
+  q <- map_probs(new_map("linear", w = diag(w), b = numeric(3)), list(probs = p, logp = log(p)))
   expect_equal(q[1, ], q[2, ], tolerance = 1e-9)
   expect_gt(max(abs(p[1, ] - p[2, ])), 0.1)
 })

@@ -118,8 +118,8 @@ test_that("other input errors name what is wrong", {
 test_that("results do not depend on the number of threads", {
   f <- simulate_classes(3000, 4, 2)
   for (method in list(map_temperature(), map_ets(), map_diag(hidden = 3), map_matrix())) {
-    one <- ce_recalibrate(f$p, f$y, method = method, threads = 1)
-    two <- ce_recalibrate(f$p, f$y, method = method, threads = 2)
+    one <- with_threads(1, ce_recalibrate(f$p, f$y, method = method))
+    two <- with_threads(2, ce_recalibrate(f$p, f$y, method = method))
     expect_identical(tidy(one), tidy(two))
   }
 })

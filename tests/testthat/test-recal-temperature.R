@@ -63,7 +63,7 @@ test_that("the ensemble is no worse than temperature scaling, and that no worse 
       # first-order condition of a maximum over the simplex
       if (loss == "log") {
         w <- tidy(three)$estimate[2:4]
-        b <- vapply(ets_parts(1 / tidy(three)$estimate[1], list(probs = f$p, logp = log(f$p)), 1L),
+        b <- vapply(ets_parts(1 / tidy(three)$estimate[1], list(probs = f$p, logp = log(f$p))),
                     function(part) part[cbind(1:80, f$y)], numeric(80))
         expect_lte(max(colMeans(b / drop(b %*% w))), 1 + 1e-6)
       }
@@ -74,8 +74,8 @@ test_that("the ensemble is no worse than temperature scaling, and that no worse 
 test_that("T = 1 and w = (0, 1, 0) are identities", {
   f <- simulate_classes(20, 3)
   data <- list(probs = f$p, logp = log(f$p))
-  expect_identical(map_probs(new_map("temperature", b = 1), data, 1L), f$p)
-  expect_equal(map_probs(new_map("ets", b = 0.3, w = c(0, 1, 0)), data, 1L), f$p, tolerance = 1e-15)
+  expect_identical(map_probs(new_map("temperature", b = 1), data), f$p)
+  expect_equal(map_probs(new_map("ets", b = 0.3, w = c(0, 1, 0)), data), f$p, tolerance = 1e-15)
 })
 
 test_that("injective maps keep sharpness: score and calibration error change alike", {

@@ -49,7 +49,7 @@ test_that("a page has the numbers of the verbs, in one file", {
 })
 
 test_that("a page contradicts neither its numbers nor itself", {
-  options <- validation_options(.3, "loess", NULL, 20, NULL, .95, 1L)
+  options <- validation_options(.3, "loess", NULL, 20, NULL, .95)
   laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
   kinds <- withr::with_seed(11, vapply(laws, function(law) {
     d <- do.call(page_rows, law)
@@ -80,7 +80,7 @@ test_that("models are compared, weights and clusters go through", {
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
     list(predictions = predictions, groups = NULL)
   })
-  options <- validation_options(.3, "loess", NULL, 0, 0.2, .95, 1L)
+  options <- validation_options(.3, "loess", NULL, 0, 0.2, .95)
   parts <- report_parts(data, "binary", options)
   expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
                                                            weights = w, cluster = site, thresholds = .3, delta = 0.2,
@@ -184,7 +184,7 @@ test_that("groups in columns with the names of the page's own have the curves of
   curves <- function(name) {
     data <- list(predictions = as_predictions(d$p, rlang::quo(d$y), event_level = "second"),
                  groups = list(values = stats::setNames(data.frame(d$sex), name), weights = d$w))
-    report_groups(data, "binary", list(level = .95, threads = 1))
+    report_groups(data, "binary", list(level = .95))
   }
   plain <- curves("sex")
   for (name in c(".truth", ".weights", ".pred_Yes")) {

@@ -1,7 +1,7 @@
 test_that("a paired difference is the difference of risks with its own standard error", {
   pairs <- random_pairs(12, 2, 2)
-  a <- form_risk(fixed_form(pairs$M), pairs$X, pairs$E, 1L)
-  b <- form_risk(fixed_form(), pairs$X, pairs$E, 1L)
+  a <- form_risk(fixed_form(pairs$M), pairs$X, pairs$E)
+  b <- form_risk(fixed_form(), pairs$X, pairs$E)
   paired <- paired_difference(a$projections, b$projections)
   expect_close(paired$difference, a$risk - b$risk, 1e-11)
   d <- a$projections - b$projections
@@ -59,7 +59,7 @@ known_world <- function(power, guess) {
 draw_world <- function(world, m) {
   z <- rbeta(m, 4, 1.5)
   e <- matrix(z - (runif(m) < z^world$power))
-  form_risk(world$form, matrix(z), e, 1L)
+  form_risk(world$form, matrix(z), e)
 }
 
 test_that("risks are unbiased and their standard errors have nominal coverage", {
@@ -99,7 +99,7 @@ test_that("R(h) - R(h*) is E (h - h*)^2, so the true gap has the smallest risk",
     difference <- withr::with_seed(5, vapply(1:300, function(i) {
       z <- rbeta(200, 4, 1.5)
       e <- matrix(z - (runif(200) < z^power))
-      form_risk(world$form, matrix(z), e, 1L)$risk - form_risk(truth$form, matrix(z), e, 1L)$risk
+      form_risk(world$form, matrix(z), e)$risk - form_risk(truth$form, matrix(z), e)$risk
     }, 0))
     expect_lt(abs(mean(difference) - square) / (sd(difference) / sqrt(300)), 3)
   }
@@ -126,7 +126,7 @@ test_that("a fold whose rows are all left out has no standard error, whatever it
 test_that("a row may count less than one draw, and one row may be several", {
   e <- c(0.5, -0.3, 0.2)
   n <- c(0.4, 2.6, 3)
-  zero <- form_risk(new_form("bins", edges = numeric(), values = 0), matrix(e), matrix(e), 1L, new_design(3, copies = n))
+  zero <- form_risk(new_form("bins", edges = numeric(), values = 0), matrix(e), matrix(e), new_design(3, copies = n))
   expect_close(zero$risk, (sum(n * e^2)^2 - sum(n * e^4)) / (6 * 5), tol$law)
   expect_identical(paired_difference(list(1), list(3), list(new_design(1, copies = 3)))$difference, -2)
 })
@@ -139,7 +139,7 @@ test_that("rows with counts have the risk of repeated rows, in clusters and with
   at <- rep(1:14, copies)
   risk <- function(rows, ...) {
     design <- new_design(...)
-    out <- form_risk(fixed_form(pairs$M), pairs$X[rows, , drop = FALSE], pairs$E[rows, , drop = FALSE], 1L, design)
+    out <- form_risk(fixed_form(pairs$M), pairs$X[rows, , drop = FALSE], pairs$E[rows, , drop = FALSE], design)
     c(out, std.error = risk_std_error(out$projections, design))
   }
   compare <- function(counted, repeated) {

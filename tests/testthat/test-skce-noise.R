@@ -62,12 +62,12 @@ test_that("sums of clusters are the same from parts of the matrix, and those of 
   design <- new_design(300, withr::with_seed(3, stats::rexp(300)), match(cluster, sort(unique(cluster))))
   clusters <- max(design$cluster)
   laws <- list(
-    kernel_problem(read_laws(d$p, rlang::quo(d$y)), kernel_tv(.5), NULL, threads = 1L),
-    kernel_problem(read_laws(pred_normal(d$p[, 1], d$p[, 2] + .1), rlang::quo(d$p[, 3])), threads = 1L),
-    kernel_problem(read_laws(pred_draws(d$p), rlang::quo(d$p[, 3])), threads = 1L)
+    kernel_problem(read_laws(d$p, rlang::quo(d$y)), kernel_tv(.5), NULL),
+    kernel_problem(read_laws(pred_normal(d$p[, 1], d$p[, 2] + .1), rlang::quo(d$p[, 3]))),
+    kernel_problem(read_laws(pred_draws(d$p), rlang::quo(d$p[, 3])))
   )
   for (problem in laws) {
-    pairs <- source_pairs(problem$prediction, problem$target, 300, 1L)
+    pairs <- source_pairs(problem$prediction, problem$target, 300)
     h <- cpp_pair_matrix(problem$prediction, problem$target, 1L) * outer(design$w, design$w)
     sums <- unname(rowsum(t(rowsum(h, design$cluster)), design$cluster))
     whole <- cluster_totals(design, seq_len(clusters), pairs)
@@ -104,7 +104,7 @@ test_that("predictive laws have the same variance and interval at calibration", 
   o <- oracle_normal
   law <- pred_normal(o$mean, o$sd)
   found <- estimate_of(skce(law, o$y, target_kernel = kernel_gaussian(1)))
-  parts <- kernel_problem(read_laws(law, rlang::quo(o$y)), NULL, kernel_gaussian(1), threads = 1L)
+  parts <- kernel_problem(read_laws(law, rlang::quo(o$y)), NULL, kernel_gaussian(1))
   h <- cpp_pair_matrix(parts$prediction, parts$target, 1L)
   expect_equal(found$noise, 2 * sum((h - diag(diag(h)))^2) / 30^2)
   expect_equal(found$pairs$trace, sum(diag(h)) / 36)

@@ -95,8 +95,8 @@ test_that("blocks are the unblocked estimates of consecutive rows", {
   first <- max(4 * var(rows) / 300 - 2 * noise, 0)
   slope <- (first + 4 * noise^1.5 / (sum(diag(h)) / 300^2)) / (out$.estimate + 2 * sqrt(noise))
   expect_equal(out$std.error, sqrt(noise + slope * out$.estimate), tolerance = 1e-10)
-  one <- skce(p, data$y, kernel = kernel_tv(.5), threads = 1)
-  expect_identical(one$.estimate, skce(p, data$y, kernel = kernel_tv(.5), threads = 2)$.estimate)
+  one <- with_threads(1, skce(p, data$y, kernel = kernel_tv(.5)))
+  expect_identical(one$.estimate, with_threads(2, skce(p, data$y, kernel = kernel_tv(.5)))$.estimate)
 })
 
 test_that("published values of seeded data sets", {
@@ -142,20 +142,20 @@ test_that("the CIFAR-10 networks have their published errors and p-values", {
     name <- names(cifar_medians)[i]
     data <- readRDS(shared_path("data", "cifar10", paste0("widmann-", name, ".rds")))
     laws <- suppressMessages(read_laws(data$probs, rlang::quo(data$label)))
-    problem <- kernel_problem(laws, kernel_tv(cifar_medians[[i]]), threads = 2L)
+    problem <- kernel_problem(laws, kernel_tv(cifar_medians[[i]]))
     # one pass over all pairs for both estimates
     plain <- new_design(problem$n)
-    sums <- design_sums(problem$prediction, problem$target, "unbiased", plain, 2L)
+    sums <- design_sums(problem$prediction, problem$target, "unbiased", plain)
     full <- lapply(c(unbiased = "unbiased", biased = "biased"), function(type) pair_estimate(sums, type, plain)$value)
     expect_equal(full$unbiased, errors$SKCEuq_median[i], tolerance = 1e-6, label = paste(name, "unbiased"))
     expect_equal(full$biased, errors$SKCEb_median[i], tolerance = 1e-6, label = paste(name, "biased"))
-    linear <- skce_value(problem, "block", 2, NULL, 2L)$estimate$value
+    linear <- skce_value(problem, "block", 2, NULL)$estimate$value
     expect_equal(linear, errors$SKCEul_median[i], tolerance = 1e-5, label = paste(name, "B = 2"))
     expect_equal(bound_p(full$biased, 10000, 2, "biased"), p_values$SKCEb_median_distribution_free[i], tolerance = 1e-6)
     expect_equal(bound_p(full$unbiased, 5000, 2, "unbiased"), p_values$SKCEuq_median_distribution_free[i],
                  tolerance = 1e-6)
     # the published tests of blocks divide by the number of blocks, s, instead of s - 1
-    block <- run_test(test_block(2), problem, .95, 2L)
+    block <- run_test(test_block(2), problem, .95)
     expect_equal(stats::pnorm(-unname(block$statistic) * sqrt(5000 / 4999)), p_values$SKCEul_median_asymptotic[i],
                  tolerance = 1e-5)
   }
@@ -250,7 +250,7 @@ test_that("a kernel on predictions and classes together", {
 
 test_that("composed kernels have one factor where the features are the same", {
   laws <- read_laws(probs, rlang::quo(truth))
-  problem <- kernel_problem(laws, tv + kernel_gaussian("median"), threads = 1L)
+  problem <- kernel_problem(laws, tv + kernel_gaussian("median"))
   expect_equal(problem$prediction$kind, "features")
   expect_true(is.numeric(problem$kernel$parts[[2]]$bandwidth))
 })
@@ -372,11 +372,11 @@ test_that("the bound of a factor that was cut short covers the exact value", {
       y <- sample(3L, 60, replace = TRUE)
     })
     data <- read_laws(p, rlang::quo(y))
-    problem <- kernel_problem(data, if (seed %% 2 == 0) kernel_tv("median") else kernel_gaussian(0.2), threads = 1L)
+    problem <- kernel_problem(data, if (seed %% 2 == 0) kernel_tv("median") else kernel_gaussian(0.2))
     type <- if (seed %% 3 == 0) "biased" else "unbiased"
     design <- new_design(60)
-    exact <- pair_estimate(design_sums(problem$prediction, problem$target, type, design, 1L), type, design)$value
-    cut <- factored_sums(problem, 1e-9, type, design, 1L, most = 8L)
+    exact <- pair_estimate(design_sums(problem$prediction, problem$target, type, design), type, design)$value
+    cut <- factored_sums(problem, 1e-9, type, design, most = 8L)
     c(cut$rank, abs(pair_estimate(cut, type, design)$value - exact), cut$error_bound)
   }, numeric(3))
   expect_true(all(covered[1, ] == 8))

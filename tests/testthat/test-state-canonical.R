@@ -23,7 +23,7 @@ naive_h <- function(type, phi, e, train, held, ridge) {
 test_that("kernel ridges on landmarks are those of the rows' features", {
   d <- canonical_sample(45)
   state <- update(ce_state("canonical", landmarks = 6), d$p, d$y, id = 1:45)
-  phi <- factor_map_features(landmark_map(state$about), unname(d$p), 1L)
+  phi <- factor_map_features(landmark_map(state$about), unname(d$p))
   # features of the landmarks: their kernel's matrix
   expect_close(tcrossprod(landmark_map(state$about)$triangle),
                exp(-as.matrix(dist(landmark_map(state$about)$pivot_rows))^2), tol$oracle)
@@ -148,7 +148,7 @@ test_that("weighted and clustered rows are tuned as by the rows' features, with 
                            design = new_design(240, weights, block))
     by_rows <- lapply(names(sums$forms), function(m) lapply(1:5, function(f) {
       at <- fold == f
-      form_risk(sums$forms[[m]][[1]][[f]], problem$features[at, ], problem$residuals[at, ], 1L,
+      form_risk(sums$forms[[m]][[1]][[f]], problem$features[at, ], problem$residuals[at, ],
                 design_rows(problem$design, at))
     }))
     risk <- vapply(by_rows, function(folds) mean(vapply(folds, `[[`, 0, "risk")), 0)

@@ -11,7 +11,7 @@ expect_headline <- function(row, ladder, tolerance, redrawn = tolerance) {
 }
 
 # The ladder of the rows on the knots of the state.
-ladder_on_knots <- function(d, state) joint_ladder(d$x, d$y, NULL, .95, 1L, state_knots(state, 1)[-1])
+ladder_on_knots <- function(d, state) joint_ladder(d$x, d$y, NULL, .95, state_knots(state, 1)[-1])
 
 test_that("the headline is that of the rows on the same knots", {
   for (n in c(400, 6000)) {
@@ -28,7 +28,7 @@ test_that("given knots are the verb's own", {
   own <- unique(quantile(d$x, c((0:29) / 29, (0:7) / 7), type = 1, names = FALSE))
   state <- state_of(d, ce_state(knots = own))
   expect_identical(lengths(state_knots(state, 1)), c(2L, 8L, 30L))
-  expect_headline(ce_estimate(state), binary_ladder(scalar_problem(d$x, d$y), .95, 1L), 1e-4, .03)
+  expect_headline(ce_estimate(state), binary_ladder(scalar_problem(d$x, d$y), .95), 1e-4, .03)
 })
 
 test_that("blocks are clusters: whole ones are left out", {
@@ -42,8 +42,8 @@ test_that("blocks are clusters: whole ones are left out", {
     block <- block_parts(units, empty$spec)
     problem <- scalar_problem(d$x, d$y)
     problem$design <- new_design(3000, given$weights, match(block, sort(unique(block))))
-    ladder <- run_ladder(problem, fixed_bases(state_knots(state, 1)), .95, 1L)
-    flipped <- flipped_ladder(ladder, d$x, d$y, problem$design, .95, 1L, state_knots(state, 1)[-1])
+    ladder <- run_ladder(problem, fixed_bases(state_knots(state, 1)), .95)
+    flipped <- flipped_ladder(ladder, d$x, d$y, problem$design, .95, state_knots(state, 1)[-1])
     # sums of the logit in a cell are those of its nodes
     expect_headline(ce_estimate(state), flipped, 1e-8, .01)
   }
@@ -66,7 +66,7 @@ test_that("the class-wise headline is that of the rows in blocks as clusters", {
          knots = unname(knots[[k]][-1]))
   })
   found <- cpp_class_sums_flips(rows, nrow(data), .95, joint_redraws, 1L)
-  ladder <- with_flips(run_ladder(problem, bases, .95, 1L), found, found$low, problem$design)
+  ladder <- with_flips(run_ladder(problem, bases, .95), found, found$low, problem$design)
   expect_headline(ce_estimate(state), ladder, 1e-8)
   expect_output(print(ce_estimate(state)), "Classes of a row together: errors from 16 blocks")
   said <- gsub("\\s+", " ", capture_output(print(ce_estimate(state))))
@@ -99,7 +99,7 @@ test_that("few and extreme rows have a headline", {
                  list(x = rep(.5, 40), y = rep(0:1, 20)), list(x = rep(0:1, 20), y = rep(0:1, each = 20)))) {
     state <- state_of(d)
     row <- ce_estimate(state)
-    of_rows <- if (length(d$x) == 1) binary_ladder(scalar_problem(d$x, d$y), .95, 1L) else ladder_on_knots(d, state)
+    of_rows <- if (length(d$x) == 1) binary_ladder(scalar_problem(d$x, d$y), .95) else ladder_on_knots(d, state)
     expect_headline(row, of_rows, 1e-6, .02)
     expect_true(row$conf.low <= row$conf.high)
   }

@@ -17,7 +17,7 @@ test_that("every part of predictions, problems and laws that has a value per row
                    list(scale = conditional$scale[rows], embedding = conditional$embedding))
   laws <- function(at) {
     out <- read_laws(pred_normal(1:6, 2)[at], rlang::quo((6:1)[!!at]), design = design(at))
-    out$group <- ckce_group(c(2, 2, 1, 1, 2, 3)[at], NULL, out, 1L)
+    out$group <- ckce_group(c(2, 2, 1, 1, 2, 3)[at], NULL, out)
     out
   }
   cut <- take_rows(laws(1:6), rows)

@@ -114,7 +114,7 @@ test_that("the selected gap has the jackknife's band, the others none in the fig
   expect_identical(unique(curve$method[curve$chosen]), method_words(selected))
   one <- curve[curve$chosen, ]
   at <- c(50, 300, 550)
-  folds <- vapply(tuned$forms[[selected]][[1]], function(form) form_gap(form, matrix(one$confidence[at]), 1L)[, 1], at)
+  folds <- vapply(tuned$forms[[selected]][[1]], function(form) form_gap(form, matrix(one$confidence[at]))[, 1], at)
   se <- apply(folds, 1, function(g) sqrt(4 / 5 * sum((g - mean(g))^2)))
   expect_equal(one$high[at] - one$gap[at], stats::qt(.975, 4) * se)
   expect_equal(one$gap[at] - one$low[at], stats::qt(.975, 4) * se)

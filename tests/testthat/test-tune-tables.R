@@ -1,7 +1,7 @@
 test_that("an estimate above every residual is warned about", {
   large <- method_function(function(P, Q) matrix(4, nrow(P), nrow(Q)))
   d <- withr::with_seed(1, list(z = runif(50), y = rbinom(50, 1, .5)))
-  tune <- function(method) withr::with_seed(1, ce_tune(d$z, d$y, methods = method, threads = 1L))
+  tune <- function(method) withr::with_seed(1, with_threads(1L, ce_tune(d$z, d$y, methods = method)))
   expect_warning(tune(large), "It is 2; the largest residual of 50 rows is 0.9",
                  class = "calibrisk_warning_impossible_estimate")
   expect_no_warning(tune(method_bins()))
@@ -16,8 +16,8 @@ test_that("tidy() and glance() say the same of the selected value, to the last d
                   ukkr = method_ukkr(), kde = method_kde(c(.01, .1)), power = method_power(c(1, 1.5)))
   krylov <- list(kkr = method_kkr(), ukkr = method_ukkr())
   tuned <- withr::with_seed(3, list(
-    ce_tune(d$z, d$y, methods = methods, repeats = 2, threads = 1L),
-    ce_tune(letters_predictions[1:600, ], truth, methods = krylov, notion = "canonical", repeats = 1, threads = 1L)
+    with_threads(1L, ce_tune(d$z, d$y, methods = methods, repeats = 2)),
+    with_threads(1L, ce_tune(letters_predictions[1:600, ], truth, methods = krylov, notion = "canonical", repeats = 1))
   ))
   for (x in tuned) {
     rows <- tidy(x)

@@ -3,7 +3,7 @@ method_scaled_mean <- function(scale = c(0, 0.5, 1)) new_method("scaled_mean", "
 fit_form.ce_method_scaled_mean <- function(method, problem, point, context) {
   new_form("constant", level = point$value * colMeans(problem$residuals), gap = TRUE)
 }
-pair_features.ce_form_constant <- function(form, features, threads) {
+pair_features.ce_form_constant <- function(form, features) {
   matrix(form$level, nrow(features), length(form$level), byrow = TRUE)
 }
 registerS3method("fit_form", "ce_method_scaled_mean", fit_form.ce_method_scaled_mean, asNamespace("calibrisk"))
@@ -20,8 +20,7 @@ test_that("Algorithm 1 is followed step by step", {
   data <- binary_data(120)
   fold <- rep(1:4, each = 25)
   test <- 101:120
-  tuned <- ce_tune(data$p, data$y, methods = list(method_scaled_mean()), folds = fold, test = test,
-                   threads = 1)
+  tuned <- with_threads(1, ce_tune(data$p, data$y, methods = list(method_scaled_mean()), folds = fold, test = test))
   e <- data$p - data$y
   tidy <- tidy(tuned)
   expect_named(tidy, c("method", "parameter", "value", "fold", "risk", "squared_error", "squared_error_test"))
@@ -104,7 +103,7 @@ test_that("grouped data and .by give the groups first", {
 
 test_that("several notions share folds and test rows: a row does not depend on the others", {
   one <- function(notion) {
-    withr::with_seed(1, ce_estimate(vehicle_predictions, truth, notion = notion, method = method_bins(5), threads = 1L))
+    withr::with_seed(1, with_threads(1L, ce_estimate(vehicle_predictions, truth, notion = notion, method = method_bins(5))))
   }
   both <- one(c("top_label", "class_wise"))
   expect_equal(both[2, ], one("class_wise"), ignore_attr = TRUE)
@@ -135,7 +134,7 @@ test_that("printed results show whole column names", {
 test_that("results do not depend on the number of threads", {
   data <- binary_data(300)
   run <- function(threads) {
-    withr::with_seed(1, ce_tune(data$p, data$y, threads = threads))
+    withr::with_seed(1, with_threads(threads, ce_tune(data$p, data$y)))
   }
   expect_identical(tidy(run(1)), tidy(run(2)))
   expect_identical(glance(run(1)), glance(run(2)))
@@ -143,7 +142,7 @@ test_that("results do not depend on the number of threads", {
 
 test_that("results of many rows do not depend on the number of threads", {
   data <- binary_data(70000)
-  run <- function(threads) withr::with_seed(1, ce_tune(data$p, data$y, threads = threads))
+  run <- function(threads) withr::with_seed(1, with_threads(threads, ce_tune(data$p, data$y)))
   one <- run(1)
   for (threads in c(2, 5)) {
     again <- run(threads)
@@ -174,7 +173,7 @@ test_that("bad arguments are classed errors", {
   expect_error(ce_tune(data$p, data$y, methods = list("bins")), class = "calibrisk_error_method")
   expect_error(ce_tune(data$p, data$y, methods = list()), class = "calibrisk_error_method")
   expect_error(ce_tune(data$p, data$y, folds = 41), class = "calibrisk_error_folds")
-  expect_error(ce_tune(data$p, data$y, threads = 0), class = "calibrisk_error_argument")
+  expect_error(with_threads(0, ce_tune(data$p, data$y)), class = "calibrisk_error_argument")
   expect_error(ce_tune(data$p, data$y, spelt = 1), class = "calibrisk_error_argument")
   expect_error(ce_tune(c(NA, data$p[-1]), data$y, na_rm = FALSE), class = "calibrisk_error_missing")
   expect_error(ce_fit(data$p, data$y), class = "calibrisk_error_method")

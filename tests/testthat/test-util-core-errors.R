@@ -4,7 +4,7 @@ test_that("what the core throws is an error of the package, with the verb's call
   expect_s3_class(cnd, "calibrisk_error")
   expect_match(conditionMessage(cnd), "rows")
   form <- new_form("ragged")
-  registerS3method("pair_features", "ce_form_ragged", function(form, features, threads) matrix(0, 2, 2),
+  registerS3method("pair_features", "ce_form_ragged", function(form, features) matrix(0, 2, 2),
                    envir = asNamespace("calibrisk"))
   method <- new_method("ragged", NULL, NA)
   registerS3method("fit_form", "ce_method_ragged", function(method, problem, point, context) form,

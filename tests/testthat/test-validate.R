@@ -159,7 +159,7 @@ test_that("strong calibration is that of every group, with one test of all", {
 
 test_that("samples of cells move as those of rows", {
   d <- validation_rows(1000)
-  options <- list(smoother = "loess", span = .75, level = .95, threads = 1L)
+  options <- list(smoother = "loess", span = .75, level = .95)
   problem <- scalar_problem(d$p, d$y)
   for (design in list(new_design(1000), new_design(1000, cluster = rep(1:200, each = 5)), new_design(1000, w = d$w))) {
     problem$design <- design

@@ -17,7 +17,7 @@ test_that("ce_tune() is computed in the workers of the user's plan, with the sam
   methods <- list(method_bins(c(5, 10)), method_kde(c(.01, .1)), method_kkr(c(.01, 1)), where = method_function(where))
   tuned <- function() {
     withr::local_envvar(CALIBRISK_TEST_WORKER = "nobody")
-    out <- withr::with_seed(1, ce_tune(some_rows, truth, notion = "class_wise", methods = methods, threads = 1))
+    out <- withr::with_seed(1, with_threads(1, ce_tune(some_rows, truth, notion = "class_wise", methods = methods)))
     # forms of a user's function hold its environment
     out$forms$where <- NULL
     list(out, here = Sys.getenv("CALIBRISK_TEST_WORKER") != "nobody")
@@ -38,9 +38,9 @@ test_that("ce_rank() has the same digits where each model has a worker", {
   p <- as.matrix(vehicle_predictions[startsWith(names(vehicle_predictions), ".pred_")])
   flat <- sqrt(p) / rowSums(sqrt(p))
   ranked <- function() {
-    withr::with_seed(1, ce_rank(list(a = p, b = flat, c = (p + flat) / 2), vehicle_predictions$truth,
+    withr::with_seed(1, with_threads(1, ce_rank(list(a = p, b = flat, c = (p + flat) / 2), vehicle_predictions$truth,
                                 metric = list("ckce", "ece_canonical", "brier", own = function(p, y) mean(p[, 1])), times = 5,
-                                n_sub = 60, threads = 1))
+                                n_sub = 60)))
   }
   alone <- ranked()
   jobs <- local_copies()
@@ -55,7 +55,7 @@ test_that("fits by class, their risks, metrics of models and folds have the same
   columns <- data.frame(y, p, flat = sqrt(p), mid = (p + 0.5) / 2)
   all <- function() {
     methods <- list(method_bins(10), method_kde(0.1), method_ukkr(0.1))
-    fits <- lapply(methods, function(method) ce_fit(some_rows, truth, notion = "class_wise", method = method, threads = 1))
+    fits <- lapply(methods, function(method) with_threads(1, ce_fit(some_rows, truth, notion = "class_wise", method = method)))
     metrics <- lapply(list(ece, rbs, skce, ce_estimate), function(metric) {
       withr::with_seed(1, ce_compare(columns, y, p, flat, mid, metric = metric))
     })
@@ -66,7 +66,7 @@ test_that("fits by class, their risks, metrics of models and folds have the same
     own <- withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20,
                                           metric = function(x, truth) mean(abs(x - truth)) + runif(1)))
     curve <- function(by) withr::with_seed(1, glance(ce_decision(columns, y, p, recalibration = by, times = 100)))
-    list(lapply(fits, predict, some_rows), tibble::as_tibble(ce_compare(fits, some_rows, truth, threads = 1)), metrics, random, own,
+    list(lapply(fits, predict, some_rows), tibble::as_tibble(with_threads(1, ce_compare(fits, some_rows, truth))), metrics, random, own,
          curve(method_stack()), curve("platt"))
   }
   alone <- all()
@@ -99,7 +99,7 @@ test_that("classes, fits, models and folds go to the workers, but not what is al
 test_that("errors of jobs are theirs, and a lost worker is a classed error", {
   local_forks()
   tuned <- function(f) {
-    ce_tune(some_rows, truth, notion = "top_label", methods = list(method_bins(5), method_function(f)), threads = 1)
+    with_threads(1, ce_tune(some_rows, truth, notion = "top_label", methods = list(method_bins(5), method_function(f))))
   }
   expect_error(tuned(function(...) stop("own")), "own", class = "calibrisk_error_function")
   state <- update(ce_state(), some_rows, truth)
