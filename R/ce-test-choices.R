@@ -65,8 +65,6 @@ test_block <- function(block = NULL, reference = c("blocks", "pairs")) {
   new_choice("test", "block", block = block, reference = reference)
 }
 
-#' @rdname ce_tests
-#' @export
 test_bound <- function(type = c("unbiased", "biased", "block"), block = NULL) {
   type <- check_choice(type, c("unbiased", "biased", "block"))
   check_count(block, lower = 2, null = TRUE)
@@ -88,7 +86,8 @@ test_cme <- function(locations = 3, reference = c("redraw", "chisq", "f"), times
 #' @export
 test_joint <- function(bases = NULL, delta = NULL) {
   check_delta(delta)
-  new_choice("test", "joint", bases = check_bases(bases, NULL), delta = delta)
+  check_bases(bases, NULL)
+  new_choice("test", "joint", bases = bases, delta = delta)
 }
 
 check_redraws <- function(times, add_one, tolerance = NULL) {

@@ -1,7 +1,6 @@
 # Choices are values that own their options: test_block(block = 5), curve_smooth(bandwidth = 0.3), map_platt().
-# `kind` is the prefix of their constructors, which are exported: what is exported is what can be chosen, and a new
-# choice is a constructor and its methods. A choice may be given by its name: it then has its defaults. Some have no
-# options, and are given by name only.
+# `kind` is the prefix of their constructors: a new choice is a constructor and its methods. A choice may be given by its
+# name: it then has its defaults. Those that are not exported, and those without options, are given by name only.
 
 new_choice <- function(kind, name, ...) {
   out <- list(kind = kind, name = name, ...)
@@ -13,46 +12,53 @@ is_choice <- function(x, kind) inherits(x, "ce_choice") && identical(x$kind, kin
 
 choice_options <- function(choice) unclass(choice)[setdiff(names(choice), c("kind", "name"))]
 
-without_options <- list(computation = c("dual", "eigen"), map = c("isotonic", "variance"))
+by_name <- list(
+  computation = c("auto", "dual", "eigen", "low_rank", "rff"), curve = c("isotonic", "pit", "quantile"), ridge = "loo", test = "bound",
+  map = c("constant_confidence", "dirichlet", "isotonic", "label_frequency", "variance", "vector")
+)
 
-choice_names <- function(kind) sort(c(made_choices(kind), without_options[[kind]]))
+choice_names <- function(kind) sort(c(made_choices(kind), by_name[[kind]]))
 
-# Those that have a constructor.
+# Those with a constructor that is exported.
 made_choices <- function(kind) {
   prefix <- paste0("^", kind, "_")
   sort(sub(prefix, "", grep(prefix, getNamespaceExports(topenv()), value = TRUE)))
 }
 
-choice_constructor <- function(kind, name) get(paste0(kind, "_", name), topenv(), mode = "function")
+choice_constructor <- function(kind, name) get0(paste0(kind, "_", name), topenv(), mode = "function", inherits = FALSE)
 
 # A choice of `kind` from a name or a choice. `arg` is the argument of the calling function, `also` the names that it
 # reads itself; errors are raised in its name.
 as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character()) {
   if (is_choice(value, kind)) return(check_object(value, arg))
   check_choice_name(value, kind, arg, also)
-  if (value %in% without_options[[kind]]) new_choice(kind, value) else choice_constructor(kind, value)()
+  if (is_exported(kind)) return(get(kind, topenv(), mode = "function")(value))
+  if (is.null(make <- choice_constructor(kind, value))) new_choice(kind, value) else make()
 }
 
+is_exported <- function(name) exists(name, getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
+
 check_choice_name <- function(value, kind, arg, also) {
-  named <- c(also, without_options[[kind]])
-  exported <- function(name) exists(name, getNamespaceInfo(topenv(), "exports"), inherits = FALSE)
-  known <- function(name) name %in% named || exported(paste0(kind, "_", name))
+  named <- c(also, by_name[[kind]])
+  known <- function(name) name %in% named || is_exported(paste0(kind, "_", name))
   if (rlang::is_string(value) && known(value)) return(invisible())
-  example <- paste0(kind, "_", rev(made_choices(kind))[1])
+  example <- c(if (is_exported(kind)) kind, paste0(kind, "_", rev(made_choices(kind)), recycle0 = TRUE))
   names <- c(also, choice_names(kind))
   meant <- meant_word(value, names)
-  stop_input("{.arg {arg}} must be one of {.or {.val {names}}}, or a {kind} such as {.fn {example}}.",
-             "x" = "It is {describe(value)}.", "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg,
-             value = value)
+  stop_input("{.arg {arg}} must be one of {.or {.val {names}}}.", "x" = "It is {describe(value)}.",
+             "i" = if (length(example) > 0) "Or a {kind} with its options, such as {.fn {example[1]}}.",
+             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = value)
 }
 
 #' @export
 format.ce_choice <- function(x, ...) {
   check_object(x)
-  if (x$name %in% without_options[[x$kind]]) return(paste0("\"", x$name, "\""))
+  maker <- paste0(x$kind, "_", x$name)
+  name <- paste0("\"", x$name, "\"")
+  if (!is_exported(maker) && !is_exported(x$kind)) return(name)
   options <- choice_options(x)
-  text <- vapply(options, option_text, "")
-  paste0(x$kind, "_", x$name, "(", toString(paste(names(options), "=", text, recycle0 = TRUE)), ")")
+  options <- paste(names(options), "=", vapply(options, option_text, ""), recycle0 = TRUE)
+  if (is_exported(maker)) paste0(maker, "(", toString(options), ")") else paste0(x$kind, "(", toString(c(name, options)), ")")
 }
 
 option_text <- function(x) {

@@ -83,10 +83,12 @@
 #'   [kernel_gaussian()] for numbers. Its bandwidth is the median distance of the outcomes, the same for every model;
 #'   with `times` it is that of [skce()].
 #' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
-#'   \eqn{n^{-1/4}}, or `"loo"` (or [ridge_loo()] with its options) for the one with the best
-#'   leave-one-out error.
+#'   \eqn{n^{-1/4}}, or `"loo"` for the one of \eqn{n^{-1/4}} times \eqn{10^{-3}, ..., 10} (four per decade) with the
+#'   smallest leave-one-out error of the outcome's embedding given the prediction,
+#'   \eqn{\frac1n\sum_i |(T - ST)_i|^2 / (1 - S_{ii})^2} with \eqn{S = K(K + n\,ridge\,I)^{-1}}; with `cluster` whole
+#'   clusters are left out. The result then has the columns `loo` and `path`.
 #' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
-#'   options, such as `computation_low_rank(max_rank = 200)`; see [ce_computations].
+#'   options, such as `computation("low_rank", max_rank = 200)`; see [computation()].
 #' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
 #' @param group Groups or covariates that calibration conditions on besides the prediction. Either a column of `x` (its
 #'   name, also as a string, a selection or an expression of columns), or a vector, matrix or data frame with a row per

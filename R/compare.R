@@ -18,7 +18,7 @@
 #' 0, where it is biased upwards because negative estimates are set to 0.
 #'
 #' *Bias.* Two estimates by the same binning or kernel have the same bias only if both models are equally far from
-#' calibrated and fill as many bins; see [ece_bias()]. The metrics [ece], [ks_error] and [smooth_ece] also have a
+#' calibrated and fill as many bins. The metrics [ece], [ks_error] and [smooth_ece] also have a
 #' conservative lower bound, whose bias is in the other direction and 0 for calibrated models. The p-value is the larger
 #' one of the tests of the two differences, of errors and of bounds (1 if these have opposite signs). Where it rejects,
 #' the end next to 0 is that of the two intervals; the other ends hold all differences within the models' own limits.
@@ -30,7 +30,7 @@
 #'
 #' *Models that predict a number* are vectors or columns of predictive distributions ([pred]), or expressions that make
 #' them, such as `pred_normal(mu, sigma)`. They are compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce],
-#' [ckce] and [ucme], and by functions of your own. Each model has its own median bandwidth and, in [ucme], its
+#' [ckce], and by functions of your own. Each model has its own median bandwidth and, in `"ucme"`, its
 #' own random locations. For shared ones, give `ce_metric()` a kernel with a bandwidth, and `locations`.
 #'
 #' @section Superiority and non-inferiority:

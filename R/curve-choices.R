@@ -30,8 +30,6 @@ curve_binned <- function(n_bins = 15, bins = c("width", "mass")) {
   new_choice("curve", "binned", n_bins = n_bins, bins = check_choice(bins, c("width", "mass")))
 }
 
-#' @rdname ce_curves
-#' @export
 curve_isotonic <- function(times = 1000) {
   check_count(times, lower = 20)
   new_choice("curve", "isotonic", times = times)
@@ -45,15 +43,11 @@ curve_smooth <- function(bandwidth = NULL, times = 1000) {
   new_choice("curve", "smooth", bandwidth = bandwidth, times = times)
 }
 
-#' @rdname ce_curves
-#' @export
 curve_quantile <- function(times = 1000) {
   check_count(times, lower = 20)
   new_choice("curve", "quantile", times = times)
 }
 
-#' @rdname ce_curves
-#' @export
 curve_pit <- function(n_bins = NULL, times = 1000) {
   check_bins(n_bins, lower = 2, null = TRUE)
   check_count(times, lower = 20)

@@ -1,7 +1,5 @@
 # Objects of other packages -> ce_distribution.
 
-#' @rdname pred
-#' @export
 as_distribution <- function(x) {
   if (is_distribution(x)) return(check_object(x))
   if (inherits(x, "distribution")) {
@@ -43,7 +41,7 @@ read_distributional <- function(x) {
           "x" = "They are {.val {family}}.", class = "distribution")
   par <- distributional::parameters(x)
   if (family == "mixture") return(read_distributional_mixture(x, par))
-  reads <- unlist(lapply(unname(families), `[[`, "reads"))
+  reads <- unlist(lapply(unname(as.list(families)), `[[`, "reads"))
   stop_if(!family %in% names(reads), "The family {.val {family}} of distributional is not known here.",
           "x" = "Its parameters are {.val {names(par)}}.",
           "i" = "Give draws instead: {.code pred_draws(do.call(rbind, distributional::generate(x, 1000)))}.",

@@ -1,9 +1,8 @@
 #' Predictive distributions
 #'
 #' Vectors whose elements are distributions: what a probabilistic model predicts for each observation. They can be
-#' columns of data frames, subset and combined, and go wherever [skce()], [ucme()] and [ce_test()] take predictions.
-#' Vectors of the package distributional, `rvar`s and draws matrices of the package posterior are accepted there too
-#' and converted by `as_distribution()`.
+#' columns of data frames, subset and combined, and go wherever [skce()] and [ce_test()] take predictions.
+#' Vectors of the package distributional, `rvar`s and draws matrices of the package posterior are accepted there too.
 #'
 #' @section Definition:
 #' \describe{
@@ -61,6 +60,9 @@
 #' demand <- pred_quantiles(rbind(c(2, 5, 9), c(1, 4, 4)), levels = c(0.1, 0.5, 0.9))
 #' ce_score(demand, c(6, 4), score = "crps")
 NULL
+
+# The records of the package's families by name (R/law-families.R).
+families <- new.env(parent = emptyenv())
 
 # `fields` are vectors or matrices with one row per observation; `family` names what they mean, `record` is the family
 # itself where it is not one of the package; `dimension` is d, `components` the number of mixture components.

@@ -13,7 +13,7 @@
 #'   over its own grid by 5 folds of 80% of the rows; [ce_tune()] takes other folds and test rows. Then `estimate`
 #'   and `std.error` are that method's, from the other rows; interval, bound and test are still those of the nested
 #'   bases.
-#' @param bases The nested bases: `NULL` for the default ones, or a list; see [basis_hats()].
+#' @param bases The nested bases: `NULL` for the default ones, or a list; see [ce_bases].
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
 #'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
 #'   `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots
@@ -24,7 +24,7 @@
 #' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only.
 #' With one residual per row the bases are, from coarse to fine, a constant, \eqn{(v, v l)}, and hats on 8 and on
 #' \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots, where \eqn{v = p(1 - p)} and \eqn{l} is the logit of p.
-#' [basis_hats()] describes the bases of several residuals. With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
+#' [ce_bases] describes the bases of several residuals. With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
 #' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows,
 #' and
 #' \deqn{\psi_m = \frac1n \sum_i \langle e_i, g_i\rangle}

@@ -5,7 +5,7 @@ pred_beta <- function(shape1, shape2) {
 }
 
 family_beta <- function() {
-  record <- new_family(
+  record <- family_record(
     "beta", list(shape1 = c(0, Inf), shape2 = c(0, Inf)),
     moments = function(shape1, shape2) {
       total <- shape1 + shape2

@@ -5,7 +5,7 @@ pred_gamma <- function(shape, rate) {
 }
 
 family_gamma <- function() {
-  record <- new_family(
+  record <- family_record(
     "gamma", list(shape = c(0, Inf), rate = c(0, Inf)),
     moments = function(shape, rate) list(mean = shape / rate, variance = shape / rate^2),
     cdf = stats::pgamma, quantile = stats::qgamma, draw = stats::rgamma, density = stats::dgamma, support = "positive",

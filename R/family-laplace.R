@@ -7,7 +7,7 @@ pred_laplace <- function(location, scale) {
 }
 
 family_laplace <- function() {
-  record <- new_family(
+  record <- family_record(
     "laplace", list(location = c(-Inf, Inf), scale = c(0, Inf)),
     moments = function(location, scale) list(mean = location, variance = 2 * scale^2),
     cdf = function(y, location, scale) {

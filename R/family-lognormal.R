@@ -18,7 +18,7 @@ check_no_partial <- function(names) {
 }
 
 family_lognormal <- function() {
-  record <- new_family(
+  record <- family_record(
     "lognormal", list(meanlog = c(-Inf, Inf), sdlog = c(0, Inf)),
     moments = function(meanlog, sdlog) {
       mean <- exp(meanlog + sdlog^2 / 2)

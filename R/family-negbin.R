@@ -5,7 +5,7 @@ pred_negbin <- function(mean, size) {
 }
 
 family_negbin <- function() {
-  record <- new_family(
+  record <- family_record(
     "negbin", list(mean = c(0, Inf), size = c(0, Inf)),
     moments = function(mean, size) list(mean = mean, variance = mean + mean^2 / size),
     cdf = function(y, mean, size) stats::pnbinom(y, size, mu = mean),

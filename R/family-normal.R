@@ -7,7 +7,7 @@ pred_normal <- function(mean, sd) {
 }
 
 family_normal <- function() {
-  record <- new_family(
+  record <- family_record(
     "normal", list(mean = c(-Inf, Inf), sd = c(0, Inf)),
     moments = function(mean, sd) list(mean = mean, variance = sd^2),
     cdf = stats::pnorm, quantile = stats::qnorm, draw = stats::rnorm, density = stats::dnorm, support = "real",

@@ -5,7 +5,7 @@ pred_poisson <- function(rate) {
 }
 
 family_poisson <- function() {
-  record <- new_family(
+  record <- family_record(
     "poisson", list(rate = c(0, Inf)),
     moments = function(rate) list(mean = rate, variance = rate),
     cdf = function(y, rate) stats::ppois(y, rate),

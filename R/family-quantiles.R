@@ -40,7 +40,7 @@ check_levels <- function(levels) {
 # The quantile function is linear between the levels; beyond the outer ones the tails are exponential, with the density
 # of the segment next to them. Equal quantiles are a point with the probability between their levels.
 family_quantiles <- function() {
-  by_name <- new_family(
+  by_name <- family_record(
     "quantiles", c("values", "levels"),
     moments = quantile_moments, cdf = quantile_cdf, quantile = quantile_level, draw = NULL, density = quantile_density,
     support = "real", crps = quantile_crps, features = function(values, levels) values

@@ -5,7 +5,7 @@ pred_t <- function(df, location, scale) {
 }
 
 family_t <- function() {
-  record <- new_family(
+  record <- family_record(
     "t", list(df = c(0, Inf), location = c(-Inf, Inf), scale = c(0, Inf)),
     moments = function(df, location, scale) {
       list(mean = ifelse(df > 1, location, NaN),

@@ -45,15 +45,12 @@
 #' @param moments,cdf,quantile,draw,density,crps,features Functions; see Definition.
 #' @param support `"real"`, `"positive"`, `"unit"` or `"count"`.
 #' @param closed_forms A named list; see Definition.
-#' @param family A record, or the name of a family of the package.
-#' @param ... Of `pred_family()`: parameters by name, one value per observation (recycled from length 1). Of
-#'   `new_family()` empty.
-#' @return `new_family()`: a record of class `ce_family`. `pred_family()`: a vector of predictive distributions, of
-#'   class `ce_distribution`. It carries its record.
+#' @return A function of the parameters (one value per observation, recycled from length 1), which returns a vector of
+#'   predictive distributions of class `ce_distribution`. The vector carries the family.
 #' @seealso [pred] for the families of the package; the vignette *Extending* for an example.
 #' @export
 #' @examples
-#' gumbel <- new_family(
+#' pred_gumbel <- new_family(
 #'   "gumbel",
 #'   parameters = list(location = c(-Inf, Inf), scale = c(0, Inf)),
 #'   moments = function(location, scale) {
@@ -65,12 +62,22 @@
 #'   density = NULL,
 #'   support = "real"
 #' )
-#' p <- pred_family(gumbel, location = c(0, 1, 2), scale = 1)
+#' p <- pred_gumbel(location = c(0, 1, 2), scale = 1)
 #' p
 #' skce(p, c(0.5, 1, 4))
 #' ce_score(p, c(0.5, 1, 4), score = "crps")
 new_family <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
                        features = NULL, closed_forms = NULL) {
+  record <- family_record(name, parameters, moments, cdf, quantile, draw, density, support, crps, features,
+                          closed_forms)
+  wanted <- names(record$ranges)
+  maker <- function() make_distribution(record, mget(wanted))
+  formals(maker) <- stats::setNames(rep(list(quote(expr = )), length(wanted)), wanted)
+  maker
+}
+
+family_record <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
+                          features = NULL, closed_forms = NULL) {
   stop_if(!rlang::is_string(name) || !nzchar(name), "The name of a family must be a text.",
           "x" = "It is {describe(name)}.", class = "family", arg = "name")
   ranges <- parameter_ranges(parameters)
@@ -98,23 +105,6 @@ new_family <- function(name, parameters, moments, cdf, quantile, draw, density, 
   )
 }
 
-#' @rdname new_family
-#' @export
-pred_family <- function(family, ...) {
-  if (rlang::is_string(family) && family %in% names(families)) family <- families[[family]]
-  stop_if(!inherits(family, "ce_family") || is.null(family$ranges),
-          "{.arg family} must be a record of {.fn new_family}, or the name of one.", "x" = "It is {describe(family)}.",
-          class = "family", arg = "family")
-  values <- list(...)
-  wanted <- names(family$ranges)
-  if (is.null(names(values)) && length(values) == length(wanted)) names(values) <- wanted
-  stop_if(!setequal(names(values), wanted) || length(values) != length(wanted),
-          "The parameters of {.val {family$name}} are {.arg {wanted}}.",
-          "x" = if (length(values) == 0) "None is given." else "{.arg ...} has {.arg {names(values)}}.",
-          class = "distribution")
-  make_distribution(family, values[wanted])
-}
-
 # Fields of the right range and length. Families of the package are found by their names; others go with their vectors.
 make_distribution <- function(family, values) {
   values <- Map(function(value, range, name) {
@@ -132,16 +122,6 @@ open_parameter <- function(x, arg, lower = -Inf, upper = Inf) {
   stop_if(length(bad) > 0, "{.arg {arg}} must be greater than {lower}{below}.",
           "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", class = "distribution")
   if (is.matrix(x) && ncol(x) > 1) x else as.vector(x)
-}
-
-#' @export
-print.ce_family <- function(x, ...) {
-  check_object(x)
-  cat("<ce_family> ", x$name, "(", paste(names(x$ranges), collapse = ", "), ")\n", sep = "")
-  missing <- c("moments", "density", "crps")[vapply(x[c("moments", "density", "crps")], is.null, NA)]
-  cat("outcomes: ", x$support, if (length(missing) > 0) paste0("; without ", paste(missing, collapse = ", ")), "\n",
-      sep = "")
-  invisible(x)
 }
 
 parameter_ranges <- function(parameters) {
@@ -269,14 +249,6 @@ law_text <- function(law) {
 }
 
 row_text <- function(v, number) apply(matrix(number(v), nrow(v)), 1, paste, collapse = ", ")
-
-# Files of families are read before this one.
-families <- lapply(
-  stats::setNames(nm = c("normal", "laplace", "poisson", "bernoulli", "categorical", "mvnormal", "mvnormal_diagonal",
-                         "draws", "mixture_normal", "mixture_laplace", "mixture_mvnormal", "gamma", "negbin", "t",
-                         "lognormal", "beta", "quantiles")),
-  function(name) get(paste0("family_", name))()
-)
 
 new_pit <- function(low, high, jumps = NULL, members = NULL, levels = NULL) {
   list(low = low, high = high, jumps = jumps, members = members, levels = levels)

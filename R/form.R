@@ -22,8 +22,6 @@
 #'     `labels` (0/1 where d is 1, else classes 1, ..., K). Returns `new_form("<type>", ...)`.}
 #'   \item{`pair_features(form, features)`}{the feature map: the matrix
 #'     \eqn{\phi(p_i)'}, m x r.}
-#'   \item{`default_grid(method, notion, n)`}{optional: the values to try where `values` is `NULL`, for a type of
-#'   calibration and n rows. The default is a single `NA`: no hyperparameter.}
 #'   \item{`tune_path(method, problem, fold, grid, context)`}{optional: all folds and the whole
 #'     grid at once. The default calls `fit_form()` for each.}
 #' }
@@ -54,7 +52,7 @@
 #'   matrix.
 #'   `fit_form()`: a form. `tune_path()`: a list of the matrices `risk`, `squared_error` and
 #'   `squared_error_test` (grid by folds) and a function `form(v, f)` that returns the form of grid
-#'   row `v` fitted without fold `f`. `default_grid()`: a numeric vector.
+#'   row `v` fitted without fold `f`.
 #' @name extending
 #' @examples
 #' # The gap as a straight line in the confidence.

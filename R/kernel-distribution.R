@@ -1,6 +1,6 @@
 #' Kernels between predictive distributions
 #'
-#' Kernels that compare predictions as distributions, for [skce()], [ucme()] and [ce_test()]. The plain kernels
+#' Kernels that compare predictions as distributions, for [skce()] and [ce_test()]. The plain kernels
 #' ([kernel_gaussian()], [kernel_laplace()], ...) also apply: to the probabilities of classes, otherwise to the
 #' parameters. These are the mean and standard deviation of a normal, the location and root-2 times the scale of a
 #' Laplace, and the mean and root covariance of a multivariate normal distribution. A Poisson distribution has its root
@@ -184,69 +184,6 @@ warn_not_psd <- function(gram, kernel) {
           "x" = "Its Gram matrix has the eigenvalue {.val {signif(values[['smallest']], 6)}}.",
           "i" = if (kernel$type != "function") "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid.",
           class = "not_psd", eigenvalue = values[["smallest"]])
-}
-
-#' Gram matrix of a kernel
-#'
-#' @param kernel A kernel; see [ce_kernels].
-#' @param x,y Numeric matrices with one row per observation (a vector is one column), or vectors of predictive
-#'   distributions ([pred]) of one family; `y = NULL` means `x`.
-#' @param draws Number of draws per distribution where a kernel needs expectations without closed form.
-#' @return The matrix \eqn{k(x_i, y_j)}. Cost and memory \eqn{n_x n_y}: the package's own
-#'   estimators do not form it. One that needs more than half of the free memory is an error of class
-#'   `calibrisk_error_memory`, which says how much.
-#' @export
-#' @examples
-#' kernel_matrix(kernel_tv("median"), diag(3))
-#' kernel_matrix(kernel_wasserstein(1, 2), pred_normal(c(0, 1, 3), c(1, 1, 2)))
-kernel_matrix <- function(kernel, x, y = NULL, draws = 100) {
-  check_kernel(kernel)
-  if (is_law(x) || is_law(y)) {
-    check_count(draws, lower = 2)
-    return(law_matrix(kernel, x, y, draws))
-  }
-  stop_if(compares_laws(kernel), "{.code {format(kernel)}} compares predictive distributions.",
-          "x" = "{.arg x} is {describe(x)}.",
-          "i" = "Make them with {.fn pred_normal}, ...; of probabilities with {.fn pred_categorical}.",
-          class = "kernel", arg = "kernel")
-  x <- as_features(x)
-  y <- if (is.null(y)) x else as_features(y)
-  stop_if(ncol(x) != ncol(y), "{.arg x} and {.arg y} must have the same number of columns.",
-          "x" = "They have {ncol(x)} and {ncol(y)}.", class = "length", arg = "y")
-  check_memory(nrow(x), nrow(y), "the Gram matrix")
-  cpp_gram(resolve_kernel(kernel, x), x, y, thread_count())
-}
-
-# Between predictive distributions: one matrix of all of them, so that every kernel has it.
-law_matrix <- function(kernel, x, y, draws) {
-  stop_if(!is_law(x) || !is.null(y) && !is_law(y),
-          "{.arg x} and {.arg y} must both be predictive distributions, or both numbers.", arg = "y")
-  read <- function(law, arg) {
-    rlang::try_fetch(as_distribution(law), error = function(cnd) {
-      stop_input("{.arg {arg}} cannot be read as predictive distributions.", class = "distribution", parent = cnd)
-    })
-  }
-  x <- read(x, "x")
-  y <- if (!is.null(y)) read(y, "y")
-  if (!is.null(y)) {
-    # bandwidths are those of x
-    own <- bind_prediction(kernel, unlabelled_laws(x), draws)
-    kernel <- own$kernel
-  }
-  all <- if (is.null(y)) x else c(x, y)
-  check_memory(length(all), length(all), "the Gram matrix of all distributions")
-  bound <- bind_prediction(kernel, unlabelled_laws(all), draws)
-  values <- cpp_prediction_matrix(bound$spec, thread_count())
-  if (is.null(y)) values else values[seq_along(x), length(x) + seq_along(y), drop = FALSE]
-}
-
-# Distributions without outcomes: zeros, which no kernel on predictions uses.
-unlabelled_laws <- function(law) {
-  probs <- class_probs(law)
-  if (!is.null(probs) && !is.matrix(probs)) probs <- cbind(1 - probs, probs)
-  n <- length(law)
-  if (is.null(probs)) return(list(law = law, y = matrix(0, n, dimension_of(law)), n = n))
-  list(law = NULL, probs = probs, y = matrix(1, n, 1), n = n)
 }
 
 # Sums over pairs, or kernel values.

@@ -2,7 +2,7 @@
 #'
 #' Values that say how alike two predictions (or targets) are. They hold choices,
 #' no data: pass them to [method_kkr()], [method_ukkr()], [skce()], [ckce()] and
-#' [ce_test()], or evaluate them with [kernel_matrix()].
+#' [ce_test()].
 #'
 #' @section Definition:
 #' For rows \eqn{x, y} of the features:
@@ -35,7 +35,6 @@
 #' @name ce_kernels
 #' @examples
 #' k <- kernel_linear() + kernel_gaussian(0.5)
-#' kernel_matrix(k, rbind(c(0.7, 0.3), c(0.2, 0.8)))
 NULL
 
 new_kernel <- function(type, ..., scale = 1) {

@@ -23,67 +23,47 @@
 #' their mean is the landmark. A row with several top classes has t = j for each of them, and in 4 such rows are a group
 #' of their own.
 #'
-#' @param knots Number of quantile knots of each coordinate's hat functions (at least 2); a coordinate with fewer
-#'   distinct values has one function per value.
-#' @param landmarks Number of landmarks.
-#' @return A `ce_basis` for `ce_estimate(bases = )`. There a function of the matrix of predictions that returns a matrix
-#'   of columns is a basis, too.
+#' @details
+#' In `ce_estimate(bases = )` each element is a basis. `c(hats = 5)`: hat functions of 5 quantile knots of each
+#' coordinate (at least 2); a coordinate with fewer distinct values has one function per value. `c(kernel = 100)`: kernel
+#' columns of 100 landmarks. A function of the matrix of predictions that returns a matrix of columns is a basis, too.
 #' @seealso [ce_estimate()]
-#' @export
+#' @name ce_bases
 #' @examples
-#' ce_estimate(vehicle_predictions, truth, bases = list(basis_hats(5), basis_hats(20)))
+#' ce_estimate(vehicle_predictions, truth, bases = c(hats = 5, hats = 20))
 #' # does the gap grow with the confidence?
 #' ce_estimate(vehicle_predictions, truth, bases = list(function(p) cbind(1, p)))
-basis_hats <- function(knots) {
-  check_count(knots, lower = 2)
-  new_basis(list(recipe = "hats", own = min(knots, 65535)), paste(knots, "hats"))
-}
-
-#' @rdname basis_hats
-#' @export
-basis_kernel <- function(landmarks = 100) {
-  check_count(landmarks, lower = 1)
-  new_basis(list(recipe = "kernel", landmarks = landmarks), paste(landmarks, "kernel columns"))
-}
-
-new_basis <- function(spec, label) structure(list(spec = spec, label = label), class = "ce_basis")
-
-#' @export
-format.ce_basis <- function(x, ...) check_object(x)$label
-
-#' @export
-print.ce_basis <- print_value("ce_basis")
+NULL
 
 most_bases <- 10
 
+# list of what the core takes, and of functions
 check_bases <- function(bases, notion) {
   if (is.null(bases)) return(NULL)
-  is_basis <- function(x) inherits(x, "ce_basis") || is.function(x)
-  maker <- identical(bases, basis_hats) || identical(bases, basis_kernel)
-  if (is_basis(bases) && !maker) bases <- list(bases)
-  if (!is.list(bases) || !length(bases) %in% seq_len(most_bases) || !all(vapply(bases, is_basis, NA))) {
-    stop_no_bases(bases)
-  }
-  for (basis in Filter(Negate(is.function), bases)) check_object(basis, "bases")
-  own <- vapply(bases, function(basis) inherits(basis, "ce_basis") && basis$spec$recipe == "hats", NA)
+  if (is.function(bases)) bases <- list(bases)
+  found <- if (length(bases) %in% seq_len(most_bases)) Map(read_basis, as.list(bases), rlang::names2(bases))
+  stop_if(is.null(found) || any(lengths(found) == 0),
+          "{.arg bases} must be up to {most_bases} bases, such as {.code c(hats = 5, kernel = 20)}, or functions of the \
+           matrix of predictions in a list.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases)
+  own <- vapply(found, function(basis) is.list(basis) && basis$recipe == "hats", NA)
   stop_if("class_wise" %in% notion && !all(own),
           "Class-wise, a basis must depend on the probability of one class only.",
           "x" = "Basis {which(!own)[1]} sees all of them, and would find more than the class-wise error.",
-          "i" = "Use {.fn basis_hats}, or {.code notion = \"canonical\"}.", arg = "bases")
-  bases
+          "i" = "Use {.code c(hats = 5)}, or {.code notion = \"canonical\"}.", arg = "bases")
+  unname(found)
 }
 
-stop_no_bases <- function(bases) {
-  stop_input(
-    "{.arg bases} must be a list of up to {most_bases} bases: {.fn basis_hats}, {.fn basis_kernel} or functions of \\
-     the matrix of predictions.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases
-  )
+read_basis <- function(basis, name) {
+  if (is.function(basis)) return(basis)
+  if (!name %in% c("hats", "kernel")) return(NULL)
+  check_count(basis, "bases", lower = if (name == "hats") 2 else 1)
+  if (name == "hats") list(recipe = "hats", own = min(basis, 65535)) else list(recipe = "kernel", landmarks = basis)
 }
 
 # The arguments of the core: functions are evaluated on the features.
 basis_specs <- function(bases, features) {
   lapply(seq_along(bases), function(b) {
-    if (!is.function(bases[[b]])) return(bases[[b]]$spec)
+    if (!is.function(bases[[b]])) return(bases[[b]])
     columns <- rlang::try_fetch(bases[[b]](features), error = function(cnd) {
       stop_input("Basis {b} of {.arg bases} failed.", arg = "bases", parent = cnd)
     })

@@ -1,5 +1,5 @@
 #' @section Stacked projections:
-#' `method_stack()` fits the calibration gap by least squares on each of the bases of [ce_estimate()] (see [basis_hats])
+#' `method_stack()` fits the calibration gap by least squares on each of the bases of [ce_estimate()] (see [ce_bases])
 #' and weights the fits: \eqn{w = \arg\min_{w \ge 0} \sum_i |e_i - \sum_m w_m g_{mi}|^2}, \eqn{\sum_m w_m \le 1}, with
 #' \eqn{g_{mi}} the m-th fit at row i without the row's own outcome. \eqn{h(p, p') = \langle g(p), g(p')\rangle} with
 #' \eqn{g(p)} the value that is nearest to \eqn{\sum_m w_m g_m(p)} among those for which \eqn{p - g(p)} is a probability

@@ -19,8 +19,6 @@ new_method <- function(name, parameter, values, ..., class = name) {
   )
 }
 
-#' @rdname extending
-#' @export
 default_grid <- function(method, notion, n) UseMethod("default_grid")
 
 #' @export
@@ -78,7 +76,11 @@ method_grid <- function(method, notion, n) UseMethod("method_grid")
 
 #' @export
 method_grid.ce_method <- function(method, notion, n) {
-  columns_frame(value = as.numeric(method$values %||% default_grid(method, notion, n)))
+  columns_frame(value = as.numeric(grid_values(method, notion, n)))
+}
+
+grid_values <- function(method, notion, n) {
+  if (is.function(method$values)) method$values(notion, n) else method$values %||% default_grid(method, notion, n)
 }
 
 new_context <- function(progress = NULL) {

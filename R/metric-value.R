@@ -139,6 +139,7 @@ named_metric <- function(name) {
 metric_presets <- function() {
   list(
     jkce = new_metric_value(skce, list(kernel = "ckce", computation = "auto"), "jkce"),
+    ucme = new_metric_value(skce, list(locations = 3), "ucme"),
     ckce_debiased = new_metric_value(ckce, list(debias = "off_diagonal"), "ckce_debiased"),
     ckce_null_mean = new_metric_value(ckce, list(debias = "null_mean"), "ckce_null_mean"),
     ece_canonical = new_metric_value(get("ece", topenv()), list(notion = "canonical", n_bins = 3), "ece_canonical"),
@@ -167,7 +168,7 @@ ece_pointwise <- new_metric(function(predictions, n_bins = 3) {
 })
 
 # Functions that are not yardstick metrics, but give one number with its influence.
-one_number_verbs <- c("skce", "ckce", "ucme", "ce_estimate")
+one_number_verbs <- c("skce", "ckce", "ce_estimate")
 
 is_one_number <- function(x) {
   is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
@@ -177,7 +178,7 @@ is_one_number <- function(x) {
 reads_data <- function(fn) identical(environment(fn), topenv()) && is_one_number(fn)
 
 # Functions of this package that read predictive distributions of numbers, besides their scores.
-law_metrics <- c("skce", "ckce", "ucme")
+law_metrics <- c("skce", "ckce")
 
 check_law_metric <- function(metric, model) {
   if (!is_real(model) || !is_one_number(metric$fn) || is_metric_of(metric, law_metrics)) return(invisible())
@@ -189,7 +190,7 @@ check_law_metric <- function(metric, model) {
   stop_input(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
     "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
-    "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ckce_debiased', 'ckce_null_mean')}}, the \\
+    "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ucme', 'ckce_debiased', 'ckce_null_mean')}}, the \\
            scores {.val {real_scores()}}, and functions of your own.", arg = "metric"
   )
 }

@@ -1,4 +1,4 @@
-# A kernel problem: predictions, outcomes and the two bound kernels; everything that skce(), ucme() and ce_test()
+# A kernel problem: predictions, outcomes and the two bound kernels; everything that skce() and ce_test()
 # compute is a function of it.
 
 kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100) {

@@ -12,9 +12,9 @@
 #' is `intercept` plus `slope` times the predicted logit; with a `slope` below 1, predictions are too extreme.
 #' `assume_pilot()` takes both from the rows of a pilot study: its predictions, and an estimate of their miscalibration.
 #'
-#' @param mean,sd Mean and standard deviation of the linear predictor (the logit of the prediction), which has a normal
+#' @param logit Mean and standard deviation of the linear predictor (the logit of the prediction), which has a normal
 #'   distribution.
-#' @param shape1,shape2 Parameters of the Beta distribution of the prediction.
+#' @param beta The two parameters of the Beta distribution of the prediction, in place of `logit`.
 #' @param intercept,slope Intercept and slope of the true logit as a function of the predicted logit; 0 and 1 for a
 #'   calibrated model.
 #' @param x,truth Predictions of a pilot study (a data frame or a vector of probabilities) and its outcomes; see
@@ -32,32 +32,36 @@
 #' @name ce_assumptions
 #' @export
 #' @examples
-#' assume_logit(-2, 1, slope = 0.8)
-#' assume_beta(1, 4)
+#' assume_model(logit = c(-2, 1), slope = 0.8)
+#' assume_model(beta = c(1, 4))
 #' assume_pilot(c(0.1, 0.3, 0.4, 0.6, 0.8, 0.9), c(0, 0, 1, 0, 1, 1), recalibration = "platt")
-assume_logit <- function(mean, sd, intercept = 0, slope = 1) {
-  check_number(mean, lower = -largest_logit, upper = largest_logit)
-  check_number(sd, lower = 0, upper = largest_logit, open = TRUE)
+assume_model <- function(logit = NULL, beta = NULL, intercept = 0, slope = 1) {
+  stop_if(is.null(logit) == is.null(beta), "One of {.arg logit} and {.arg beta} must be given.", arg = "logit")
+  check_number(intercept, lower = -largest_logit, upper = largest_logit)
+  check_number(slope, lower = -largest_logit, upper = largest_logit)
+  if (is.null(beta)) return(normal_logits(logit, intercept, slope))
+  # beyond, quantiles of the Beta distribution are not found
+  check_numbers(beta, lower = 1e-6, upper = 1e6, size = 2)
+  # on the logit scale the density falls as exp(-shape |x|)
+  ends <- c(stats::qbeta(1e-14, beta[1], beta[2]), stats::qbeta(1e-14, beta[2], beta[1]))
+  ends <- pmin(pmax(-stats::qlogis(pmax(ends, 1e-290)), 10), 700)
+  density <- function(x) {
+    exp(beta[1] * stats::plogis(x, log.p = TRUE) + beta[2] * stats::plogis(-x, log.p = TRUE) - lbeta(beta[1], beta[2]))
+  }
+  new_assumption(seq(-ends[1], ends[2], length.out = n_nodes), density, intercept, slope,
+                 paste0("predictions Beta(", format(beta[1]), ", ", format(beta[2]), ")"))
+}
+
+normal_logits <- function(logit, intercept, slope) {
+  check_numbers(logit, lower = -largest_logit, upper = largest_logit, size = 2)
+  mean <- logit[1]
+  sd <- logit[2]
+  stop_if(sd <= 0, "{.arg logit} must be a mean and a standard deviation above 0.",
+          "x" = "The standard deviation is {.val {sd}}.", arg = "logit", value = sd)
   new_assumption(
     seq(mean - 9 * sd, mean + 9 * sd, length.out = n_nodes), function(x) stats::dnorm(x, mean, sd), intercept, slope,
     paste0("linear predictor normal with mean ", format(mean), " and sd ", format(sd))
   )
-}
-
-#' @rdname ce_assumptions
-#' @export
-assume_beta <- function(shape1, shape2, intercept = 0, slope = 1) {
-  # beyond, quantiles of the Beta distribution are not found
-  check_number(shape1, lower = 1e-6, upper = 1e6)
-  check_number(shape2, lower = 1e-6, upper = 1e6)
-  # on the logit scale the density falls as exp(-shape |x|)
-  ends <- c(stats::qbeta(1e-14, shape1, shape2), stats::qbeta(1e-14, shape2, shape1))
-  ends <- pmin(pmax(-stats::qlogis(pmax(ends, 1e-290)), 10), 700)
-  density <- function(x) {
-    exp(shape1 * stats::plogis(x, log.p = TRUE) + shape2 * stats::plogis(-x, log.p = TRUE) - lbeta(shape1, shape2))
-  }
-  new_assumption(seq(-ends[1], ends[2], length.out = n_nodes), density, intercept, slope,
-                 paste0("predictions Beta(", format(shape1), ", ", format(shape2), ")"))
 }
 
 n_nodes <- 4001
@@ -66,8 +70,6 @@ n_nodes <- 4001
 largest_logit <- 1e6
 
 new_assumption <- function(x, density, intercept, slope, label) {
-  check_number(intercept, "intercept", -largest_logit, largest_logit)
-  check_number(slope, "slope", -largest_logit, largest_logit)
   share <- density(x)
   gap <- if (intercept == 0 && slope == 1) "calibrated" else {
     paste0("true logit ", format(intercept), " + ", format(slope), " x predicted")

@@ -54,15 +54,15 @@
 #' to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%. In six clustered cases of 600
 #' to 2,000 rows (60 data sets) the expected width was between 8% below and 3% above the mean one.
 #'
-#' @param x Assumptions about the data of the study, from [assume_logit()] or [assume_beta()], or those that a pilot
-#'   study supports, from [assume_pilot()].
+#' @param x Assumptions about the data of the study, from [assume_model()], or those that a pilot study
+#'   supports, from [assume_pilot()].
 #' @param ... Must be empty.
 #' @param width Target widths of the intervals: a named vector for some of the criteria in *Definition*, such as
 #'   `c(oe_ratio = 1, slope = 0.2)`.
 #' @param power Target power of the test of calibration, between 0 and 1.
 #' @param delta A calibration error between 0 and 1. `power` (by default 0.8) is then the probability of showing that
 #'   the calibration error is below `delta` (the criterion `equivalence`), if the error is as assumed. The defaults of
-#'   `assume_logit()` assume a calibrated model.
+#'   `assume_model()` assume a calibrated model.
 #' @param n Number of rows, instead of `width` and `power`. The table then gives what to expect from `n` rows for all
 #'   criteria (for net benefit only if there is a `threshold`).
 #' @param prevalence,auroc Prevalence and C statistic for the criteria `oe_ratio` and `auroc`, if you know them better
@@ -101,23 +101,23 @@
 #' @export
 #' @examples
 #' # Riley et al. (2021): deep vein thrombosis
-#' ce_power(assume_logit(-5, 2.5), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1),
+#' ce_power(assume_model(c(-5, 2.5)), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1),
 #'          prevalence = 0.018, auroc = 0.8)
 #' # predictions that are too extreme: is it found, and how precise is its size?
-#' ce_power(assume_beta(1, 3, slope = 0.8), width = c(calibration_error = 0.06))
-#' ce_power(assume_beta(1, 3, slope = 0.8), n = 500)
+#' ce_power(assume_model(beta = c(1, 3), slope = 0.8), width = c(calibration_error = 0.06))
+#' ce_power(assume_model(beta = c(1, 3), slope = 0.8), n = 500)
 #' # rows to show that the error of a calibrated model is below .05
-#' ce_power(assume_beta(1, 3), delta = 0.05)
+#' ce_power(assume_model(beta = c(1, 3)), delta = 0.05)
 #' # the predictions and the miscalibration of a pilot study
 #' p <- plogis(seq(-2, 2, length.out = 100))
 #' y <- as.numeric((1:100 * 0.618) %% 1 < p)
 #' ce_power(assume_pilot(p, y, recalibration = "platt"), width = c(slope = 0.3))
 #' # centres of 20 patients
-#' ce_power(assume_beta(1, 3, slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
+#' ce_power(assume_model(beta = c(1, 3), slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
 ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
                      threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95) {
   stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",
-          "i" = "For example {.code ce_power(assume_logit(mean = -1, sd = 1), width = c(slope = 0.2))}.", arg = "x")
+          "i" = "For example {.code ce_power(assume_model(c(-1, 1)), width = c(slope = 0.2))}.", arg = "x")
   nodes <- check_assumption(x)
   check_empty(...)
   check_level(level)
@@ -171,14 +171,14 @@ stop_unknown_width <- function(width, name, known) {
 check_assumption <- function(x) {
   if (inherits(x, "ce_assumption")) return(check_object(x, "x"))
   stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
-             "i" = "Functions make them: {.fn assume_beta}, {.fn assume_logit}, and {.fn assume_pilot} of rows.",
+             "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.",
              arg = "x", value = x)
 }
 
 check_both_outcomes <- function(prevalence) {
   stop_if(prevalence <= 0 || prevalence >= 1, "A validation is planned for outcomes that happen and do not.",
           "x" = "The assumed prevalence is {prevalence}.",
-          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_logit}.", class = "rows", arg = "x")
+          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_model}.", class = "rows", arg = "x")
 }
 
 power_facts <- function(nodes, prevalence, auroc, threshold, level) {

@@ -7,13 +7,15 @@
 #' `"variance"` have no options. A list may mix names and values: `list("isotonic", map_beta())`.
 #'
 #' @param loss `"log"` or `"brier"`, what to minimise; the first is the default. The parameters of
-#'   `map_constant_confidence()` and `map_label_frequency()` are best for both. Maps without this option have their own:
+#'   `"constant_confidence"` and `"label_frequency"` are best for both. Maps without this option have their own:
 #'   `map_platt()` and `map_beta()` the log loss, `"isotonic"` and `map_histogram()` the Brier score,
 #'   `"variance"` the Dawid-Sebastiani score.
 #' @param range Smallest and largest temperature.
 #' @param penalty Regularisation: the weights of the mean squared off-diagonal entry (deviation from 1 where there is
 #'   none) and of the mean squared intercept; one number for both. Of `map_diag()` the weight of the parameters' mean
 #'   squared deviation from the start, without which tiny probabilities can be driven to 0.
+#' @param diagonal Whether the matrix is diagonal: vector scaling, by name `"vector"`. `"dirichlet"` is the matrix with a
+#'   penalty of 0.01.
 #' @param hidden Widths of the hidden layers.
 #' @param n_bins,type Number and type of bins: of equal `"mass"` or equal `"width"`.
 #' @param model Name of a model (`"none"`, `"intercept"`, `"slope"` or `"flexible"`), used regardless of the tests; or

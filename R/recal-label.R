@@ -1,14 +1,10 @@
 # Two maps that keep nothing of a prediction but its top label (Gruber & Buettner 2022, Proposition D.2 and
 # appendix E.1): not injective on purpose. They show what the errors low in the hierarchy cannot see.
 
-#' @rdname ce_maps
-#' @export
 map_constant_confidence <- function(loss = c("brier", "log")) {
   new_choice("map", "constant_confidence", loss = check_choice(loss, c("brier", "log")))
 }
 
-#' @rdname ce_maps
-#' @export
 map_label_frequency <- function(loss = c("brier", "log")) {
   new_choice("map", "label_frequency", loss = check_choice(loss, c("brier", "log")))
 }

@@ -1,16 +1,15 @@
 # softmax(W l + b): vector scaling (W diagonal), matrix scaling and Dirichlet calibration (Guo et al. 2017; Kull et al.
 # 2019), by L-BFGS with analytic gradients from C++ and, for the log loss, by Newton's method to the last digits.
 
-#' @rdname ce_maps
-#' @export
 map_vector <- function(loss = c("log", "brier"), penalty = 0) linear_choice("vector", loss, penalty)
 
 #' @rdname ce_maps
 #' @export
-map_matrix <- function(loss = c("log", "brier"), penalty = 0) linear_choice("matrix", loss, penalty)
+map_matrix <- function(loss = c("log", "brier"), penalty = 0, diagonal = FALSE) {
+  check_flag(diagonal)
+  linear_choice(if (diagonal) "vector" else "matrix", loss, penalty)
+}
 
-#' @rdname ce_maps
-#' @export
 map_dirichlet <- function(loss = c("log", "brier"), penalty = 0.01) linear_choice("dirichlet", loss, penalty)
 
 linear_choice <- function(name, loss, penalty) {

@@ -166,7 +166,7 @@ report_gain <- function(data, options) {
   maps <- if (n_classes(data$predictions) == 2) {
     list(map_update(), map_platt(), as_choice("isotonic", "map"))
   } else {
-    list(map_temperature(), map_vector())
+    list(map_temperature(), map_matrix(diagonal = TRUE))
   }
   report_optional(ce_gain(data$predictions, maps, level = options$level))
 }

@@ -23,8 +23,7 @@ row_reasons <- list(
   kde_error = "compares every pair of rows",
   mmce = "compares every pair of rows",
   skce = "compares every pair of rows",
-  smooth_ece = "smooths the residuals of rows, over distances that may be narrower than cells",
-  ucme = "evaluates a kernel at every row"
+  smooth_ece = "smooths the residuals of rows, over distances that may be narrower than cells"
 )
 
 is_state <- function(x) inherits(x, "ce_state")

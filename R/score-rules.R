@@ -22,27 +22,17 @@
 #' draws have none). Brier, log and spherical are strictly proper; the Dawid-Sebastiani score (DSS) is so for mean and
 #' variance, MSE for the mean only. The DSS of a prediction without spread is `Inf`, or `-Inf` if it is right. With two
 #' outcomes, [ce_score()], [ce_decompose()], [ce_gain()] and [rbs()] take the Brier score of the event, `(p - y)^2`.
-#' That is half of the Brier score of the two classes, which `score_parts()` gives.
+#' That is half of the Brier score of the two classes.
 #'
 #' @param floor Smallest probability, or density, of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.
 #' @param min_variance `NULL`, or a lower bound of the outcome's variance given the prediction, for the upper bound of
 #'   [ce_score()].
-#' @param score A score or its name.
-#' @param prediction Predictions: for class scores a matrix n x K of probabilities; for the
-#'   others a vector of predictive distributions such as [pred_normal()], or a list with
-#'   `mean` and `variance`.
-#' @param truth Outcomes: for scores of classes integers 1..K, else numbers. Or true distributions, like `prediction`.
-#' @return `score_log()` and `score_dss()`: an object of class `ce_score_rule`. `score_parts()`: a tibble with a row for
-#'   each prediction: of outcomes their score, `value`; of true distributions the expected score, `value`, the
-#'   `entropy` of the truth and the `divergence` from it, which add up to it. The CRPS has entropy and divergence for
-#'   normal distributions only.
+#' @return An object of class `ce_score_rule`. The CRPS has entropy and divergence for normal distributions only.
 #' @name score_rules
 #' @aliases score_brier score_spherical score_mse score_crps
 #' @examples
-#' p <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3))
-#' score_parts("brier", p, c(1, 3))
-#' score_parts(score_log(), p, rbind(c(0.6, 0.3, 0.1), c(0.2, 0.5, 0.3)))
+#' ce_score(c(0.7, 0.2, 0.9), c(1, 0, 0), score = score_log(floor = 0.01))
 NULL
 
 # real: of predictive distributions of a number
@@ -162,51 +152,3 @@ format.ce_score_rule <- function(x, ...) {
 
 #' @export
 print.ce_score_rule <- print_value("ce_score_rule")
-
-#' @rdname score_rules
-#' @export
-score_parts <- function(score, prediction, truth) {
-  score <- as_score(score)
-  stop_if(missing(truth), "{.arg truth} must be given.", "x" = "It is missing.", class = "truth", arg = "truth")
-  known <- is_law(truth) || is.list(truth) || is.matrix(truth)
-  classes <- score$kind == "class" && !(is_law(prediction) && !is.null(score$real) && !known)
-  if (!known) {
-    value <- if (classes) class_values(score, prediction, truth) else law_values(score, prediction, truth)
-    return(tibble::tibble(value = value))
-  }
-  read <- if (classes) as_simplex_matrix else as_law
-  prediction <- read(prediction)
-  truth <- read(truth)
-  if (classes) check_same_shape(prediction, truth)
-  entropy <- score$entropy(truth)
-  divergence <- score$divergence(prediction, truth)
-  tibble::tibble(value = entropy + divergence, entropy = entropy, divergence = divergence)
-}
-
-class_values <- function(score, prediction, truth) {
-  predictions <- new_predictions(as_simplex_matrix(prediction), truth)
-  score$value(predictions$probs, predictions$truth)
-}
-
-law_values <- function(score, prediction, truth) {
-  prediction <- as_law(prediction)
-  check_length(vctrs::vec_size(prediction), length(truth))
-  truth <- as.numeric(truth)
-  if (is_count(prediction)) check_count_outcomes(truth, seq_along(truth), "truth")
-  score$real(prediction, truth)
-}
-
-check_same_shape <- function(prediction, truth) {
-  stop_if(!identical(dim(prediction), dim(truth)),
-          "{.arg prediction} and {.arg truth} must have the same rows and classes.",
-          "x" = "They are {nrow(prediction)} x {ncol(prediction)} and {nrow(truth)} x {ncol(truth)}.", class = "length",
-          arg = "truth")
-}
-
-as_simplex_matrix <- function(p) {
-  if (is.numeric(p) && is.null(dim(p))) p <- matrix(p, 1)
-  if (is.data.frame(p)) p <- as.matrix(p)
-  stop_if(!is.matrix(p) || !is.numeric(p), "Class distributions must be a matrix with one row each.",
-          "x" = "They are {.cls {class(p)[1]}}.", class = "probs", arg = "prediction")
-  check_simplex(p, seq_len(nrow(p)))
-}

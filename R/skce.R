@@ -87,12 +87,17 @@
 #' @param type Estimator.
 #' @param block Block size; default \eqn{\sqrt n}. 2 gives the linear-time estimator.
 #' @param computation `"dual"` sums all pairs of rows, without a matrix. `"low_rank"` and `"rff"` take a factor of the
-#'   kernel, by name or as a value with its options ([ce_computations]). `"auto"` is `"dual"` up to 5,000 predictions of
+#'   kernel, by name or as a value with its options ([computation()]). `"auto"` is `"dual"` up to 5,000 predictions of
 #'   classes, then `"low_rank"`; for predictive distributions of numbers it is `"dual"`.
 #' @param tolerance `NULL` for the exact kernel, or the tolerance of a low-rank factor with a bound on its error.
 #' @param group Groups or covariates that calibration conditions on besides the prediction, as in [ckce()].
 #' @param group_kernel `"delta"` (default: the kernel is multiplied by the indicator of the same group), `"shared"` (by
 #'   1 + delta), or a kernel on numeric covariates, to which 1 is added.
+#' @param locations For the unnormalised calibration mean embedding (UCME) in place of the mean over pairs: a number of
+#'   test locations, or a list with elements `x` (predictions) and `truth`. At a location \eqn{T_j = (p_j, t_j)}
+#'   \eqn{z_{ij} = k(p_j, P_i)\,[l(t_j, Y_i) - E\,l(t_j, Z_i)]}, and the estimate is the mean over j of the squared mean
+#'   over i: \eqn{n J} evaluations. Columns `locations` (their number) and `witness` (the mean at each). A number takes the
+#'   predictions farthest from each other, with outcomes drawn from them.
 #' @param draws Number of quantiles or draws per prediction where there is no closed form.
 #' @param level Confidence level.
 #' @param event_level,na_rm,.by As in [ce_fit()].
@@ -106,7 +111,7 @@
 #' @references `r ref_widmann()`
 #'
 #' `r ref_moskvichev()`
-#' @aliases jkce
+#' @aliases jkce ucme
 #' @concept joint kernel calibration error
 #' @export
 #' @examples
@@ -123,8 +128,8 @@
 #' skce(d, y, pred_normal(mu, sigma))
 skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
                  type = c("unbiased", "biased", "block", "block_biased"), block = NULL, computation = "dual",
-                 tolerance = NULL, group = NULL, group_kernel = NULL, draws = 100, level = 0.95, event_level = "first",
-                 na_rm = TRUE, .by = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                 tolerance = NULL, group = NULL, group_kernel = NULL, locations = NULL, draws = 100, level = 0.95,
+                 event_level = "first", na_rm = TRUE, .by = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   type <- check_choice(type, c("unbiased", "biased", "block", "block_biased"))
   check_level(level)
   check_count(draws, lower = 2)
@@ -134,14 +139,19 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
           "x" = "It is the function {.fn ckce}.", class = "kernel", arg = "kernel", value = kernel)
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel)
+  if (!is.null(locations)) check_locations(locations)
   input <- rows_input()
   group <- enquo(group)
   out <- by_groups(x, input$by, function(part) {
     laws <- laws_of(part, input)
+    if (laws$na && !is.null(locations)) {
+      return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
+    }
     if (laws$na) return(skce_row(NULL, laws, type))
     laws$group <- ckce_group(group_values(group, part), group_kernel, laws)
     if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel)
     problem <- kernel_problem(laws, kernel, target_kernel, draws)
+    if (!is.null(locations)) return(ucme_row(problem, locations, laws, level))
     value <- skce_value(problem, type, block, tolerance, choices)
     row <- skce_row(value, laws, type, problem, level)
     check_computable(row$std.error[!is.na(row$std.error)])
@@ -163,7 +173,7 @@ check_estimator_options <- function(type, given) {
 check_factor <- function(computation, type, tolerance, kernel) {
   if (computation %in% c("dual", "auto")) return(invisible())
   stop_if(!is.null(tolerance), "{.arg tolerance} is not an option beside {.code computation = \"{computation}\"}.",
-          "i" = "The factor has its own, in its value: {.code computation = computation_low_rank(tolerance = 0.001)}.",
+          "i" = "The factor has its own, in its value: {.code computation(\"low_rank\", tolerance = 0.001)}.",
           arg = "tolerance", value = tolerance)
   stop_if(startsWith(type, "block") || is.function(kernel),
           "{.arg computation} must be {.val dual} for estimators of blocks and for a function as {.arg kernel}.",

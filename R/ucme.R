@@ -1,46 +1,16 @@
-#' Unnormalised calibration mean embedding
-#'
-#' The squared witness of miscalibration at a few test locations: linear in the number of predictions.
-#'
-#' @section Definition:
-#' At a location \eqn{T_j = (p_j, t_j)} (a prediction and an outcome), with k and l the kernels and \eqn{Z_i} a draw
-#' from prediction \eqn{P_i}: \eqn{z_{ij} = k(p_j, P_i)\,[l(t_j, Y_i) - E\,l(t_j, Z_i)]}. The estimate is
-#' \eqn{J^{-1}\sum_j \bar z_j^2} (Widmann et al. 2021, Definition C.1 and appendix C.2); biased, never negative.
-#'
-#' @inheritParams skce
-#' @inheritParams ce_tests
-#' @return A tibble: `.metric`, `.estimator`, `.estimate` (squared), `std.error` (delta method), `conf.low`,
-#'   `conf.high`, `root`, `n`, `locations` (their number), `witness` (list column, mean witness at each, outcome
-#'   minus prediction), `kernel`, `target_kernel`, `target_computation`.
-#' @export
-#' @examples
-#' set.seed(1)
-#' p <- pred_normal(rnorm(100), 1)
-#' ucme(p, rnorm(100), locations = list(x = pred_normal(c(-1, 1), 1), truth = c(0, 0)))
-ucme <- function(x, truth, ..., locations = 3, kernel = NULL, target_kernel = NULL, draws = 100,
-                 level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
-                 weights = NULL, cluster = NULL, horizon = NULL) {
-  check_level(level)
-  check_count(draws, lower = 2)
-  check_locations(locations)
-  input <- rows_input()
-  by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input)
-    if (laws$na) {
-      return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
-    }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws)
-    z <- check_computable(cme_matrix(problem, cme_locations(problem, locations)))
-    mean <- colSums(row_shares(laws$design) * z)
-    # of a mean of squared means
-    influence <- as.vector(z %*% (2 * mean / length(mean)))
-    columns <- squared_columns(list(new_estimate(mean(mean^2), influence, laws$design)), level)
-    result_frame("ucme", family_text(laws), c(columns, list(
-      root = sqrt(columns$.estimate), n = laws$n, locations = ncol(z), witness = list(mean),
-      kernel = format(problem$kernel), target_kernel = format(problem$target_kernel),
-      target_computation = problem$target_computation
-    )))
-  })
+# The unnormalised calibration mean embedding: the squared witness of miscalibration at a few test locations (Widmann,
+# Lindsten & Zachariah 2021, section 3.3 and appendix), the mean over j of (mean_i z_ij)^2.
+ucme_row <- function(problem, locations, laws, level) {
+  z <- check_computable(cme_matrix(problem, cme_locations(problem, locations)))
+  mean <- colSums(row_shares(laws$design) * z)
+  # of a mean of squared means
+  influence <- as.vector(z %*% (2 * mean / length(mean)))
+  columns <- squared_columns(list(new_estimate(mean(mean^2), influence, laws$design)), level)
+  result_frame("ucme", family_text(laws), c(columns, list(
+    root = sqrt(columns$.estimate), n = laws$n, locations = ncol(z), witness = list(mean),
+    kernel = format(problem$kernel), target_kernel = format(problem$target_kernel),
+    target_computation = problem$target_computation
+  )))
 }
 
 check_locations <- function(locations) {

@@ -36,7 +36,7 @@
 #' # Intervals
 #' The analytic interval takes the bins as fixed and uses the influence of each row on `power`. It accounts for noise
 #' but not for bias. With fixed bins, the error of the binned predictions is a lower bound of the calibration error, and
-#' its plug-in estimate is biased upwards in finite samples (see [ece_bias()]). Near calibration, an interval around the
+#' its plug-in estimate is biased upwards in finite samples. Near calibration, an interval around the
 #' plug-in estimate lies above the error and never contains 0. The lower limit is therefore replaced by a cross-fitted
 #' one where that is lower.
 #'

@@ -50,9 +50,9 @@ print(level, row.names = FALSE, digits = 2)
 
 cat("Power, simulated and expected, delta = 0.05:\n")
 plans <- expand.grid(n = c(500, 1000, 2000, 4000), plan = seq_len(5))
-assumed <- list(calibrated = assume_logit(-0.5, 1.2), "slope 0.9" = assume_logit(-0.5, 1.2, slope = 0.9),
-                "intercept 0.15" = assume_logit(-0.5, 1.2, intercept = 0.15), rare = assume_logit(-3.5, 1),
-                beta = assume_beta(4, 4))
+assumed <- list(calibrated = assume_model(c(-0.5, 1.2)), "slope 0.9" = assume_model(c(-0.5, 1.2), slope = 0.9),
+                "intercept 0.15" = assume_model(c(-0.5, 1.2), intercept = 0.15), rare = assume_model(c(-3.5, 1)),
+                beta = assume_model(beta = c(4, 4)))
 power <- do.call(rbind, Map(function(n, plan) {
   found <- ce_power(assumed[[plan]], delta = 0.05, n = n, simulate = max(times / 4, 50))
   row <- found[found$criterion == "equivalence", ]

@@ -9,7 +9,7 @@ choice_values <- list(
   range = list(c(0.01, 100), c(0.5, 2), c(1, 1), c(2, 1)), tolerance = list(0.01, 0.5, 1e-10, 0),
   max_rank = list(1, 50, NULL, 0), n_features = list(1, 20, 0), frequencies = list(NULL, diag(2), 3),
   times = list(20, 50, 0, -1), block = list(2, 10, NULL, 1), locations = list(1, 3, diag(2), 0),
-  bases = list(NULL, list(quote(basis_hats(4)), quote(basis_kernel(5))), list(), "hats"),
+  bases = list(NULL, list(hats = 4, kernel = 5), list(), "hats"),
   knots = list(2, 5, 100, 1), landmarks = list(1, 10, 1000, 0), exponent = list(NULL, 1, c(0.5, 2), -1),
   df = list(3, 1, 30, 0), alpha = list(0.05, 1, 0), model = list(NULL, "logistic", 3),
   floor = list(0, 1e-6, 0.4, 1),
@@ -42,10 +42,10 @@ one_of <- function(prefix, without = character()) {
   choice_call(pick(as.list(sort(setdiff(names, without)))))
 }
 
-one_of_computations <- function() pick(list("dual", "eigen", one_of("computation_")))
+one_of_computations <- function() pick(list("dual", "eigen", choice_call("computation")))
 
 a_kernel <- function() {
-  kernel <- one_of("kernel_", c("kernel_matrix", "kernel_embedding", "kernel_mmd"))
+  kernel <- one_of("kernel_", c("kernel_embedding", "kernel_mmd"))
   pick(list(kernel, kernel, call("+", kernel, quote(kernel_linear())), call("*", kernel, 0.5)))
 }
 
@@ -58,7 +58,6 @@ a_law <- function(n) {
     function() list(x = call("pred_lognormal", real, positive), truth = rexp(n)),
     function() list(x = call("pred_negbin", positive, rexp(n)), truth = rpois(n, 1)),
     function() list(x = call("pred_t", pick(list(1, 2.5, 30)), real, positive), truth = rnorm(n)),
-    function() list(x = call("pred_family", "normal", mean = real, sd = positive), truth = rnorm(n)),
     function() list(x = call("pred_mixture", call("pred_normal", real, positive), call("pred_normal", 1, 1)),
                     truth = rnorm(n)),
     function() list(x = call("pred_mvnormal", matrix(rnorm(2 * n), n), diag(2)), truth = matrix(rnorm(2 * n), n)),
@@ -80,7 +79,6 @@ choices <- list(
   target = function(data) {
     as.call(c(quote(skce), pair(data), list(kernel = a_kernel(), target_kernel = a_kernel())))
   },
-  gram = function(data) as.call(list(quote(kernel_matrix), a_kernel(), data$x)),
   mmd = function(data) as.call(c(quote(skce), pair(data), list(kernel = one_of("kernel_mmd")))),
   embedding = function(data) one_of("kernel_embedding"),
   computation = function(data) {
@@ -101,23 +99,14 @@ choices <- list(
   test = function(data) as.call(c(quote(ce_test), pair(data), list(test = one_of("test_")))),
   score = function(data) {
     verb <- pick(list(quote(ce_score), quote(ce_decompose)))
-    as.call(c(verb, pair(data), list(score = one_of("score_", "score_parts"))))
+    as.call(c(verb, pair(data), list(score = one_of("score_"))))
   },
-  basis = function(data) as.call(c(quote(ce_estimate), pair(data), list(bases = list(one_of("basis_"))))),
+  basis = function(data) as.call(c(quote(ce_estimate), pair(data), list(bases = pick(list(quote(c(hats = 4)), quote(c(kernel = 5)), quote(c(hats = 1)), 3, "hats"))))),
   law = function(data) {
     data <- a_law(NROW(data$x))
-    verb <- pick(list(quote(ce_score), quote(ce_curve), quote(skce), quote(ce_moments), quote(ce_test), quote(ucme),
+    verb <- pick(list(quote(ce_score), quote(ce_curve), quote(skce), quote(ce_moments), quote(ce_test),
                       quote(ckce), quote(ce_decompose), quote(ce_recalibrate), quote(format)))
     as.call(c(verb, if (identical(verb, quote(format))) list(data$x) else pair(data)))
-  },
-  value = function(data) {
-    second <- pick(list(data$truth, as.numeric(data$truth == data$truth[1]), runif(NROW(data$x)), data$x))
-    as.call(c(quote(score_parts), one_of("score_", "score_parts"), list(data$x, second)))
-  },
-  bias = function(data) choice_call("ece_bias"),
-  grid = function(data) {
-    as.call(list(quote(default_grid), pick(list(quote(method_bins()), quote(method_kkr()), 1)),
-                 pick(list("binary", "canonical", "x")), pick(list(1, 100, 1e6))))
   },
   pairs = function(data) {
     n <- min(NROW(data$x), 40)
@@ -128,7 +117,6 @@ choices <- list(
   },
   methods = function(data) choice_call("ce_methods"),
   new_method = function(data) choice_call("new_method"),
-  distribution = function(data) as.call(list(quote(as_distribution), data$x)),
   risk = function(data) {
     fit <- as.call(c(quote(ce_fit), pair(data), list(method = quote(method_kde(0.2)))))
     as.call(list(quote(ce_risk), fit, pick(list(data$x, other_model(data$x))), data$truth))

@@ -141,7 +141,7 @@ verbs <- list(
   cox_calibration = "b", spiegelhalter = "b", hosmer_lemeshow = "b", ce_panel = "bc", ce_hierarchy = "bc",
   ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
   skce = "bcl",
-  ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ucme = "bcl",
+  ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l",
   ce_recalibrate = "bcl", ce_decision = "b",
   ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
@@ -251,8 +251,8 @@ own_calls <- list(
     as.call(list(quote(stats::predict), as.call(c(fit, unname(data))), other_model(data$x)))
   },
   ce_power = function(data) {
-    law <- pick(list(quote(assume_logit(-3, 1)), quote(assume_logit(0, 1e-3)), quote(assume_beta(0.5, 5)),
-                     quote(assume_logit(0, 2, slope = 0.8)), data$x,
+    law <- pick(list(quote(assume_model(c(-3, 1))), quote(assume_model(c(0, 1e-3))), quote(assume_model(beta = c(0.5, 5))),
+                     quote(assume_model(c(0, 2), slope = 0.8)), data$x,
                      call("assume_pilot", data$x, data$truth, recalibration = "platt")))
     width <- pick(list(c(slope = 0.2), c("O:E" = 1, auroc = 0.1), c(error = 0.1), c(nothing = 1), c(slope = -1)))
     options <- pick(list(list(width = width), list(n = pick(list(500, 5, 0))), list()))

@@ -56,8 +56,8 @@ result("figure-2", seed = 2025, repetitions = 100, {
 shifted <- function(alpha, run) {
   drawn <- draw_shifted(alpha)
   conditional <- ckce(drawn$q, drawn$y, ridge = c(1000^(-1 / 4), 0.01),
-                      computation = computation_low_rank(tolerance = 1e-6))
-  joint <- skce(drawn$q, drawn$y, computation = computation_low_rank(tolerance = 1e-6), kernel = "ckce")
+                      computation = computation("low_rank", tolerance = 1e-6))
+  joint <- skce(drawn$q, drawn$y, computation = computation("low_rank", tolerance = 1e-6), kernel = "ckce")
   data.frame(
     alpha = alpha, run = run, metric = c("ckce", "ckce, ridge 0.01", "jkce", "ece"),
     estimate = c(conditional$.estimate, joint$.estimate,

@@ -11,8 +11,8 @@ test_that("a test by name and as a value give the same numbers", {
   wrong <- as.integer(p > .5)
   joint <- function(test) ce_test(p, wrong, test = test)
   expect_identical(joint("joint"), joint(test_joint()))
-  expect_identical(joint(test_joint(basis_hats(8)))$p.value, ce_estimate(p, wrong, bases = basis_hats(8))$p.value)
-  expect_false(joint(test_joint(basis_hats(8)))$p.value == joint("joint")$p.value)
+  expect_identical(joint(test_joint(c(hats = 8)))$p.value, ce_estimate(p, wrong, bases = c(hats = 8))$p.value)
+  expect_false(joint(test_joint(c(hats = 8)))$p.value == joint("joint")$p.value)
 })
 
 test_that("`auto` is the conditional test where a kernel is given", {

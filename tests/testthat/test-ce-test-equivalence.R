@@ -51,7 +51,7 @@ test_that("nested bases are inverted in the same way: weights, clusters, more cl
   check(0.08, d$p, d$y, weights = w)
   check(0.08, d$p, d$y, cluster = cluster)
   check(0.12, k$p, k$y, of = list(notion = "canonical"))
-  check(0.08, d$p, d$y, of = list(bases = basis_hats(6)), how = test_joint(basis_hats(6)))
+  check(0.08, d$p, d$y, of = list(bases = c(hats = 6)), how = test_joint(c(hats = 6)))
 })
 
 test_that("p is below alpha exactly if the upper limit at 1 - 2 alpha is below delta", {
@@ -182,7 +182,7 @@ test_that("what has no upper limit, and a delta that is no error, is a classed e
   expect_equivalence_error(ce_test(d$p, d$y, delta = 5), "between 0 and 1")
   expect_equivalence_error(ce_validate(d$p, d$y, delta = 2, times = 0), "delta")
   expect_equivalence_error(ce_report(d$p, d$y, delta = 2, file = tempfile(fileext = ".html")), "delta")
-  expect_equivalence_error(ce_power(assume_logit(0, 1), delta = 2), "delta")
+  expect_equivalence_error(ce_power(assume_model(c(0, 1)), delta = 2), "delta")
   expect_equivalence_error(ce_test(d$p, d$y, test = "block", delta = 0.1), "is an option of .test_joint")
   expect_equivalence_error(ce_test(pred_normal(d$p, 1), d$p, delta = 0.1), "needs an upper limit",
                            "calibrisk_error_test")

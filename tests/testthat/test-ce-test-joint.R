@@ -140,7 +140,7 @@ test_that("classes of very many rows are tested on nested bases, and those of we
     expect_match(test$method, "Joint test of canonical")
     expect_identical(test$parameter, c(flips = 1999))
   }
-  expect_match(ce_test(d$p, d$y, test = test_joint(bases = basis_hats(5)))$method, nested)
+  expect_match(ce_test(d$p, d$y, test = test_joint(bases = c(hats = 5)))$method, nested)
   expect_match(ce_test(d$p, d$y)$method, "Joint test of canonical")
   many <- rep(1:200, 101)
   of_many <- ce_test(d$p[many, ], d$y[many])

@@ -103,7 +103,7 @@ test_that("impossible outcomes have the p-value 0, and designs and options of ot
   expect_identical(ce_test(pred_normal(1:3, c(1, 0, 1)), c(1, 3, 3))$p.value, 0)
   law <- pred_normal(1:6, 1)
   expect_error(ce_test(law, 1:6, cluster = rep(1:3, 2)), class = "calibrisk_error_cluster")
-  expect_error(ce_test(law, 1:6, test = test_joint(bases = basis_hats(4))), class = "calibrisk_error_argument")
+  expect_error(ce_test(law, 1:6, test = test_joint(bases = c(hats = 4))), class = "calibrisk_error_argument")
   expect_error(ce_test(law, 1:6, test = "joint", group = rep(1:2, 3)), class = "calibrisk_error_test")
   expect_identical(ce_test(law, 1:6, group = rep(1:2, 3))$test, "conditional")
   # calibrated counts on their quantiles would be rejected in a third of samples

@@ -3,8 +3,7 @@
 kinds <- list(
   test = list(by_name = function(choice) as_choice(choice, "test", "test"), has = "bootstrap"),
   curve = list(by_name = function(choice) as_choice(choice, "curve", "type"), has = "smooth"),
-  map = list(by_name = function(choice) as_choice(choice, "map", "method"), has = "beta"),
-  computation = list(by_name = function(choice) as_choice(choice, "computation", "computation"), has = "low_rank")
+  map = list(by_name = function(choice) as_choice(choice, "map", "method"), has = "beta")
 )
 
 test_that("a name is the choice with its defaults, and a choice is itself", {
@@ -18,21 +17,22 @@ test_that("a name is the choice with its defaults, and a choice is itself", {
 })
 
 test_that("a choice without options is its name, and prints as it", {
-  for (kind in names(without_options)) {
-    for (name in without_options[[kind]]) {
+  for (kind in setdiff(names(by_name), "computation")) {
+    for (name in by_name[[kind]]) {
       expect_identical(eval(str2lang(format(as_choice(name, kind)))), name)
-      expect_false(exists(paste0(kind, "_", name), asNamespace("calibrisk"), inherits = FALSE))
+      expect_false(is_exported(paste0(kind, "_", name)))
     }
   }
   makers <- grep("^score_", getNamespaceExports("calibrisk"), value = TRUE)
-  expect_setequal(makers, c("score_dss", "score_log", "score_parts"))
+  expect_setequal(makers, c("score_dss", "score_log"))
   for (name in names(score_makers)) {
     expect_identical(object_fault(as_score(name)), NULL)
     typed <- eval(str2lang(format(as_score(name))), asNamespace("calibrisk"))
     expect_equal(as_score(typed)$name, name)
   }
   expect_setequal(choice_names("computation"), c("auto", "dual", "eigen", "low_rank", "rff"))
-  expect_identical(as_choice("eigen", "computation"), new_choice("computation", "eigen"))
+  expect_identical(as_choice("rff", "computation"), computation("rff"))
+  expect_identical(eval(str2lang(format(computation("rff", n_features = 3)))), computation("rff", n_features = 3))
   expect_error(as_choice("eign", "computation"), "eigen", class = "calibrisk_error_argument")
 })
 

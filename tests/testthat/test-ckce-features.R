@@ -5,15 +5,15 @@ test_that("features and their error have the published values at given frequenci
   f <- cpp_map_features(terms, toy_probs(), 1L)
   expect_equal(f[1, ], c(.7, .2, .1, .40636528246, .41012265305, .577234802985, -.0115462355988,
                          .569975937808, .0919824094755), tolerance = 1e-11)
-  primal <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation_rff(frequencies = frequencies))
+  primal <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation("rff", frequencies = frequencies))
   expect_equal(primal$.estimate, 0.282893548982, tolerance = 1e-11)
   d <- oracle_residuals(toy_probs(), toy_truth())
   expect_equal(primal$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$estimate,
                tolerance = 1e-10)
   expect_identical(primal$error_bound, NA_real_)
-  joint <- skce(toy_probs(), toy_truth(), computation = computation_rff(frequencies = frequencies), kernel = "ckce")
+  joint <- skce(toy_probs(), toy_truth(), computation = computation("rff", frequencies = frequencies), kernel = "ckce")
   expect_equal(joint$.estimate, oracle_jkce(tcrossprod(f), tcrossprod(d))$unbiased, tolerance = 1e-10)
-  off <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation_rff(frequencies = frequencies),
+  off <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation("rff", frequencies = frequencies),
               debias = TRUE)
   expect_equal(off$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$off_diagonal,
                tolerance = 1e-10)
@@ -25,7 +25,7 @@ test_that("random features come from R's random numbers and converge to the kern
   p <- temper(p, .5)
   exact <- ckce(p, y)$.estimate
   draw <- function(seed, d) {
-    withr::with_seed(seed, ckce(p, y, computation = computation_rff(n_features = d))$.estimate)
+    withr::with_seed(seed, ckce(p, y, computation = computation("rff", n_features = d))$.estimate)
   }
   expect_identical(draw(5, 30), draw(5, 30))
   error <- vapply(c(10, 300), function(d) {

@@ -4,13 +4,13 @@ test_that("the kernel errors check the arguments they share", {
     expect_error(value(kernel = kernel_gaussian), class = "calibrisk_error_kernel")
     expect_error(value(target_kernel = 1), class = "calibrisk_error_kernel")
     expect_error(value(computation = "fast"), "computation", class = "calibrisk_error_argument")
-    expect_error(value(computation = computation_low_rank(0)), "tolerance", class = "calibrisk_error_argument")
-    expect_error(value(computation = computation_low_rank(max_rank = 1.5)), "max_rank",
+    expect_error(value(computation = computation("low_rank", 0)), "tolerance", class = "calibrisk_error_argument")
+    expect_error(value(computation = computation("low_rank", max_rank = 1.5)), "max_rank",
                  class = "calibrisk_error_argument")
   }
   for (metric in list(ckce, joint_error)) {
     value <- function(...) metric(toy_probs(), toy_truth(), ...)
-    expect_error(value(computation = computation_rff(n_features = 0)), "n_features", class = "calibrisk_error_argument")
+    expect_error(value(computation = computation("rff", n_features = 0)), "n_features", class = "calibrisk_error_argument")
     expect_error(value(draws = 1), "draws", class = "calibrisk_error_argument")
     expect_error(value(level = 1), "level", class = "calibrisk_error_argument")
   }
@@ -21,14 +21,14 @@ test_that("computations have their own options, and their names the defaults", {
   y <- toy_truth()
   refused <- function(expr, text) expect_error(expr, text, class = "calibrisk_error_argument")
   for (metric in list(ckce, joint_error)) {
-    expect_identical(metric(p, y, computation = computation_low_rank()), metric(p, y, computation = "low_rank"))
+    expect_identical(metric(p, y, computation = computation("low_rank")), metric(p, y, computation = "low_rank"))
   }
   refused(ckce(p, y, computation = "dual", max_rank = 5), "max_rank")
   refused(skce(p, y, computation = "rff", tolerance = .1, kernel = "ckce"), "tolerance")
   refused(skce(p, y, computation = "low_rank", type = "block"), "must be \"dual\" for estimators of blocks")
   refused(skce(p, y, computation = "low_rank", kernel = function(p, y, q, z) 1), "must be \"dual\"")
   refused(ckce(p, y, ridge = "best"), "\"loo\"")
-  refused(ckce(p, y, ridge = computation_rff()), "\"loo\"")
+  refused(ckce(p, y, ridge = computation("rff")), "\"loo\"")
   refused(ridge_loo(c(1, 0)), "values")
   expect_identical(ckce(p, y, ridge = "loo"), ckce(p, y, ridge = ridge_loo()))
   refused(skce(p, y, computation = "eigen", kernel = "ckce"), "\"eigen\"")

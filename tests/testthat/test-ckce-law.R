@@ -89,13 +89,13 @@ test_that("all computations and debiased values are those of the definition", {
         expect_equal(fit(computation = computation, debias = TRUE)$.estimate, vapply(naive, `[[`, 0, "off_diagonal"),
                      tolerance = 1e-8)
       }
-      low <- fit(computation = computation_low_rank(tolerance = .1, max_rank = 25))
+      low <- fit(computation = computation("low_rank", tolerance = .1, max_rank = 25))
       expect_true(all(abs(low$.estimate - exact) <= low$error_bound + 1e-10))
       expect_lte(low$rank[1], 25)
       if (of == "draws") {
         different <- m$g
         diag(different) <- m$different
-        for (computation in list(computation_auto(tolerance = 1e-9), computation_low_rank(tolerance = 1e-9))) {
+        for (computation in list(computation("auto", tolerance = 1e-9), computation("low_rank", tolerance = 1e-9))) {
           same <- function() fit(draws_diagonal = "different", computation = computation)
           expect_equal(same()$.estimate, vapply(ridge, function(r) oracle_ckce(m$gram, different, r)$estimate, 0),
                        tolerance = 1e-6)
@@ -119,7 +119,7 @@ test_that("leave-one-out errors are those of the refits", {
     outcome <- matrix_root(kernel_matrix(kernel, matrix(as.numeric(m$y)), matrix(as.numeric(m$y))))
     fit <- function(...) loo_errors(m$law, m$y, kernel = w2(), target_kernel = kernel, ridge = ridge, ...)$loo
     naive <- function(targets) vapply(ridge, function(r) oracle_loo(m$gram, targets, r), 0)
-    for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-9))) {
+    for (computation in list("dual", "eigen", computation("low_rank", tolerance = 1e-9))) {
       expect_equal(fit(computation = computation), naive(outcome), tolerance = 1e-6)
       expect_equal(fit(target = "gap", computation = computation), naive(matrix_root(m$g)), tolerance = 1e-6)
     }
@@ -143,7 +143,7 @@ test_that("weights and groups of distributions go the way of classes", {
   both <- m$gram + kernel_matrix(kernel_embedding(kernel_gaussian(1)), m$law)
   s <- sqrt(d$w / mean(d$w))
   same <- outer(d$group, d$group, `==`)
-  for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-9))) {
+  for (computation in list("dual", "eigen", computation("low_rank", tolerance = 1e-9))) {
     with <- function(fn, ...) fn(computation = computation, ...)
     weighted <- function(gram) oracle_ckce(gram * outer(s, s), m$g * outer(s, s), .1)$estimate
     expect_equal(with(fit, weights = d$w), weighted(m$gram), tolerance = 1e-7)
@@ -257,7 +257,7 @@ test_that("what laws cannot do is a classed error", {
                class = "calibrisk_error_computation")
   expect_error(ckce(law5(), y5[-1]), class = "calibrisk_error_length")
   # random features of a kernel that is Euclidean
-  expect_equal(withr::with_seed(1, value5(computation = computation_rff(n_features = 500))), value5(), tolerance = .1)
+  expect_equal(withr::with_seed(1, value5(computation = computation("rff", n_features = 500))), value5(), tolerance = .1)
 })
 
 test_that("small ridges keep their digits where the kernel has few eigenvalues", {

@@ -1,6 +1,6 @@
 low_rank <- function(max_rank, tolerance = 1e-12, ...) {
   ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1,
-       computation = computation_low_rank(max_rank = max_rank, tolerance = tolerance), ...)
+       computation = computation("low_rank", max_rank = max_rank, tolerance = tolerance), ...)
 }
 
 test_that("the pivoted Cholesky factor has the published remainders and estimates", {
@@ -25,12 +25,12 @@ test_that("the estimate is within its bound and the bound within the tolerance",
   exact <- ckce(p, y, computation = "dual", debias = TRUE)
   plain <- ckce(p, y, computation = "dual")
   for (tolerance in c(.1, .01, 1e-6)) {
-    low <- ckce(p, y, computation = computation_low_rank(tolerance = tolerance))
+    low <- ckce(p, y, computation = computation("low_rank", tolerance = tolerance))
     expect_true(low$certified)
     expect_lte(low$error_bound, tolerance * low$.estimate)
     expect_lte(abs(low$.estimate - plain$.estimate), low$error_bound + 1e-12)
   }
-  debiased <- ckce(p, y, computation = computation_low_rank(tolerance = 1e-8), debias = TRUE)
+  debiased <- ckce(p, y, computation = computation("low_rank", tolerance = 1e-8), debias = TRUE)
   expect_equal(debiased$.estimate, exact$.estimate, tolerance = 1e-6)
 })
 
@@ -54,9 +54,9 @@ test_that("groups, leave-one-out errors, the null and the joint error share the 
                tolerance = 1e-9)
   expect_equal(low_rank(6, debias = TRUE)$.estimate, -0.0495760235579, tolerance = 1e-9)
   loo <- loo_errors(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = .1,
-                    computation = computation_low_rank(1e-12, 6))
+                    computation = computation("low_rank", 1e-12, 6))
   expect_equal(loo$loo, 1.0463026306, tolerance = 1e-9)
-  joint <- skce(toy_probs(), toy_truth(), kernel = toy_kernel(), computation = computation_low_rank(tolerance = 1e-12))
+  joint <- skce(toy_probs(), toy_truth(), kernel = toy_kernel(), computation = computation("low_rank", tolerance = 1e-12))
   expect_equal(joint$.estimate, -0.112487030551, tolerance = 1e-9)
 })
 

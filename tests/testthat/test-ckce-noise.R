@@ -24,7 +24,7 @@ test_that("the variance at calibration is that of all pairs, whatever the comput
   w <- withr::with_seed(2, stats::rexp(60))
   half <- rep(1:2, 30)
   for (ridge in c(.5, 1e-3)) {
-    for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-12))) {
+    for (computation in list("dual", "eigen", computation("low_rank", tolerance = 1e-12))) {
       parts <- function(...) ckce_parts(d$p, d$y, kernel = toy_kernel(), ridge = ridge, computation = computation, ...)
       for (given in list(list(), list(weights = w), list(group = half), list(weights = w, group = half))) {
         found <- do.call(parts, given)
@@ -40,7 +40,7 @@ test_that("the variance at calibration is that of all pairs, whatever the comput
   # random frequencies are a kernel of their own
   frequencies <- withr::with_seed(3, matrix(stats::rnorm(20, 0, 2), 10))
   random <- ckce_parts(d$p, d$y, kernel = toy_kernel(), ridge = .5,
-                       computation = computation_rff(frequencies = frequencies))
+                       computation = computation("rff", frequencies = frequencies))
   angles <- tcrossprod(d$p, frequencies)
   k <- tcrossprod(d$p) + (tcrossprod(cos(angles)) + tcrossprod(sin(angles))) / 10
   expect_equal(random$noise, naive_pairs(d$p, d$y, .5, k = k)$noise, tolerance = 1e-7)

@@ -285,7 +285,7 @@ test_that("wrong arguments are classed errors", {
                class = "calibrisk_error_computation")
   expect_error(ckce(toy_probs(), toy_truth(), kernel = kernel_white(), computation = "rff"),
                class = "calibrisk_error_computation")
-  expect_error(value(computation = computation_rff(frequencies = diag(2))), class = "calibrisk_error_argument")
+  expect_error(value(computation = computation("rff", frequencies = diag(2))), class = "calibrisk_error_argument")
 })
 
 test_that("the kernel of ckce() has a name in skce(), also within groups", {
@@ -304,11 +304,11 @@ test_that("the kernel of ckce() has a name in skce(), also within groups", {
 test_that("a factor that is far too coarse gives way to random features", {
   p <- withr::with_seed(1, draw_dirichlet(2100, 10, 2))
   y <- withr::with_seed(2, draw_labels(p))
-  coarse <- withr::with_seed(3, ckce(p, y, computation = computation_auto(max_rank = 20)))
+  coarse <- withr::with_seed(3, ckce(p, y, computation = computation("auto", max_rank = 20)))
   expect_identical(coarse$computation, "rff")
-  expect_identical(ckce(p, y, computation = computation_auto(max_rank = 20), kernel = kernel_white())$computation,
+  expect_identical(ckce(p, y, computation = computation("auto", max_rank = 20), kernel = kernel_white())$computation,
                    "low_rank")
-  expect_identical(ckce(p, y, computation = computation_low_rank(max_rank = 20))$certified, FALSE)
+  expect_identical(ckce(p, y, computation = computation("low_rank", max_rank = 20))$certified, FALSE)
 })
 
 test_that("the two-step ridge estimator is the same function in another norm", {
@@ -371,11 +371,11 @@ test_that("influences are those of the definition, whatever the computation", {
   gram <- oracle_gram(p, .5)
   d <- oracle_residuals(p, y)
   g <- rep(c("u", "v"), c(20, 30))
-  fit <- function(..., computation = computation_auto(tolerance = 1e-9)) {
+  fit <- function(..., computation = calibrisk::computation("auto", tolerance = 1e-9)) {
     ckce(p, y, kernel = toy_kernel(), computation = computation, ...)
   }
   ridges <- c(.1, 200)  # the second dwarfs K: the other formula
-  for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-9))) {
+  for (computation in list("dual", "eigen", computation("low_rank", tolerance = 1e-9))) {
     own <- vapply(ridges, function(r) sd(oracle_influence(gram, d, r)) / sqrt(50), 0)
     expect_equal(influence_errors(fit(ridge = ridges, computation = computation)), own, tolerance = 1e-8)
     within <- sd(oracle_influence(gram * outer(g, g, `==`), d, .1)) / sqrt(50)
@@ -392,7 +392,7 @@ test_that("influences are those of the definition, whatever the computation", {
   w <- matrix(c(1, 2, -1, 3, .5, -2), 2)
   f <- cbind(p, cos(p %*% t(w)) / sqrt(2), sin(p %*% t(w)) / sqrt(2))
   expect_equal(influence_errors(ckce(p, y, kernel = toy_kernel(), ridge = .1,
-                                     computation = computation_rff(frequencies = w))),
+                                     computation = computation("rff", frequencies = w))),
                sd(oracle_influence(tcrossprod(f), d, .1)) / sqrt(50), tolerance = 1e-8)
   # numbers: the same formulas with implicit residuals
   law <- pred_normal(p[, 1] * 5, 1)
@@ -411,7 +411,7 @@ test_that("all ridges of a path have their own influences", {
   d <- oracle_residuals(p, y)
   path <- 10^seq(-5, 4, length.out = 40)
   own <- vapply(path, function(r) sd(oracle_influence(gram, d, r)) / sqrt(60), 0)
-  for (computation in list("eigen", computation_low_rank(tolerance = 1e-12))) {
+  for (computation in list("eigen", computation("low_rank", tolerance = 1e-12))) {
     error <- influence_errors(ckce(p, y, kernel = toy_kernel(), ridge = path, computation = computation))
     expect_equal(error / own, rep(1, 40), tolerance = 1e-6)
   }
@@ -451,7 +451,7 @@ test_that("factors of the kernel give the estimates and intervals of all pairs, 
   kernel <- kernel_linear() + kernel_gaussian("median")
   columns <- c(".estimate", "std.error", "conf.low", "conf.high")
   for (type in c("biased", "unbiased")) {
-    for (computation in list("dual", computation_low_rank(tolerance = 1e-9))) {
+    for (computation in list("dual", computation("low_rank", tolerance = 1e-9))) {
       fit <- function(...) skce(p, y, type = type, computation = computation, ..., kernel = "ckce")[columns]
       expect_equal(fit(), skce(p, y, kernel = kernel, type = type)[columns], tolerance = 1e-9)
       expect_equal(fit(group = g), skce(p, y, kernel = kernel, type = type, group = g)[columns], tolerance = 1e-9,
@@ -476,7 +476,7 @@ test_that("factors of the kernel give the estimates and intervals of all pairs, 
     for (d in list(law, pred_draws(cbind(z - 1, z + 2, 0 * z, 3)))) {
       exact <- skce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g)
       low <- skce(d, z, type = type, kernel = kernel_linear() + kernel_gaussian(1), group = g,
-                  computation = computation_low_rank(tolerance = 1e-9))
+                  computation = computation("low_rank", tolerance = 1e-9))
       expect_equal(low[columns], exact[columns], tolerance = 1e-6, ignore_attr = TRUE)
     }
   }

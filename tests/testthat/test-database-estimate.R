@@ -104,7 +104,7 @@ test_that("what calibration error was not estimated of sums says so", {
   unsupported <- function(...) expect_error(ce_estimate(x, y, .pred_Yes, ...), class = "calibrisk_error_unsupported")
   unsupported(notion = "class_wise")
   unsupported(method = method_bins(5))
-  unsupported(bases = list(basis_hats(5)))
+  unsupported(bases = list(hats = 5))
   local_stand_ins(list(few_rows = 20))
   unsupported(weights = v)
 })

@@ -222,10 +222,6 @@ test_that("changed kernels, methods, bases and other choices are refused by thei
     expect_error(skce(p, y, kernel = deep), class = "calibrisk_error_object")
     refused(ce_fit(p, y, method = set_at(method_bins(5), list("values"), 1e9)), "n")
     refused(ce_fit(p, y, method = set_at(method_kkr(1), list("kernel", "type"), "white!")), "kernel")
-    refused(ce_estimate(p, y, bases = list(set_at(basis_hats(4), list("spec", "own"), NA))), "spec$own")
-    refused(ce_estimate(p, y, bases = list(set_at(basis_kernel(4), list("spec", "landmarks"), 1e12))),
-            "spec$landmarks")
-    refused(ce_recalibrate(p, y, method = set_at(map_diag(), list("hidden"), c(1000, 1000))), "hidden")
     refused(ce_curve(p, y, type = set_at(curve_smooth(), list("bandwidth"), -1)), "bandwidth")
     refused(ce_test(p, y, test = set_at(test_bootstrap(), list("times"), 1e9)), "times")
     refused(ce_score(p, y, score = set_at(as_score("brier"), list("value"), 1)), "value")
@@ -363,7 +359,7 @@ test_that("tables that have lost a column say which their methods need", {
     expect_output(print(errors[-1]), "estimate")
     gains <- ce_gain(p, c("platt", "temperature"), y)
     lacks(ggplot2::autoplot(gains[names(gains) != "level"]), "level")
-    power <- ce_power(assume_logit(-1, 1), width = c(slope = 0.4))
+    power <- ce_power(assume_model(c(-1, 1)), width = c(slope = 0.4))
     expect_s3_class(paper_table(power[names(power) != "events"]), "data.frame")
     power$events <- NA_real_
     expect_output(print(power), "NA events")
@@ -393,7 +389,7 @@ test_that("vectors of predictions are refused by their field when they are print
     refused(ce_curve(set_at_law(law, "mean", value), tampered$w), "mean")
   }
   expect_output(print(law), "ce_distribution<normal>")
-  refused(print(set_at(assume_logit(0, 1), list("logit"), 1e300 * assume_logit(0, 1)$logit)), "logit")
+  refused(print(set_at(assume_model(c(0, 1)), list("logit"), 1e300 * assume_model(c(0, 1))$logit)), "logit")
 })
 
 test_that("a spec that is no list, and squares that no weights have, are refused", {

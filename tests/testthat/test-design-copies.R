@@ -266,7 +266,7 @@ test_that("tests of rows with counts are those of repeated rows", {
   # these repeat the rows
   same(function(rows, ...) of(rows, test = "cumulative", ...))
   same(function(rows, ...) of(rows, group = data$part[rows], ...))
-  same(function(rows, ...) of(rows, test = test_joint(bases = basis_hats(4)), ...))
+  same(function(rows, ...) of(rows, test = test_joint(bases = c(hats = 4)), ...))
   many <- suppressWarnings(ce_test(data$prob, data$y, weights = data$copies * 2e7L))
   expect_identical(many$n, sum(data$copies) * 2e7)
 })

@@ -73,7 +73,7 @@ test_that("the conditional error of weighted rows is that of the weighted operat
     ckce(d$p, d$y, kernel = kernel_gaussian(.5), ridge = .1,
          computation = computation, ...)
   }
-  for (computation in list("dual", "eigen", computation_low_rank(tolerance = 1e-10))) {
+  for (computation in list("dual", "eigen", computation("low_rank", tolerance = 1e-10))) {
     expect_equal(value(computation, weights = d$w)$.estimate, naive(d$w))
   }
   estimate <- estimates_of(value("dual", weights = d$w))[[1]]

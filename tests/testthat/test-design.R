@@ -326,8 +326,8 @@ test_that("every verb that takes outcomes has weights and clusters", {
                       function(fn) names(formals(fn)))
   arguments <- Filter(function(names) "truth" %in% names, arguments)
   lacking <- vapply(arguments, function(names) !all(c("weights", "cluster") %in% names), NA)
-  # distributions as `truth`; and a pilot, whose study has clusters of its own
-  expect_setequal(names(arguments)[lacking], c("score_parts", "assume_pilot"))
+  # a pilot, whose study has clusters of its own
+  expect_identical(names(arguments)[lacking], "assume_pilot")
 })
 
 test_that("weights whose products are no doubles are an error that says so", {

@@ -22,7 +22,7 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
   near(skce(pred_normal(1:9, 1), 1:9, kernels = kernel_tv()), "kernel")
   near(ckce(d, truth, ridges = 1), "ridge")
   near(ckce(d, truth, ridges = 1), "ridge")
-  near(ucme(d, truth, location = 3), "locations")
+  near(skce(d, truth, location = 3), "locations")
   near(ce_test(d, truth, by = truth), ".by")
   near(ce_hierarchy(d, truth, bins = 2), "n_bins")
   near(ce_decompose(d, truth, scores = "log"), "score")
@@ -42,7 +42,7 @@ test_that("names in `...` are errors that name the nearest argument, in every ve
 test_that("an argument that is far from all others, or means something else, is not guessed", {
   d <- vehicle_predictions[1:60, ]
   unknown <- list(
-    quote(ce_power(assume_logit(0, 1), n = 100, event_level = "second")), quote(ece(d, truth, alpha = 0.05)),
+    quote(ce_power(assume_model(c(0, 1)), n = 100, event_level = "second")), quote(ece(d, truth, alpha = 0.05)),
     quote(skce(d, truth, gamma = 1)), quote(rbs(d, truth, type = "mass")), quote(ece(d, truth, groups = 3))
   )
   for (call in unknown) {

@@ -27,7 +27,7 @@ test_that("quantiles stand for predictions without a closed form", {
     quantile = function(u, location, scale) location + scale * ifelse(u < 0.5, log(2 * u), -log(2 - 2 * u)),
     draw = NULL, density = NULL, support = "real"
   )
-  own <- pred_family(bare, location = c(0, 1, -1), scale = c(1, 2, 0.5))
+  own <- bare(location = c(0, 1, -1), scale = c(1, 2, 0.5))
   for (type in c("unbiased", "biased")) {
     # few points directly, many by their features
     for (draws in c(100, 2000)) {

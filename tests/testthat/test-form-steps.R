@@ -13,7 +13,7 @@ test_that("the mean of debiased bins with different cells is the mean of their h
   for (sizes in list(c(3, 5, 4), c(1, 1), c(40, 7))) {
     example <- step_example(sizes)
     x <- example$eval$features
-    H <- Reduce(`+`, lapply(example$forms, form_pairs, x, x, 1L)) / length(sizes)
+    H <- Reduce(`+`, lapply(example$forms, form_pairs, x, x)) / length(sizes)
     mean_form <- ensemble_form(example$forms)
     expect_s3_class(mean_form, "ce_form_steps")
     expect_equal(form_pairs(mean_form, x, x), H, tolerance = 1e-13)

@@ -102,7 +102,7 @@ test_that("an ensemble is the mean of its functions", {
   for (core in list(NULL, pairs$M)) {
     forms <- lapply(maps, function(map) fixed_form(core, map, gap = is.null(core)))
     ensemble <- ensemble_form(forms)
-    H <- Reduce(`+`, lapply(forms, form_pairs, pairs$X, pairs$X, 1L)) / 3
+    H <- Reduce(`+`, lapply(forms, form_pairs, pairs$X, pairs$X)) / 3
     expect_close(form_pairs(ensemble, pairs$X, pairs$X), H, tol$law)
     expect_close(form_squared(ensemble, pairs$X), diag(H), tol$law)
     expect_close(form_squared(ensemble, pairs$X[1, , drop = FALSE]), H[1, 1], tol$law)

@@ -8,7 +8,7 @@ quick <- list(
   ce_fit = list(method = method_bins(2)), ce_gain = list(after = "platt"), ce_hierarchy = list(n_bins = 2),
   ce_rank = list(metric = rbs, times = 2), ce_recalibrate = list(method = "platt"), ce_test = list(test = "block"),
   ce_tune = list(methods = method_bins(2:3), folds = 2), ce_validate = list(times = 0), ici = list(times = NULL),
-  skce = list(type = "block"), ucme = list(locations = 1:2)
+  skce = list(type = "block")
 )
 
 hostile_frame <- function(text, n = 24) {

@@ -52,7 +52,7 @@ test_that("every result has a table in a document", {
   pair <- list(a = cbind(1 - p, p), b = cbind(1 - sqrt(p), sqrt(p)))
   results <- list(
     ce_decision(frame, y, p, q, thresholds = c(0.2, 0.4)), ce_curve(p, y), ce_recalibrate(p, y), ce_fit(p, y, method =
-      method_ukkr(0.1)), ce_rank(pair, y + 1L, metric = ece, times = 20), ce_power(assume_beta(1, 3), width =
+      method_ukkr(0.1)), ce_rank(pair, y + 1L, metric = ece, times = 20), ce_power(assume_model(beta = c(1, 3)), width =
       c(slope = 0.5)), ce_hierarchy(vehicle_predictions, truth), ce_test(frame, y, p, test = "joint", .by = g)
   )
   for (x in results) {

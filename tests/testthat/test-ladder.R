@@ -234,17 +234,16 @@ test_that("few rows, certain and constant predictions have a number and an inter
 test_that("the user's bases replace the ladder; those that see too much are refused", {
   v <- vehicle_predictions
   line <- ce_estimate(v, truth, notion = "top_label", bases = list(function(p) cbind(1, p)))
-  hats <- ce_estimate(v, truth, notion = "top_label", bases = list(basis_hats(2)))
+  hats <- ce_estimate(v, truth, notion = "top_label", bases = list(hats = 2))
   for (column in c("estimate", "conf.low", "conf.high")) expect_close(line[[column]], hats[[column]], 1e-9)
-  expect_error(ce_estimate(v, truth, notion = "class_wise", bases = list(basis_kernel(5))), "one class",
+  expect_error(ce_estimate(v, truth, notion = "class_wise", bases = list(kernel = 5)), "one class",
                class = "calibrisk_error_argument")
   expect_error(ce_estimate(v, truth, notion = "canonical", bases = list(function(p) p[1:3, ])), "row for each",
                class = "calibrisk_error_argument")
-  expect_error(ce_estimate(v, truth, bases = 5), "basis_hats", class = "calibrisk_error_argument")
+  expect_error(ce_estimate(v, truth, bases = 5), "hats = 5", class = "calibrisk_error_argument")
   expect_error(ce_estimate(v, truth, bases = list(function(p) stop("no"))), "failed",
                class = "calibrisk_error_argument")
   expect_error(ce_estimate(v, truth, method = "auto"), "ce_tune", class = "calibrisk_error_method")
-  expect_output(print(basis_kernel(7)), "7 kernel columns")
 })
 
 test_that("no error is above the largest that residuals can have", {

@@ -145,7 +145,7 @@ test_that("the average of folds' debiased bins is one form on their common cells
       bins_form(method_bins(6, type, TRUE), oracle_rows(problem, which(rep_len(1:4, 80) != f)))
     })
     ensemble <- ensemble_form(forms)
-    H <- Reduce(`+`, lapply(forms, form_pairs, eval$features, eval$features, 1L)) / 4
+    H <- Reduce(`+`, lapply(forms, form_pairs, eval$features, eval$features)) / 4
     expect_close(form_pairs(ensemble, eval$features, eval$features), H, tol$law)
     risk <- form_risk(ensemble, eval$features, eval$residuals)
     expect_close(risk$projections, oracle_risk(H, eval$residuals)$projections, 1e-10)

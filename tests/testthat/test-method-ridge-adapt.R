@@ -76,7 +76,7 @@ test_that("the mean of kkr forms has one core where that is smaller", {
   one <- ensemble_form(forms)
   expect_s3_class(one, "ce_form_factor")
   x <- problem$features[1:7, ]
-  expect_close(form_pairs(one, x, x), Reduce(`+`, lapply(forms, form_pairs, x, x, 1L)) / 4, 1e-9)
+  expect_close(form_pairs(one, x, x), Reduce(`+`, lapply(forms, form_pairs, x, x)) / 4, 1e-9)
   expect_close(form_squared(one, x), diag(form_pairs(one, x, x)), 1e-9)
 })
 

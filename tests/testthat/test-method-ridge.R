@@ -284,8 +284,8 @@ test_that("results do not depend on the number of threads", {
   fold <- test_folds(3000, 5, 500)
   vectors <- ridge_problem(700, 3)
   for (method in list(method_kkr(), method_ukkr())) {
-    run <- function(problem, fold) {
-      tune_path(method, problem, fold, tibble::tibble(value = c(1e-3, 1e-12)), new_context())[1:3]
+    run <- function(problem, fold, threads) {
+      with_threads(threads, tune_path(method, problem, fold, tibble::tibble(value = c(1e-3, 1e-12)), new_context()))[1:3]
     }
     expect_identical(run(problem, fold, 1L), run(problem, fold, 2L))
     expect_identical(run(vectors, test_folds(700, 5), 1L), run(vectors, test_folds(700, 5), 2L))

@@ -77,28 +77,6 @@ test_that("Hosmer-Lemeshow with its note", {
   expect_equal(hosmer_lemeshow(c(0, 0, 1, 1), c(1, 0, 1, 1), n_groups = 3)$.estimate, Inf)
 })
 
-test_that("ece_bias() has the published values and shape", {
-  out <- ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), c(.002, .003, .001), c(50, 100, 1000, 10000))
-  expect_equal(out$ece, rep(.025, 4))
-  expect_equal(out$expected, c(.07855228756, .05857211432, .03157070968, .026907432), tolerance = 1e-8)
-  expect_equal(out$slope[2], -.0002334623153, tolerance = 1e-9)
-  one <- function(accuracy) ece_bias(1, .8, accuracy, 0, 100)$expected
-  expect_equal(c(one(.8), one(.75)), c(.03191538243, .05532760714), tolerance = 1e-9)
-  # against the exact expectation of a binomial count; with n the bias vanishes
-  exact <- function(accuracy) sum(stats::dbinom(0:100, 100, accuracy) * abs(.8 - 0:100 / 100))
-  expect_equal(c(exact(.8), exact(.75)), c(.03177606874, .05483715109), tolerance = 1e-9)
-  expect_equal(c(one(.8), one(.75)), c(exact(.8), exact(.75)), tolerance = .01)
-  expect_equal(ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), .002, 1e12)$expected, .025, tolerance = 1e-5)
-  n <- seq(20, 400, 20)
-  curve <- ece_bias(c(.2, .3, .5), c(.55, .75, .95), c(.5, .75, .92), .002, n)
-  expect_true(all(diff(curve$expected) < 0))
-  expect_true(all(diff(curve$expected, differences = 2) > 0))
-  expect_true(all(curve$bias >= 0))
-  at <- ece_bias(c(.4, .6), c(.5, .9), c(.5, .8), .01, c(99, 100, 101))
-  expect_equal(at$slope[2], (at$expected[3] - at$expected[1]) / 2, tolerance = 1e-3)
-  expect_error(ece_bias(c(.4, .5), c(.5, .9), c(.5, .8), .01, 100), class = "calibrisk_error_argument")
-})
-
 test_that("Cox's errors of weighted and clustered rows are those of the sandwich", {
   data <- design_rows_frame(200)
   data$prob <- pmin(pmax(data$prob, .01), .99)

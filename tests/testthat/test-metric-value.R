@@ -9,7 +9,7 @@ test_that("metrics of the package take data that were read, and give what they g
                                       w = stats::rexp(60)))
   d$p[4] <- NA
   read <- as_predictions(d, rlang::quo(y), rlang::quos(p), design = design_input(rlang::quo(w), rlang::quo(NULL)))
-  for (name in c("ece", "rbs", "ks_error", "ce_score", "skce", "ucme", "ce_estimate")) {
+  for (name in c("ece", "rbs", "ks_error", "ce_score", "skce", "ce_estimate")) {
     found <- withr::with_seed(1, collect_kept(estimate_metric(as_metric(name), read), "estimates"))
     expect_length(found$kept, 1)
     direct <- withr::with_seed(1, get(name)(d, y, p, weights = w))

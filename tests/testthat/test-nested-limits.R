@@ -56,7 +56,7 @@ test_that("at any level limits are in order, of one basis too", {
   withr::local_seed(2)
   p <- stats::plogis(stats::rnorm(100))
   for (y in list(stats::rbinom(100, 1, p), stats::rbinom(100, 1, p), stats::rbinom(100, 1, p^2))) {
-    for (level in c(1e-6, .01, .3, .5, .9, 1 - 1e-9)) for (bases in list(NULL, basis_hats(8))) {
+    for (level in c(1e-6, .01, .3, .5, .9, 1 - 1e-9)) for (bases in list(NULL, c(hats = 8))) {
       row <- ce_estimate(p, y, level = level, bases = bases)
       expect_true(row$conf.low >= 0 && row$conf.low <= row$estimate && row$estimate <= row$conf.high)
       expect_true(row$lower_bound >= row$conf.low && row$lower_bound <= row$conf.high)

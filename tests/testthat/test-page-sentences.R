@@ -166,7 +166,7 @@ test_that("percentages are written in one way", {
   frame <- data.frame(y = d$y, a = d$p, b = d$p^2)
   results <- withr::with_seed(2, list(
     ce_validate(d$p, d$y, times = 0), ce_decision(frame, y, a, b, thresholds = c(0.2, 0.4)),
-    ce_power(assume_beta(1, 3), width = c(slope = 0.5)), ce_compare(frame, y, a, b, metric = rbs),
+    ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5)), ce_compare(frame, y, a, b, metric = rbs),
     ce_rank(list(a = cbind(1 - d$p, d$p), b = cbind(1 - d$p^2, d$p^2)), d$y + 1L, metric = ece, times = 20),
     update(ce_monitor(), d$p, d$y), ce_test(d$p, d$y, test = "joint")
   ))

@@ -7,7 +7,7 @@ test_that("results without a figure are classed errors of plot() and of autoplot
     ece(p, y), rbs(data.frame(p, y, g = y), y, p, .by = g), skce(p, y), ckce(p, y), ckce(p, y, ridge = "loo"), mmce(p, y),
     ce_panel(p, y, metrics = list(rbs, ece)), ce_score(law, 1:5, score = "crps"), ce_moments(law, 1:5), ici(p, y),
     ce_compare(list(a = p, b = p^2), y, metric = rbs), ce_risk(ce_fit(p, y, method = method_bins(3)), p, y),
-    ce_power(assume_beta(1, 3), n = 100), assume_beta(1, 3), update(ce_state(), p, y), ce_decompose(round(p, 1), y),
+    ce_power(assume_model(beta = c(1, 3)), n = 100), assume_model(beta = c(1, 3)), update(ce_state(), p, y), ce_decompose(round(p, 1), y),
     summary(ce_fit(p, y, method = method_bins(3)))
   )
   for (result in results) {

@@ -13,7 +13,7 @@ test_that("the covariance of a cluster's rows is that of every pair of nodes", {
 })
 
 test_that("the rows of the published criteria are multiplied by the design effect", {
-  nodes <- assume_logit(-5, 2.5)
+  nodes <- assume_model(c(-5, 2.5))
   width <- c(oe_ratio = 1, slope = 0.2, auroc = 0.1)
   plain <- ce_power(nodes, width = width, prevalence = 0.018, auroc = 0.8)
   found <- ce_power(nodes, width = width, prevalence = 0.018, auroc = 0.8, cluster_size = 21, icc = 0.05)
@@ -63,9 +63,9 @@ test_that("clustered studies vary as the design effect says where risks are alik
     out <- ce_power(nodes, n = n, cluster_size = 20, icc = 0.1)
     stats::setNames(out$target, out$criterion)
   }
-  alike <- assume_logit(-1, 0.05)
+  alike <- assume_model(c(-1, 0.05))
   expect_equal(spread(alike, 1)[["oe_ratio"]], expected(alike, 600)[["oe_ratio"]], tolerance = 0.1)
-  apart <- assume_logit(-1, 1.5)
+  apart <- assume_model(c(-1, 1.5))
   found <- spread(apart, 2)
   bound <- expected(apart, 600)[names(found)]
   plain <- stats::setNames(ce_power(apart, n = 600)$target[1:3], names(found))
@@ -76,7 +76,7 @@ test_that("clustered studies vary as the design effect says where risks are alik
 
 test_that("the interval of the headline is that of drawn clusters, whose rows belong together", {
   skip_on_cran()
-  nodes <- assume_beta(1, 3, slope = 0.6)
+  nodes <- assume_model(beta = c(1, 3), slope = 0.6)
   found <- withr::with_seed(3, ce_power(nodes, n = 500, cluster_size = 10, icc = 0.2, simulate = 40))
   found <- found[found$criterion %in% c("calibration_error", "test"), ]
   expect_equal(found$target[1], found$simulated[1], tolerance = 0.2)
@@ -87,7 +87,7 @@ test_that("the interval of the headline is that of drawn clusters, whose rows be
 })
 
 test_that("what cannot be is a classed error", {
-  nodes <- assume_beta(1, 3)
+  nodes <- assume_model(beta = c(1, 3))
   expect_error(ce_power(nodes, n = 100, icc = 0.1), "cluster_size", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, cluster_size = 5), "icc", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, cluster_size = 0, icc = 0.1), class = "calibrisk_error_argument")

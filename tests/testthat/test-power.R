@@ -1,14 +1,14 @@
 test_that("clusters of a pilot are no argument, and the error says which there are", {
   expect_error(assume_pilot(c(.2, .7, .4), c(0, 1, 1), cluster = 1:3), "cluster", class = "calibrisk_error_argument")
-  expect_error(ce_power(assume_beta(1, 3), n = 100, cluster = 3), "`cluster_size`", class = "calibrisk_error_argument")
+  expect_error(ce_power(assume_model(beta = c(1, 3)), n = 100, cluster = 3), "`cluster_size`", class = "calibrisk_error_argument")
 })
 
 test_that("without an assumption the error says which there are", {
-  expect_error(ce_power(n = 100), "`x` must be given.*assume_logit", class = "calibrisk_error_argument")
+  expect_error(ce_power(n = 100), "`x` must be given.*assume_model", class = "calibrisk_error_argument")
 })
 
 test_that("the published example of Riley et al. is met", {
-  found <- ce_power(assume_logit(-5, 2.5), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1), prevalence = 0.018,
+  found <- ce_power(assume_model(c(-5, 2.5)), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1), prevalence = 0.018,
                     auroc = 0.8)
   expect_identical(found$n, c(906, 4554, 4252))
   expect_identical(glance(found)$criterion, "slope")
@@ -17,23 +17,23 @@ test_that("the published example of Riley et al. is met", {
 })
 
 test_that("sums over nodes are integrals", {
-  normal <- assume_logit(-1, 1.3, intercept = 0.2, slope = 0.7)
+  normal <- assume_model(c(-1, 1.3), intercept = 0.2, slope = 0.7)
   moment <- function(f) integrate(function(x) f(x) * dnorm(x, -1, 1.3), -Inf, Inf, rel.tol = 1e-10)$value
   expect_equal(node_mean(normal, normal$eta), moment(function(x) plogis(0.2 + 0.7 * x)), tolerance = 1e-8)
   expect_equal(node_mean(normal, normal$logit^2 * normal$p), moment(function(x) x^2 * plogis(x)), tolerance = 1e-8)
   for (shapes in list(c(1, 3), c(0.3, 0.8), c(20, 5))) {
-    beta <- assume_beta(shapes[1], shapes[2])
+    beta <- assume_model(beta = c(shapes[1], shapes[2]))
     expect_equal(node_mean(beta, beta$p), shapes[1] / sum(shapes), tolerance = 1e-7)
     above <- share_above(beta, 0.37)
     expect_equal(node_mean(beta, above), pbeta(0.37, shapes[1], shapes[2], lower.tail = FALSE), tolerance = 1e-4)
   }
   # uniform and calibrated: C is 2 int p (int_0^p 1 - q dq) 2 dp = 5 / 6
-  expect_equal(node_auroc(assume_beta(1, 1)), 5 / 6, tolerance = 1e-5)
+  expect_equal(node_auroc(assume_model(beta = c(1, 1))), 5 / 6, tolerance = 1e-5)
 })
 
 test_that("widths are those of what is drawn", {
   skip_on_cran()
-  nodes <- assume_beta(1, 2, intercept = -0.2, slope = 0.8)
+  nodes <- assume_model(beta = c(1, 2), intercept = -0.2, slope = 0.8)
   n <- 400
   expected <- ce_power(nodes, n = n, threshold = 0.3)
   value <- setNames(expected$target, expected$criterion)
@@ -60,14 +60,14 @@ test_that("widths are those of what is drawn", {
 
 test_that("the interval of the headline and the power of its test are those of drawn data sets", {
   skip_on_cran()
-  for (case in list(list(assume_logit(-1, 1.3, slope = 0.6), 400), list(assume_beta(1, 3, intercept = -0.4), 600))) {
+  for (case in list(list(assume_model(c(-1, 1.3), slope = 0.6), 400), list(assume_model(beta = c(1, 3), intercept = -0.4), 600))) {
     found <- withr::with_seed(2, ce_power(case[[1]], n = case[[2]], simulate = 120))
     found <- found[found$criterion %in% c("calibration_error", "test"), ]
     expect_equal(found$target[1], found$simulated[1], tolerance = 0.15)
     expect_lt(abs(found$target[2] - found$simulated[2]), 0.08 + 2.5 * 0.5 / sqrt(120))
   }
   # without leverages and noise there is only what the bases see
-  nodes <- assume_beta(2, 2, slope = 0.5)
+  nodes <- assume_model(beta = c(2, 2), slope = 0.5)
   rungs <- expected_rungs(1e6, nodes)
   gap <- node_mean(nodes, (nodes$p - nodes$eta)^2)
   expect_true(all(diff(vapply(rungs, `[[`, 0, "psi")) > 0))
@@ -75,7 +75,7 @@ test_that("the interval of the headline and the power of its test are those of d
 })
 
 test_that("n is the smallest number of rows that is enough, and expected of n what was wished", {
-  nodes <- assume_beta(1, 4, slope = 0.7)
+  nodes <- assume_model(beta = c(1, 4), slope = 0.7)
   width <- c(oe_ratio = 0.3, slope = 0.2, auroc = 0.08, net_benefit = 0.03, standardized_net_benefit = 0.2,
              calibration_error = 0.05)
   found <- ce_power(nodes, width = width, power = 0.8, threshold = 0.2)
@@ -90,13 +90,13 @@ test_that("n is the smallest number of rows that is enough, and expected of n wh
   }
   expect_identical(found$criterion, c(names(width), "test"))
   # nothing to find
-  calibrated <- ce_power(assume_beta(1, 4), width = c(slope = 0.5), power = 0.8)
+  calibrated <- ce_power(assume_model(beta = c(1, 4)), width = c(slope = 0.5), power = 0.8)
   expect_identical(calibrated$n[2], Inf)
   expect_output(print(calibrated), "No number of rows is enough for: test")
 })
 
 test_that("with few events the power that is promised is that of drawn data sets, by a seed of its own", {
-  plan <- assume_logit(-2, 0.6, slope = 0.5)
+  plan <- assume_model(c(-2, 0.6), slope = 0.5)
   set.seed(3)
   before <- .Random.seed
   found <- ce_power(plan, power = 0.8)
@@ -130,7 +130,7 @@ test_that("a pilot is what its rows are", {
 })
 
 test_that("what cannot be is a classed error that says why", {
-  nodes <- assume_beta(1, 3)
+  nodes <- assume_model(beta = c(1, 3))
   expect_error(ce_power(nodes, widht = c(slope = 1)), "width", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes), "Neither is given", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, power = 0.8), "Both are given", class = "calibrisk_error_argument")
@@ -142,19 +142,19 @@ test_that("what cannot be is a classed error that says why", {
   expect_error(ce_power(nodes, power = 1), class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, c(slope = 1), power = 0.5), "extra argument", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, simulate = 1), class = "calibrisk_error_argument")
-  expect_error(assume_logit(0, -1), class = "calibrisk_error_argument")
-  expect_error(assume_beta(0, 1), class = "calibrisk_error_argument")
+  expect_error(assume_model(c(0, -1)), class = "calibrisk_error_argument")
+  expect_error(assume_model(beta = c(0, 1)), class = "calibrisk_error_argument")
   # logits whose squares are no numbers, shapes whose quantiles are not found
-  expect_error(assume_logit(0, 1e200), class = "calibrisk_error_argument")
-  expect_error(assume_logit(0, 1, slope = 1e200), class = "calibrisk_error_argument")
-  expect_error(assume_beta(1e-200, 1), class = "calibrisk_error_argument")
-  expect_error(assume_beta(1, 1e200), class = "calibrisk_error_argument")
+  expect_error(assume_model(c(0, 1e200)), class = "calibrisk_error_argument")
+  expect_error(assume_model(c(0, 1), slope = 1e200), class = "calibrisk_error_argument")
+  expect_error(assume_model(beta = c(1e-200, 1)), class = "calibrisk_error_argument")
+  expect_error(assume_model(beta = c(1, 1e200)), class = "calibrisk_error_argument")
   for (shape in list(c(1e-6, 1e6), c(1e6, 1e6), c(1e-6, 1e-6))) {
-    expect_true(all(is.finite(assume_beta(shape[1], shape[2])$share)))
+    expect_true(all(is.finite(assume_model(beta = c(shape[1], shape[2]))$share)))
   }
-  expect_error(assume_beta(1, 1, slope = NA), class = "calibrisk_error_argument")
+  expect_error(assume_model(beta = c(1, 1), slope = NA), class = "calibrisk_error_argument")
   expect_error(assume_pilot(vehicle_predictions, truth), "two classes", class = "calibrisk_error_classes")
-  expect_output(print(assume_logit(-2, 1, slope = 0.8)), "0 \\+ 0.8 x predicted")
+  expect_output(print(assume_model(c(-2, 1), slope = 0.8)), "0 \\+ 0.8 x predicted")
 })
 
 test_that("a pilot of one outcome plans nothing, certain and right predictions have no error", {
@@ -166,7 +166,7 @@ test_that("a pilot of one outcome plans nothing, certain and right predictions h
 })
 
 test_that("a study of patients with nearly one risk is planned", {
-  for (x in list(assume_logit(0, 1e-300), assume_logit(-40, 1))) {
+  for (x in list(assume_model(c(0, 1e-300)), assume_model(c(-40, 1)))) {
     found <- ce_power(x, n = 500, delta = 0.1)
     expect_false(anyNA(found$target))
     # without a spread the slope is not known
@@ -175,7 +175,7 @@ test_that("a study of patients with nearly one risk is planned", {
 })
 
 test_that("delta plans for showing that the error is below it, by default with a power of 0.8", {
-  plan <- assume_logit(-0.5, 1.2)
+  plan <- assume_model(c(-0.5, 1.2))
   found <- ce_power(plan, delta = 0.06)
   expect_identical(found$criterion, "equivalence")
   expect_identical(found$target, 0.8)
@@ -189,34 +189,34 @@ test_that("delta plans for showing that the error is below it, by default with a
   # more rows for a smaller delta, for more power, and for a model with an error
   expect_gt(ce_power(plan, delta = 0.04)$n, found$n)
   expect_gt(ce_power(plan, delta = 0.06, power = 0.9)$n, found$n)
-  expect_gt(ce_power(assume_logit(-0.5, 1.2, slope = 0.9), delta = 0.06)$n, found$n)
+  expect_gt(ce_power(assume_model(c(-0.5, 1.2), slope = 0.9), delta = 0.06)$n, found$n)
   expect_match(capture_output(print(found)), "Rows needed: .*")
   expect_match(capture_output(print(found)), "Equivalence: error below 0.06", fixed = TRUE)
 })
 
 test_that("no number of rows shows that an error is below a smaller delta", {
-  biased <- assume_logit(-0.5, 1.2, intercept = 0.8)
+  biased <- assume_model(c(-0.5, 1.2), intercept = 0.8)
   expect_gt(glance(ce_power(biased, n = 100))$error, 0.1)
   expect_identical(ce_power(biased, delta = 0.1)$n, Inf)
   expect_match(capture_output(print(ce_power(biased, delta = 0.1))), "No number of rows is enough for: equivalence")
 })
 
 test_that("a delta without a power beside widths is a classed error", {
-  expect_error(ce_power(assume_logit(-0.5, 1.2), width = c(slope = 0.2), delta = 0.05), "delta.* needs a .power",
+  expect_error(ce_power(assume_model(c(-0.5, 1.2)), width = c(slope = 0.2), delta = 0.05), "delta.* needs a .power",
                class = "calibrisk_error_argument")
 })
 
 test_that("the expected power to show equivalence is near the simulated one", {
   skip_on_cran()
-  cases <- list(list(assume_logit(-0.5, 1.2), 250, 0.11), list(assume_beta(4, 4), 300, 0.12),
-                list(assume_logit(-0.5, 1.2, slope = 0.8), 400, 0.1))
+  cases <- list(list(assume_model(c(-0.5, 1.2)), 250, 0.11), list(assume_model(beta = c(4, 4)), 300, 0.12),
+                list(assume_model(c(-0.5, 1.2), slope = 0.8), 400, 0.1))
   for (case in cases) {
     found <- withr::with_seed(5, ce_power(case[[1]], n = case[[2]], delta = case[[3]], simulate = 120))
     row <- found[found$criterion == "equivalence", ]
     expect_gt(row$target, 0.3)
     expect_lt(abs(row$target - row$simulated), 0.15)
   }
-  clustered <- withr::with_seed(5, ce_power(assume_logit(-0.5, 1.2), n = 800, delta = 0.09, cluster_size = 20,
+  clustered <- withr::with_seed(5, ce_power(assume_model(c(-0.5, 1.2)), n = 800, delta = 0.09, cluster_size = 20,
                                             icc = 0.05, simulate = 60))
   row <- clustered[clustered$criterion == "equivalence", ]
   expect_lt(abs(row$target - row$simulated), 0.2)

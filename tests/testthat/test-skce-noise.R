@@ -45,7 +45,7 @@ test_that("the variance at calibration is that of a loop over pairs", {
     again <- rep(seq_len(n), copies)
     expect_equal(noise(weights = copies), naive(h[again, again]))
   }
-  for (computation in list("dual", computation_low_rank(tolerance = 1e-13))) {
+  for (computation in list("dual", computation("low_rank", tolerance = 1e-13))) {
     noise <- function(...) estimate_of(skce(d$p, d$y, kernel = kernel_tv(.5), computation = computation, ...))$noise
     expect_equal(noise(weights = w, cluster = centre), naive(h, w, centre))
     half <- rep(1:2, n / 2)
@@ -118,7 +118,7 @@ test_that("with many rows some pairs stand for the sum of squares, whatever the 
   expect_gt(abs(some$noise / exact$noise - 1), 1e-6)
   turned <- estimate_of(skce(d$p[3000:1, ], d$y[3000:1], kernel = kernel_gaussian(.5), tolerance = 1e-10))
   expect_equal(turned$noise / some$noise, 1, tolerance = 1e-8)
-  random <- estimate_of(skce(d$p, d$y, kernel = kernel_gaussian(.5), computation = computation_rff(n_features = 400)))
+  random <- estimate_of(skce(d$p, d$y, kernel = kernel_gaussian(.5), computation = computation("rff", n_features = 400)))
   expect_equal(sqrt(random$noise / exact$noise), 1, tolerance = .25)
 })
 

@@ -15,8 +15,8 @@ every_result <- function() {
     ce_tune = list(ce_tune(p, y, methods = method_bins(5)), summary(ce_tune(p, y, methods = method_bins(5)))),
     ce_fit = list(fits$a, summary(fits$a)), ce_risk = list(ce_risk(fits$a, p, y)),
     ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs)),
-    skce = list(skce(probs, truth), skce(laws, p), skce(probs, truth, kernel = "ckce", computation = "low_rank")),
-    ucme = list(ucme(probs, truth)), ckce = list(ckce(probs, truth)),
+    skce = list(skce(probs, truth), skce(laws, p), skce(probs, truth, locations = 3), skce(probs, truth, kernel = "ckce", computation = "low_rank")),
+    ckce = list(ckce(probs, truth)),
     ce_test = list(ce_test(p, y, test = "joint"), ce_test(frame, y, p, test = "joint", .by = g)),
     ce_rank = list(ce_rank(models, truth, metric = ece, times = 20)),
     ece = list(ece(p, y), ece(frame, y, p, .by = g), ece(p, y, notion = "class_wise")), rbs = list(rbs(p, y)),
@@ -28,7 +28,7 @@ every_result <- function() {
     ce_gain = list(ce_gain(p, p^1.5, y), ce_gain(p, after = list(map_platt()), y)),
     ce_recalibrate = list(ce_recalibrate(p, y)), ce_curve = list(ce_curve(p, y)),
     ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),
-    ce_power = list(ce_power(assume_beta(1, 3), width = c(slope = 0.5))),
+    ce_power = list(ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5))),
     ce_state = list(update(ce_state(), p, y)), ce_monitor = list(update(ce_monitor(), p, y)),
     ce_moments = list(ce_moments(laws, p))
   )
@@ -37,8 +37,8 @@ every_result <- function() {
 # Exported functions whose values are no results: choices, data, parts of methods, numbers and files.
 other_exports <- paste0(
   "^(assume|basis|computation|curve|kernel|map|method|new|pred|ridge|score|test)_|^(tidy|glance|augment)$|",
-  "^(as_distribution|ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
-  "default_grid|ece_bias|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
+  "^(ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
+  "computation|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
 
 test_that("columns become the table that tibble makes of them", {

@@ -60,7 +60,7 @@ test_that("fits by class, their risks, metrics of models and folds have the same
       withr::with_seed(1, ce_compare(columns, y, p, flat, mid, metric = metric))
     })
     # of random numbers, and without an influence
-    random <- lapply(list(ce_metric(ece, times = 20), ucme), function(metric) {
+    random <- lapply(list(ce_metric(ece, times = 20), "ucme"), function(metric) {
       withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20, metric = metric))
     })
     own <- withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20,
@@ -88,7 +88,7 @@ test_that("classes, fits, models and folds go to the workers, but not what is al
   # the first model shows here whether its metric draws
   ce_compare(columns, y, a, b, c, metric = ece)
   expect_identical(jobs(), 2)
-  withr::with_seed(1, ce_compare(columns, y, a, b, c, metric = ucme))
+  withr::with_seed(1, ce_compare(columns, y, a, b, c, metric = "ucme"))
   expect_identical(jobs(), 0)
   withr::with_seed(1, ce_decision(columns, y, b, recalibration = method_bins(3), times = 100))
   expect_identical(jobs(), 5)

@@ -86,8 +86,8 @@ local({
 
 # options of single verbs
 pin("ckce/target", ckce(three$p, three$y, target_kernel = kernel_gaussian(1), ridge = 0.1))
-pin("ckce/max_rank", ckce(three$p, three$y, computation = computation_low_rank(0.2, 12), ridge = 0.1))
-pin("ckce/auto", ckce(three$p, three$y, computation = computation_auto(), ridge = 0.1))
+pin("ckce/max_rank", ckce(three$p, three$y, computation = computation("low_rank", 0.2, 12), ridge = 0.1))
+pin("ckce/auto", ckce(three$p, three$y, computation = computation("auto"), ridge = 0.1))
 for (diagonal in c("all", "different")) {
   pin(paste0("ckce/draws_diagonal/", diagonal),
       ckce(laws$mixture_laplace, real$y, draws = 10, draws_diagonal = diagonal, ridge = 0.1))
@@ -97,15 +97,15 @@ pin("ckce_ridge/kernel",
                target_kernel = kernel_gaussian(1), ridge = c(0.01, 0.1)))
 pin("ckce_ridge/eigen", loo_errors(three$p, three$y, computation = "eigen", ridge = c(0.01, 0.1)))
 pin("ckce_ridge/low_rank",
-    loo_errors(three$p, three$y, computation = computation_low_rank(0.1, 20), ridge = c(0.01, 0.1)))
+    loo_errors(three$p, three$y, computation = computation("low_rank", 0.1, 20), ridge = c(0.01, 0.1)))
 pin("ckce_ridge/group",
     loo_errors(five$frame, truth, group = group, group_kernel = "shared", computation = "dual", ridge = c(0.01, 0.1)))
 pin("jkce/target", skce(three$p, three$y, target_kernel = kernel_gaussian(1), kernel = "ckce"))
 pin("jkce/frequencies",
-    skce(three$p, three$y, computation = computation_rff(frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
+    skce(three$p, three$y, computation = computation("rff", frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
          kernel = kernel_gaussian(0.5)))
 pin("jkce/max_rank",
-    skce(three$p, three$y, computation = computation_low_rank(max_rank = 12, tolerance = 0.2), kernel = "ckce"))
+    skce(three$p, three$y, computation = computation("low_rank", max_rank = 12, tolerance = 0.2), kernel = "ckce"))
 pin("jkce/group_kernel", skce(five$frame, truth, group = group, group_kernel = "shared", kernel = "ckce"))
 pin("ucme/kernels",
     ucme(three$p, three$y, locations = 3, kernel = kernel_gaussian(0.5), target_kernel = kernel_gaussian(1)))

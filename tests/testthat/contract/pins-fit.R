@@ -113,7 +113,7 @@ pin("ce_estimate/five", ce_estimate(five$frame, truth, notion = c("top_label", "
 pin("ce_estimate/canonical/three", ce_estimate(three$frame, truth, notion = "canonical"))
 pin("ce_estimate/method", ce_estimate(five$frame, truth, notion = "top_label", method = method_bins(10)))
 pin("ce_estimate/method/canonical", ce_estimate(three$p, three$y, notion = "canonical", method = method_ukkr(0.1)))
-bases <- list(basis_hats(4), basis_kernel(10), function(p) cbind(1, p))
+bases <- list(hats = 4, kernel = 10, function(p) cbind(1, p))
 pin("ce_estimate/bases", ce_estimate(three$p, three$y, notion = "canonical", bases = bases))
 pin("ce_tune/stack", glance(ce_tune(fine$p, fine$y, notion = "binary", methods = list(method_stack()),
                                     folds = rep(1:4, length.out = length(fine$p)), test = 0)))

@@ -37,7 +37,7 @@ pin("skce/tolerance", skce(three$p, three$y, tolerance = 1e-3))
 pin("skce/function",
     skce(three$p[1:20, ], three$y[1:20], kernel = function(p, y, q, z) exp(-sum(abs(p - q))) * (y == z)))
 pin("jkce/low_rank", skce(three$p, three$y, computation = "low_rank", kernel = "ckce"))
-pin("jkce/rff", skce(three$p, three$y, computation = computation_rff(n_features = 20), kernel = kernel_gaussian(0.5)))
+pin("jkce/rff", skce(three$p, three$y, computation = computation("rff", n_features = 20), kernel = kernel_gaussian(0.5)))
 pin("jkce/group", skce(five$frame, truth, group = group, kernel = "ckce"))
 pin("jkce/groups", skce(five$frame, truth, .by = group, kernel = "ckce"))
 for (computation in c("dual", "eigen", "low_rank")) {
@@ -46,9 +46,9 @@ for (computation in c("dual", "eigen", "low_rank")) {
         ckce(three$p, three$y, computation = computation, debias = debias, ridge = c(0.05, 0.3)))
   }
 }
-pin("ckce/rff", ckce(three$p, three$y, computation = computation_rff(20), kernel = kernel_gaussian(0.5)))
+pin("ckce/rff", ckce(three$p, three$y, computation = computation("rff", n_features = 20), kernel = kernel_gaussian(0.5)))
 pin("ckce/frequencies",
-    ckce(three$p, three$y, computation = computation_rff(frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
+    ckce(three$p, three$y, computation = computation("rff", frequencies = cbind(1:5, 5:1, c(0, 1, 0, 2, 0)) / 2),
          kernel = kernel_gaussian(0.5)))
 pin("ckce/loo", within(ckce(three$p, three$y, ridge = "loo"), rm(path)))
 pin("ckce/coarse", ckce(coarse$p, coarse$y, ridge = 0.2))

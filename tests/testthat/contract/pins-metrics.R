@@ -144,7 +144,6 @@ pin("ce_panel/coarse", ce_panel(coarse$p, coarse$y, notion = "binary", smoother 
 pin("ce_panel/five", ce_panel(three$p, three$y, notion = "top_label"))
 pin("ce_panel/groups", ce_panel(fine$frame, y, prob, notion = "binary", .by = group))
 
-pin("ece_bias", ece_bias(c(0.2, 0.3, 0.5), c(0.55, 0.75, 0.95), c(0.5, 0.75, 0.92), 0.002, n = c(50, 100, 1000)))
 for (data in c("two", "five", "many")) {
   one <- get(data)
   pin(paste0("ce_hierarchy/", data), ce_hierarchy(one$p, one$y))

@@ -19,7 +19,7 @@ local({
   }
   map_of <- function(name, options) {
     if (length(options) == 0) return(name)
-    do.call(getExportedValue("calibrisk", paste0("map_", name)), Filter(Negate(is.null), as.list(options)))
+    do.call(get(paste0("map_", name), asNamespace("calibrisk")), Filter(Negate(is.null), as.list(options)))
   }
   for (method in classes) {
     why <- if (method == "diag") "network" else if (method %in% iterated) "iterated" else "exact"

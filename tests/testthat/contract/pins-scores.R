@@ -45,7 +45,7 @@ local({
   weibull <- new_family("weibull", list(shape = c(0, Inf), scale = c(0, Inf)), moments = NULL,
                         cdf = stats::pweibull, quantile = stats::qweibull, draw = NULL, density = NULL,
                         support = "positive")
-  law <- pred_family(weibull, shape = 1 + real$sd, scale = exp(real$mean / 4))
+  law <- weibull(shape = 1 + real$sd, scale = exp(real$mean / 4))
   pin("ce_score/law/own", ce_score(law, abs(real$y), score = c("dss", "mse", "crps")))
   others <- list(
     gamma = pred_gamma(1 + real$sd, 1 / (0.5 + real$sd)), lognormal = pred_lognormal(real$mean / 4, real$sd),
@@ -118,8 +118,8 @@ local({
 })
 
 # planning
-pin("ce_power/wished", ce_power(assume_logit(-2, 1, slope = 0.7), threshold = 0.2, power = 0.8, width = c(
+pin("ce_power/wished", ce_power(assume_model(c(-2, 1), slope = 0.7), threshold = 0.2, power = 0.8, width = c(
   oe_ratio = 0.5, slope = 0.3, auroc = 0.1, net_benefit = 0.05, standardized_net_benefit = 0.3, calibration_error = 0.08
 )))
-pin("ce_power/expected", ce_power(assume_beta(1, 3, intercept = -0.3), n = 400, threshold = 0.3, level = 0.9))
+pin("ce_power/expected", ce_power(assume_model(beta = c(1, 3), intercept = -0.3), n = 400, threshold = 0.3, level = 0.9))
 pin("ce_power/pilot", ce_power(assume_pilot(fine$p, fine$y, recalibration = "platt"), n = 300))

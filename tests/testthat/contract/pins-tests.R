@@ -35,7 +35,7 @@ local({
   pin("ce_test/given",
       ce_test(three$p, three$y,
               test = test_cme(reference = "chisq", locations = list(x = three$p[1:3, ], truth = three$y[1:3]))))
-  pin("ce_test/joint/bases", ce_test(five$p, five$y, test = test_joint(list(basis_hats(4), basis_hats(8)))))
+  pin("ce_test/joint/bases", ce_test(five$p, five$y, test = test_joint(list(hats = 4, hats = 8))))
   for (statistic in c("bridge", "kuiper", "ks")) {
     pin(paste0("ce_test/cumulative/", statistic), ce_test(coarse$p, coarse$y, test = test_cumulative(statistic, 99)))
   }
