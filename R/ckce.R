@@ -101,11 +101,7 @@
 #' @param draws,draws_diagonal Number of draws from each predictive distribution without a closed form, and the pairs of
 #'   draws that the diagonal of G uses. With `"all"` pairs the estimate is at least 0, but about 1/draws too large; with
 #'   pairs of `"different"` draws it is unbiased in the draws.
-#' @param level Confidence level of the interval.
-#' @param .by Columns of `x` to group by.
-#' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
-#'   the event, and whether incomplete rows are dropped.
-#' @inheritParams ece
+#' @inheritParams ce_args
 #' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`, `.estimate`, `std.error`,
 #' `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one), `kernel`,
 #' `computation`, `rank`, `error_bound`, `certified`. `times` adds `p.value` and `null_mean`, the mean of the draws.

@@ -74,8 +74,7 @@
 #' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or the name of one, such as `"smooth"`
 #'   for [curve_smooth()]; see [ce_curves]. By default `"smooth"`, and `"isotonic"` where there are less than 20
 #'   different predictions.
-#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
 #' @param level Level of intervals and bands.
 #' @return A `ce_curve`.
 #'

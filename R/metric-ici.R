@@ -16,10 +16,10 @@
 #' Importance weights enter the loess's local fits (its neighbourhoods are shares of the predictions, not of their
 #' weight) or the isotonic regression, and the mean and quantiles of the distances.
 #'
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
-#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"` or `"binary"`; see [ce_args].
 #' @param smoother `"loess"` or `"isotonic"`.
 #' @param span For the loess: the share of the predictions in a neighbourhood, above 0 and at most 1.
 #' @param times `NULL` for no interval, or the number of bootstrap samples for one, such as 200.

@@ -35,7 +35,8 @@
 #' `calibrisk_error_rows` for fewer than two rows or clusters.
 #' `calibrisk_error_bandwidth` where the triweight bandwidth is 0: fewer than two distinct
 #' confidences were right.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ece
 #' @param kernel `"dirichlet"` or `"triweight"`.
 #' @param p Exponent, from 1 to 32.

@@ -28,10 +28,10 @@
 #'
 #' # Cost
 #' One sort.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ece
-#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
 #' `power` (the error itself), `location` (the prediction where the maximum is reached), `kuiper`, `sigma`, `p.value`,
 #' `n`, `notion`, `interval`, `level`.

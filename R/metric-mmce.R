@@ -14,7 +14,8 @@
 #' # Cost
 #' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
 #' recursions, not a matrix.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
 #' @param bandwidth Bandwidth of the Laplace kernel, in units of the predictions.
 #' @param type `"biased"` (V-statistic) or `"unbiased"` (U-statistic).

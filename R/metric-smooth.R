@@ -19,7 +19,8 @@
 #'
 #' # Cost
 #' Linear in `n`.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
 #' @param bandwidth `NULL` for the fixed point, or a number.
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,

@@ -36,8 +36,7 @@
 #' outcomes all equal and constant predictions have no finite estimate: the result is `NA`,
 #' `converged` is `FALSE`, and a warning of class `calibrisk_warning_convergence` says so.
 #' @inheritParams ks_error
-#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"` or `"binary"`; see [ce_args].
 #' @param floor `NULL`, or the number to which predictions of exactly 0 (and, mirrored, 1) are raised.
 #' @return Tibbles with `.metric`, `.estimator`, `.estimate`, `p.value`, `n` and `notion`; for Cox also
 #' `std.error`, `conf.low`, `conf.high` (Wald), `converged` and `level`; for Hosmer-Lemeshow

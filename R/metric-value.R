@@ -35,7 +35,8 @@
 #' @param name Name of the metric; by default that in its column `.metric`, else `"custom"`. For a metric of several
 #'   numbers, such as [ici] and [cox_calibration()]: the name of the one to use.
 #' @return A `ce_metric`.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @section Errors:
 #' `calibrisk_error_argument` where `metric` is none of these or an option has no name.
 #' @export

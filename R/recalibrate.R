@@ -90,23 +90,13 @@
 #'   of the event; with `logits = TRUE` logits. See *Definition* for distributions and variances.
 #' @param truth The outcomes: a column of the data frame `x`; a factor or integers `1..K` for a matrix; logical or 0/1
 #'   for a vector.
-#' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of a data frame; by default those
-#'   that start with `.pred_`.
 #' @param method A map with its options, such as `map_histogram(n_bins = 5)`, or the name of one, such as `"platt"` for
 #'   [map_platt()]; see [ce_maps].
 #' @param logits Whether `x` holds logits.
 #' @param folds `NULL`, or for cross-fitted predictions the number of folds, an integer vector with the fold of each
 #'   row, or an rsample `rset`.
 #' @param floor Smallest probability whose logarithm is taken; smaller ones are replaced by it.
-#' @param event_level The level of a two-level factor that is the event, `"first"` or `"second"`.
-#' @param na_rm Whether to drop incomplete rows.
-#' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
-#' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, see
-#'   [ce_horizon()].
-#' @param weights,cluster Weights and clusters of the rows; see [ece()]. Losses are weighted means (for `"isotonic"` and
-#'   `"histogram"` weighted means of outcomes), and the rows of a cluster are in one fold. Standard errors of the
-#'   parameters come from the influence of the rows or, with clusters, from its sums by cluster. Rows of frequency 0
-#'   have no fitted prediction.
+#' @inheritParams ce_args
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` returns the parameters (`term`, `class`,
 #'   `estimate`, `std.error`), or for `"update"` the tests. The `std.error` of a temperature T is that of \eqn{\log T}:
 #'   an interval is `exp(log(T) + c(-1, 1) * 1.96 * std.error)`. A `"beta"` map with a or b at its bound 0 has none.

@@ -99,8 +99,6 @@
 #'   over i: \eqn{n J} evaluations. Columns `locations` (their number) and `witness` (the mean at each). A number takes the
 #'   predictions farthest from each other, with outcomes drawn from them.
 #' @param draws Number of quantiles or draws per prediction where there is no closed form.
-#' @param level Confidence level.
-#' @param event_level,na_rm,.by As in [ce_fit()].
 #' @inheritParams ece
 #' @return A tibble with one row per group of `.by`: `.metric`, `.estimator` (the kind of predictions: `"binary"`,
 #' `"multiclass"`, `"normal"`, ...), `.estimate` (squared scale), `std.error`, `conf.low`, `conf.high`, `root`, `n`,

@@ -76,52 +76,20 @@
 #' # Errors
 #' `calibrisk_error_probs`, `_truth`, `_columns`, `_argument`, `_notion`.
 #'
-#' @inheritSection ce_args Choosing a model
-#' @param x Predictions: a data frame (with `truth` one of its columns), a numeric matrix of probabilities `n x K`, or a
-#'   numeric vector of probabilities. Results of resampling by tune that kept their predictions are read as a data frame
-#'   of these. Some functions also take a [ce_state()] or a table of a database, see [ce_database()]. Given one of
-#'   these, other functions say why they need rows.
-#' @param truth The outcome: a column of `x`; or a factor or integers 1..K; or, for a
-#'   vector `x`, logical or 0/1.
-#' @param ... For a data frame: the probability columns (tidyselect). By default these are the columns that start with
-#'   `.pred_` or, if there are none, those named exactly as the levels of `truth`. Otherwise empty. A single column
-#'   named `.pred_<level>` or `<level>` is the probability of that level of `truth`.
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
+#' @inheritParams ce_args
 #' @param n_bins Number of bins of `type = "width"` and `"mass"`, at most a million; several numbers give several rows.
 #' @param type Type of binning; see *Definition*.
 #' @param p Exponent, from 1 to 32; `Inf` for the largest gap of any bin.
 #' @param debias Whether to subtract the estimated noise (`p = 2` only).
-#' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`. The default is `"binary"` for a single
-#'   probability and for two classes, and `"top_label"` otherwise. A single probability is used directly for both: as
-#'   that of the event, or as the confidence in a label that was right or not.
+#' @param notion `"top_label"`, `"binary"`, `"class_wise"` or `"canonical"`; see [ce_args].
 #' @param distance For `notion = "canonical"`: the distance between a bin's mean prediction and its observed
 #'   frequencies. `NULL` for the p-th powers of the classes' differences, `"tv"`, `"euclidean"`, `"hellinger"`, or a
 #'   function of two matrices (frequencies and predictions, a row per bin) that returns a number per row.
 #' @param preset `NULL`, or the name of another library whose conventions are reproduced exactly; see [ece_presets].
-#' @param level Confidence level.
-#' @param times `NULL` for the analytic interval, or the number of bootstrap samples for that of the bootstrap, such as
-#'   1000; see *Intervals*.
+#' @param times `NULL` for the analytic interval, or the number of bootstrap samples, such as 1000.
 #' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
-#' @param .by Columns to group by (tidyselect), as an alternative to a grouped data frame. Groups come in the order of
-#'   their levels, or sorted if they are not factors. A group with too little data gets a row of `NA`, and a warning of
-#'   class `calibrisk_warning_group` names it.
-#' @param event_level With two classes and `notion = "binary"`: the level that is the event, `"first"` or `"second"`. A
-#'   single column named `.pred_<level>` or `<level>` takes precedence. A warning of class `calibrisk_warning_direction`
-#'   is given if the event clearly becomes rarer as its probability rises.
-#' @param na_rm Whether to drop incomplete rows. If `FALSE`, missing values make the result `NA`.
-#' @param weights The weight of each row: a column of `x`, or a vector if the other arguments are vectors. Integers (or
-#'   `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and estimate, standard error
-#'   and test are those of the repeated rows. Functions that need single rows, such as [ce_tune()], [ce_decision()] and
-#'   tests with a kernel, repeat them, up to 50,000,000. Doubles (or `hardhat::importance_weights()`) are importance
-#'   weights `w`, whose scale does not matter: means are weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum
-#'   w_i^2 (\psi_i - \bar\psi)^2} / \sum w_i} with the influence \eqn{\psi_i} of a row. Intervals use Student's t with
-#'   the effective number of rows as degrees of freedom, `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are
-#'   left out.
-#' @param cluster The cluster of each row, such as the centre of a patient: a column of `x`, or a vector. Standard
-#'   errors are those of the clusters' summed influences, and intervals use Student's t with one degree of freedom less
-#'   than there are clusters. Unbiased means over pairs use only pairs of rows from different clusters, and a bootstrap
-#'   resamples clusters.
-#' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, and
-#'   rows are weighted by the inverse probability of censoring; see [ce_horizon()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power` (the mean
 #' p-th power before the root), `n_bins` (as given, or as chosen by the sweep), `n`, and the choices `notion`, `type`,
 #' `p`, `debias`, `interval`, `level`. There is one row per group and per entry of `n_bins`.

@@ -15,15 +15,15 @@
 #'
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
 #' @param metrics `NULL` for the rows above, or a list of metrics: functions such as [ece] and [skce], their names,
 #'   scores such as [score_log()], [ce_metric()] with options, functions of your own (see there). Names in the list are
 #'   what the rows are called. `notion` and `level` are handed to the metrics that have such an argument.
 #' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups. This and the next two
 #'   are options of the panel without `metrics`.
-#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"` or `"binary"`; see [ce_args].
 #' @param smoother For the ICI: `"loess"` or `"isotonic"`.
 #' @param floor For Cox's regression, see [cox_calibration()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail`

@@ -39,13 +39,8 @@
 #' has the same target. The interval is for the error detectable at the stated resolution. It uses no method, so
 #' `estimate_holdout` may lie outside.
 #' @section Errors:
-#' Errors have the class `calibrisk_error_<what>`. Here `<what>` is `length`, `empty`, `method`, `argument` or one of
-#' the following. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`: outcomes that
-#' are not classes of `x`. `columns`: none selected, unknown, not one per class, or names that match the levels only in
-#' part. `missing`: missing values with `na_rm = FALSE`. `notion`: a type of calibration that the data or a method does
-#' not have. `folds`: fewer rows than folds, or a vector of another length. `group`: an error in one group, which the
-#' message names. Other functions have the same classes. An estimate that is larger than every residual (kkr on a few
-#' rows) gives a warning of class `calibrisk_warning_impossible_estimate`.
+#' Those of [ce_args]. An estimate that is larger than every residual (kkr on a few rows) gives a warning of class
+#' `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
 #' Time linear in the number of rows for binary, top-label and class-wise calibration; the vignettes give measured
 #' times. You can interrupt long work. Under a [future::plan()] of several workers, methods and classes are tuned on the
