@@ -1,13 +1,12 @@
 #' Arguments that many functions share
 #'
-#' The arguments of functions that take predictions and outcomes, in short and then in full. Help pages link to this
-#' one.
+#' The arguments of functions that take predictions and outcomes, in short and then in full.
 #'
 #' @param x Predictions: a data frame, a matrix or a vector; see [ce_args].
 #' @param truth Outcomes: a column of `x` or a vector; see [ce_args].
-#' @param ... Probability columns of a data frame (tidyselect); see [ce_args].
+#' @param ... Probability columns of a data frame; see [ce_args].
 #' @param notion Type of calibration; see [ce_args].
-#' @param event_level Level that is the event, `"first"` or `"second"`; see [ce_args].
+#' @param event_level The event: `"first"` or `"second"`; see [ce_args].
 #' @param na_rm Whether to drop rows with missing values; see [ce_args].
 #' @param .by Columns to group by (tidyselect); see [ce_args].
 #' @param level Confidence level.
@@ -29,22 +28,20 @@
 #' numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It states whether the event
 #' happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and `last_fit()` that
 #' kept their predictions are read as a data frame of these predictions; for fitted models see [ce_predictions()]. Some
-#' functions also take a [ce_state()] or a table of a database, see [ce_database()]. Given one of these, other functions
-#' say why they need rows.
+#' functions also take a [ce_state()] or a table of a database, see [ce_database()].
 #'
-#' By default `...` are the numeric columns that start with `.pred_` or, if there are none, those named exactly as the
-#' levels of `truth`. They are matched to the levels of `truth` by name. A single column that is named after a level
-#' (`Yes`, `.pred_Yes`, `prob_yes`) is the probability of that level, and takes precedence over `event_level`. Otherwise
-#' the event of two classes is the first level (as in yardstick) unless `event_level = "second"`.
+#' By default `...` (tidyselect) are the numeric columns that start with `.pred_` or, if there are none, those named
+#' exactly as the levels of `truth`. They are matched to the levels of `truth` by name. A single column that is named
+#' after a level (`Yes`, `.pred_Yes`, `prob_yes`) is the probability of that level, and takes precedence over
+#' `event_level`. Otherwise the event of two classes is the first level (as in yardstick) unless `event_level =
+#' "second"`.
 #' @section Columns and levels:
 #' Two or more columns of probabilities are matched to the levels of `truth` by their names. A name matches a level
 #' exactly, or after removing a prefix or suffix that all columns share (`.pred_yes`, `prob_no`), ignoring letter case,
 #' and with the characters that [make.names()] replaces. The match is used if every level has one column.
-#' * If only some names match a level, or two names match the same level, an error of class `calibrisk_error_columns`
-#'   lists columns and levels.
-#' * If no name matches, the columns are taken in the order of the levels. A message of class
-#'   `calibrisk_message_columns` lists which column was read as which level.
-#' * Columns without names are taken in the order of the levels.
+#' If only some names match a level, or two names match the same level, an error of class `calibrisk_error_columns`
+#' lists columns and levels. If no name matches, the columns are taken in the order of the levels, with a message of
+#' class `calibrisk_message_columns`. So are columns without names.
 #'
 #' If a class clearly becomes rarer as its predicted probability rises (area under the ROC curve below 1/2, z < -4), a
 #' warning of class `calibrisk_warning_direction` names the class. The columns are then probably those of other classes.
@@ -83,12 +80,9 @@
 #' message names.
 #' @section Choosing a model:
 #' Do not choose or tune a model by a calibration error alone. A model that predicts the same frequency for everybody is
-#' calibrated, so the error is smallest for a tree without a split or for the largest penalty. We simulated 100 samples
-#' of 500 rows for fitting and 500 for choosing. The candidates were the constant frequency, the correct logistic
-#' regression and one with twice its logits. `ece()` chose the constant 95 times and the correct model 5 times, the main
-#' estimate of [ce_estimate()] 79 and 21 times. [rbs()] chose the correct model 97 times and the constant never. Tune by
-#' a proper score ([rbs()], [ce_score()]), which pays for sharpness and calibration, then report the calibration error
-#' of what was chosen; recalibrate it if need be ([ce_recalibrate()]).
+#' calibrated, so the error is smallest for a tree without a split or for the largest penalty. Tune by a proper score
+#' ([rbs()], [ce_score()]), which pays for sharpness and calibration, then report the calibration error of what was
+#' chosen.
 #' @name ce_args
 NULL
 

@@ -52,6 +52,11 @@
 #' @return A vector of class `ce_distribution`.
 #' @references Jordan, Krueger and Lerch (2019) Evaluating probabilistic forecasts with scoringRules. Journal of
 #'   Statistical Software 90(12). \doi{10.18637/jss.v090.i12}.
+#' @concept forecast
+#' @concept ensemble
+#' @concept predictive distribution
+#' @concept quantile forecast
+#' @concept probabilistic forecast
 #' @name pred
 #' @examples
 #' p <- pred_normal(mean = c(0, 1, 2), sd = 1)

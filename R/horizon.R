@@ -32,6 +32,11 @@
 #' `calibrisk_error_argument`. A group in which nobody is followed to the horizon is missing (`NA`), with a warning.
 #' @references Graf, E., Schmoor, C., Sauerbrei, W. and Schumacher, M. (1999). Assessment and comparison of prognostic
 #'   classification schemes for survival data. *Statistics in Medicine* 18, 2529-2545.
+#' @concept survival
+#' @concept censoring
+#' @concept IPCW
+#' @concept Cox model
+#' @concept time to event
 #' @export
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
 #' veteran <- survival::veteran

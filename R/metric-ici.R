@@ -39,6 +39,12 @@
 #' as the smoother sees it. A quantile that lies where the distances jump has no such limits: E50 was held in 30% of
 #' samples if half of the rows had no distance and half one of 0.15.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
+#' @concept integrated calibration index
+#' @concept ICI
+#' @concept E50
+#' @concept E90
+#' @concept Emax
+#' @concept loess
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)
 #' ici(p, p > 0.4)

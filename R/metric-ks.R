@@ -39,6 +39,8 @@
 #'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800};
 #'   Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu (2022) Metrics of calibration for probabilistic predictions,
 #'   *Journal of Machine Learning Research* 23.
+#' @concept Kolmogorov-Smirnov
+#' @concept cumulative differences
 #' @examples
 #' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export

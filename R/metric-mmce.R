@@ -11,9 +11,6 @@
 #' published values. Class-wise, it is the root of the mean of the classes' squared errors. Up to
 #' the root this is [skce()] with [kernel_laplace()] on scalar predictions.
 #'
-#' # Cost
-#' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
-#' recursions, not a matrix.
 #' @section Choosing a model:
 #' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
@@ -25,6 +22,7 @@
 #' `"unbiased"` mean, honest near calibration too. For a test see [ce_test()].
 #' @references Kumar, Sarawagi and Jain (2018),
 #'   <https://proceedings.mlr.press/v80/kumar18a.html>.
+#' @concept maximum mean calibration error
 #' @examples
 #' mmce(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export

@@ -26,6 +26,8 @@
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
 #' `bandwidth`, `n`, `notion`, `interval`, `level`.
 #' @references Blasiok and Nakkiran (2023) \doi{10.48550/arXiv.2309.12236}.
+#' @concept smooth ECE
+#' @concept expected calibration error
 #' @examples
 #' smooth_ece(c(0.7, 0.75, 0.8, 0.5, 0.55, 0.6, 0.9), c(1, 1, 0, 1, 0, 1, 1))
 #' @export

@@ -43,6 +43,10 @@
 #'   which is then applied to `x`.
 #' @param level Confidence level.
 #' @inheritParams ece
+#' @concept regression
+#' @concept variance calibration
+#' @concept forecast
+#' @concept prediction interval
 #' @export
 #' @examples
 #' set.seed(1)

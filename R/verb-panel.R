@@ -28,6 +28,8 @@
 #' @param floor For Cox's regression, see [cox_calibration()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail`
 #'   (the choices behind the number), `n`, `notion`, `level`.
+#' @concept calibration metrics
+#' @concept expected calibration error
 #' @examples
 #' ce_panel(vehicle_predictions, truth)
 #' own <- list(ece, wide = ce_metric(ece, n_bins = 5), skce, "log")

@@ -22,21 +22,13 @@
 #'   use the averaged functions. For grouped data, a `ce_grouped` list of such results.
 #' @section Definition:
 #' Rows are shuffled once with R's random numbers. The first rows, by default 80% of them, are for tuning and the others
-#' for the test; folds are consecutive blocks of the former. Let \eqn{h_{i,\eta}} be the function fitted outside fold
-#' \eqn{i} with the value \eqn{\eta} of the hyperparameter. The selected value is \eqn{\hat\eta = \arg\min_\eta \frac1k
-#' \sum_i R_i(h_{i,\eta})} (the smallest one if there are ties), the averaged function is \eqn{h = \frac1k \sum_i
-#' h_{i,\hat\eta}}, and \eqn{CE^2} is the mean of \eqn{h(p,p)} over the test rows. For class-wise calibration, values
-#' are selected per class and the squared errors are summed. With few rows the choice depends on the split: risks are
-#' then averaged over `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
-#'
-#' The rows of a cluster are in one fold, and on one side of the test split; `test` and `folds` then divide the
-#' clusters. Risks of weighted and clustered rows are those of [ce_risk()], and their fits are weighted. Bins and
-#' Gaussian kernel ridges of scalar predictions take no longer than for other rows; most other fits are computed one by
-#' one and do.
+#' for the test; folds are consecutive blocks of the former. The selected value of the hyperparameter has the smallest
+#' mean risk over the folds, \eqn{h} is the average of the folds' functions with that value, and \eqn{CE^2} is the mean
+#' of \eqn{h(p,p)} over the test rows. With few rows the choice depends on the split: risks are then averaged over
+#' `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
 #'
 #' The risk shows *which function* describes the miscalibration best. The *size* of the miscalibration is estimated by
-#' [ce_estimate()], with its interval, from all rows; that number does not depend on the method, because every method
-#' has the same target. The interval is for the error detectable at the stated resolution. It uses no method, so
+#' [ce_estimate()], with its interval, from all rows; that number does not depend on the method. It uses no method, so
 #' `estimate_holdout` may lie outside.
 #' @section Errors:
 #' Those of [ce_args]. An estimate that is larger than every residual (kkr on a few rows) gives a warning of class
@@ -47,6 +39,10 @@
 #' workers, with the same digits (unless a function of [method_function()] draws random numbers); a lost worker is an
 #' error of class `calibrisk_error_worker`.
 #' @references `r ref_gruber_bach()`
+#' @concept hyperparameter tuning
+#' @concept cross-validation
+#' @concept calibration estimator
+#' @concept risk
 #' @export
 #' @examples
 #' set.seed(1)
