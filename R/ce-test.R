@@ -37,7 +37,7 @@
 #' @inheritParams ce_args
 #' @param x Predictions, see [ce_args]; or distributions, see [pred].
 #' @param kernel,target_kernel Kernels; see [skce()].
-#' @param group What else calibration conditions on; see [ckce()].
+#' @param group Groups or covariates to condition on; see [ckce()].
 #' @param draws Number of quantiles or draws where there is no closed form.
 #' @param test A test such as `test_block(block = 10)`, or its name; see [ce_tests].
 #' @param delta A calibration error, such as 0.05; see *Equivalence*.

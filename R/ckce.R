@@ -11,8 +11,6 @@
 #' With residuals \eqn{D} (rows \eqn{q_i - e_{y_i}}), \eqn{G = DD'}, the kernel's Gram matrix
 #' \eqn{K} and \eqn{A = K + n\,ridge\,I},
 #' \deqn{\widehat{CKCE} = tr(A^{-1} G A^{-1} K).}
-#' For classes and `target_kernel = kernel_white()` the population value is the sum over
-#' classes of the squared norm, in the kernel's space, of the difference \eqn{P(Y = j \mid Q = q) - q_j}.
 #'
 #' The value depends on the ridge, the bandwidth and \eqn{n}: values at different settings are not comparable. The
 #' estimate is of the regularised quantity (the default ridge \eqn{n^{-1/4}} shrinks heavily) and is biased upwards;

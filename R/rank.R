@@ -5,15 +5,13 @@
 #'
 #' @section Definition:
 #' `times` subsamples of `n_sub` observations are drawn without replacement, and every model is evaluated on the same
-#' rows. The result has the share of subsamples with each order of the models, the share in which one model is better
-#' than another, and the paired differences. Shares describe the certainty that `n_sub` observations give, not all `n`.
-#' Which models *can be the best* comes from all `n` rows: those of which no other model is shown to be better by the
-#' tests of [ce_compare()], adjusted by Holm's method. The truly best model is among them with probability `level` at
-#' least.
+#' rows. Shares describe the certainty that `n_sub` observations give, not all `n`. Which models *can be the best*
+#' comes from all `n` rows: those of which no other model is shown to be better by the tests of [ce_compare()], adjusted
+#' by Holm's method. The truly best model is among them with probability `level` at least.
 #'
 #' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)`; [ce_metric()]
-#' has the names of all. A median bandwidth is that of each model on each subsample. Models that predict a number are
-#' ranked by the metrics that [ce_compare()] has for them. The vignette *Notation* has the details.
+#' has the names of all. Models that predict a number are ranked by the metrics that [ce_compare()] has for them. The
+#' vignette *Notation* has the details.
 #' @param models A named list with the predictions of each model for the same observations in the same order: matrices,
 #'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
 #'   `.pred_` are used (if there are none, all numeric columns), or its only column of distributions.

@@ -31,7 +31,7 @@
 #' @param block Block size; default \eqn{\sqrt n}.
 #' @param computation `"dual"` (all pairs), `"low_rank"`, `"rff"` or `"auto"`; see [computation()].
 #' @param tolerance `NULL` for the exact kernel, or the tolerance of a factor.
-#' @param group What else calibration conditions on; see [ckce()].
+#' @param group Groups or covariates to condition on; see [ckce()].
 #' @param group_kernel `"delta"` (pairs of the same group), `"shared"`, or a kernel; see [ckce()].
 #' @param locations For the unnormalised mean embedding (UCME): number of test locations, or a list of `x` and `truth`.
 #' @param draws Number of quantiles or draws where there is no closed form.

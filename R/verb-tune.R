@@ -28,8 +28,8 @@
 #' `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
 #'
 #' The risk shows *which function* describes the miscalibration best. The *size* of the miscalibration is estimated by
-#' [ce_estimate()], with its interval, from all rows; that number does not depend on the method. It uses no method, so
-#' `estimate_holdout` may lie outside.
+#' [ce_estimate()], with its interval, from all rows. That estimate uses no method, so `estimate_holdout` may lie
+#' outside.
 #' @section Errors:
 #' Those of [ce_args]. An estimate that is larger than every residual (kkr on a few rows) gives a warning of class
 #' `calibrisk_warning_impossible_estimate`.
