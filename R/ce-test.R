@@ -95,17 +95,17 @@
 #'
 #' @section Joint test of distributions:
 #' With \eqn{u = F(y)} and z its normal quantile, a the normal score of the rank of the predicted mean and b that of
-#' the predicted standard deviation, each centred, the parts and their shares of the level are (in twentieths):
+#' the predicted standard deviation, each centred, the parts and their shares of the level are (in 21sts):
 #' \describe{
 #'   \item{place (3), spread (6)}{\eqn{\sum z} and \eqn{\sum (z^2 - 1)}.}
 #'   \item{place by mean (2)}{\eqn{\sum a z}.}
 #'   \item{spread by deviation (3), spread by mean (1)}{\eqn{\sum b (z^2 - 1)} and \eqn{\sum a (z^2 - 1)}.}
-#'   \item{skewness (3), tails (1)}{\eqn{\sum (z^3 - 3 z)} and \eqn{\sum (z^4 - 6 z^2 + 3)}.}
+#'   \item{skewness (4), tails (1)}{\eqn{\sum (z^3 - 3 z)} and \eqn{\sum (z^4 - 6 z^2 + 3)}.}
 #'   \item{PIT (1)}{\eqn{\sum (u - 1/2)}.}
 #' }
 #' Each part is tested on either side. Where F jumps at the outcome, terms are their means over the jump. An outcome and
 #' the members of an ensemble are exchangeable, and of quantile forecasts only the cell between two levels counts (an
-#' outcome that equals a quantile lies in the cell below it). Outcomes are simulated 1,999 times, above 20,000 rows less
+#' outcome that equals a quantile lies in the cell below it). Outcomes are simulated 9,999 times, above 4,000 rows less
 #' often and at least 499 times, with a fixed seed. The p-value is that of the smallest ratio of a part's p-value to its
 #' share. Importance weights multiply the terms. `estimate` is the mean of the strongest part's terms (or their slope on
 #' the score), `statistic` minus the decimal logarithm of that ratio. Outcomes that cannot occur give the p-value 0.
