@@ -49,7 +49,8 @@
 #' result is significant at the 5% level. Given `bases`, and class-wise and canonical errors above 20,000
 #' rows, 100 classes or 500,000 probabilities, have the asymptotic limits of the nested bases; the printed table says
 #' so. The canonical row takes the class-wise and top-label errors of the same rows into account: estimate and
-#' `conf.high` are the largest of the three.
+#' `conf.high` are the largest of the three. With \eqn{n \ge 40 K + 30} rows its `conf.high` also covers what vector
+#' scaling mends (while \eqn{n K (4 K + 3) \le 2 \cdot 10^7}).
 #'
 #' Known to fail: `conf.high` for miscalibration that changes its sign between neighbouring predictions; canonical
 #' limits with \eqn{K^2 > n/4} classes for miscalibration that is not additive in the classes. The vignette

@@ -68,7 +68,8 @@ canonical_ladder <- function(own, predictions, problem, level, threads, known, c
     classes <- ladder_problem(predictions, "class_wise", call)
     run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level, threads)
   }
-  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known, call))
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, threads, known, call),
+           scaling_ladder(problem, level, threads))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
@@ -86,6 +87,40 @@ canonical_ladder <- function(own, predictions, problem, level, threads, known, c
   p_values <- vapply(tested, `[[`, 0, "p.value")
   if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- tested[[which.min(p_values)]][c("p.value", "statistic")]
   own
+}
+
+# An upper limit for miscalibration that vector scaling mends, as that of networks: its tangents at the temperatures 2
+# and 4, whose coefficients all residuals of a row share. The residuals are clusters of one long column therefore.
+scaling_ladder <- function(problem, level, threads, most = 2e7) {
+  design <- problem$design
+  rows <- rep(seq_len(design$n), design$copies %||% 1)
+  p <- problem$features[rows, , drop = FALSE]
+  n <- length(rows)
+  classes <- ncol(p)
+  columns <- 4 * classes + 3
+  if (columns > n / 10 || columns * length(p) > most) return(NULL)
+  long <- new_design(n * classes, w = if (!equal_copies(design)) rep((design$w / (design$copies %||% 1))[rows], classes),
+                     cluster = rep(if (is.null(design$cluster)) seq_len(n) else design$cluster[rows], classes))
+  rung <- core_ladder(list(features = matrix(p), residuals = matrix(problem$residuals[rows, ]), design = long),
+                      list(list(recipe = "columns", columns = scaling_columns(p, threads))), TRUE,
+                      threads)[[1]]
+  scale <- c(psi = 1, noise = 2, skew = 0, linear = 2, scatter = 2)
+  rung[names(scale)] <- Map(function(value, power) value * classes^power, rung[names(scale)], scale)
+  upper <- nested_upper(list(rung), columns, score_facts(rowSums(problem$residuals^2), design, 2), design_df(design))
+  list(list(estimate = 0, high = upper((1 - level) / 2)[1], upper = upper))
+}
+
+scaling_columns <- function(p, threads) {
+  l <- log(pmax(p, 1e-300))
+  at <- function(q) {
+    tangents <- lapply(seq_len(ncol(p)), function(k) {
+      bias <- -q * q[, k]
+      bias[, k] <- bias[, k] + q[, k]
+      cbind(c(bias), c(bias * l[, k]))
+    })
+    do.call(cbind, c(list(c(q)), tangents))
+  }
+  cbind(c(p), at(cpp_softmax(l / 2, FALSE, threads)), at(cpp_softmax(l / 4, FALSE, threads)))
 }
 
 # The largest of several, within the bound of the first.
