@@ -90,22 +90,20 @@ canonical_ladder <- function(own, predictions, problem, level, threads, known, c
 }
 
 # An upper limit for miscalibration that vector scaling mends, as that of networks: its tangents at the temperatures 2
-# and 4, whose coefficients all residuals of a row share. The residuals are clusters of one long column therefore.
+# and 4, whose coefficients all residuals of a row share. The residuals are therefore clusters of one long column.
 scaling_ladder <- function(problem, level, threads, most = 2e7) {
   design <- problem$design
   rows <- rep(seq_len(design$n), design$copies %||% 1)
   p <- problem$features[rows, , drop = FALSE]
-  n <- length(rows)
-  classes <- ncol(p)
-  columns <- 4 * classes + 3
-  if (columns > n / 10 || columns * length(p) > most) return(NULL)
-  long <- new_design(n * classes, w = if (!equal_copies(design)) rep((design$w / (design$copies %||% 1))[rows], classes),
-                     cluster = rep(if (is.null(design$cluster)) seq_len(n) else design$cluster[rows], classes))
+  k <- ncol(p)
+  columns <- 4 * k + 3
+  if (columns > length(rows) / 10 || columns * length(p) > most) return(NULL)
+  long <- new_design(length(p), if (!equal_copies(design)) rep((design$w / (design$copies %||% 1))[rows], k),
+                     rep(if (is.null(design$cluster)) seq_along(rows) else design$cluster[rows], k))
   rung <- core_ladder(list(features = matrix(p), residuals = matrix(problem$residuals[rows, ]), design = long),
-                      list(list(recipe = "columns", columns = scaling_columns(p, threads))), TRUE,
-                      threads)[[1]]
-  scale <- c(psi = 1, noise = 2, skew = 0, linear = 2, scatter = 2)
-  rung[names(scale)] <- Map(function(value, power) value * classes^power, rung[names(scale)], scale)
+                      list(list(recipe = "columns", columns = scaling_columns(p, threads))), TRUE, threads)[[1]]
+  numbers <- c("psi", "noise", "linear", "scatter")
+  rung[numbers] <- Map(`*`, rung[numbers], k^c(1, 2, 2, 2))
   upper <- nested_upper(list(rung), columns, score_facts(rowSums(problem$residuals^2), design, 2), design_df(design))
   list(list(estimate = 0, high = upper((1 - level) / 2)[1], upper = upper))
 }
@@ -113,12 +111,8 @@ scaling_ladder <- function(problem, level, threads, most = 2e7) {
 scaling_columns <- function(p, threads) {
   l <- log(pmax(p, 1e-300))
   at <- function(q) {
-    tangents <- lapply(seq_len(ncol(p)), function(k) {
-      bias <- -q * q[, k]
-      bias[, k] <- bias[, k] + q[, k]
-      cbind(c(bias), c(bias * l[, k]))
-    })
-    do.call(cbind, c(list(c(q)), tangents))
+    bias <- lapply(seq_len(ncol(p)), function(k) c(q * (rep(seq_len(ncol(p)) == k, each = nrow(p)) - q[, k])))
+    cbind(c(q), do.call(cbind, bias), do.call(cbind, Map(function(b, k) b * l[, k], bias, seq_along(bias))))
   }
   cbind(c(p), at(cpp_softmax(l / 2, FALSE, threads)), at(cpp_softmax(l / 4, FALSE, threads)))
 }
