@@ -18,7 +18,8 @@
 #' @exportS3Method ggplot2::autoplot ce_curve
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
   check_empty(...)
-  bands <- bands %||% if (shared_panel(object, facet) && object$type != "pit") "none" else "conf"
+  shared <- !isTRUE(facet) && length(setdiff(object$keys, "class")) > 0
+  bands <- bands %||% if (shared && object$type != "pit") "none" else "conf"
   bands <- check_choice(bands, c("conf", "null", "none"))
   check_flag(histogram)
   check_flag(facet)
@@ -44,8 +45,6 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FA
   if (panels > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(panels)
   plot
 }
-
-shared_panel <- function(x, facet) !isTRUE(facet) && length(setdiff(x$keys, "class")) > 0
 
 # Colours, and line types for paper without colours. One curve needs no legend, in any theme.
 curve_scales <- function(names, labels, numbers) {

@@ -125,7 +125,8 @@ estimate_group <- function(predictions, notion, method, bases, level, threads, h
               events = events_of(predictions, notion, horizon))
   if (predictions$na) {
     n <- n_obs(predictions) + predictions$dropped
-    return(c(out, list(rows = vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), n)))))
+    name <- if (is_method(method)) method$name else "adaptive"
+    return(c(out, list(rows = vctrs::vec_rbind(!!!lapply(notion, missing_estimate, name, n)))))
   }
   ladders <- list()
   # the canonical ladder takes the coarser ones on the default bases
@@ -176,8 +177,6 @@ check_estimate_method <- function(method, notion, call) {
 
 # The squared estimate with its rows, and its limits as roots.
 ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, ladder$high)))
-
-method_name <- function(method) if (is_method(method)) method$name else "adaptive"
 
 # The method's own number beside the ladder's interval.
 holdout_row <- function(row, tuned) {

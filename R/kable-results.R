@@ -27,7 +27,9 @@ paper_sentences.ce_estimate <- function(x) {
 
 #' @export
 paper_sentences.ce_test <- function(x) {
-  if (identical(x$alternative, "less")) return(equivalence_sentence(x$parameter, x$p.value, test_level(x)))
+  if (identical(x$alternative, "less")) {
+    return(equivalence_sentence(x$parameter, x$p.value, attr(x$conf.int, "conf.level")))
+  }
   x$details$found
 }
 

@@ -104,7 +104,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   read <- function(part) {
     predictions <- predictions_of(part, input, call)
     check_validated(predictions, call)
-    notion <<- notion %||% validation_notion(predictions)
+    notion <<- notion %||% if (n_classes(predictions) == 2) "binary" else "class_wise"
     groups <- validation_groups(group, part, predictions$rows, input, call)
     validated_problems(predictions, groups, notion, horizon, call)
   }
@@ -211,8 +211,6 @@ new_validation <- function(data, notion, horizon, options, call, said = NULL) {
     class = "ce_validation"
   )
 }
-
-validation_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "class_wise"
 
 check_validation_notion <- function(notion, call) {
   stop_if(
