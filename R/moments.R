@@ -4,11 +4,11 @@
 #' ratio of squared error to variance, the Dawid-Sebastiani score, and what a recalibration gains.
 #'
 #' @return A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only),
-#'   `quantity`, `estimate`, `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `p.value` (of
-#'   the target, from outcomes redrawn from the predictions; `NA` without a target, for means and variances without a
-#'   law, and with clusters), `target` (its value under calibration, `NA` where there is none) and `n`. A variance of 0
-#'   makes `ratio` and `dss` infinite unless the mean is exact (`NA` if some are and some are not); a slope is `NA` where
-#'   its predictor is constant.
+#'   `quantity`, `estimate`, `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `p.value`
+#'   (of the target, from outcomes redrawn from the predictions; `NA` without a target, for means and variances without
+#'   a law, and with clusters), `target` (its value under calibration, `NA` where there is none) and `n`. A variance of
+#'   0 makes `ratio` and `dss` infinite unless the mean is exact (`NA` if some are and some are not); a slope is `NA`
+#'   where its predictor is constant.
 #' @section Definition:
 #' With predicted mean \eqn{m_i}, variance \eqn{v_i} and \eqn{r_i = (m_i - y_i)^2}:
 #' \describe{

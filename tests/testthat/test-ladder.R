@@ -282,27 +282,18 @@ test_that("the canonical upper limit counts what vector scaling mends", {
   p <- t(apply(matrix(stats::rnorm(3 * n, sd = 2), n), 1, function(z) exp(z) / sum(exp(z))))
   y <- apply(p^.6 %*% diag(c(.3, 1, 2)), 1, function(q) sample(3, 1, prob = q))
   e <- p - diag(3)[y, ]
-  # tangents with naive loops, for the long column of residuals
-  columns <- list(c(p))
-  for (t in c(2, 4)) {
+  basis <- cbind(c(p), do.call(cbind, lapply(c(2, 4), function(t) {
     q <- p^(1 / t) / rowSums(p^(1 / t))
-    columns <- c(columns, list(c(q)))
-    for (k in 1:3) {
-      bias <- vapply(1:3, function(j) q[, j] * ((j == k) - q[, k]), numeric(n))
-      columns <- c(columns, list(c(bias), c(bias * log(p[, k]))))
-    }
-  }
-  basis <- do.call(cbind, columns)
+    cbind(c(q), vapply(1:3, function(k) c(q * (outer(rep(1, n), 1:3 == k) - q[, k])), numeric(3 * n)),
+          vapply(1:3, function(k) c(q * (outer(rep(1, n), 1:3 == k) - q[, k]) * log(p[, k])), numeric(3 * n)))
+  })))
   long <- oracle_cluster_rung(matrix(c(e)), basis, rep(1, 3 * n), rep(seq_len(n), 3))
   rung <- list(psi = 3 * long$psi, noise = 9 * long$noise, skew = 0, linear = 9 * long$linear, scatter = 9 * long$scatter)
-  design <- new_design(n)
-  upper <- nested_upper(list(rung), 15, score_facts(rowSums(e^2), design, 2), Inf)(.025)[1]
-  x <- ce_estimate(p, factor(y), notion = "canonical")
-  expect_equal(x$conf.high, upper, tolerance = 1e-6)
+  upper <- nested_upper(list(rung), 15, score_facts(rowSums(e^2), new_design(n), 2), Inf)(.025)[1]
+  expect_equal(ce_estimate(p, factor(y), notion = "canonical")$conf.high, upper, tolerance = 1e-6)
   # as with repeated rows, and not where columns are too many for the rows
   twice <- scaling_ladder(list(features = p, residuals = e, design = new_design(n, copies = rep(2, n))), .95, 1L)
-  rows <- rep(seq_len(n), 2)
-  own <- scaling_ladder(list(features = p[rows, ], residuals = e[rows, ], design = new_design(2 * n)), .95, 1L)
+  own <- scaling_ladder(list(features = rbind(p, p), residuals = rbind(e, e), design = new_design(2 * n)), .95, 1L)
   expect_equal(twice[[1]]$high, own[[1]]$high, tolerance = 1e-9)
   expect_null(scaling_ladder(list(features = p[1:140, ], residuals = e[1:140, ], design = new_design(140)), .95, 1L))
 })
