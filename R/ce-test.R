@@ -104,15 +104,14 @@
 #'   \item{PIT (1)}{\eqn{\sum (u - 1/2)}.}
 #' }
 #' Each part is tested on either side. Where F jumps at the outcome, terms are their means over the jump. An outcome and
-#' the members of an ensemble are exchangeable, and of quantile forecasts only the cell between two levels counts (an
-#' outcome that equals a quantile lies in the cell below it). Outcomes are simulated 9,999 times, above 4,000 rows less
-#' often and at least 499 times, with a fixed seed. The p-value is that of the smallest ratio of a part's p-value to its
+#' the members of an ensemble are exchangeable, and of quantile forecasts only the cell between two levels counts.
+#' Outcomes are simulated 9,999 times, above 4,000 rows less often and at least 499 times, with a fixed seed. The p-value is that of the smallest ratio of a part's p-value to its
 #' share. Importance weights multiply the terms. `estimate` is the mean of the strongest part's terms (or their slope on
 #' the score), `statistic` minus the decimal logarithm of that ratio. Outcomes that cannot occur give the p-value 0.
 #'
-#' At the level 5% and 50 rows the test rejected 4 to 6% of calibrated samples, 70% of 500 whose predicted standard
-#' deviation was 1.3 times too small, 80% if it varied where the true one is constant, 51% of gamma outcomes of shape 2
-#' (normal predictions), and 54% of negative binomial ones of size 4 (Poisson); the conditional test 24, 15, 3 and 11%.
+#' At the level 5% and 50 rows it rejected 4 to 6% of calibrated samples, 70% of 500 with standard deviations 1.3 times
+#' too small, 80% if these vary where the true one is constant, 51% of skewed outcomes (gamma, shape 2), and 54% of
+#' Poisson predictions of negative binomial counts (size 4); the conditional test 24, 15, 3 and 11%.
 #'
 #' @section Equivalence:
 #' A large p-value of a test above does not show that a model is calibrated. `delta` turns the question round: the
