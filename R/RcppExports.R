@@ -57,10 +57,6 @@ cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
     .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds, p)
 }
 
-cpp_bins_of_sums <- function(size, d, d2, events) {
-    .Call(`_calibrisk_cpp_bins_of_sums`, size, d, d2, events)
-}
-
 cpp_bin_terms <- function(bins, n, p, debias) {
     .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
 }
@@ -601,8 +597,8 @@ cpp_add_sums <- function(a, b) {
     .Call(`_calibrisk_cpp_add_sums`, a, b)
 }
 
-cpp_are_sums <- function(sums, m) {
-    .Call(`_calibrisk_cpp_are_sums`, sums, m)
+cpp_check_sums <- function(problems, sizes, n) {
+    invisible(.Call(`_calibrisk_cpp_check_sums`, problems, sizes, n))
 }
 
 cpp_id_units <- function(ids) {

@@ -1,53 +1,89 @@
-#' Shared arguments
+#' Arguments that many functions share
 #'
-#' @param x Predictions, of one of three kinds. A data frame: `truth` is a column and `...` tidyselects the probability
-#'   columns. A numeric matrix with a row per observation and a column per class: `truth` is a factor or integers 1,
-#'   ..., K. A numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It states whether
-#'   the event happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and
-#'   `last_fit()` that kept their predictions are read as a data frame of these predictions; for fitted models see
-#'   [ce_predictions()].
-#' @param truth The outcomes; see `x`.
-#' @param ... For a data frame: the probability columns (tidyselect). By default these are the numeric columns that
-#'   start with `.pred_` or, if there are none, those named exactly as the levels of `truth`. They are matched to the
-#'   levels of `truth` by name; see *Columns and levels*. A single column that is named after a level (`Yes`,
-#'   `.pred_Yes`, `prob_yes`) is the probability of that level.
-#' @param notion Type of calibration: the prediction given which the outcome should have the predicted probability.
-#'   `"top_label"`: the confidence in the most probable class (is it right that often?). `"class_wise"`: the
-#'   probability of each class on its own; squared errors are summed over the classes. `"canonical"`: the whole vector
-#'   of probabilities. `"binary"`: the probability of one event. The default is `"binary"` for a single probability
-#'   and for two classes, and `"top_label"` otherwise. A single probability per row is used directly for `"binary"`
-#'   and for `"top_label"` (the confidence in a label that was right or not); for the other types it stands for two
-#'   classes, (1 - p, p). See the vignette *Notation*.
-#' @param event_level For two classes: the level of `truth` that is the event, `"first"` (as in yardstick) or
-#'   `"second"`. A single column that is named after a level, such as `.pred_<level>`, takes precedence.
-#' @param na_rm Whether to drop rows with a missing value. If `FALSE`, a missing value makes the result `NA`; functions
-#'   that fit something then raise an error.
-#' @param .by Columns to group by (tidyselect), as an alternative to a grouped data frame. Groups come in the order of
-#'   their levels, or sorted if they are not factors. A group with too little data gets a row of `NA`, and a warning of
-#'   class `calibrisk_warning_group` names it.
-#' @param level Confidence level of intervals and bounds.
+#' The arguments of functions that take predictions and outcomes, in short and then in full.
+#'
+#' @param x Predictions: a data frame, a matrix or a vector; see [ce_args].
+#' @param truth Outcomes: a column of `x` or a vector; see [ce_args].
+#' @param ... Probability columns of a data frame; see [ce_args].
+#' @param notion Type of calibration; see [ce_args].
+#' @param event_level The event: `"first"` or `"second"`; see [ce_args].
+#' @param na_rm Whether to drop rows with missing values; see [ce_args].
+#' @param .by Columns to group by (tidyselect); see [ce_args].
+#' @param level Confidence level.
+#' @param weights Weights of the rows; see [ce_args].
+#' @param cluster Clusters of the rows; see [ce_args].
+#' @param horizon Time horizon of survival outcomes; see [ce_args].
+#' @concept weights
+#' @concept cluster
+#' @concept clustered data
+#' @concept censoring
+#' @concept horizon
+#' @concept event level
+#' @concept missing values
+#' @concept class probabilities
+#' @concept multiclass
+#' @section Predictions and outcomes:
+#' `x` is of one of three kinds. A data frame: `truth` is a column and `...` tidyselects the probability columns. A
+#' numeric matrix with a row per observation and a column per class: `truth` is a factor or integers 1, ..., K. A
+#' numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It states whether the event
+#' happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and `last_fit()` that
+#' kept their predictions are read as a data frame of these predictions; for fitted models see [ce_predictions()]. Some
+#' functions also take a [ce_state()] or a table of a database, see [ce_source()].
+#'
+#' By default `...` (tidyselect) are the numeric columns that start with `.pred_` or, if there are none, those named
+#' exactly as the levels of `truth`. They are matched to the levels of `truth` by name. A single column that is named
+#' after a level (`Yes`, `.pred_Yes`, `prob_yes`) is the probability of that level, and takes precedence over
+#' `event_level`. Otherwise the event of two classes is the first level (as in yardstick) unless `event_level =
+#' "second"`.
 #' @section Columns and levels:
 #' Two or more columns of probabilities are matched to the levels of `truth` by their names. A name matches a level
 #' exactly, or after removing a prefix or suffix that all columns share (`.pred_yes`, `prob_no`), ignoring letter case,
 #' and with the characters that [make.names()] replaces. The match is used if every level has one column.
-#' * If only some names match a level, or two names match the same level, an error of class `calibrisk_error_columns`
-#'   lists columns and levels.
-#' * If no name matches, the columns are taken in the order of the levels. A message of class
-#'   `calibrisk_message_columns` lists which column was read as which level.
-#' * Columns without names are taken in the order of the levels.
+#' If only some names match a level, or two names match the same level, an error of class `calibrisk_error_columns`
+#' lists columns and levels. If no name matches, the columns are taken in the order of the levels, with a message of
+#' class `calibrisk_message_columns`. So are columns without names.
 #'
 #' If a class clearly becomes rarer as its predicted probability rises (area under the ROC curve below 1/2, z < -4), a
 #' warning of class `calibrisk_warning_direction` names the class. The columns are then probably those of other classes.
+#' @section Types of calibration:
+#' `notion` names the prediction given which the outcome should have the predicted probability. `"top_label"`: the
+#' confidence in the most probable class (is it right that often?). `"class_wise"`: the probability of each class on its
+#' own; squared errors are summed over the classes. `"canonical"`: the whole vector of probabilities. `"binary"`: the
+#' probability of one event. The default is `"binary"` for a single probability and for two classes, and `"top_label"`
+#' otherwise. A single probability per row is used directly for `"binary"` and for `"top_label"` (the confidence in a
+#' label that was right or not); for the other types it stands for two classes, (1 - p, p). See the vignette *Notation*.
+#' @section Groups and missing values:
+#' `.by` is an alternative to a grouped data frame. Groups come in the order of their levels, or sorted if they are not
+#' factors. A group with too little data gets a row of `NA`, and a warning of class `calibrisk_warning_group` names it.
+#'
+#' With `na_rm = FALSE` a missing value makes the result `NA`; functions that fit something then raise an error.
+#' @section Weights, clusters and censoring:
+#' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors.
+#' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and
+#'   estimate, standard error and test are those of the repeated rows. Functions that need single rows, such as
+#'   [ce_tune()], [ce_decision()] and tests with a kernel, repeat them, up to 50,000,000.
+#' * Doubles (or `hardhat::importance_weights()`) are importance weights `w`, whose scale does not matter: means are
+#'   weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i - \bar\psi)^2} / \sum w_i} with the
+#'   influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective number of rows as degrees of freedom,
+#'   `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are left out.
+#' * With `cluster`, such as the centre of a patient, standard errors are those of the clusters' summed influences, and
+#'   intervals use Student's t with one degree of freedom less than there are clusters. Unbiased means over pairs use
+#'   only pairs of rows from different clusters, and a bootstrap resamples clusters.
+#' * For outcomes `Surv(time, status)`, `horizon` is the time by which an event is predicted. Rows are weighted by the
+#'   inverse probability of censoring; see [ce_horizon()].
+#' @section Errors:
+#' Errors have the class `calibrisk_error_<what>`. Here `<what>` is `length`, `empty`, `method`, `argument` or one of
+#' the following. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`: outcomes that
+#' are not classes of `x`. `columns`: none selected, unknown, not one per class, or names that match the levels only in
+#' part. `missing`: missing values with `na_rm = FALSE`. `notion`: a type of calibration that the data or a method does
+#' not have. `folds`: fewer rows than folds, or a vector of another length. `group`: an error in one group, which the
+#' message names.
 #' @section Choosing a model:
 #' Do not choose or tune a model by a calibration error alone. A model that predicts the same frequency for everybody is
-#' calibrated, so the error is smallest for a tree without a split or for the largest penalty. We simulated 100 samples
-#' of 500 rows for fitting and 500 for choosing. The candidates were the constant frequency, the correct logistic
-#' regression and one with twice its logits. `ece()` chose the constant 95 times and the correct model 5 times, the main
-#' estimate of [ce_estimate()] 79 and 21 times. [rbs()] chose the correct model 97 times and the constant never. Tune by
-#' a proper score ([rbs()], [ce_score()]), which pays for sharpness and calibration, then report the calibration error
-#' of what was chosen; recalibrate it if need be ([ce_recalibrate()]).
+#' calibrated, so the error is smallest for a tree without a split or for the largest penalty. Tune by a proper score
+#' ([rbs()], [ce_score()]), which pays for sharpness and calibration, then report the calibration error of what was
+#' chosen.
 #' @name ce_args
-#' @keywords internal
 NULL
 
 # References, written once.

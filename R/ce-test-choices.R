@@ -43,8 +43,6 @@ test_conditional <- function(times = 1000, tolerance = NULL, add_one = TRUE) {
   new_choice("test", "conditional", times = times, tolerance = tolerance, add_one = add_one)
 }
 
-#' @rdname ce_tests
-#' @export
 test_consistency <- function(times = 1000, tolerance = NULL, add_one = TRUE) {
   check_redraws(times, add_one, tolerance)
   new_choice("test", "consistency", times = times, tolerance = tolerance, add_one = add_one)

@@ -67,7 +67,8 @@ law_test <- function(laws, level, at_once = 2e6) {
   moments <- law_moments(if (is.null(pit$members)) law else pred_draws(cbind(par_of(law, "draws"), y)))
   cells <- record_of(law)$cells
   cells <- if (is.null(cells)) pit$jumps else cells(law)
-  times <- as.integer(max(499, min(joint_redraws, 4e7 %/% n)))
+  # the redraws of a number of rows are the same in all samples: fewer would move the level and the power by a point
+  times <- as.integer(max(499, min(9999, 4e7 %/% n)))
   deviation <- sqrt(moments$cov[, 1])
   chunk <- max(1L, min(2000L, as.integer(at_once %/% (pit$members %||% 1))))
   found <- with_bar("Redrawing outcomes", function(progress) {

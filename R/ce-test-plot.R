@@ -18,10 +18,10 @@
 #' `test = "bound"` bounds a p-value without a null distribution, and a test whose p-value is `NA` has none: both are
 #' errors of class `calibrisk_error_test`.
 #'
-#' @param object,x A `ce_test`.
+#' @param object A `ce_test`.
 #' @param alpha Level of the test whose critical value is drawn; `NULL` for none.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @name autoplot.ce_test
 #' @method autoplot ce_test
 #' @exportS3Method ggplot2::autoplot ce_test

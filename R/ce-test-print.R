@@ -20,5 +20,3 @@ factor_text <- function(details) {
   paste0("kernel on predictions approximated by a factor of rank ", details$rank, ", without ",
          format(100 * details$neglected, digits = 2), "% of its diagonal")
 }
-
-test_level <- function(x) attr(x$conf.int, "conf.level") %||% 0.95

@@ -1,6 +1,6 @@
 # Choices are values that own their options: test_block(block = 5), curve_smooth(bandwidth = 0.3), map_platt().
-# `kind` is the prefix of their constructors: a new choice is a constructor and its methods. A choice may be given by its
-# name: it then has its defaults. Those that are not exported, and those without options, are given by name only.
+# `kind` is the prefix of their constructors: a new choice is a constructor and its methods. A choice may be given by
+# its name: it then has its defaults. Those that are not exported, and those without options, are given by name only.
 
 new_choice <- function(kind, name, ...) {
   out <- list(kind = kind, name = name, ...)
@@ -13,7 +13,8 @@ is_choice <- function(x, kind) inherits(x, "ce_choice") && identical(x$kind, kin
 choice_options <- function(choice) unclass(choice)[setdiff(names(choice), c("kind", "name"))]
 
 by_name <- list(
-  computation = c("auto", "dual", "eigen", "low_rank", "rff"), curve = c("isotonic", "pit", "quantile"), ridge = "loo", test = "bound",
+  computation = c("auto", "dual", "eigen", "low_rank", "rff"), curve = c("isotonic", "pit", "quantile"), ridge = "loo",
+  test = c("bound", "consistency"),
   map = c("constant_confidence", "dirichlet", "isotonic", "label_frequency", "variance", "vector")
 )
 
@@ -30,7 +31,7 @@ choice_constructor <- function(kind, name) get0(paste0(kind, "_", name), topenv(
 # A choice of `kind` from a name or a choice. `arg` is the argument of the calling function, `also` the names that it
 # reads itself; errors are raised in its name.
 as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character()) {
-  if (is_choice(value, kind)) return(check_object(value, arg))
+  if (is_choice(value, kind)) return(value)
   check_choice_name(value, kind, arg, also)
   if (is_exported(kind)) return(get(kind, topenv(), mode = "function")(value))
   if (is.null(make <- choice_constructor(kind, value))) new_choice(kind, value) else make()
@@ -52,13 +53,13 @@ check_choice_name <- function(value, kind, arg, also) {
 
 #' @export
 format.ce_choice <- function(x, ...) {
-  check_object(x)
   maker <- paste0(x$kind, "_", x$name)
   name <- paste0("\"", x$name, "\"")
   if (!is_exported(maker) && !is_exported(x$kind)) return(name)
   options <- choice_options(x)
   options <- paste(names(options), "=", vapply(options, option_text, ""), recycle0 = TRUE)
-  if (is_exported(maker)) paste0(maker, "(", toString(options), ")") else paste0(x$kind, "(", toString(c(name, options)), ")")
+  if (!is_exported(maker)) return(paste0(x$kind, "(", toString(c(name, options)), ")"))
+  paste0(maker, "(", toString(options), ")")
 }
 
 option_text <- function(x) {
@@ -72,7 +73,7 @@ option_text <- function(x) {
 print_value <- function(class) {
   force(class)
   function(x, ...) {
-    cat("<", class, "> ", format(check_object(x)), "\n", sep = "")
+    cat("<", class, "> ", format(x), "\n", sep = "")
     invisible(x)
   }
 }

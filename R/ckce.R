@@ -11,110 +11,48 @@
 #' With residuals \eqn{D} (rows \eqn{q_i - e_{y_i}}), \eqn{G = DD'}, the kernel's Gram matrix
 #' \eqn{K} and \eqn{A = K + n\,ridge\,I},
 #' \deqn{\widehat{CKCE} = tr(A^{-1} G A^{-1} K).}
-#' For classes and `target_kernel = kernel_white()` the population value is the sum over
-#' classes of the squared norm, in the kernel's space, of the difference \eqn{P(Y = j \mid Q = q) - q_j}.
 #'
-#' The value depends on the ridge, the bandwidth and \eqn{n}: all three are in the output,
-#' and values at different settings are not comparable. The estimate is of the regularised
-#' quantity (the default ridge \eqn{n^{-1/4}} shrinks heavily) and is biased upwards;
-#' `debias = "off_diagonal"` removes \eqn{\sum_i M_{ii} G_{ii}}, \eqn{M = A^{-1}KA^{-1}}, and has
-#' conditional mean zero under calibration, `debias = "null_mean"` removes its expectation
-#' \eqn{\sum_i M_{ii} (1 - |q_i|^2)} instead.
-#'
-#' For numbers, counts and vectors, G holds the inner products of \eqn{l(y_i, \cdot) - E_{Z\sim q_i} l(Z, \cdot)}, in
-#' closed form where there is one (see [skce()]), otherwise means over draws. It is factored once, \eqn{G = DD'}, by a
-#' pivoted Cholesky decomposition: to rounding up to 10,000 rows; of more rows to the rank `min(1000, 1e8 / n)` or, if
-#' that is less, to rounding. The missing part is then included in `error_bound`.
-#'
-#' @section Computation:
-#' `"dual"` (Cholesky) and `"eigen"` (one decomposition for every ridge) are exact; the rounding error of `"dual"` grows
-#' with the inverse square of the ridge (a warning of class `calibrisk_warning_tiny_ridge` below
-#' \eqn{10^{-6}\,tr(K)/n}).
-#' `"low_rank"` is a pivoted Cholesky factor \eqn{K \approx LL'}; it stops where
-#' \eqn{3\,tr(G)\,tr(K - LL')/(n\,ridge)^2} is below `tolerance` times the estimate.
-#' `error_bound` is this number (a bound on the error of the estimate before any debiasing) and `certified` says
-#' whether it was reached; it is far from sharp for diffuse predictions. `"rff"` draws random Fourier features with
-#' R's random numbers; its error is random, about \eqn{n\_features^{-1/2}} times a few percent, and has no bound.
-#' `"auto"` takes `"dual"` (`"eigen"` for small or many ridges) up to 2,000 observations, `"low_rank"` above, and
-#' `"rff"` where `max_rank` leaves more than \eqn{0.01\,n} of the trace of \eqn{K}.
+#' The value depends on the ridge, the bandwidth and \eqn{n}: values at different settings are not comparable. The
+#' estimate is of the regularised quantity (the default ridge \eqn{n^{-1/4}} shrinks heavily) and is biased upwards;
+#' `debias = "off_diagonal"` removes the diagonal and has conditional mean zero under calibration, `"null_mean"` removes
+#' its expectation instead.
+#' `error_bound` and `certified` say how close a low-rank factor comes.
 #'
 #' @section Intervals:
-#' At a fixed ridge, bandwidth and factor CKCE is a smooth function of means over the observations, with the influence
-#' function \eqn{2 n c (H_i - c (A^{-1}H)_i)' H_i} minus its mean, \eqn{H = A^{-1}D}, \eqn{c = n\,ridge} (the
-#' infinitesimal jackknife: no refits). The interval is one for the *regularised* error at this ridge. It does not
-#' account for a ridge or bandwidth chosen on the same data.
-#'
-#' Near calibration the influence function vanishes, and what is left of the plain estimate is its diagonal, a bias. For
-#' every `debias`, standard error and interval are therefore those of [skce()], for the sum over pairs \eqn{\sum_{i \ne
-#' j} M_{ij} G_{ij}}. Its variance at calibration is \eqn{2 \sum_{i \ne j} M_{ij}^2 G_{ij}^2} (from 1,000 rows on, of
-#' the pairs with some 500 of them), and its trace is \eqn{\sum_i M_{ii} G_{ii}}. For classes and counts the lower limit
-#' takes their expectations over outcomes drawn from the predictions where the error is 0. The upper limit is at least
-#' the estimate. In 210 simulated samples of calibrated predictions (150 and 600 rows, seven distributions, most with
-#' few events) 3% of the intervals were above 0. With clusters variance and trace at calibration are multiplied by what
-#' clusters make of those of [skce()] with the same kernel. Whether a model is calibrated is a question for the p-value
-#' of `times`, which is exact, or [ce_test()].
-#'
-#' @section Invariants:
-#' At least 0, and 0 where every prediction equals its outcome; at most
-#' \eqn{tr(G)/(4 n\,ridge)}; not increasing in the ridge; unchanged by a permutation of the
-#' rows or of the classes, and by repeating every row.
-#'
-#' @section Cost:
-#' `"dual"` \eqn{n^3/3} per ridge (\eqn{4 n^3/3} with its standard error), `"eigen"` \eqn{9 n^3} for all, both with
-#' \eqn{n^2} memory; `"low_rank"` \eqn{n r^2} and memory \eqn{n r}; `"rff"` \eqn{n r^2} and memory \eqn{r^2}. `"dual"`
-#' and `"eigen"` are a few calls of the linear algebra library, which cannot be interrupted while they run (the Cholesky
-#' factor of 10,000 observations takes some ten seconds); `"low_rank"` and `"rff"` stop at once.
-#'
-#' @section Errors:
-#' `calibrisk_error_argument`, `calibrisk_error_computation`, `calibrisk_error_group`,
-#' `calibrisk_error_length`, and the errors of the predictions.
-#'
-#' @param x A data frame, a numeric matrix with a column per class, or a numeric vector of
-#'   probabilities, read as the two columns \eqn{(1-p, p)}; or a vector of predictive distributions (see [pred]).
-#' @param truth The outcomes: a column of `x`, or a factor, integer or logical vector; numbers
-#'   for predictive distributions.
-#' @param ... Where `x` is a data frame, the probability columns (default `.pred_*`), the column of
-#'   predictive distributions, or an expression that makes them: `pred_normal(mu, sigma)`.
+#' The interval is one for the *regularised* error at this ridge. It does not account for a ridge or bandwidth chosen on
+#' the same data. Standard error and interval are those of [skce()] for the sum over pairs of different rows, for every
+#' `debias`. Whether a model is calibrated is a question for the p-value of `times`, or [ce_test()]. The vignette
+#' *Derivation of the test and the interval* has the formulas.
+#' @param x Predictions, see [ce_args]; or distributions, see [pred].
+#' @param truth Outcomes; numbers for predictive distributions.
+#' @param ... For a data frame, the probability columns, or an expression that makes distributions: `pred_normal(mu,
+#'   sigma)`.
 #' @param kernel Kernel on the predictions; see [ce_kernels].
-#'   Predictive distributions (see [pred]) have another default: `kernel_embedding(target_kernel)` plus
-#'   [kernel_wasserstein()] with `power = 2` and median bandwidth ([kernel_mmd()] where that distance is not
-#'   Hilbertian).
-#' @param target_kernel Kernel on the outcomes: default [kernel_white()] for classes and counts,
-#'   [kernel_gaussian()] for numbers. Its bandwidth is the median distance of the outcomes, the same for every model;
-#'   with `times` it is that of [skce()].
-#' @param ridge The papers' lambda: positive numbers (one row each), `NULL` for
-#'   \eqn{n^{-1/4}}, or `"loo"` for the one of \eqn{n^{-1/4}} times \eqn{10^{-3}, ..., 10} (four per decade) with the
-#'   smallest leave-one-out error of the outcome's embedding given the prediction,
-#'   \eqn{\frac1n\sum_i |(T - ST)_i|^2 / (1 - S_{ii})^2} with \eqn{S = K(K + n\,ridge\,I)^{-1}}; with `cluster` whole
-#'   clusters are left out. The result then has the columns `loo` and `path`.
-#' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`, or one of these as a value with its
-#'   options, such as `computation("low_rank", max_rank = 200)`; see [computation()].
-#' @param debias `"none"` (or `FALSE`), `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
-#' @param group Groups or covariates that calibration conditions on besides the prediction. Either a column of `x` (its
-#'   name, also as a string, a selection or an expression of columns), or a vector, matrix or data frame with a row per
-#'   observation.
-#' @param group_kernel `"delta"` (default: groups on their own), `"shared"` (1 + delta), or a
-#'   kernel on numeric covariates, to which 1 is added.
-#' @param times Number of simulated label vectors for the conditional null distribution:
-#'   `p.value` is exact for strong calibration with independent observations. For predictive distributions of numbers
-#'   median bandwidths of the target kernel are then those of [ce_test()], which the outcomes do not enter.
-#' @param draws,draws_diagonal Number of draws from each predictive distribution without a closed form, and the pairs of
-#'   draws that the diagonal of G uses. With `"all"` pairs the estimate is at least 0, but about 1/draws too large; with
-#'   pairs of `"different"` draws it is unbiased in the draws.
-#' @param level Confidence level of the interval.
-#' @param .by Columns of `x` to group by.
-#' @param event_level,na_rm As for the other metrics: which level of a two-level factor is
-#'   the event, and whether incomplete rows are dropped.
-#' @inheritParams ece
+#' @param target_kernel Kernel on the outcomes: [kernel_white()] for classes and counts, else [kernel_gaussian()].
+#' @param ridge Positive numbers (one row each), `NULL` for \eqn{n^{-1/4}}, or `"loo"` for the one with the smallest
+#'   leave-one-out error of the outcome's embedding.
+#' @param computation `"auto"`, `"dual"`, `"eigen"`, `"low_rank"` or `"rff"`; see [computation()].
+#' @param debias `"none"`, `"off_diagonal"` (or `TRUE`) or `"null_mean"`.
+#' @param group Groups or covariates that calibration conditions on besides the prediction: a column of `x`, or a
+#'   vector, matrix or data frame.
+#' @param group_kernel `"delta"` (groups on their own), `"shared"` (1 + delta), or a kernel on numeric covariates, to
+#'   which 1 is added.
+#' @param times Number of simulated label vectors for `p.value`.
+#' @param draws,draws_diagonal Number of draws where there is no closed form, and which pairs of them the diagonal uses
+#'   (`"all"` is about 1/draws too large).
+#' @inheritParams ce_args
 #' @return A tibble with one row per ridge (and group of `.by`): `.metric`, `.estimator`, `.estimate`, `std.error`,
-#' `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth` (of the kernel's first part that has one), `kernel`,
-#' `computation`, `rank`, `error_bound`, `certified`. `times` adds `p.value` and `null_mean`, the mean of the draws.
-#' `ridge = "loo"` adds the selected ridge's leave-one-out error `loo` and the list column `path` of all of them. A
-#' `group` whose kernel is `"delta"` adds the list column `groups` with the terms that add up, which is printed below
-#' the rows and returned by `tidy()`. Predictive distributions add `target_kernel` and `target_computation`
-#' (`"closed form"` or the number of draws). Units: squared norm in the kernel's space.
+#'   `conf.low`, `conf.high`, `n`, `ridge`, `bandwidth`, `kernel`, `computation`, `rank`, `error_bound`, `certified`.
+#'   `times` adds `p.value` and `null_mean`, the mean of the draws. `ridge = "loo"` adds the selected ridge's
+#'   leave-one-out error `loo` and the list column `path` of all of them. A `group` whose kernel is `"delta"` adds the
+#'   list column `groups`. Predictive distributions add `target_kernel` and `target_computation`. Units: squared norm in
+#'   the kernel's space.
 #' @references `r ref_moskvichev()`
 #' @seealso [skce()] with `kernel = "ckce"` for the joint version, [ce_rank()].
+#' @concept conditional kernel calibration error
+#' @concept CKCE
+#' @concept model ranking
+#' @concept conditional mean operator
 #' @export
 #' @examples
 #' probs <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4),

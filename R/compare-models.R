@@ -32,6 +32,7 @@ model_dots <- function(..., .frame = caller_env()) {
 # A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
 list_models <- function(models, truth, settings) {
   names(models) <- list_names(models, rep("model", length(models)))
+  for (model in models) check_ordered(model, "x")
   models <- Map(function(x, name) in_model(read_results(x), name), models, names(models))
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside

@@ -3,9 +3,7 @@
 # The answer first: who, by how much, how sure. Leaves out what the header says.
 #' @export
 print.ce_differences <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
-  if (!all(c("a", "b", "difference") %in% names(x))) return(NextMethod())
+  if (!has_columns(x, "difference", c("a", "b"))) return(NextMethod())
   keys <- names(x)[seq_len(match("a", names(x)) - 1)]
   first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))
   shown <- x[union(first, setdiff(names(x), c(".metric", "notion")))]
@@ -18,7 +16,7 @@ print.ce_differences <- function(x, ...) {
 
 margin_sentences <- function(x, most = 6) {
   about <- attr(x, "margin")
-  if (is.null(about) || nrow(x) == 0 || !all(margin_facts %in% names(x))) return(NULL)
+  if (is.null(about) || nrow(x) == 0 || !has_columns(x, pair_numbers, margin_facts)) return(NULL)
   rows <- vctrs::new_data_frame(unclass(x), n = nrow(x))
   shown <- utils::head(seq_len(nrow(rows)), most)
   lines <- vapply(shown, function(i) {
@@ -39,7 +37,7 @@ group_of_pair <- function(rows) {
 adjust_sentence <- function(x, most = 6) {
   about <- attr(x, "adjust")
   p <- x[["p.adjusted"]]
-  if (is.null(about) || all(is.na(p))) return(NULL)
+  if (is.null(about) || !is.numeric(p) || all(is.na(p))) return(NULL)
   pairs <- paste0(group_of_pair(x), x$a, " and ", x$b)[which(p < 1 - about$level)]
   more <- if (length(pairs) > most) paste(length(pairs) - most, "more")
   paste0(if (length(pairs) == 0) "No models are shown to differ" else "Shown to differ: ",
@@ -48,7 +46,8 @@ adjust_sentence <- function(x, most = 6) {
          min(signif(p, 2), na.rm = TRUE), ").")
 }
 
-margin_facts <- c("a", "b", "difference", "conf.low", "conf.high", "superior", "noninferior")
+margin_facts <- c("a", "b", "superior", "noninferior")
+pair_numbers <- c("difference", "conf.low", "conf.high")
 
 margin_claim <- function(row, margin) {
   if (is.na(row$superior) || is.na(row$noninferior)) return("No interval, no conclusion")

@@ -4,95 +4,54 @@
 #' their risk. Differences are paired: they are taken on the same rows, so most of the noise cancels.
 #'
 #' @section Models:
-#' Each model gets the value of the metric, and each pair of models the difference, with a standard error from the
-#' differences of the rows' influences. Metrics without influences ([ici], functions of your own) use a bootstrap of the
-#' rows. Its interval and p-value cover the difference both with and without a correction for the bias seen in the
-#' resamples. If both models have the same predictions, the difference is 0 and the p-value 1. `metric = ce_estimate`
-#' compares the main estimates. To order many models, and to see how certain the order is, use [ce_rank()].
+#' Each pair of models gets the difference of the metric, with a standard error from the differences of the rows'
+#' influences, or from a bootstrap for metrics without influences ([ici], functions of your own). To order many models,
+#' use [ce_rank()].
 #'
-#' *Roots.* The test is on the scale on which the metric is a mean over rows. For a root this is the mean power, which
-#' behaves well near 0 too. A root cannot be distinguished from 0 if its power is below twice its standard error. If
-#' that holds for either root, the interval of their difference contains all differences within the models' own limits.
-#' It still excludes 0 exactly if the p-value is below 1 - `level`: the end next to 0 then comes from the paired limits
-#' of the difference of the powers. The root of an unbiased estimate of a squared error is biased downwards, except near
-#' 0, where it is biased upwards because negative estimates are set to 0.
-#'
-#' *Bias.* Two estimates by the same binning or kernel have the same bias only if both models are equally far from
-#' calibrated and fill as many bins. The metrics [ece], [ks_error] and [smooth_ece] also have a
-#' conservative lower bound, whose bias is in the other direction and 0 for calibrated models. The p-value is the larger
-#' one of the tests of the two differences, of errors and of bounds (1 if these have opposite signs). Where it rejects,
-#' the end next to 0 is that of the two intervals; the other ends hold all differences within the models' own limits.
-#' Simulations show the effect. Two calibrated models, one with three distinct predictions and one with 500, differ
-#' significantly at the 5% level in 2% of samples of 500 rows (from the errors alone: 14%). In seven pairs of laws (300
-#' and 1,000 rows; rare events, ties and predictions of 0 and 1 among them) an end missed the difference of their errors
-#' in at most 4% of samples; the paired intervals alone in up to 14%. The squares of
-#' `ce_estimate` and `ce_metric(ece, p = 2, debias = TRUE)`, and [skce], do not have that bias; their roots do.
-#'
-#' *Models that predict a number* are vectors or columns of predictive distributions ([pred]), or expressions that make
-#' them, such as `pred_normal(mu, sigma)`. They are compared by scores (`"crps"`, `"log"`, `"dss"`, `"mse"`), by [skce],
-#' [ckce], and by functions of your own. Each model has its own median bandwidth and, in `"ucme"`, its
-#' own random locations. For shared ones, give `ce_metric()` a kernel with a bandwidth, and `locations`.
-#'
+#' The test is on the scale on which the metric is a mean over rows. [ece], [ks_error] and [smooth_ece] are biased,
+#' differently for different models: their p-value is the larger one of the tests of the differences of errors and of
+#' lower bounds. Models that predict a number ([pred]) are compared by scores, [skce], [ckce] and functions of your own.
+#' *Notation* has the details.
 #' @section Superiority and non-inferiority:
 #' A `margin` m > 0 is for metrics of which smaller values are better. Let \eqn{[l, u]} be the interval of the
-#' difference a minus b. Model a is *superior* to b if \eqn{u < 0}, and b to a if \eqn{l > 0}. Model a is *non-inferior*
-#' to b if \eqn{u < m}, so its metric is worse by less than the margin, and b to a if \eqn{l > -m}. If both are
-#' non-inferior, the models differ by less than m. Of two models each statement is a one-sided test at the level
-#' (1 - `level`) / 2; of several, all statements hold together, as the intervals do. The margin is on the scale of
-#' `difference`. Choose it before you see the data. If larger values of a metric are better, pass a function that
-#' returns its negative.
-#'
+#' difference a minus b. Model a is *superior* if \eqn{u < 0}, and *non-inferior* if \eqn{u < m}, so its metric is worse
+#' by less than the margin; b is superior if \eqn{l > 0} and non-inferior if \eqn{l > -m}. Of two models each statement
+#' is a one-sided test at the level (1 - `level`) / 2. Choose the margin before you see the data.
 #' @section Several models:
-#' Of three models and more, `p.adjusted` is Holm's: if all models are equal, a difference is found in at most 5% of
-#' samples (five equal models, 200 rows, Brier score and log loss: 0 to 4%; without adjustment 18 to 35%). The intervals
-#' are simultaneous: each has the level 1 - (1 - `level`) / m for m pairs (Bonferroni), so all of them hold together
-#' with probability `level`. They are about 3% wider than those of the largest of the m correlated statistics. Holm's
-#' test steps down and may reject where such an interval contains 0; its end then is 0. Groups are adjusted one by one.
-#' `adjust = "none"` gives each pair its own test and interval.
-#'
+#' Of three models and more, `p.adjusted` is Holm's, and the intervals are simultaneous (Bonferroni). Groups are
+#' adjusted one by one.
 #' @section Fits:
-#' The risks of all fits on the same rows (see [ce_risk()]), best first, with the difference to the best and the
-#' standard error of that difference. Differences between good estimators are tiny, since the skill is at most
-#' \eqn{CE^4/R(0)}; only the paired standard error shows whether two methods differ. It is computed from the differences
-#' \eqn{r_i^A - r_i^B} of the Hájek projections of the two U-statistics. If you choose the best of several fits on these
-#' rows, its risk is optimistic. The comparison is not corrected for the number of methods.
-#'
+#' The risks of all fits on the same rows ([ce_risk()]), best first. Only the paired standard error shows whether two
+#' methods differ. The risk of the best of several fits is optimistic.
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param objects For models: a named list of predictions, or a data frame with a column of probabilities (or
-#'   distributions) for every model. For fits: a named list of `ce_fit` or `ce_tune` objects of the same type of
-#'   calibration, for the predictions of one model.
+#' @param objects Named list of predictions of models, or a data frame with a column for every model; or named list of
+#'   `ce_fit` or `ce_tune` objects.
 #' @param x For fits: the predictions on which they are compared.
-#' @param truth The outcomes: a vector, or a column of the data frame or of every data frame in the list. For models it
-#'   is the second argument, after `objects`.
-#' @param ... For models in a data frame: their columns, or expressions that make distributions, which may be named:
-#'   `wide = pred_normal(mu, 2 * sigma)`. For fits: the probability columns of `x`.
-#' @param metric For models, required: a metric such as [ece] or [ce_estimate], or its name; a score such as
-#'   [score_log()]; or [ce_metric()] with options.
-#' @param adjust For three models or more: a method of [stats::p.adjust()] for the column `p.adjusted`, or `"none"`.
-#' @param margin For models: `NULL`, or a positive number, the largest difference that does not matter; see *Superiority
-#'   and non-inferiority*.
+#' @param truth The outcomes; for models the second argument.
+#' @param ... For models in a data frame: columns, or expressions such as `pred_normal(mu, sigma)`. For fits: the
+#'   probability columns of `x`.
+#' @param metric For models, required: a metric such as [ece], its name, a score such as [score_log()], or [ce_metric()]
+#'   with options.
+#' @param adjust `"none"`, or a method of [stats::p.adjust()].
+#' @param margin `NULL`, or the largest difference that does not matter.
 #' @param times Number of bootstrap samples, for metrics without influences.
-#' @param level Confidence level: of the intervals for models, and of the one-sided bound in `diagnosis` for fits.
-#' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion` (if the metric has one),
-#'   `estimate_a`, `estimate_b`, `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted`
-#'   (of three models or more) and `n`; with `margin` also `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior`
-#'   (these, or `"both"`). The standard error of a difference of roots is `NA` if one of them cannot be distinguished
-#'   from 0.
+#' @param level Confidence level.
+#' @return For models, one row per pair (and group): `a`, `b`, `.metric`, `notion`, `estimate_a`, `estimate_b`,
+#'   `difference` (a minus b), `std.error`, `conf.low`, `conf.high`, `p.value`, `p.adjusted` and `n`; with `margin` also
+#'   `superior` (`"a"`, `"b"` or `"neither"`) and `noninferior` (these, or `"both"`). The standard error of a difference
+#'   of roots is `NA` if one of them cannot be distinguished from 0.
 #'
-#'   For fits, one row per method (and group), ordered by risk: `method`, `risk`, `root_risk`, `std.error` (of `risk`),
-#'   `difference` (to the best), `difference_std.error` (paired), `skill`, `n` and `diagnosis`. The diagnosis is
-#'   `"best"`, `"worse"` if the difference exceeds its one-sided bound at `level`, else `"not distinguishable"`.
-#' @section Cost:
-#' The cost of the metric or the risk, for every model. Under a [future::plan()] of several workers, risks of fits, and
-#' metrics from packages that draw no random numbers, are computed on the workers, with the same digits. Bootstrap
-#' samples and functions of your own are not.
+#' For fits, one row per method (and group): `method`, `risk`, `root_risk`, `std.error`, `difference` (to the best),
+#'   `difference_std.error` (paired), `skill`, `n` and `diagnosis`: `"best"`, `"worse"` if the difference exceeds its
+#'   one-sided bound at `level`, else `"not distinguishable"`.
 #' @section Errors:
-#' `calibrisk_error_model` if two fits are clearly for predictions of different models (different predictions of the
-#' same outcomes, or no row in common), because their risks have different targets. `_argument` if models come without a
-#' metric or with one that is not for their kind. `_columns`, `_length`, `_truth`, and the errors of the metric.
+#' Those of [ce_args], and `calibrisk_error_model` if two fits are for predictions of different models.
 #' @references `r ref_gruber_bach()`
-#' @seealso [ce_rank()], [ce_gain()].
+#' @concept model comparison
+#' @concept paired difference
+#' @concept non-inferiority
+#' @concept compare models
 #' @export
 #' @examples
 #' train <- vehicle_predictions[1:250, ]
@@ -110,16 +69,13 @@
 #' y <- as.numeric((1:300 * 0.618) %% 1 < p)
 #' data <- data.frame(y, p, sharp = plogis(3 * qlogis(p)), flat = p / 2)
 #' ce_compare(data, y, p, sharp, flat, metric = ece)
-#' ce_compare(list(p = data$p, flat = data$flat), data$y, metric = rbs)
-#' # is the sharp one worse by less than .05?
-#' ce_compare(data, y, sharp, p, metric = rbs, margin = 0.05)
-#'
 #' # two models of a number
 #' ce_compare(cars, dist, pred_normal(3 * speed, 15), pred_poisson(3 * speed), metric = "crps")
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", margin = NULL, times = 200,
                        .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE,
                        weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(objects, "objects")
+  objects <- read_table(objects)
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
   if (is.null(metric) && is_fits(objects)) {

@@ -71,19 +71,6 @@ told_before <- function(value) {
 # Only the first of several pieces says it.
 first_said <- function(value, first) if (first) value else told_before(value)
 
-# Raises the error of what a database cannot do. `what`, `fact` and `instead` are templates of the caller; `class`: one
-# more.
-unsupported_if <- function(bad, what, fact, arg = "x", state = FALSE, class = NULL, instead = NULL,
-                           .envir = parent.frame()) {
-  if (!bad) return(invisible())
-  texts <- each_inline(unlist(list(what = what, fact = fact, instead = instead)), .envir)
-  stop_input("In a database {texts['what']}.", "x" = "{texts['fact']}",
-             "i" = if (!is.null(instead)) "{texts['instead']}",
-             "i" = if (state) "{.code update(ce_state(), ce_source(x), ...)} reads them piece by piece.",
-             "i" = "{.code dplyr::collect(x)} takes the rows into memory.",
-             class = c(class, "unsupported", "database"), arg = arg, rule = texts[["what"]], fact = texts[["fact"]])
-}
-
 # Errors say which model they are about.
 in_model <- function(value, name) {
   rlang::try_fetch(value, error = function(cnd) {

@@ -54,11 +54,6 @@ curve_pit <- function(n_bins = NULL, times = 1000) {
   new_choice("curve", "pit", n_bins = n_bins, times = times)
 }
 
-# Curves of predictive distributions of numbers.
-is_pit_curve <- function(curve) curve$name %in% c("quantile", "pit")
-
 # A tibble with a row per place (curve_frame()). `values`: predictions, or PIT values. `control`: the options of the
 # curve and level. `counts`: what each row counts (R/curve-design.R), NULL for independent, unweighted rows.
 curve_points <- function(curve, problem, values, control, counts) UseMethod("curve_points")
-
-curve_control <- function(curve, level) c(choice_options(curve), list(level = level))

@@ -1,6 +1,6 @@
 #' Draw a calibration curve
 #'
-#' @param object,x A `ce_curve`.
+#' @param object A `ce_curve`.
 #' @param bands `"conf"`: intervals (darker) and the simultaneous band (lighter) around the curve; `"null"`: where
 #'   the curve of a calibrated model lies, around the diagonal; `"none"`. By default `"conf"`, and `"none"` for curves
 #'   that share a panel.
@@ -9,8 +9,8 @@
 #' @param numbers Whether to print numbers: calibration error, slope and number of rows, or those of [ce_validate()] on
 #'   its figure. They are in the corner of a panel, or in the legend for curves that share a panel.
 #' @param facet Whether several models or groups get a panel each instead of a colour.
-#' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
-#' @return A ggplot object; `plot()` draws it and returns `x`. Smooth and isotonic curves are drawn from the fifth
+#' @param ... Not used.
+#' @return A ggplot object. Smooth and isotonic curves are drawn from the fifth
 #'   smallest to the fifth largest prediction (of 20 rows or more); `tidy()` has all of them. Both axes end at .1, .2 or
 #'   .5 where all predictions, curves and intervals are below.
 #' @name autoplot.ce_curve
@@ -18,7 +18,8 @@
 #' @exportS3Method ggplot2::autoplot ce_curve
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
   check_empty(...)
-  bands <- bands %||% if (shared_panel(object, facet) && object$type != "pit") "none" else "conf"
+  shared <- !isTRUE(facet) && length(setdiff(object$keys, "class")) > 0
+  bands <- bands %||% if (shared && object$type != "pit") "none" else "conf"
   bands <- check_choice(bands, c("conf", "null", "none"))
   check_flag(histogram)
   check_flag(facet)
@@ -44,8 +45,6 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FA
   if (panels > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(panels)
   plot
 }
-
-shared_panel <- function(x, facet) !isTRUE(facet) && length(setdiff(x$keys, "class")) > 0
 
 # Colours, and line types for paper without colours. One curve needs no legend, in any theme.
 curve_scales <- function(names, labels, numbers) {

@@ -6,76 +6,33 @@
 #'
 #' @section Definition:
 #' \describe{
-#'   \item{`"binned"`}{Mean outcome over mean prediction per bin. Intervals: Wilson. Band: Clopper-Pearson at
-#'     the level that makes all bins cover at once. Under calibration: the exact distribution of each bin's count, a sum
-#'     of independent Bernoulli trials with the predicted probabilities (Broecker & Smith 2007). For all bins at once,
-#'     their tail probability is the largest one that the level allows.}
-#'   \item{`"isotonic"`}{Isotonic regression, CORP (Dimitriadis, Gneiting & Jordan 2021). Intervals: smoothed bootstrap.
-#'     Band: honest at any n if the true curve increases, from Clopper-Pearson limits over
-#'     intervals of predictions (after Dimitriadis et al. 2023). Under calibration: outcomes simulated from the
-#'     predictions, at places that do not depend on the outcomes.}
+#'   \item{`"binned"`}{Mean outcome over mean prediction per bin (the reliability diagram).}
+#'   \item{`"isotonic"`}{Isotonic regression, CORP (Dimitriadis, Gneiting & Jordan 2021). Its band holds at any n if the
+#'     true curve increases.}
 #'   \item{`"smooth"`}{The prediction plus the local linear regression of the residual on the prediction's logit,
-#'     Gaussian kernel, bandwidth by leave-one-out cross-validation. Intervals and band: centred at the local
-#'     quadratic fit, which corrects the bias. The band is wider by the step from there to a fit with at most half the
-#'     bandwidth, and by the part of that step's noise that may hide a bend. Under calibration: a band of a number of
-#'     standard errors around the diagonal, so wide that curves of outcomes simulated from the predictions stay within
-#'     it. The standard errors are those of calibrated curves or of the curve itself, with its own bandwidth.}
-#'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level. Band:
-#'     Dvoretzky-Kiefer-Wolfowitz.}
-#'   \item{`"pit"`}{Regression: histogram of the probability integral transform \eqn{F_i(y_i)}, uniform (density 1)
-#'     under calibration.}
-#'   \item{Quantile forecasts}{For [pred_quantiles()] both curves show the given levels only, since such a
-#'     forecast has no values between them: `"quantile"` has a point per level, and the bars of `"pit"` end at levels.}
-#'   \item{Counts and ensembles}{A predicted distribution function that jumps has no uniform transform. An outcome
-#'     whose jump is \eqn{(F_i(y_i-), F_i(y_i)]} is spread evenly over it (Czado, Gneiting & Held 2009), in both
-#'     curves: their expectation is that of uniform values, without randomisation. For an ensemble of S draws
-#'     ([pred_draws()]) the jump is that of the outcome's rank among the S + 1 values, ties sharing theirs:
-#'     uniform if members and outcome are draws of one distribution. Under calibration: outcomes simulated from the
-#'     predictions (ensembles: from the S + 1 values of each row), of 20,000 rows where there are more.}
+#'     bandwidth by leave-one-out cross-validation. Intervals and band are centred at the local quadratic fit, which
+#'     corrects the bias.}
+#'   \item{`"quantile"`}{Regression: share of outcomes below the predicted quantile, by its level.}
+#'   \item{`"pit"`}{Regression: histogram of the probability integral transform, uniform (density 1) under calibration.
+#'     For counts and ensembles an outcome is spread evenly over the jump of its distribution function.}
 #' }
-#'
+#' [pred_quantiles()] shows the given levels only. The vignette *Notation* has intervals, bands and the effect of
+#' weights that depend on the outcome.
 #' @section Weights and clusters:
-#' Means, regressions and histograms are weighted. Limits and bands use the effective sample size: the squared sum of
-#' the weights over the sum of their squares (per bin; of all rows for the other curves). Clusters divide it by the
-#' design effect of the mean outcome, for isotonic curves by that of the noise around the regression, at least 1. They
-#' also divide it by the squared ratio of Student's quantile to the normal one (Korn & Graubard 1998).
-#'
-#' Weights may depend on the outcome given the prediction (`horizon`, samples drawn by outcome). Let k be the ratio of
-#' the weights of rows with and without an event, as in [hosmer_lemeshow()]. Binned and isotonic curves use the weights
-#' \eqn{w_i / k^{y_i}}, which lower the odds of an event by the factor k. The odds of the curve and its limits are then
-#' multiplied by k. Smooth curves have the variance that such weights give. `"pit"` and `"quantile"` treat weights as
-#' unrelated to the outcome. If outcomes far above their prediction were drawn four times as often as others, PIT
-#' histograms of calibrated predictions left their band in 9 to 13% of samples. Bands that come from simulated outcomes
-#' weight these in the same way.
-#'
+#' Means, regressions and histograms are weighted. Limits and bands use the effective sample size; clusters divide it by
+#' the design effect. `"pit"` and `"quantile"` treat weights as unrelated to the outcome.
 #' @section Test and bands:
-#' `rejected`, `null_band` and `band` are one decision. The curve leaves `null_band` with probability 1 - `level` if the
-#' model is calibrated. If it stays within, `band` is widened to hold the diagonal. If it leaves and `band` would hold
-#' the diagonal, `band` and `conf` end at the diagonal where it leaves, since the frequency there is on the other side.
-#' Outcomes are simulated with a fixed seed: the same rows give the same limits in every call, and your random numbers
-#' stay as they were.
-#'
-#' In simulations of miscalibrated models (500 uniform predictions, slopes 0.75 and 1.5, \eqn{p^2}, a sine wave; 100
-#' samples each) `band` held the whole true curve in 99 to 100% of samples (isotonic). The smooth one held it in 94
-#' to 96% (80 samples of slope 0.75 and of a sine wave). At a kink and a narrow bump of 400 rows, which it smooths away,
-#' it did so in 92% (without the step to a finer fit: 84 and 65%), for rare events and tied values in 97 to 100%.
-#' `conf` held the true frequency at 93 to 94% of the places. At the worst place, where the true curve bends or near
-#' the ends, it did so in 87% of samples (isotonic) and in 83% (smooth).
-#'
-#' @section Cost:
-#' Binned and smooth curves cost \eqn{O(n)} after a sort, isotonic ones \eqn{O(n \cdot times)}: about two seconds for
-#' 100,000 predictions and 1,000 draws on two cores.
-#'
+#' `rejected`, `null_band` and `band` are one decision. If the model is calibrated, the curve leaves `null_band` with
+#' probability 1 - `level`. Outcomes are simulated with a fixed seed. In simulations of miscalibrated models `band` held
+#' the whole true curve in 99 to 100% of samples (isotonic) and in 94 to 100% (smooth). The smooth one did so in 92% at
+#' a kink, in 90% at a narrow bump (400 rows), and in 81% of a sine wave of two periods. `conf` held the true frequency
+#' at 93 to 94% of the places, and at the worst place in 87% of samples (isotonic) and in 83% (smooth).
 #' @inheritParams ece
-#' @inheritParams ce_recalibrate
-#' @param x A data frame, matrix or vector of probabilities as for [ece()], or a list of
-#'   those, one per model. For `"pit"` and `"quantile"`: predictive distributions ([pred]), or the two columns `mean`
-#'   and `variance` (or `sd`) of normal ones; see [ce_moments()].
-#' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or the name of one, such as `"smooth"`
-#'   for [curve_smooth()]; see [ce_curves]. By default `"smooth"`, and `"isotonic"` where there are less than 20
-#'   different predictions.
-#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param x Predictions, see [ce_args]; or a list of those, one per model. For `"pit"` and `"quantile"`: predictive
+#'   distributions ([pred]), or columns `mean` and `variance` (or `sd`).
+#' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or its name; see [ce_curves]. By default
+#'   `"smooth"`, and `"isotonic"` where there are less than 20 different predictions.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
 #' @param level Level of intervals and bands.
 #' @return A `ce_curve`.
 #'
@@ -90,6 +47,11 @@
 #' `rejected` says whether the curve leaves `null_band`: a test of calibration at level 1 - `level`, and exactly then
 #' `outside` is above 0. Then follow `bandwidth`, `slope` (of Cox's regression, with predictions at least 1e-5 from 0
 #' and 1) and `error` (the calibration error of [ce_estimate()]).
+#' @concept reliability diagram
+#' @concept calibration plot
+#' @concept calibration curve
+#' @concept PIT histogram
+#' @concept reliability curve
 #' @export
 #' @examples
 #' set.seed(1)
@@ -112,7 +74,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   check_level(level)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   read <- function(part) {
-    if (!is.null(curve) && is_pit_curve(curve)) return(list(read_pit(part, input)))
+    if (isTRUE(curve$name %in% c("quantile", "pit"))) return(list(read_pit(part, input)))
     stop_curve_of_laws(part, input, curve$name)
     predictions <- predictions_of(part, input)
     if (predictions$na) stop_missing_curve()
@@ -130,7 +92,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
 
 # `read`: what read_curves() returns; `axis`: what the predictions are called.
 bind_curves <- function(read, keys, curve, level, notion, axis, event) {
-  control <- curve_control(curve, level)
+  control <- c(choice_options(curve), list(level = level))
   parts <- lapply(read$problems, one_curve, curve = curve, control = control)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
@@ -139,7 +101,7 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
          counted = design_sentence(lapply(read$problems, `[[`, "design")),
          type = curve$name, notion = notion, axis = axis, event = list(label = event),
          control = control),
-    class = "ce_curve"
+    class = c("ce_curve", "ce_result")
   )
 }
 
@@ -154,7 +116,6 @@ default_curve <- function(problems) {
 stop_curve_of_laws <- function(part, input, type) {
   law <- law_given(part, input$dots)
   if (is.null(law)) return(invisible())
-  if (is_distribution(law)) check_object(law, "x")
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
   stop_law_curve(type)
 }

@@ -1,226 +1,208 @@
-# Tables of a database: only sums leave it. A `ce_database` is
-#   con       a DBI connection
-#   from      the SQL of a SELECT with all columns
-#   columns   its first rows: names and types for tidyselect
-#   groups    names of the columns that it is grouped by
-# SQL is written in what SQLite, PostgreSQL and DuckDB share: subqueries, CASE, window functions, `%` of integers.
+# States of tables of a database (R/row-table.R): of rows that are read in pieces, or of sums that a database computes.
 
-#' Predictions in a database
-#'
-#' [ece()], [rbs()], [ks_error()], [cox_calibration()], [spiegelhalter()], [ce_score()], [ce_panel()], [ce_estimate()],
-#' [ce_tune()] and [ce_validate()] take a table of a database as `x`: a `tbl` of dbplyr, also after `filter()`,
-#' `mutate()` or `group_by()`, or `ce_database(con, table)` without dbplyr. These functions need only sums, which the
-#' database computes; nothing is written to it. [mmce()], [smooth_ece()], [kde_error()], [ici()], [hosmer_lemeshow()]
-#' and [ce_decompose()] take a table whose rows have few different values. All other functions need rows, and their
-#' error says why.
-#'
-#' @section Definition:
-#' Two rows differ if their predictions, outcomes, weights or clusters do. Up to 20,000 different rows (of a group) are
-#' sent with their counts, and functions have the digits of memory; rows are repeated where a function takes no counts.
-#' There is no bootstrap. For more different rows sums are sent.
-#'
-#' [ece()] has the sums of powers of \eqn{d}, prediction minus outcome, by fold and bin. They give the binned error with
-#' its standard error and interval. With clusters, the database squares their sums for the standard errors (for up to
-#' 5,000 bins).
-#'
-#' The other functions have sums over narrow cells: of \eqn{u^k}, k < 6, by cell, outcome, fold and cluster. A cell is
-#' the part between two edges of bins (or two knots) of a stretch of length 1/256, and \eqn{u} is the place of a
-#' prediction in this stretch. Edges of equal mass are order statistics, found by a window function. A few rows with the
-#' same sums then stand for those of a cell. With clusters up to a million sums are sent.
-#'
-#' The main estimate has the knots and the digits of memory. Its lower limit and p-value come from simulated labels, so
-#' they differ a little from those in memory if there are more than 20,000 different rows. With importance weights it
-#' takes up to that many. Beyond it [ce_tune()] has no main estimate, and a message of class
-#' `calibrisk_message_headline` says so.
-#'
-#' [rbs()], [ks_error()], [cox_calibration()], [spiegelhalter()], [ce_score()] and [ce_panel()] have the digits of
-#' memory for up to 20,000 different rows. For more, lower limits have other folds, Cox's regression agrees to 1e-8, and
-#' with importance weights standard errors have about 4 digits of memory (see below). The table of [ce_panel()] has the
-#' rows of that of a [ce_state()]; only `n_bins` and `level` can be chosen. Scores are those of two classes, and so is
-#' [rbs()] without `notion = "top_label"`.
-#'
-#' [ce_tune()] takes bins and kernel ridges whose bandwidth is a number. Risks, choices and standard errors have the
-#' digits of memory. More than 20,000 different rows with importance weights are an exception. Let \eqn{W_1} be the sum
-#' of the weights of the rows of a cell with the same outcome, and \eqn{W_2} the sum of their squares: they count as
-#' \eqn{W_1^2 / W_2} equal weights. Risks then have about 7 digits of memory, standard errors of differences about 3.
-#'
-#' @section Folds:
-#' No random numbers are drawn, by R or by the database. `folds = fold` in [ce_tune()] takes a column of whole numbers,
-#' 0 for test rows; the digits are those of the same folds in memory. With an `id`, such a column is
-#' `mutate(x, fold = id %% 5L + 1L)`. `folds = 5`, and lower limits of more than 20,000 different rows, scatter the rows
-#' by a hash of their values that is computed in SQL. It is the same in every database and for any order of the rows,
-#' but it differs from the hash in memory. Results that depend on it have other digits than in memory; all others have
-#' the same. The copies of a row with a frequency weight stay in one fold, which makes the lower end the lower. Clusters
-#' are whole in a fold, by a hash of the values of all their rows; a column that cuts one is an error, as in memory.
-#'
-#' @section Outcomes:
-#' Text is taken for classes, with levels sorted as in the C locale; a column `.pred_<level>` names the event. Numbers
-#' are 0 and 1 (of a single probability) or the classes 1..K. NULL is a missing value, of a cluster too; SQLite stores
-#' NaN as NULL.
-#'
-#' @section Cost:
-#' A pass of the database per query, and a sort of the predictions for quantiles and hashes. A million rows in SQLite,
-#' one processor: `ece()` 3 s, `ce_estimate()` 6 s, `ce_tune()` 8 s.
-#'
-#' @section Errors:
-#' `calibrisk_error_database`: an error of the database in a query, and a lost connection. `calibrisk_error_unsupported`
-#' (and `_database`): a result that cannot be computed from sums over cells. Then `dplyr::collect()` the rows.
-#'
-#' @param con A DBI connection.
-#' @param table The name of a table, a `DBI::Id()`, or a query as `DBI::SQL()`.
-#' @return A `ce_database`, for `x` of these functions.
-#' @export
-#' @examplesIf rlang::is_installed(c("DBI", "RSQLite"))
-#' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-#' DBI::dbWriteTable(con, "predictions", data.frame(p = c(.1, .4, .8, .9), y = c(0L, 1L, 0L, 1L)))
-#' ece(ce_database(con, "predictions"), y, p, n_bins = 5)
-#' DBI::dbDisconnect(con)
-ce_database <- function(con, table) {
-  rlang::check_installed("DBI", reason = "to read a database.")
-  stop_if(!methods_is(con, "DBIConnection"), "{.arg con} must be a DBI connection.",
-          "x" = "It is {.cls {class(con)[1]}}.",
-          "i" = if (inherits(con, "tbl_sql")) "Such a table is read as it is, as in {.code ece(table, truth, p)}.",
-          arg = "con", value = con)
-  is_name <- rlang::is_string(table) || inherits(table, "Id")
-  stop_if(!is_name && !inherits(table, "SQL"),
-          "{.arg table} must be the name of a table, a {.code DBI::Id()}, or a query as {.code DBI::SQL()}.",
-          "x" = "It is {.cls {class(table)[1]}}.", arg = "table", value = table)
-  named <- is_name && !inherits(table, "SQL")
-  if (rlang::is_string(table)) check_table(con, table)
-  new_database(con, if (named) paste("SELECT * FROM", sql_name(list(con = con), table)) else as.character(table),
-               character())
+# A state of the rows of a table. `choices`: those of ce_state(); `input`: see by_predictions().
+state_of_table <- function(x, input, choices) {
+  if (is_given(input$by)) stop_long_table(TRUE)
+  check_state_input(state_input(input), input$notion)
+  tell("i" = "The table has more than {count_text(most_table_rows)} rows: they are read into a {.fn ce_state}.",
+       class = "state")
+  horizon <- check_state_horizon(input$design$horizon)
+  given <- c(input$design[c("weights", "cluster")], list(id = rlang::quo(NULL), horizon = horizon))
+  empty <- do.call(ce_state, drop_null(c(choices, list(event_level = input$event_level))))
+  source <- table_source(x, 1e5, meant_columns(x))
+  update_from_source(empty, source, chunk_taker(input$truth, input$dots, given))
 }
 
-# Databases list their tables in different ways: a table that can be read is one.
-check_table <- function(con, table) {
-  if (table %in% database_tables(con) || isTRUE(tryCatch(DBI::dbExistsTable(con, table), error = function(e) TRUE))) {
-    return(invisible())
+# Of a state nothing says how rows are read, as they were.
+state_input <- function(input) {
+  none <- rlang::quo()
+  input[c("truth", "by", "dots", "event_level")] <- list(none, none, list(), "first")
+  input$design <- list(weights = none, cluster = none)
+  input
+}
+
+#' @export
+by_predictions.tbl_lazy <- function(x, fn, input) {
+  edges <- sort(unique(unname(input$edges)))
+  # of edges that differ by rounding the upper one
+  edges <- edges[c(diff(edges) > 1e-12, length(edges) > 0)]
+  state <- state_of_table(x, input, list(notion = input$notion, breaks = if (length(edges) > 0) edges))
+  by_predictions(state, fn, state_input(input))
+}
+
+#' @export
+panel_of_sums.tbl_lazy <- function(x, given, n_bins, level, input) {
+  check_sums_options(x, setdiff(given, "n_bins"))
+  state_panel(state_of_table(x, input, list(notion = input$notion, n_bins = n_bins)), level)
+}
+
+#' @export
+tune_sums.tbl_lazy <- function(x, input, notion, methods, split, level) {
+  check_sums_options(x, setdiff(split$given, c("folds", "test")))
+  choices <- list(notion = notion, folds = rlang::eval_tidy(split$folds), test = split$test)
+  state <- state_of_table(x, input, choices)
+  tune_sums(state, state_input(input), NULL, NULL, list(), level)
+}
+
+# --- Sums of a database ----------------------------------------------------------------------------------------------
+
+# The state with the sums of the rows of a table, which stay where they are: one query groups them by cell, outcome and
+# the column of clusters or ids.
+add_table <- function(state, x, truth, dots, given) {
+  check_table_sums(state, x, given)
+  named <- vctrs::new_data_frame(setNames(rep(list(logical()), length(colnames(x))), colnames(x)))
+  column <- function(quo, arg) if (is_given(quo)) names(named)[select_column(quo, named, arg)]
+  y <- truth_column(truth, named)
+  owner <- if (is_given(given$cluster)) "cluster" else "id"
+  columns <- list(p = table_probability(named, dots, y), y = y, w = column(given$weights, "weights"),
+                  part = column(given[[owner]], owner))
+  query <- table_sums(x, columns, state$spec$edges)
+  sums <- in_database(as.data.frame(dplyr::collect(query)))
+  add_sums(state, sums, columns, owner)
+}
+
+check_table_sums <- function(state, x, given) {
+  stop_if(!is_table(x), "{.code in_database = TRUE} is for tables of a database.",
+          "x" = "{.arg data} is {.cls {class(x)[1]}}.", arg = "in_database")
+  rlang::check_installed(c("dbplyr", "dplyr"), reason = "to query a database.")
+  fact <- if (!(state$spec$notion %||% "binary") == "binary") "{.arg notion} is {.val {state$spec$notion}}." else
+    if (!is.null(given$horizon)) "{.arg horizon} is given." else
+      if (is_given(given$cluster) && is_given(given$id)) "{.arg cluster} and {.arg id} are both given."
+  stop_if(!is.null(fact), "In a database sums are those of one probability and one column of clusters or ids.",
+          "x" = fact, "i" = "Without {.arg in_database} the rows are read.",
+          class = c("unsupported", "state", "database"), arg = "in_database")
+}
+
+table_probability <- function(named, dots, y) {
+  found <- if (length(dots) > 0) names(named)[select_columns(rlang::quo(c(!!!dots)), named, "...")] else
+    grep("^[.]pred_", names(named), value = TRUE)
+  found <- setdiff(found, y)
+  stop_if(length(found) != 1, "{.arg ...} must select the column of the event's probability.",
+          "x" = "It selects {length(found)} columns.", class = "columns", arg = "...")
+  found
+}
+
+# The query. Numbers are literals of floating point with all their digits.
+table_sums <- function(x, columns, edges) {
+  double <- function(value) dbplyr::sql(sprintf("%.16e", value))
+  zero <- double(0)
+  one <- double(1)
+  low <- edges[-length(edges)]
+  high <- edges[-1]
+  # the value of the cell of p, by a search in groups of cells: deep nests are slow to translate, and have limits
+  of_cell <- function(values) {
+    cases <- function(at, values) {
+      rules <- Map(function(edge, value) rlang::expr(p <= !!double(edge) ~ !!value), high[at], values)
+      rlang::call2("case_when", !!!unname(rules))
+    }
+    groups <- split(seq_along(low), ceiling(seq_along(low) / sqrt(length(low))))
+    cases(vapply(groups, max, 1L), lapply(groups, function(at) cases(at, lapply(at, values))))
   }
-  tables <- database_tables(con)
-  meant <- meant_word(table, tables)
-  stop_input("{.arg table} must be a table of the database.", "x" = "There is no {.val {table}}.",
-             "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?",
-             "i" = if (length(tables) > 0) "Its tables are {.val {utils::head(tables, 10)}}.",
-             class = c("database", "argument"), arg = "table", value = table)
+  place <- function(k) rlang::expr((p - !!double((low[k] + high[k]) / 2)) * !!double(2 / (high[k] - low[k])))
+  column <- lapply(drop_null(columns), as.symbol)
+  part <- if (is.null(columns$part)) 0L else column$part
+  # rows without a weight are incomplete, and have no cell
+  p <- if (is.null(columns$w)) column$p else rlang::expr(ifelse(is.na(!!column$w), NA, !!column$p))
+  w <- if (is.null(columns$w)) one else rlang::expr(!!one * !!column$w)
+  x <- dplyr::transmute(dplyr::ungroup(x), p = !!one * !!p, y = !!column$y, w = !!w, part = !!part)
+  x <- dplyr::mutate(x, cell = ifelse(.data$p < !!zero, -1L, ifelse(.data$p > !!one, -2L, !!of_cell(identity))),
+                     u = !!of_cell(place))
+  # Equal rows as one. Databases merge subqueries that do not group, and would repeat the search in every sum.
+  x <- dplyr::summarise(dplyr::group_by(x, .data$p, .data$y, .data$w, .data$part), cell = max(.data$cell, na.rm = TRUE),
+                        u = max(.data$u, na.rm = TRUE), copies = sum(!!one, na.rm = TRUE), .groups = "drop")
+  sums_of_cells(x, zero, one)
 }
 
-database_tables <- function(con) tryCatch(DBI::dbListTables(con), error = function(e) character())
-
-new_database <- function(con, from, groups) {
-  out <- structure(list(con = con, from = from, groups = groups), class = "ce_database")
-  # types are seen in rows only: some databases know none of an expression
-  first <- paste0("SELECT * FROM (", out$from, ") ce_rows LIMIT 100")
-  out$columns <- tibble::as_tibble(database_query(out, first))
-  out
-}
-
-#' @export
-print.ce_database <- function(x, ...) {
-  check_object(x)
-  cat("<ce_database> ", gsub("\\s+", " ", x$from), "\n", sep = "")
-  cat("Columns: ", toString(names(x$columns)), "\n", sep = "")
-  invisible(x)
-}
-
-# The remedy of errors where rows are needed.
-#' @exportS3Method dplyr::collect
-collect.ce_database <- function(x, ...) {
-  tibble::as_tibble(database_query(x, paste0("SELECT * FROM (", x$from, ") ce_rows")))
-}
-
-# An instance of an S4 class; `inherits()` with which = FALSE knows the classes that it extends.
-methods_is <- function(x, class) isS4(x) && inherits(x, class)
-
-as_database <- function(x) {
-  if (inherits(x, "ce_database")) return(check_object(x, "x"))
-  rlang::check_installed("dbplyr", reason = "to read a table of a database.")
-  con <- dbplyr::remote_con(x)
-  stop_if(!methods_is(con, "DBIConnection"), "{.arg x} must be a table of a database.", "x" = "It has no connection.",
-          class = "database", arg = "x")
-  # the groups are a note of dbplyr, not part of its SQL
-  new_database(con, as.character(dbplyr::remote_query(x)), dplyr::group_vars(x))
-}
-
-# The rows of a query; what goes wrong in the database is an error of ours that says what it said.
-database_query <- function(db, sql) {
-  said <- NULL
-  out <- tryCatch(
-    withCallingHandlers(DBI::dbGetQuery(db$con, sql), warning = function(cnd) {
-      # some drivers warn where they fail
-      said <<- conditionMessage(cnd)
-      rlang::cnd_muffle(cnd)
-    }),
-    error = function(cnd) stop_database(cnd, sql)
+# The sums of the rows of every cell, outcome and value of `part`. A log score and squares are those of each outcome.
+sums_of_cells <- function(x, zero, one) {
+  x <- dplyr::mutate(x, q = !!one - .data$p)
+  x <- dplyr::mutate(x, log_p = ifelse(.data$p > !!zero, log(.data$p), !!zero),
+                     log_q = ifelse(.data$q > !!zero, log(.data$q), !!zero))
+  powers <- c("w", "w * u", paste0("w * u^", seq_len(moments_of_cell - 1)[-1]))
+  terms <- c(
+    setNames(powers, paste0("u", seq_along(powers) - 1)), rows = "one", used = "ifelse(w > zero, one, zero)",
+    negative = "ifelse(w < zero, one, zero)", fractions = "ifelse(w == floor(w), zero, one)", weight_square = "w * w",
+    log_1 = "w * log_p", log_square_1 = "w * log_p * log_p", never = "ifelse(p > zero, zero, w)",
+    square_1 = "w * w * q * q", copies_1 = "w * q * q", log_0 = "w * log_q", log_square_0 = "w * log_q * log_q",
+    always = "ifelse(q > zero, zero, w)", square_0 = "w * w * p * p", copies_0 = "w * p * p"
   )
-  if (!is.data.frame(out)) stop_database(NULL, sql, said)
-  out
+  sums <- lapply(rlang::parse_exprs(terms), function(term) {
+    rlang::expr(sum(.data$copies * !!do.call(substitute, list(term, list(zero = zero, one = one))), na.rm = TRUE))
+  })
+  dplyr::summarise(dplyr::group_by(x, .data$cell, .data$y, .data$part), !!!sums, .groups = "drop")
 }
 
-stop_database <- function(cnd, sql = NULL, said = NULL) {
-  # braces are not ours to interpret
-  fact <- if (is.null(cnd)) said %||% "It returned nothing." else conditionMessage(cnd)
-  stop_input("The database must answer the query.", "x" = "{fact}",
-             "i" = "Is the connection still open? {.code DBI::dbIsValid(con)} says so.", class = "database", arg = "x",
-             sql = sql, parent = cnd)
+# What the database sent as sums of a state.
+add_sums <- function(state, sums, columns, owner) {
+  numbers <- setdiff(names(sums), c("y", "part"))
+  sums[numbers] <- lapply(sums[numbers], as.numeric)
+  outside <- sum(sums$rows[which(sums$cell < 0)])
+  stop_if(outside > 0, "Probabilities must lie between 0 and 1.", "x" = "{outside} row{?s} {?is/are} outside.",
+          class = "probs", arg = "...")
+  complete <- !is.na(sums$cell) & !is.na(sums$y) & !is.na(sums$part)
+  state$dropped <- state$dropped + sum(sums$rows[!complete])
+  sums <- sums[complete, ]
+  stop_if(any(sums$negative > 0), "{.arg weights} must be finite and not negative.",
+          "x" = "{sum(sums$negative)} row{?s} {?has/have} a negative one.", class = "weights", arg = "weights")
+  sums <- sums[sums$used > 0, ]
+  if (nrow(sums) == 0) return(state)
+  kind <- if (is.null(columns$w)) "none" else if (all(sums$fractions == 0)) "frequency" else "importance"
+  # rows that repeat have the weight 1
+  if (kind == "frequency") {
+    sums[c("used", "weight_square", "square_0", "square_1")] <- sums[c("u0", "u0", "copies_0", "copies_1")]
+  }
+  stop_if(kind == "importance" && is.null(columns$part),
+          "In a database, importance weights need {.arg cluster} or {.arg id}.",
+          "x" = "Rows are grouped by it into blocks, which standard errors come from.",
+          class = c("unsupported", "weights", "database"), arg = "weights")
+  coded <- code_outcome(sums$y, state$spec$event_level, columns$p)
+  ids <- if (!is.null(columns$part)) setNames(list(exact_ids(sums$part, owner)), owner)
+  about <- list(notion = "binary", levels = coded$levels, event = coded$event, scalar = TRUE,
+                blocked = kind == "importance" || !is.null(ids$cluster), weights = kind, owner = row_owner(ids))
+  about$in_database <- TRUE
+  check_same_rows(state$about, about)
+  if (length(state$sums) == 0) state$sums <- list(empty_sums(state$spec, about))
+  state$sums[[1]] <- add_cells(state$sums[[1]], sums, coded$outcome, unlist(ids), about$blocked, state$spec)
+  state$about <- about
+  first <- state$n == 0
+  state$n <- state$n + sum(sums$used)
+  if (first) {
+    read <- state_predictions(state, 1)
+    read[c("column", "named")] <- list(columns$p, isTRUE(coded$named))
+    warn_direction(read)
+  }
+  state
 }
 
-# --- Pieces of SQL ----------------------------------------------------------------------------------------------------
-
-# Some drivers ask the server.
-sql_quoted <- function(quoted) as.character(tryCatch(quoted, error = function(cnd) stop_database(cnd)))
-
-sql_name <- function(db, name) sql_quoted(DBI::dbQuoteIdentifier(db$con, name))
-
-sql_double <- function(expression) paste0("CAST(", expression, " AS DOUBLE PRECISION)")
-
-# 17 digits: the same number when it is read.
-sql_number <- function(x) {
-  # a locale may write commas
-  text <- sub(",", ".", sprintf("%.17g", x), fixed = TRUE)
-  sql_double(ifelse(x == round(x) & abs(x) < 2^31, sprintf("%.0f", x), text))
-}
-
-sql_literal <- function(db, value) {
-  if (is.na(value)) return("NULL")
-  if (is.logical(value)) return(if (value) "TRUE" else "FALSE")
-  if (is.numeric(value)) return(sql_number(as.numeric(value)))
-  sql_quoted(DBI::dbQuoteString(db$con, as.character(value)))
-}
-
-sql_equal <- function(db, name, value) {
-  if (is.na(value)) paste(name, "IS NULL") else paste(name, "=", sql_literal(db, value))
-}
-
-# Number of `edges` (ascending) below the expression, as a balanced tree of comparisons: right-closed cells, from 0.
-# With `lower = "<"` the number of edges that it reaches.
-sql_cell <- function(expression, edges, lower = "<=", from = 0) {
-  if (length(edges) == 0) return(format(from, scientific = FALSE))
-  middle <- (length(edges) + 1) %/% 2
-  paste0("CASE WHEN ", expression, " ", lower, " ", sql_number(edges[middle]), " THEN ",
-         sql_cell(expression, edges[seq_len(middle - 1)], lower, from), " ELSE ",
-         sql_cell(expression, edges[-seq_len(middle)], lower, from + middle), " END")
-}
-
-# The cell of equal width, from 0, for any number of them: a cast may truncate or round, so that both neighbours are
-# compared with the edges, one division each as in memory.
-sql_width_cell <- function(expression, n_bins) {
-  k <- paste0("CAST(", expression, " * ", n_bins, " AS INTEGER)")
-  edge <- function(k) paste0(sql_double(k), " / ", sql_number(n_bins))
-  paste0("CASE WHEN ", expression, " <= ", edge("1"), " THEN 0 WHEN ", expression, " <= ", edge(paste(k, "- 1")),
-         " THEN ", k, " - 2 WHEN ", expression, " <= ", edge(k), " THEN ", k, " - 1 ELSE ", k, " END")
-}
-
-# LIMIT keeps the database from computing an expression of a subquery anew wherever it is used.
-sql_fence <- " LIMIT 9223372036854775807"
-
-sql_sums <- function(expressions) {
-  paste0(sql_double(paste0("SUM(", expressions, ")")), " AS ", names(expressions), collapse = ", ")
-}
-
-# `from`: the SQL of a SELECT; `name`: what it is called; `...`: what follows.
-sql_select <- function(columns, from, name, ...) paste0("SELECT ", sql_list(columns), " FROM (", from, ") ", name, ...)
-
-sql_list <- function(...) {
-  items <- c(...)
-  paste(items[nzchar(items)], collapse = ", ")
+# Rows without clusters and ids are in the fold of their cell.
+add_cells <- function(to, sums, y, ids, blocked, spec) {
+  units <- if (!is.null(ids)) id_units(ids)
+  part <- if (blocked) block_parts(units, spec) else if (is.null(ids)) sums$cell %% spec$folds + 1 else
+    fold_parts(units, spec)
+  add <- function(to, place, values) {
+    size <- ncol(values)
+    at <- rowsum(values, place)
+    rows <- outer(seq_len(size), (as.numeric(rownames(at)) - 1) * size, `+`)
+    new <- replace(matrix(0, nrow(to), 2), c(rows), c(t(at)))
+    cpp_add_sums(to, new)
+  }
+  cell <- sums$cell - 1
+  at_cell <- 1 + y + 2 * (cell + (length(spec$edges) - 1) * part)
+  m <- if (blocked) moments_of_block else moments_of_cell
+  powers <- as.matrix(sums[paste0("u", seq_len(moments_of_cell) - 1)]) %*% t(monomial_to_chebyshev(moments_of_cell))
+  to$moments <- add(to$moments, at_cell, powers[, seq_len(m), drop = FALSE])
+  event <- y == 1
+  of_outcome <- function(name) ifelse(event, sums[[paste0(name, "_1")]], sums[[paste0(name, "_0")]])
+  to$scores <- add(to$scores, part + 1, cbind(
+    -of_outcome("log"), of_outcome("log_square"), ifelse(event, sums$never, sums$always), sums$never + sums$always,
+    of_outcome("square"), sums$weight_square
+  ))
+  if (blocked) {
+    middle <- (spec$edges[cell + 1] + spec$edges[cell + 2]) / 2
+    bin <- findInterval(middle, spec$bins[-c(1, spec$n_bins + 1)])
+    at_bin <- 1 + y + 2 * (bin + spec$n_bins * part)
+    to$counts <- add(to$counts, at_bin, cbind(sums$used))
+    to$squares <- add(to$squares, at_bin, cbind(sums$weight_square))
+  }
+  to
 }

@@ -5,12 +5,12 @@
 #' Models differ in colour and line type; groups have panels side by side. `type = "differences"` draws the differences
 #' between several models, a panel per pair.
 #'
-#' @param object,x A [ce_decision()].
-#' @param ... Not used; of `plot()`, the arguments of `autoplot()`.
+#' @param object A [ce_decision()].
+#' @param ... Not used.
 #' @param type `"curve"`, or of several models `"differences"`.
 #' @param thresholds The range of thresholds to draw, two numbers; by default that of the curve.
 #' @param recalibrated Whether to draw the net benefit of the recalibrated predictions too, dashed.
-#' @return A ggplot object; `plot()` draws it and returns `x`. Lines end where their net benefit falls below 0 by more
+#' @return A ggplot object. Lines end where their net benefit falls below 0 by more
 #'   than 15% of the largest net benefit; a model's loss ends there too.
 #' @name autoplot.ce_decision
 #' @method autoplot ce_decision

@@ -21,8 +21,6 @@ rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env())
 enquo_groups <- quote(list(truth = enquo(truth), by = enquo(.by), weights = enquo(weights), cluster = enquo(cluster)))
 enquo_rows <- enquo_groups[names(enquo_groups) != "by"]
 
-is_given <- function(quo) !rlang::quo_is_null(quo) && !rlang::quo_is_missing(quo)
-
 # The same, of which vectors are evaluated once for all models and groups.
 evaluate_input_once <- function(input, x) {
   input$truth <- evaluate_once(input$truth, x)
@@ -30,16 +28,12 @@ evaluate_input_once <- function(input, x) {
   input
 }
 
-predictions_of <- function(x, input, ...) {
-  as_predictions(x, input$truth, input$dots, input$event_level, input$na_rm, ..., design = input$design)
-}
-
 # Beside matrices and vectors (or a list of them) an expression is a vector, which is evaluated once, however many
 # models read it: a draw of weights would be another one for each. Beside a data frame it is a column of that.
 evaluate_once <- function(quo, x) {
   if (!is_given(quo)) return(quo)
   beside <- if (rlang::is_bare_list(x)) x else list(x)
-  if (length(beside) == 0 || is_database(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
+  if (length(beside) == 0 || is_table(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
   tryCatch({
     structure(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()),

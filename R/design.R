@@ -3,8 +3,6 @@
 #   w        numeric n, what each row counts in a mean; NULL: 1
 #   copies   numeric n, how many equal rows each stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
-#   sums     of the weights and of their squares, where the weighted rows are elsewhere (a database); else NULL
-#   n_clusters  number of clusters, where their rows are elsewhere; else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n, but are in
 #            every printed number of rows (entered_rows()); else NULL
 #
@@ -109,7 +107,6 @@ row_shares <- function(design) if (is.null(design$w)) rep(1 / design$n, design$n
 
 # sum w^2 / W1^2 over all copies: 1 over their effective number
 weight_concentration <- function(design) {
-  if (!is.null(design$sums)) return(design$sums[2] / design$sums[1]^2)
   if (is.null(design$w)) 1 / design$n else sum(copy_powers(design, 2)) / sum(design$w)^2
 }
 
@@ -178,7 +175,7 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) 
 # weights.
 design_df <- function(design) {
   clusters <- cluster_count(design) %||% Inf
-  weights <- if (equal_copies(design) && is.null(design$sums)) {
+  weights <- if (equal_copies(design)) {
     Inf
   } else {
     1 / max(weight_concentration(design) - 1 / copy_count(design), 0)
@@ -214,7 +211,7 @@ resampled_copies <- function(design) {
 }
 
 # NULL where rows are independent.
-cluster_count <- function(design) design$n_clusters %||% if (!is.null(design$cluster)) max(design$cluster, 0)
+cluster_count <- function(design) if (!is.null(design$cluster)) max(design$cluster, 0)
 
 check_clusters <- function(design, needed = 2) {
   clusters <- cluster_count(design)
@@ -253,11 +250,11 @@ design_sentence <- function(designs, rows = TRUE) {
     follow_up_text(of(entered_rows), of(function(design) design$follow_up$events),
                    of(function(design) design$follow_up$censored),
                    of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
-  } else if (!all(vapply(designs, equal_copies, NA)) || any(given("sums"))) {
+  } else if (!all(vapply(designs, equal_copies, NA))) {
     paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
            span(copy_count))
   }
-  clustered <- if (any(given("cluster") | given("n_clusters"))) {
+  clustered <- if (any(given("cluster"))) {
     clusters <- function(design) cluster_count(design) %||% copy_count(design)
     paste("standard errors treat the", span(clusters), "clusters as independent units")
   }
@@ -272,4 +269,21 @@ follow_up_text <- function(n, events, censored, effective, horizon) {
          span(events), " event", if (any(events != 1)) "s", " by ", format(horizon), ", ",
          if (all(censored == 0)) "none" else span(censored), " censored before",
          if (any(censored > 0)) paste0("; effective sample size ", span(effective)))
+}
+
+# Number of rows with their copies.
+n_obs <- function(predictions) {
+  # of sums, and of predictive distributions
+  if (!is.null(predictions[["n"]])) return(predictions[["n"]])
+  if (!is.null(predictions$design$copies)) return(copy_count(predictions$design))
+  if (is.null(predictions$probs)) length(predictions$prob) else nrow(predictions$probs)
+}
+
+new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,
+                               event, rows, dropped, na, n_input, column = NULL, named = FALSE,
+                               design = new_design(length(rows))) {
+  out <- list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels, event = event, rows = rows,
+              dropped = dropped, na = na, column = column, named = named, n_input = n_input, design = design)
+  class(out) <- "ce_predictions"
+  out
 }

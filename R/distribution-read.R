@@ -1,7 +1,7 @@
 # Objects of other packages -> ce_distribution.
 
 as_distribution <- function(x) {
-  if (is_distribution(x)) return(check_object(x))
+  if (is_distribution(x)) return(x)
   if (inherits(x, "distribution")) {
     missing <- which(law_missing(x))
     stop_if(length(missing) > 0, "Predictive distributions must not be missing here.",
@@ -13,10 +13,6 @@ as_distribution <- function(x) {
   stop_input("{.arg x} must be a vector of predictive distributions.", "x" = "It is {.cls {class(x)[1]}}.",
              "i" = "Make one with {.fn pred_normal}, {.fn pred_draws}, ...; see {.code ?pred}. Vectors of the package \\
                     distributional and {.cls rvar}s of posterior are accepted too.", class = "distribution")
-}
-
-is_law <- function(x) {
-  is_distribution(x) || inherits(x, "distribution") || inherits(x, "rvar") || inherits(x, "draws")
 }
 
 # rvar: one element per observation; draws matrix: one column (variable) per observation.

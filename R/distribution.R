@@ -52,6 +52,11 @@
 #' @return A vector of class `ce_distribution`.
 #' @references Jordan, Krueger and Lerch (2019) Evaluating probabilistic forecasts with scoringRules. Journal of
 #'   Statistical Software 90(12). \doi{10.18637/jss.v090.i12}.
+#' @concept forecast
+#' @concept ensemble
+#' @concept predictive distribution
+#' @concept quantile forecast
+#' @concept probabilistic forecast
 #' @name pred
 #' @examples
 #' p <- pred_normal(mean = c(0, 1, 2), sd = 1)
@@ -109,13 +114,7 @@ recycle_parameters <- function(...) {
 }
 
 #' @export
-format.ce_distribution <- function(x, ...) if (length(check_object(x)) == 0) character() else law_text(x)
-
-#' @export
-print.ce_distribution <- function(x, ...) {
-  check_object(x)
-  NextMethod()
-}
+format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
 
 #' @export
 vec_ptype_abbr.ce_distribution <- function(x, ...) "dist"
@@ -146,11 +145,14 @@ check_same_family <- function(parts) {
 #' @export
 c.ce_distribution <- function(...) {
   parts <- Filter(Negate(is.null), list(...))
-  for (part in Filter(is_distribution, parts)) check_object(part, "...")
   check_same_family(parts)
   components <- lapply(parts, attr, "components")
   if (all(lengths(components) == 1)) {
     parts <- lapply(parts, pad_mixture, max(unlist(components)))
   }
   vctrs::vec_c(!!!parts)
+}
+
+is_law <- function(x) {
+  is_distribution(x) || inherits(x, "distribution") || inherits(x, "rvar") || inherits(x, "draws")
 }

@@ -5,7 +5,7 @@
 #' @return `tidy()`: a plain tibble with the groups, `notion`, `estimate`, `std.error`, `conf.low`, `conf.high`,
 #'   `lower_bound`, `p.value`, `method`. `glance()`: one row per type of calibration and group with `notion`, `p.value`,
 #'   `resolution`, `upper_bound`, `method`, `n`. `autoplot()`: a ggplot object with the estimates and their intervals,
-#'   and with groups a panel per type of calibration. `plot()` draws it and returns `x`.
+#'   and with groups a panel per type of calibration.
 #' @name ce_estimate_tables
 #' @export
 #' @examples
@@ -14,8 +14,6 @@
 #' glance(errors)
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(errors)
 tidy.ce_estimate <- function(x, ...) {
-  check_object(x)
-  check_columns(x, "notion")
   estimate_columns(x, c("notion", "estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value",
                         "method"))
 }
@@ -23,8 +21,6 @@ tidy.ce_estimate <- function(x, ...) {
 #' @rdname ce_estimate_tables
 #' @export
 glance.ce_estimate <- function(x, ...) {
-  check_object(x)
-  check_columns(x, "notion")
   estimate_columns(x, c("notion", "p.value", "resolution", "upper_bound", "method", "n"))
 }
 
@@ -38,9 +34,7 @@ estimate_columns <- function(x, columns) {
 #' @method autoplot ce_estimate
 #' @exportS3Method ggplot2::autoplot ce_estimate
 autoplot.ce_estimate <- function(object, ...) {
-  check_object(object)
   check_empty(...)
-  check_columns(object, c("notion", "estimate", "conf.low", "conf.high"))
   rows <- estimate_display(object)
   grouped <- nlevels(rows$group) > 1
   rows$line <- if (grouped) rows$group else rows$notion

@@ -7,11 +7,9 @@
 #'
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param notion One or several types of calibration; by default `"binary"` for a single probability and for two
-#'   classes, else `"top_label"`.
-#' @param method `"adaptive"`, the estimate from nested bases that is defined below; or a method of [ce_methods], tuned
-#'   over its own grid by 5 folds of 80% of the rows; [ce_tune()] takes other folds and test rows. Then `estimate`
-#'   and `std.error` are that method's, from the other rows; interval, bound and test are still those of the nested
+#' @param notion One or several types of calibration; see [ce_args].
+#' @param method `"adaptive"`, the estimate from nested bases; or a method of [ce_methods], tuned over its own grid by 5
+#'   folds. Then `estimate` and `std.error` are that method's; interval, bound and test are still those of the nested
 #'   bases.
 #' @param bases The nested bases: `NULL` for the default ones, or a list; see [ce_bases].
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
@@ -21,71 +19,49 @@
 #'   printed table adds the result in words and the number of incomplete rows that were dropped.
 #'
 #' @section Definition:
-#' Residuals \eqn{e_i} (prediction minus outcome) are projected on bases \eqn{B_m} that depend on the predictions only.
-#' With one residual per row the bases are, from coarse to fine, a constant, \eqn{(v, v l)}, and hats on 8 and on
-#' \eqn{\lceil\sqrt n\rceil} (at most 100) quantile knots, where \eqn{v = p(1 - p)} and \eqn{l} is the logit of p.
-#' [ce_bases] describes the bases of several residuals. With orthonormal columns \eqn{b_i} and leverages \eqn{h_i},
-#' \eqn{g_i = (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows,
-#' and
+#' Residuals \eqn{e_i} (prediction minus outcome) are projected on nested bases of functions of the predictions, from a
+#' constant to hats on many knots ([ce_bases]). With orthonormal columns \eqn{b_i} and leverages \eqn{h_i}, \eqn{g_i =
+#' (b_i'\sum_l b_l e_l - h_i e_i) / (1 - h_i)} is the miscalibration at row i, estimated from the other rows, and
 #' \deqn{\psi_m = \frac1n \sum_i \langle e_i, g_i\rangle}
-#' estimates the squared error that the basis can represent. It is unbiased if the miscalibration is in the span of the
-#' basis. Otherwise its expectation is never too large. Both hold for any variances of the outcomes (leave-out
-#' estimation of quadratic forms: Kline, Saggio and Soelvsten 2020). On bins it is the debiased error of Broecker (2012)
-#' and Kumar et al. (2019). It may be negative. The estimate combines the bases with the weights of [method_stack()]:
-#' \eqn{CE^2 = \sum_m w_m\psi_m / \sqrt{\sum_m w_m}}. If that is below `conf.low`, the estimate is \eqn{\psi_m} of the
-#' basis with the strongest evidence of an error.
-#'
+#' estimates the squared error that basis m can represent. It is unbiased if the miscalibration is in the span of the
+#' basis, and otherwise its expectation is never too large. The estimate combines the bases with the weights of
+#' [method_stack()]; *Derivation of the test and the interval* has all formulas.
 #' @section Test and interval:
-#' The hypothesis is that outcomes are draws from the predictions. Its distribution is known, so outcomes are simulated
-#' 1,999 times with a fixed seed, and statistics of the sample are compared with those of the simulations. For one
-#' probability (binary, top-label, any error of two classes) they are, with their shares of the level: intercept and
-#' slope (10/16), the number of events in each direction (1.5/16 each), the miscalibration on 8 and on
-#' \eqn{\lceil\sqrt n\rceil} knots (1/16 each), and groups of neighbouring predictions (1/16). [ce_test()] has the
-#' parts of several classes. The p-value is that of the smallest ratio of a part's p-value to its share (Westfall and
-#' Young 1993). `conf.low` inverts the parts that reject: it is above 0 exactly if `p.value` is below \eqn{\alpha}, and
-#' it holds for every form of miscalibration. `conf.high` covers the error that some basis can represent (*detectable at
-#' this resolution*). Only `upper_bound` covers finer errors, since no calibration error exceeds the root Brier score.
-#' Rows with clusters or importance weights are tested by flips of signs of whole clusters; with 5 or fewer clusters no
-#' result is significant at the 5% level. Given `bases`, and class-wise and canonical errors above 20,000
-#' rows, 100 classes or 500,000 probabilities, have the asymptotic limits of the nested bases; the printed table says
-#' so. The canonical row takes the class-wise and top-label errors of the same rows into account: estimate and
-#' `conf.high` are the largest of the three.
+#' The hypothesis is that outcomes are draws from the predictions, so they can be simulated (1,999 times, with a fixed
+#' seed). For one probability the statistics are, with their shares of the level: intercept and slope (10/16), the
+#' number of events in each direction (1.5/16 each), the miscalibration on 8 and on \eqn{\lceil\sqrt n\rceil} knots (1/16
+#' each), and groups of neighbouring predictions (1/16). `conf.low` is above 0 exactly if `p.value` is below
+#' \eqn{\alpha}, and it holds for every form of miscalibration. `conf.high` covers the error that some basis can
+#' represent (*detectable at this resolution*). Only `upper_bound` covers finer errors, since no calibration error
+#' exceeds the root Brier score. Rows with clusters or importance weights are tested by flips of signs of whole
+#' clusters; with 5 or fewer clusters no result is significant at the 5% level. The canonical row takes the class-wise
+#' and top-label errors of the same rows into account, and with \eqn{n \ge 40 K + 30} rows its `conf.high` covers what
+#' vector scaling mends (while \eqn{n K (4 K + 3) \le 2 \cdot 10^7}).
 #'
 #' Known to fail: `conf.high` for miscalibration that changes its sign between neighbouring predictions; canonical
-#' limits with \eqn{K^2 > n/4} classes for miscalibration that is not additive in the classes. The vignette
-#' *Derivation of the test and the interval* has all formulas, *Coverage of the confidence interval* the simulations.
-#'
-#' @section Weights and clusters:
-#' Frequency weights are repeated rows. With importance weights every mean is a weighted one. With clusters, the
-#' miscalibration at a row is estimated from all *other clusters*. Limits then use quantiles of Student's t, with one
-#' degree of freedom less than there are clusters (with weights: as many as their effective number, see [ece()]). The
-#' class-wise test of a [ce_state()] has its blocks as clusters.
-#'
+#' limits with \eqn{K^2 > n/4} classes for miscalibration that is not additive in the classes. *Coverage of the
+#' confidence interval* has the simulations.
 #' @section Invariants:
-#' The order of the rows, the order and names of the classes and the number of threads do not change the result. The one
-#' exception is the top-label error of rows with several most probable classes: their label is the first of these. With
-#' two classes the class-wise and the canonical error are the same number, \eqn{\sqrt 2} times the binary error, and so
-#' are their limits. (The residuals of the classes are \eqn{e} and \eqn{-e}, so the squared errors are \eqn{2 CE^2}.)
-#' The p-value is that of the binary error. Which class is the event does not matter.
-#'
+#' The order of rows and classes and which class is the event do not change the result, except the top-label error of
+#' rows with several most probable classes. With two classes the class-wise and the canonical error are \eqn{\sqrt 2}
+#' times the binary error.
 #' @section Cost:
-#' Linear in the number of rows: 1.5 to 3 s of processor time for a million rows of binary or top-label predictions,
-#' about 2 ms for 100 and 5 ms for 1,000, mostly for simulations. The canonical error grows with the square of the
-#' number of classes.
-#' @inheritSection ce_tune Errors
+#' Linear in the number of rows, mostly for simulations; the canonical error grows with the square of the number of
+#' classes.
 #' @references
-#' Westfall, P. H. and Young, S. S. (1993). *Resampling-based multiple testing*. Wiley.
-#'
 #' Kline, P., Saggio, R. and Soelvsten, M. (2020). Leave-out estimation of variance components. *Econometrica* 88,
 #' 1859-1898.
 #'
-#' Broecker, J. (2012). Estimating reliability and resolution of probability forecasts through decomposition of the
-#' empirical score. *Climate Dynamics* 39, 655-667.
-#'
-#' Kumar, A., Liang, P. and Ma, T. (2019). Verified uncertainty calibration. *NeurIPS* 32.
-#'
 #' `r ref_gruber_buettner()`
 #' @seealso [ce_tune()] for which function describes the miscalibration best, [ce_test()] for other tests.
+#' @concept calibration error
+#' @concept miscalibration
+#' @concept confidence interval
+#' @concept classifier
+#' @concept neural network
+#' @concept leave-one-out
+#' @concept uncertainty quantification
+#' @concept overconfidence
 #' @export
 #' @examples
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
@@ -97,6 +73,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   check_estimate_method(method, notion)
   bases <- check_bases(bases, notion)
   check_level(level)
+  x <- read_table(x, FALSE)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))])
   parts <- list()
@@ -122,7 +99,8 @@ estimate_group <- function(predictions, notion, method, bases, level, horizon) {
               events = events_of(predictions, notion, horizon))
   if (predictions$na) {
     n <- n_obs(predictions) + predictions$dropped
-    return(c(out, list(rows = vctrs::vec_rbind(!!!lapply(notion, missing_estimate, method_name(method), n)))))
+    name <- if (is_method(method)) method$name else "adaptive"
+    return(c(out, list(rows = vctrs::vec_rbind(!!!lapply(notion, missing_estimate, name, n)))))
   }
   ladders <- list()
   # the canonical ladder takes the coarser ones on the default bases
@@ -171,8 +149,6 @@ check_estimate_method <- function(method, notion) {
 
 # The squared estimate with its rows, and its limits as roots.
 ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, ladder$high)))
-
-method_name <- function(method) if (is_method(method)) method$name else "adaptive"
 
 # The method's own number beside the ladder's interval.
 holdout_row <- function(row, tuned) {

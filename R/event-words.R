@@ -6,12 +6,6 @@ outcome_name <- function(truth, x, column = NULL) {
   attr(truth, "name") %||% variable_name(rlang::quo_get_expr(truth))
 }
 
-# `y`, the last name of `data$y`; else NULL.
-variable_name <- function(expr) {
-  if (rlang::is_symbol(expr)) return(as.character(expr))
-  if (rlang::is_call(expr, "$") && rlang::is_symbol(expr[[3]])) as.character(expr[[3]])
-}
-
 # "type = No" of binary predictions; NULL where the event is that a label was right, or one by a time.
 event_label <- function(predictions, notion = "binary", horizon = NULL) {
   if (notion != "binary" || !is.null(horizon) || n_classes(predictions) != 2) return(NULL)

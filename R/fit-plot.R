@@ -3,10 +3,10 @@
 #' Draws the estimated calibration gap, predicted minus observed, over the confidence (class-wise, over the probability
 #' of each class), with the density of the fitted predictions below. It is the figure `"gap"` of [autoplot.ce_tune()].
 #'
-#' @param object,x A `ce_fit`, or a [ce_grouped] list of them.
+#' @param object A `ce_fit`, or a [ce_grouped] list of them.
 #' @param classes Class-wise: which classes to draw, by name; all by default.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @section Errors:
 #' `calibrisk_error_notion` for a canonical fit, `calibrisk_error_argument` for unknown classes.
 #' @name autoplot.ce_fit
@@ -16,7 +16,7 @@
 #' plot(ce_fit(vehicle_predictions, truth, method = method_kde(0.05)))
 autoplot.ce_fit <- function(object, classes = NULL, ...) {
   check_empty(...)
-  autoplot_fits(list(check_object(object)), classes)
+  autoplot_fits(list(object), classes)
 }
 
 # `fits`: named by group where there are several.
@@ -36,7 +36,6 @@ fit_panel <- function(x) {
 
 #' @export
 print.ce_fit <- function(x, ...) {
-  check_object(x)
   cat("<ce_fit> ", x$label, "\n", sep = "")
   cat("Type:    ", notion_label(x), "\n", sep = "")
   cat("Rows:    ", count_text(x$n), "\n", counted_line(x), sep = "")

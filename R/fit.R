@@ -83,7 +83,7 @@ new_fit <- function(forms, notion, predictions, histogram, fingerprint, method, 
          label = label, histogram = histogram, fingerprint = fingerprint, n = n_obs(predictions),
          counted = design_sentence(list(predictions$design)), levels = predictions$levels,
          event = predictions$event, scalar = is.null(predictions$probs)),
-    class = "ce_fit"
+    class = c("ce_fit", "ce_result")
   )
 }
 
@@ -108,7 +108,6 @@ check_complete <- function(predictions) {
 #' tidy(fit)
 #' glance(fit)
 tidy.ce_fit <- function(x, ...) {
-  check_object(x)
   out <- vctrs::vec_rep(columns_frame(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
   if (x$notion == "class_wise") out$class <- x$levels
   out
@@ -117,7 +116,6 @@ tidy.ce_fit <- function(x, ...) {
 #' @rdname ce_fit_tables
 #' @export
 glance.ce_fit <- function(x, ...) {
-  check_object(x)
   columns_frame(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
                 n = x$n, n_classes = length(x$levels))
 }
@@ -152,7 +150,6 @@ notion_label <- function(x) {
 #' @return See `type`. Rows with a missing value give `NA`.
 #' @export
 predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")) {
-  check_object(object)
   type <- check_choice(type, c("squared", "pairs", "gap"))
   n <- NROW(new)
   if (type == "pairs") check_pair_count(n)
@@ -218,7 +215,6 @@ read_new <- function(object, new, dots) {
 #' @rdname augment.ce_fit
 #' @export
 augment.ce_tune <- function(x, data, ..., method = NULL) {
-  check_object(x)
   check_data(data)
   augment(tune_fit(x, method), data, ...)
 }
@@ -233,7 +229,6 @@ augment.ce_tune <- function(x, data, ..., method = NULL) {
 #'   it, `.gap` (scalar types of calibration) or `.gap_<class>`.
 #' @export
 augment.ce_fit <- function(x, data, ...) {
-  check_object(x)
   check_data(data)
   out <- tibble::as_tibble(data)
   out$.squared <- predict(x, data, ..., type = "squared")

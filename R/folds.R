@@ -28,7 +28,7 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
   structure(list(fold = fold, k = max(fold)), class = "ce_split")
 }
 
-# Number of test rows, and of those that each fold holds out; a database has no vector of folds.
+# Number of test rows, and of those that each fold holds out; a state has no vector of folds.
 split_sizes <- function(split) split$sizes %||% tabulate(split$fold + 1, split$k + 1)
 
 # Whole clusters test, or are held out in one fold: numbers and shares are those of clusters.

@@ -174,8 +174,6 @@ merge_forms.default <- function(form, forms) NULL
 
 block_diagonal <- function(cores) {
   if (all(vapply(cores, is.null, NA))) return(NULL)
-  stop_if(any(vapply(cores, is.null, NA)), "Pair forms that are joined must all have a {.field core}, or none.",
-          "x" = "Fields of a result were changed or lost. Create it again.", class = "object")
   cores <- lapply(cores, core_matrix)
   sizes <- vapply(cores, nrow, 0L)
   ends <- cumsum(sizes)

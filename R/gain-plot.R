@@ -3,9 +3,9 @@
 #' The gain of each map of a table of [ce_gain()], with its interval. To the right of the dashed line a map improves the
 #' score of rows that did not fit it.
 #'
-#' @param object,x A table of [ce_gain()] of maps to be fitted.
+#' @param object A table of [ce_gain()] of maps to be fitted.
 #' @param ... Not used.
-#' @return A ggplot object, with a panel for each group; `plot()` draws it and returns `x`.
+#' @return A ggplot object, with a panel for each group.
 #' @section Errors:
 #' `calibrisk_error_argument` for the gain of given predictions, which is one number.
 #' @name autoplot.ce_gain
@@ -17,12 +17,10 @@
 #' y <- rbinom(300, 1, plogis(0.5 * qlogis(p)))
 #' plot(ce_gain(p, c("temperature", "platt", "isotonic", "update"), y))
 autoplot.ce_gain <- function(object, ...) {
-  check_object(object)
   check_empty(...)
   stop_if(!"map" %in% names(object), "A figure of gains needs several maps.",
           "x" = "It is the gain of given predictions.",
           "i" = "As in {.code ce_gain(before, list(map_platt(), map_update()), truth)}.", arg = "object")
-  check_columns(object, c("score", "gain", "conf.low", "conf.high", "level"))
   rows <- rows_of_groups(object, "map")
   rows$map <- factor(rows$map, unique(rows$map))
   shown <- rows[rows$map != "none", ]

@@ -10,32 +10,21 @@
 #' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`.
 #'
 #' # When is it the improvement of the calibration error?
-#' If `after = h(before)` with an injective `h` that was fitted on other data, the conditional distribution of the
-#' outcome given the prediction stays the same, and so does its entropy. The difference of mean scores is then an
+#' If `after = h(before)` with an injective `h` that was fitted on other data, the difference of mean scores is an
 #' unbiased estimate of the difference of the proper calibration errors, `CE_S(before) - CE_S(after)` (Gruber and
-#' Buettner 2022, Proposition 4.5). For the Brier score that is the difference of squared errors CE_2. On the root scale
-#' it is not: with the entropy `c >= 0`, `RBS = sqrt(CE_2^2 + c)`, so the difference of root Brier scores has the sign
-#' of the difference of CE_2 and at most its size. A map that is not injective also loses sharpness, and the gain mixes
-#' both; for two unrelated models there is no map at all.
+#' Buettner 2022, Proposition 4.5). For the Brier score that is the difference of squared errors CE_2; on the root scale
+#' it is not. A map that is not injective also loses sharpness, and the gain mixes both; for two unrelated models there
+#' is no map at all.
 #'
-#' `injective = NULL` lets the data speak: where two equal predictions have different images,
-#' or two different predictions the same image, it is `FALSE`; otherwise it is
-#' unknown (`NA`), because a finite sample cannot prove it. A fitted recalibration map as
-#' `after` brings its own answer. A warning of class `calibrisk_warning_injective` is given if it is `FALSE` and you did
-#' not set it yourself.
-#'
+#' With `injective = NULL` the data decide whether it is `FALSE`; otherwise it is unknown (`NA`), because a finite
+#' sample cannot prove it. A warning of class `calibrisk_warning_injective` is given if it is `FALSE` and you did not
+#' set it yourself.
 #' # Several maps
 #' `after` may be a list of maps to fit, such as `list(map_platt(), map_update())` or `c("platt", "isotonic")`. Each is
-#' fitted to all folds except one and judged on that one. All maps use the same folds, and every row is judged by maps
-#' that have not seen it. The gain of a row is its mean over the `repeats`. It is the gain of maps fitted to the share
-#' `1 - 1 / folds` of the rows. The squared standard error has two parts. The first is that of the rows' mean, which
-#' suffices if a map gains or loses much (cross-validation's central limit theorem, Bayle et al. 2020). The second is
-#' the sum over folds of the squared standard error of a difference: mean score of the fold's map minus mean score of
-#' all folds, on all rows. It matters for nearly calibrated predictions, for which a map adds only its own noise. Any
-#' two rows of different folds contribute twice, since each is evaluated by a map that was fitted to the other. The row
-#' `"none"` leaves the predictions as they are. Folds follow from the rows' values: the same rows have the same folds in
-#' any order and for any seed. The rows of a cluster are in one fold.
-#'
+#' fitted to all folds except one and judged on that one, so every row is judged by maps that have not seen it. It is
+#' the gain of maps fitted to the share `1 - 1 / folds` of the rows. The row `"none"` leaves the predictions as they
+#' are. Folds follow from the rows' values: the same rows have the same folds in any order and for any seed. The rows of
+#' a cluster are in one fold.
 #' @inheritParams ece
 #' @param before,after Predictions of the same rows: matrices, vectors, or data frames with the same
 #'   probability columns. `after` may be a map of [ce_recalibrate()], which is then applied to `before`, or what
@@ -57,6 +46,11 @@
 #'
 #' Bayle, P., Bayle, A., Janson, L. and Mackey, L. (2020). Cross-validation confidence intervals for test error.
 #' *Advances in Neural Information Processing Systems* 33.
+#' @concept recalibration gain
+#' @concept proper score
+#' @concept Brier score
+#' @concept temperature scaling
+#' @concept paired difference
 #' @examples
 #' before <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6), c(0.8, 0.1, 0.1))
 #' after <- before^0.8 / rowSums(before^0.8)
@@ -81,6 +75,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   input <- evaluate_input_once(rows_input(), before)
   after_dots <- input$dots
   check_has_rows(after, "after")
+  check_ordered(after, "after")
   maps <- unfitted_maps(after)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))])
   if (!is.null(maps)) {
@@ -127,7 +122,6 @@ check_gain_folds <- function(predicted, injective, given) {
 }
 
 check_gain_map <- function(after) {
-  if (inherits(after, "ce_recalibration")) check_object(after, "after")
   stop_if(inherits(after, "ce_grouped"), "{.arg after} must be one map, or predictions.",
           "x" = "It is a map per group.", "i" = "Take the rows and the map of each group.", arg = "after")
   stop_if(inherits(after, "ce_recalibration") && after$kind == "distribution",

@@ -9,9 +9,9 @@ by_groups <- function(x, by, fn) {
   if (is.null(groups)) return(as_counted(collect_read(metric_table(as_result(fn(x))))))
   x <- ungroup_frame(x)
   found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows))), "reads")
-  out <- bind_parts(groups$keys, found$value)
+  out <- as_result(bind_parts(groups$keys, found$value))
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
-  as_counted(list(value = metric_table(as_result(out)), kept = found$kept))
+  as_counted(list(value = metric_table(out), kept = found$kept))
 }
 
 # Tables of metrics print in their own way.
@@ -22,7 +22,7 @@ metric_table <- function(out) {
   out
 }
 
-# A table of results, which plot() can tell from one of data.
+# A table of results, which differs from one of data by its class.
 as_result <- function(out) {
   if (is_plain_tibble(out)) class(out) <- c("ce_result", class(out))
   out
@@ -194,24 +194,6 @@ check_group_names <- function(names) {
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.
 level_order <- function(keys) {
   do.call(order, c(unname(lapply(keys, vctrs::vec_proxy_order)), list(method = "radix")))
-}
-
-# A plain tibble. Columns that nobody uses may have the same name, or none, which is then "...4" by their place.
-ungroup_frame <- function(x) {
-  names <- names(x)
-  unnamed <- which(is.na(names) | !nzchar(names))
-  if (length(unnamed) > 0) names(x)[unnamed] <- paste0("...", unnamed)
-  if (is_plain_tibble(x)) return(x)
-  attr(x, "groups") <- NULL
-  tibble::as_tibble(as.data.frame(x), .name_repair = "minimal")
-}
-
-# The columns whose names are theirs alone, which an expression can mean.
-data_mask <- function(x) if (anyDuplicated(names(x)) > 0) x[!names(x) %in% names(x)[duplicated(names(x))]] else x
-
-group_label <- function(keys, g) {
-  key <- vctrs::vec_slice(keys, g)
-  paste0(names(key), " = ", vapply(key, function(v) format(v)[1], ""), collapse = ", ")
 }
 
 # Those of all rows of a table of keys, "" without keys.

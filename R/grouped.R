@@ -7,7 +7,7 @@ new_grouped <- function(keys, parts) {
     list(keys = vctrs::vec_slice(keys, failed), errors = parts[failed], at = which(failed))
   }
   structure(drop_null(list(keys = vctrs::vec_slice(keys, !failed), results = parts[!failed], missing = missing)),
-            class = "ce_grouped")
+            class = c("ce_grouped", "ce_result"))
 }
 
 # Missing groups have a row of NA in tables with one row per group.
@@ -37,15 +37,14 @@ bind_groups <- function(x, fn, ...) {
 #' @return `tidy()`, `glance()`: a tibble. `autoplot()`: a ggplot object.
 #' @name ce_grouped
 #' @export
-tidy.ce_grouped <- function(x, ...) bind_groups(check_object(x), tidy, ...)
+tidy.ce_grouped <- function(x, ...) bind_groups(x, tidy, ...)
 
 #' @rdname ce_grouped
 #' @export
-glance.ce_grouped <- function(x, ...) bind_groups(check_object(x), glance, ...)
+glance.ce_grouped <- function(x, ...) bind_groups(x, glance, ...)
 
 #' @export
 print.ce_grouped <- function(x, ...) {
-  check_object(x)
   for (g in seq_along(x$results)) {
     cat("# Group: ", group_label(x$keys, g), "\n", sep = "")
     print(x$results[[g]], ...)

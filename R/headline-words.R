@@ -2,14 +2,12 @@
 
 #' @export
 print.ce_estimate <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   # format() of an estimate is its text: the table is printed without the class
   table <- x
   class(table) <- setdiff(class(x), "ce_estimate")
   attr(table, "design") <- NULL
   print(table, ...)
-  if (nrow(x) > 0 && all(estimate_facts %in% names(x))) {
+  if (nrow(x) > 0 && has_columns(x, estimate_facts, c("notion", "method"))) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
     cat("\n")
     print_lines(lines)
@@ -18,7 +16,7 @@ print.ce_estimate <- function(x, ...) {
 }
 
 # Columns that the sentences below an estimate need.
-estimate_facts <- c("notion", "estimate", "conf.low", "conf.high", "p.value", "resolution", "upper_bound", "method")
+estimate_facts <- c("estimate", "conf.low", "conf.high", "p.value", "resolution", "upper_bound")
 
 estimate_sentences <- function(x, level, most = 6) {
   keys <- names(x)[seq_len(match("notion", names(x)) - 1)]

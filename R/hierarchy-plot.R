@@ -3,16 +3,14 @@
 #' Every error as a dot, in the order of the chain, with a line to the error that bounds it from
 #' above: the room that the inequality leaves. Groups have a panel each.
 #'
-#' @param object,x A [ce_hierarchy()].
+#' @param object A [ce_hierarchy()].
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @name autoplot.ce_hierarchy
 #' @method autoplot ce_hierarchy
 #' @exportS3Method ggplot2::autoplot ce_hierarchy
 autoplot.ce_hierarchy <- function(object, ...) {
-  check_object(object)
   check_empty(...)
-  check_columns(object, c("quantity", "value", "conf.low", "conf.high", "below", "holds", "p", "n_classes", "n"))
   rows <- hierarchy_display(object)
   labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
   colours <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
@@ -61,10 +59,9 @@ hierarchy_display <- function(x) {
 
 #' @export
 print.ce_hierarchy <- function(x, ...) {
-  check_object(x)
   if (names(x)[1] != "quantity") return(invisible(print(tidy(x), ...)))
-  shown <- c("p", "n_classes", "n", "n_distinct", "below", "holds", "value", "conf.low", "conf.high")
-  if (!all(shown %in% names(x)) || nrow(x) == 0) return(NextMethod())
+  numbers <- c("p", "n_classes", "n", "n_distinct", "holds", "value", "conf.low", "conf.high")
+  if (!has_columns(x, numbers, "below") || nrow(x) == 0) return(NextMethod())
   cat("Hierarchy of calibration errors (p = ", format(x$p[1]), ", ", x$n_classes[1], " classes, n = ",
       x$n[1], ")\n", counted_line(list(counted = attr(x, "design"))), sep = "")
   depth <- hierarchy_depth(x$quantity, x$below)

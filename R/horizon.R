@@ -32,6 +32,11 @@
 #' `calibrisk_error_argument`. A group in which nobody is followed to the horizon is missing (`NA`), with a warning.
 #' @references Graf, E., Schmoor, C., Sauerbrei, W. and Schumacher, M. (1999). Assessment and comparison of prognostic
 #'   classification schemes for survival data. *Statistics in Medicine* 18, 2529-2545.
+#' @concept survival
+#' @concept censoring
+#' @concept IPCW
+#' @concept Cox model
+#' @concept time to event
 #' @export
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
 #' veteran <- survival::veteran
@@ -91,14 +96,13 @@ check_horizon_time <- function(x, arg) {
 
 as_horizon <- function(horizon) {
   if (is.null(horizon)) return(NULL)
-  if (inherits(horizon, "ce_horizon")) return(check_object(horizon, "horizon"))
+  if (inherits(horizon, "ce_horizon")) return(horizon)
   check_horizon_time(horizon, "horizon")
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }
 
 #' @export
 print.ce_horizon <- function(x, ...) {
-  check_object(x)
   cat("<ce_horizon> ", format(x$time), if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
   invisible(x)
 }

@@ -27,7 +27,7 @@ new_estimate <- function(value, influence, design, power = 1, honest = NULL, noi
 
 # Dependence within clusters, and on weights, is not known: of such rows the larger one of known and estimated variance.
 null_known <- function(known, estimated, design) {
-  if (is_unweighted(design) && is.null(design$sums) && is.null(design$n_clusters)) known else max(known, estimated)
+  if (is_unweighted(design)) known else max(known, estimated)
 }
 
 # Of a weighted mean of rows with these variances.
@@ -228,7 +228,6 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
 
 # Scales on which an interval is symmetric: to it, back, and the derivative of the way back.
 log_scale <- list(to = log, back = exp, slope = exp)
-logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
 own_scale <- list(to = identity, back = identity, slope = function(v) 1)
 
 # The columns of a value with its influence, both on its own scale; `null`: the value that a test compares it with.

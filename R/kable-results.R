@@ -2,7 +2,6 @@
 
 #' @export
 paper_table.ce_power <- function(x, digits = 3) {
-  check_object(x)
   if (!is.null(x[["events"]])) x$events <- ceiling(x$events)
   paper_columns(x, digits)
 }
@@ -20,14 +19,16 @@ paper_sentences.ce_validation <- function(x) {
 
 #' @export
 paper_sentences.ce_estimate <- function(x) {
-  if (nrow(x) > 0 && all(estimate_facts %in% names(x))) {
+  if (nrow(x) > 0 && has_columns(x, estimate_facts, c("notion", "method"))) {
     estimate_sentences(x, attr(x, "level") %||% 0.95)
   }
 }
 
 #' @export
 paper_sentences.ce_test <- function(x) {
-  if (identical(x$alternative, "less")) return(equivalence_sentence(x$parameter, x$p.value, test_level(x)))
+  if (identical(x$alternative, "less")) {
+    return(equivalence_sentence(x$parameter, x$p.value, attr(x$conf.int, "conf.level")))
+  }
   x$details$found
 }
 
@@ -39,7 +40,7 @@ paper_sentences.ce_tune <- function(x) tune_headline(x)
 
 #' @export
 paper_sentences.ce_power <- function(x) {
-  if (all(power_columns %in% names(x)) && !attr(x, "facts")$given) power_sentence(x)
+  if (has_columns(x, power_numbers, power_words) && !attr(x, "facts")$given) power_sentence(x)
 }
 
 #' @export
@@ -54,54 +55,9 @@ paper_sentences.ce_decision <- function(x) {
 
 #' @rdname ce_kable
 #' @exportS3Method knitr::knit_print
-knit_print.ce_table <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_hierarchy <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_validation <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_tune <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_test <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_fit <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_curve <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_recalibration <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_decision <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_rank <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_monitor <- function(x, ...) knit_result(x)
-
-#' @rdname ce_kable
-#' @exportS3Method knitr::knit_print
-knit_print.ce_grouped <- function(x, ...) knit_result(x)
-
-# The table, and the sentences below it where the result has some.
-knit_result <- function(x) {
+knit_print.ce_result <- function(x, ...) {
+  # tables without a header are printed as in the console
+  if (is.data.frame(x) && !inherits(x, c("ce_table", "ce_hierarchy"))) return(knitr::normal_print(x))
   said <- plain_text(paper_sentences(x), document_format())
   text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
   knitr::asis_output(paste0("\n\n", text, "\n\n"))
@@ -109,8 +65,6 @@ knit_result <- function(x) {
 
 #' @export
 print.ce_summary <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   print(x$object)
   for (name in names(x$tables)) {
     cat("\n", name, "\n", sep = "")

@@ -71,11 +71,9 @@ paper_table <- function(x, digits = 3) UseMethod("paper_table")
 
 #' @export
 paper_table.default <- function(x, digits = 3) {
-  check_object(x, "x")
   if (is.data.frame(x)) return(paper_columns(x, digits))
   if (inherits(x, c("ce_fit", "ce_rank"))) return(paper_columns(tidy(x), digits))
-  glanced <- c("ce_curve", "ce_decision", "ce_monitor", "ce_recalibration", "ce_test")
-  if (inherits(x, glanced)) return(paper_columns(glance(x), digits))
+  if (inherits(x, "ce_result")) return(paper_columns(glance(x), digits))
   stop_input("{.arg x} must be a result of this package, or a table of one.", "x" = "It is {describe(x)}.",
              "i" = "For example {.code ce_kable(ce_validate(data, outcome, .pred_yes))}.", arg = "x", value = x)
 }
@@ -90,7 +88,6 @@ paper_table.ce_validation <- function(x, digits = 3) {
 
 #' @export
 paper_table.ce_tune <- function(x, digits = 3) {
-  check_object(x)
   out <- tune_display(x, named_values(x$glance))
   names(out)[1] <- "best"
   out
@@ -98,7 +95,6 @@ paper_table.ce_tune <- function(x, digits = 3) {
 
 #' @export
 paper_table.ce_grouped <- function(x, digits = 3) {
-  check_object(x)
   parts <- lapply(x$results, paper_table, digits)
   bind_parts(x$keys, parts)
 }
@@ -164,9 +160,7 @@ paper_caption <- function(x) {
 #' @rdname ce_kable
 #' @export
 format.ce_estimate <- function(x, digits = 3, ...) {
-  check_object(x)
   check_count(digits, lower = 0)
-  check_columns(x, c("estimate", "conf.low", "conf.high"))
   text <- interval_text(x$estimate, x$conf.low, x$conf.high, digits, attr(x, "level") %||% 0.95)
   ifelse(nzchar(text), text, "NA")
 }

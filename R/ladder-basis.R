@@ -25,8 +25,9 @@
 #'
 #' @details
 #' In `ce_estimate(bases = )` each element is a basis. `c(hats = 5)`: hat functions of 5 quantile knots of each
-#' coordinate (at least 2); a coordinate with fewer distinct values has one function per value. `c(kernel = 100)`: kernel
-#' columns of 100 landmarks. A function of the matrix of predictions that returns a matrix of columns is a basis, too.
+#' coordinate (at least 2); a coordinate with fewer distinct values has one function per value. `c(kernel = 100)`:
+#' kernel columns of 100 landmarks. A function of the matrix of predictions that returns a matrix of columns is a basis,
+#' too.
 #' @seealso [ce_estimate()]
 #' @name ce_bases
 #' @examples
@@ -43,8 +44,8 @@ check_bases <- function(bases, notion) {
   if (is.function(bases)) bases <- list(bases)
   found <- if (length(bases) %in% seq_len(most_bases)) Map(read_basis, as.list(bases), rlang::names2(bases))
   stop_if(is.null(found) || any(lengths(found) == 0),
-          "{.arg bases} must be up to {most_bases} bases, such as {.code c(hats = 5, kernel = 20)}, or functions of the \
-           matrix of predictions in a list.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases)
+          "{.arg bases} must be up to {most_bases} bases, such as {.code c(hats = 5, kernel = 20)}, or functions of \
+           the matrix of predictions in a list.", "x" = "It is {describe(bases)}.", arg = "bases", value = bases)
   own <- vapply(found, function(basis) is.list(basis) && basis$recipe == "hats", NA)
   stop_if("class_wise" %in% notion && !all(own),
           "Class-wise, a basis must depend on the probability of one class only.",

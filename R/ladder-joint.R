@@ -40,10 +40,11 @@ joint_ladder <- function(p, y, counts, level, knots = NULL) {
   dim(y) <- c(length(y), 1)
   design <- new_design(length(p), counts)
   found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, thread_count())[[1]]
+  # predictions that are certain and right leave nothing to test
   refuted_ladder(list(
     estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
     low = found$low, high = found$high, lower_bound = found$lower_bound,
-    p.value = if (certainly_right(p, y)) NA_real_ else found$p.value, statistic = found$statistic,
+    p.value = if (p[1] == y[1] && all(p == y)) NA_real_ else found$p.value, statistic = found$statistic,
     upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
     upper = joint_upper(found$upper), found = group_claim(found$group),
     value = new_estimate(found$square, found$influence, design, power = 2, noise = found$noise)
@@ -80,9 +81,6 @@ joint_upper <- function(facts) {
   force(facts)
   function(tail) cpp_joint_upper(facts, tail)
 }
-
-# Whether all predictions are certain and right: nothing is then tested.
-certainly_right <- function(p, y) p[1] == y[1] && all(p == y)
 
 # Test and lower limits of rows that are not redrawn, by flips of their clusters' signs; all else is that of the nested
 # bases.

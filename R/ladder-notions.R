@@ -46,8 +46,8 @@ shared_top_ladder <- function(problem, level) {
 # test take theirs into account. `known`: ladders of these rows, by notion.
 notion_ladder <- function(predictions, notion, level, bases = NULL, known = list(),
                           problem = ladder_problem(predictions, notion)) {
-  # of a state or a table
-  if (!is.null(predictions$ladder)) return(predictions$ladder(level, notion))
+  # of a state
+  if (!is.null(predictions$ladder)) return(predictions$ladder(level))
   if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level))
   specs <- if (is.null(bases)) {
     ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
@@ -68,7 +68,8 @@ canonical_ladder <- function(own, predictions, problem, level, known) {
     classes <- ladder_problem(predictions, "class_wise")
     run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level)
   }
-  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known))
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known),
+           scaling_ladder(problem, level))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
@@ -86,6 +87,34 @@ canonical_ladder <- function(own, predictions, problem, level, known) {
   p_values <- vapply(tested, `[[`, 0, "p.value")
   if (!all(is.na(p_values))) own[c("p.value", "statistic")] <- tested[[which.min(p_values)]][c("p.value", "statistic")]
   own
+}
+
+# An upper limit for miscalibration that vector scaling mends, as that of networks: its tangents at the temperatures 2
+# and 4, whose coefficients all residuals of a row share. The residuals are therefore clusters of one long column.
+scaling_ladder <- function(problem, level, most = 2e7) {
+  design <- problem$design
+  rows <- rep(seq_len(design$n), design$copies %||% 1)
+  p <- problem$features[rows, , drop = FALSE]
+  k <- ncol(p)
+  columns <- 4 * k + 3
+  if (columns > length(rows) / 10 || columns * length(p) > most) return(NULL)
+  long <- new_design(length(p), if (!equal_copies(design)) rep((design$w / (design$copies %||% 1))[rows], k),
+                     rep(if (is.null(design$cluster)) seq_along(rows) else design$cluster[rows], k))
+  rung <- core_ladder(list(features = matrix(p), residuals = matrix(problem$residuals[rows, ]), design = long),
+                      list(list(recipe = "columns", columns = scaling_columns(p))), TRUE)[[1]]
+  numbers <- c("psi", "noise", "linear", "scatter")
+  rung[numbers] <- Map(`*`, rung[numbers], k^c(1, 2, 2, 2))
+  upper <- nested_upper(list(rung), columns, score_facts(rowSums(problem$residuals^2), design, 2), design_df(design))
+  list(list(estimate = 0, high = upper((1 - level) / 2)[1], upper = upper))
+}
+
+scaling_columns <- function(p) {
+  l <- log(pmax(p, 1e-300))
+  at <- function(q) {
+    bias <- lapply(seq_len(ncol(p)), function(k) c(q * (rep(seq_len(ncol(p)) == k, each = nrow(p)) - q[, k])))
+    cbind(c(q), do.call(cbind, bias), do.call(cbind, Map(function(b, k) b * l[, k], bias, seq_along(bias))))
+  }
+  cbind(c(p), at(cpp_softmax(l / 2, FALSE, thread_count())), at(cpp_softmax(l / 4, FALSE, thread_count())))
 }
 
 # The largest of several, within the bound of the first.

@@ -27,19 +27,11 @@
 #' upwards. As \eqn{\lambda \to 0} both interpolate the products of the residuals; as \eqn{\lambda \to \infty} both
 #' vanish.
 #' @section Cost:
-#' Scalar features with a Gaussian kernel use explicit features (about 18 for probabilities
-#' and the default kernel): linear in the number of rows, ten digits at every ridge. Other
-#' features and kernels use a pivoted Cholesky factor of rank \eqn{r} of all rows, in
-#' \eqn{O(n r^2 + k r^3)} for \eqn{k} folds and all ridges. A factor of rank up to 128, or of at most 256 rows,
-#' is exact.
-#' Otherwise the accuracy is tied to the selected ridge. Such a factor may leave more than 1/400 of the kernel's trace
-#' (for n rows above 4,096, n/4,096 times that), or need a rank of more than a quarter of the rows. Then, up to 16,384
-#' rows, `ce_tune()` solves every ridge on the block Krylov space of the residuals, \eqn{span(D, K D, ..., K^{p-1} D)},
-#' in \eqn{O(k n^2 p d)} for \eqn{d} classes and with half of a Gram matrix in memory. Otherwise, and in [ce_fit()], the
-#' factor's rank grows until the risk of the selected ridge has a relative error of at most 1e-6 and its squared error
-#' one of at most 2e-4. `ce_tune()` keeps, per grid value, the rank, the trace of what the space or the factor leaves
-#' and whether the value is reliable to that accuracy, as `diagnostics`. `exact = TRUE` goes on to the full rank, with
-#' one eigendecomposition per fold; in double precision, risks of kkr are then exact to about 1e-17 over the ridge.
+#' Scalar features with a Gaussian kernel use explicit features: linear in the number of rows, ten digits at every
+#' ridge. Other features and kernels use a pivoted Cholesky factor of rank \eqn{r} of all rows, in \eqn{O(n r^2 + k
+#' r^3)} for \eqn{k} folds and all ridges. A factor of rank up to 128, or of at most 256 rows, is exact. Otherwise the
+#' accuracy is tied to the selected ridge. `exact = TRUE` goes on to the full rank. The vignette *Notation* has the
+#' rules, and `ce_tune()` keeps `diagnostics`.
 #' @references `r ref_gruber_bach()`
 #' @seealso [ce_methods] for the other methods, [ce_tune()] to choose among them.
 #' @name method_kkr

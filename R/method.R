@@ -93,12 +93,11 @@ check_method <- function(x, arg = "method") {
   stop_if(!is_method(x), "{.arg {arg}} must be a method.", "x" = "It is {describe(x)}.",
           "i" = "Functions make methods, such as {.fn method_bins}; see {.code ?ce_methods}.", class = "method",
           arg = arg, value = x)
-  check_object(x, arg)
+  x
 }
 
 #' @export
 format.ce_method <- function(x, ...) {
-  check_object(x)
   choices <- x[setdiff(names(x), c("name", "parameter", "values"))]
   values <- if (is.null(x$values)) "default grid" else format_values(x$values)
   args <- c(

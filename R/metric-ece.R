@@ -61,8 +61,6 @@ scheme_edges <- function(scheme) {
 }
 
 ece_columns <- function(predictions, scheme, interval) {
-  # of many different rows of a table
-  if (!is.null(predictions$binned)) return(predictions$binned(scheme, interval))
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
   problems <- scheme$problems(predictions, scheme$notion)
@@ -139,20 +137,6 @@ power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
   }
   new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size,
                largest = 1, pairs = value$pairs)
-}
-
-# The binned error from sums in bins (rows of a table) and folds, without rows. `variance(slope, offset, mean)` of
-# weighted ones.
-sums_estimate <- function(table, p, debias, design, variance = function(slope, offset, mean) NULL) {
-  value <- binned_power(table$bins, p, debias)
-  bound <- cpp_cell_bound(table$size, table$d, table$d2, table$bins, p)
-  new_estimate(
-    value$power, no_rows, design, reported_power(p),
-    new_estimate(bound$mean, no_rows, design, squares = bound$squares, known = bound$known,
-                 variance = variance(bound$slope, -bound$offset, bound$mean)),
-    value$noise, value$squares, variance = variance(value$slope, value$offset, value$power), largest = 1,
-    pairs = value$pairs
-  )
 }
 
 # More bins than this are treated in blocks.

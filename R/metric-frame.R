@@ -2,7 +2,7 @@
 # metric's own columns. `fn(predictions)` returns a list (or one-row tibble) with
 # `.estimate` and the extra columns; `choices` are columns that repeat what the user chose (a notion of
 # NULL: the default one).
-# `edges`: where the cells of a state or a table must end, named by the argument that says so; NULL where rows are
+# `edges`: where the cells of a state must end, named by the argument that says so; NULL where rows are
 # needed (see by_predictions()). `notion`: of the sums.
 # yardstick's metric sets pass `data`, `estimator` and `case_weights` by name.
 
@@ -18,6 +18,7 @@ metric_frame <- function(x, input, metric, fn, choices = list(), edges = NULL, n
   input <- without_yardstick(input)
   frame <- function(predictions) class_frame(metric, predictions, function() as.list(fn(predictions)), choices)
   if (missing(x)) stop_no_predictions()
+  x <- read_table(x, is.null(edges))
   by_predictions(x, frame, c(input, list(notion = notion, interval = choices$interval, edges = edges)))
 }
 
@@ -62,8 +63,8 @@ without_yardstick <- function(input) {
   input
 }
 
-# A probability metric of yardstick: a function with a direction and a range.
-new_metric <- function(fn, direction = c("minimize", "maximize", "zero"), range = c(0, Inf)) {
-  structure(fn, direction = match.arg(direction), range = range,
+# A probability metric of yardstick: a function with a direction and a range. `name`: that of its rows.
+new_metric <- function(name, fn, direction = c("minimize", "maximize", "zero"), range = c(0, Inf)) {
+  structure(fn, metric = name, direction = match.arg(direction), range = range,
             class = c("prob_metric", "metric", "function"))
 }

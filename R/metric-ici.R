@@ -16,10 +16,10 @@
 #' Importance weights enter the loess's local fits (its neighbourhoods are shares of the predictions, not of their
 #' weight) or the isotonic regression, and the mean and quantiles of the distances.
 #'
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
-#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"` or `"binary"`; see [ce_args].
 #' @param smoother `"loess"` or `"isotonic"`.
 #' @param span For the loess: the share of the predictions in a neighbourhood, above 0 and at most 1.
 #' @param times `NULL` for no interval, or the number of bootstrap samples for one, such as 200.
@@ -39,11 +39,17 @@
 #' as the smoother sees it. A quantile that lies where the distances jump has no such limits: E50 was held in 30% of
 #' samples if half of the rows had no distance and half one of 0.15.
 #' @references Austin and Steyerberg (2019) \doi{10.1002/sim.8281}.
+#' @concept integrated calibration index
+#' @concept ICI
+#' @concept E50
+#' @concept E90
+#' @concept Emax
+#' @concept loess
 #' @examples
 #' p <- seq(0.05, 0.95, length.out = 60)
 #' ici(p, p > 0.4)
 #' @export
-ici <- new_metric(function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
+ici <- new_metric("ici", function(x, truth, ..., smoother = c("loess", "isotonic"), span = 0.75,
                            notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   smoother <- check_choice(smoother, c("loess", "isotonic"))

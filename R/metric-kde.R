@@ -6,36 +6,25 @@
 #' * `kernel = "dirichlet"` (Popordanoska, Sayer and Blaschko 2022): for each row j the frequencies `Q_j` are the label
 #'   mean of the other rows i, weighted by the Dirichlet density with concentration `p_i / bandwidth + 1` at `p_j`. The
 #'   p-th power of the error is `mean_j |Q_j - p_j|_p^p`. Scalar types of calibration use the Beta density. The
-#'   bandwidth maximises the leave-one-out likelihood `sum_j log mean_{i != j} k(p_j; p_i)` over the 15 powers of ten
-#'   from 1e-5 to 0.1 and 0.2, 0.4, 0.6, 0.8, 1.
+#'   bandwidth maximises the leave-one-out likelihood.
 #' * `kernel = "triweight"` (Zhang, Kailkhura and Han 2020; scalar types of calibration): densities of all confidences
-#'   and of those that were right, reflected at 0 and 1, on a grid of 2^14 points. The bandwidth is the standard
-#'   deviation of the confidences that were right times `(2 N)^(-1/5)` (with importance weights `N` is the effective
-#'   number of rows). Up to a few thousand rows densities are summed exactly, above that confidences are first shared
-#'   between their two neighbours on the grid.
+#'   and of those that were right, reflected at 0 and 1. The bandwidth is the standard deviation of the confidences that
+#'   were right times `(2 N)^(-1/5)`.
 #'
-#' Class-wise, the p-th powers are averaged over the classes.
-#'
+#' Class-wise, the p-th powers are averaged over the classes. *Notation* has the grids.
 #' # Intervals
-#' `"analytic"` uses the influence of each row on `power` at fixed bandwidth: exactly for the triweight error; for the
-#' Dirichlet error the differences at a row's neighbours are used for its own. The lower limit is at most the
-#' cross-fitted limit of [ece()], with the other folds' estimated function at the row's prediction instead of the bins'
-#' gaps. It is a lower bound of the calibration error itself, at any bandwidth. The triweight error also has the
-#' bootstrap, at fixed bandwidth; the Dirichlet error has none, because leaving one row out means nothing where rows
+#' `"analytic"` uses the influence of each row on `power` at fixed bandwidth. The lower limit is at most the
+#' cross-fitted limit of [ece()]. It is a lower bound of the calibration error itself, at any bandwidth. The triweight
+#' error also has the bootstrap; the Dirichlet error has none, because leaving one row out means nothing where rows
 #' repeat.
-#'
 #' # Cost
-#' Dirichlet: `O(n^2 K)` once, and up to 20,000 rows for every bandwidth of the grid. Above, the bandwidth is chosen by
-#' the likelihood of 10,000 evenly spaced rows `j` (each against all other rows). Bandwidths more than 6 standard errors
-#' behind the best on 500 or 2,000 of them are dropped. At its bandwidth the error itself is exact for any `n`. The
-#' ratio leaves a row's cluster out; the choice of the bandwidth takes rows as independent and unweighted. Triweight:
-#' linear in `n`.
-#'
+#' Dirichlet: `O(n^2 K)`, and up to 20,000 rows for every bandwidth of the grid. Triweight: linear in `n`.
 #' # Errors
 #' `calibrisk_error_rows` for fewer than two rows or clusters.
 #' `calibrisk_error_bandwidth` where the triweight bandwidth is 0: fewer than two distinct
 #' confidences were right.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ece
 #' @param kernel `"dirichlet"` or `"triweight"`.
 #' @param p Exponent, from 1 to 32.
@@ -53,7 +42,7 @@
 #' kde_error(conf, right)
 #' kde_error(conf, right, kernel = "triweight")
 #' @export
-kde_error <- new_metric(function(x, truth, ..., kernel = c("dirichlet", "triweight"), p = 2,
+kde_error <- new_metric("kde_error", function(x, truth, ..., kernel = c("dirichlet", "triweight"), p = 2,
                                  bandwidth = NULL, notion = NULL, level = 0.95,
                                  times = NULL, .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL,
                                  cluster = NULL, horizon = NULL) {

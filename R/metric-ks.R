@@ -28,10 +28,10 @@
 #'
 #' # Cost
 #' One sort.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ece
-#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`,
 #' `power` (the error itself), `location` (the prediction where the maximum is reached), `kuiper`, `sigma`, `p.value`,
 #' `n`, `notion`, `interval`, `level`.
@@ -39,10 +39,12 @@
 #'   Gupta et al. (2021) \doi{10.48550/arXiv.2006.12800};
 #'   Arrieta-Ibarra, Gujral, Tannen, Tygert and Xu (2022) Metrics of calibration for probabilistic predictions,
 #'   *Journal of Machine Learning Research* 23.
+#' @concept Kolmogorov-Smirnov
+#' @concept cumulative differences
 #' @examples
 #' ks_error(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
-ks_error <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95,
+ks_error <- new_metric("ks_error", function(x, truth, ..., notion = NULL, level = 0.95,
                                 times = NULL, .by = NULL, event_level = "first", na_rm = TRUE,
                                 weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_scalar_notion(notion)

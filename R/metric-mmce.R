@@ -11,10 +11,8 @@
 #' published values. Class-wise, it is the root of the mean of the classes' squared errors. Up to
 #' the root this is [skce()] with [kernel_laplace()] on scalar predictions.
 #'
-#' # Cost
-#' `O(n log n)` time and `O(n)` memory: on sorted predictions the kernel sums are two
-#' recursions, not a matrix.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
 #' @param bandwidth Bandwidth of the Laplace kernel, in units of the predictions.
 #' @param type `"biased"` (V-statistic) or `"unbiased"` (U-statistic).
@@ -24,10 +22,11 @@
 #' `"unbiased"` mean, honest near calibration too. For a test see [ce_test()].
 #' @references Kumar, Sarawagi and Jain (2018),
 #'   <https://proceedings.mlr.press/v80/kumar18a.html>.
+#' @concept maximum mean calibration error
 #' @examples
 #' mmce(c(0.7, 0.7, 0.5, 0.9), c(1, 0, 1, 1))
 #' @export
-mmce <- new_metric(function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
+mmce <- new_metric("mmce", function(x, truth, ..., bandwidth = 0.4, type = c("biased", "unbiased"),
                             notion = NULL, level = 0.95, times = NULL, .by = NULL,
                             event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE)

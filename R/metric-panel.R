@@ -64,7 +64,7 @@ given_metrics <- function(metrics, notion, level, given) {
     if ("notion" %in% arguments) metric$options$notion <- metric$options$notion %||% notion
     shown <- metric$options[!names(metric$options) %in% c("level", "notion")]
     detail <- toString(sprintf("%s = %s", names(shown), vapply(shown, option_text, "")))
-    name <- metric_text(metric)
+    name <- metric_label(metric)
     list(metric = name, detail = detail, fn = function(predictions) {
       value <- named_row(estimate_metric(metric, predictions), metric$name)
       if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value)))

@@ -27,12 +27,15 @@
 #' `power` (the mean Brier score), `corrected`, `n`, `notion`, `interval`, `level`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @seealso [ce_gain()] for differences, [ce_hierarchy()] for the chain of errors below it.
+#' @concept Brier score
+#' @concept root Brier score
+#' @concept upper bound
 #' @examples
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6))
 #' rbs(probs, c(1, 2, 1))
 #' rbs(c(0.2, 0.7, 0.9), c(0, 1, 1))
 #' @export
-rbs <- new_metric(function(x, truth, ..., notion = NULL, level = 0.95, times = NULL, .by = NULL,
+rbs <- new_metric("rbs", function(x, truth, ..., notion = NULL, level = 0.95, times = NULL, .by = NULL,
                            event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   if (!is.null(notion)) check_notion(notion)
   interval <- check_interval(level, times)

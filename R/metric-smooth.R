@@ -19,16 +19,19 @@
 #'
 #' # Cost
 #' Linear in `n`.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
 #' @param bandwidth `NULL` for the fixed point, or a number.
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power`,
 #' `bandwidth`, `n`, `notion`, `interval`, `level`.
 #' @references Blasiok and Nakkiran (2023) \doi{10.48550/arXiv.2309.12236}.
+#' @concept smooth ECE
+#' @concept expected calibration error
 #' @examples
 #' smooth_ece(c(0.7, 0.75, 0.8, 0.5, 0.55, 0.6, 0.9), c(1, 1, 0, 1, 0, 1, 1))
 #' @export
-smooth_ece <- new_metric(function(x, truth, ..., bandwidth = NULL, notion = NULL,
+smooth_ece <- new_metric("smooth_ece", function(x, truth, ..., bandwidth = NULL, notion = NULL,
                                   level = 0.95, times = NULL, .by = NULL, event_level = "first",
                                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   check_number(bandwidth, lower = 0, open = TRUE, null = TRUE)

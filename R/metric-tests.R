@@ -3,41 +3,25 @@
 #' Cox's intercept and slope, Spiegelhalter's z and the Hosmer-Lemeshow statistic, for scalar predictions.
 #'
 #' # Definition
-#' * `cox_calibration()`: the logistic regression `logit P(Y = 1) = a + b logit(p)`; calibrated
-#'   predictions have `a = 0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model,
-#'   `"cox_in_the_large"`, the intercept with the slope held at 1, and `"cox_joint"`, twice the log likelihood ratio of
-#'   that model to `a = 0, b = 1` (Cox 1958), with two degrees of freedom. The other rows have Wald's interval and
-#'   Wald's `p.value`: of `a = 0` with any slope, of `b = 1` with any intercept, of `a = 0` given `b = 1`. It is below
-#'   1 - `level` exactly if the interval excludes that value. In simulations with 2.5 to 31 events on average the
-#'   intervals of the slope held in 95 to 98% of samples (those of its profile likelihood in 92 to 96%).
-#'   With importance weights or clusters the likelihood is weighted, and twice its logarithm is no longer chi-squared.
-#'   Standard errors are then robust: a sandwich from the rows' influence or the clusters' sums of it. Quantiles are
-#'   Student's, and `"cox_joint"` is Wald's quadratic form of both coefficients, compared with an F distribution if
-#'   there are few clusters.
-#' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard
-#'   normal for calibrated predictions (Spiegelhalter 1986); `p.value` is two-sided. With importance weights the
-#'   numerator's terms `s` have the factor `w`, and the denominator is `sqrt(sum s^2)`: where weights depend on the
-#'   outcome (`horizon`, samples drawn by outcome) the predictions alone do not tell its variance. With clusters it is
-#'   the standard error of the numerator from the clusters' sums, and z is compared with Student's t.
-#' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of
-#'   nearly equal size, ties kept together. Degrees of freedom are the number of groups, or two less
-#'   where the predictions were fitted to the same outcomes (`fitted = TRUE`). With importance weights
-#'   `N_g` is `sum(w)` and, with `m = E_g / N_g`, a group's squared difference of weighted sums is over
-#'   `m (1 - m) sum(w^2) (k (1 - m) + m) / (k m + 1 - m)`: `k` is the ratio of the weights with an event to those
-#'   without one. It is the same in all groups and is chosen to give the observed share of events in `sum(w^2)`. Its
-#'   distribution needs independent rows: `cluster` is an error of class `calibrisk_error_cluster`.
+#' * `cox_calibration()`: the logistic regression `logit P(Y = 1) = a + b logit(p)`; calibrated predictions have `a =
+#'   0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model, `"cox_in_the_large"`, the intercept with the
+#'   slope held at 1, and `"cox_joint"`, the likelihood ratio to `a = 0, b = 1` (Cox 1958), with two degrees of freedom.
+#'   The others have Wald's interval and p-value; with importance weights or clusters they are robust.
+#' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard normal for calibrated
+#'   predictions (Spiegelhalter 1986); `p.value` is two-sided.
+#' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of nearly equal size.
+#'   Degrees of freedom are the number of groups, or two less with `fitted = TRUE`. `cluster` is an error of class
+#'   `calibrisk_error_cluster`.
 #'
-#' The Hosmer-Lemeshow test depends on the arbitrary number of groups, has little power in small samples and
-#' rejects every useful model in large ones; a note says so once per session. Prefer an estimate
-#' with an interval, such as [ce_estimate()].
-#'
+#' The Hosmer-Lemeshow test depends on the arbitrary number of groups, has little power in small samples and rejects
+#' every useful model in large ones. Prefer an estimate with an interval, such as [ce_estimate()]. *Notation* has the
+#' weighted forms.
 #' # Errors
-#' `calibrisk_error_logit` where a prediction is exactly 0 or 1 and no `floor` is given. Separated data,
-#' outcomes all equal and constant predictions have no finite estimate: the result is `NA`,
-#' `converged` is `FALSE`, and a warning of class `calibrisk_warning_convergence` says so.
+#' `calibrisk_error_logit` where a prediction is exactly 0 or 1 and no `floor` is given. Separated data, outcomes all
+#' equal and constant predictions have no finite estimate: the result is `NA`, `converged` is `FALSE`, and a warning of
+#' class `calibrisk_warning_convergence` says so.
 #' @inheritParams ks_error
-#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"` or `"binary"`; see [ce_args].
 #' @param floor `NULL`, or the number to which predictions of exactly 0 (and, mirrored, 1) are raised.
 #' @return Tibbles with `.metric`, `.estimator`, `.estimate`, `p.value`, `n` and `notion`; for Cox also
 #' `std.error`, `conf.low`, `conf.high` (Wald), `converged` and `level`; for Hosmer-Lemeshow
@@ -45,6 +29,12 @@
 #' @references Cox (1958) Two further applications of a model for binary regression, *Biometrika* 45;
 #'   Spiegelhalter (1986) \doi{10.1002/sim.4780050506};
 #'   Hosmer and Lemeshow (1980) \doi{10.1080/03610928008827941}.
+#' @concept calibration slope
+#' @concept calibration intercept
+#' @concept calibration in the large
+#' @concept Spiegelhalter test
+#' @concept Hosmer-Lemeshow test
+#' @concept Cox recalibration
 #' @name classical_tests
 #' @examples
 #' p <- c(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.5)
@@ -55,7 +45,7 @@ NULL
 
 #' @rdname classical_tests
 #' @export
-cox_calibration <- new_metric(function(x, truth, ..., floor = NULL, notion = NULL,
+cox_calibration <- new_metric("cox_calibration", function(x, truth, ..., floor = NULL, notion = NULL,
                                        level = 0.95, .by = NULL, event_level = "first",
                                        na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
@@ -187,7 +177,7 @@ wald_test <- function(x, covariance, df) {
 
 #' @rdname classical_tests
 #' @export
-spiegelhalter <- new_metric(function(x, truth, ..., notion = NULL, .by = NULL,
+spiegelhalter <- new_metric("spiegelhalter", function(x, truth, ..., notion = NULL, .by = NULL,
                                      event_level = "first", na_rm = TRUE,
                                      weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
@@ -223,7 +213,7 @@ spiegelhalter_columns <- function(problem) {
 #' @param n_groups Number of groups.
 #' @param fitted Were the predictions fitted to these outcomes?
 #' @export
-hosmer_lemeshow <- new_metric(function(x, truth, ..., n_groups = 10, fitted = FALSE,
+hosmer_lemeshow <- new_metric("hosmer_lemeshow", function(x, truth, ..., n_groups = 10, fitted = FALSE,
                                        notion = NULL, .by = NULL,
                                        event_level = "first", na_rm = TRUE,
                                        weights = NULL, cluster = NULL, horizon = NULL) {

@@ -35,7 +35,8 @@
 #' @param name Name of the metric; by default that in its column `.metric`, else `"custom"`. For a metric of several
 #'   numbers, such as [ici] and [cox_calibration()]: the name of the one to use.
 #' @return A `ce_metric`.
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @section Errors:
 #' `calibrisk_error_argument` where `metric` is none of these or an option has no name.
 #' @export
@@ -51,7 +52,7 @@ ce_metric <- function(metric, ..., name = NULL) {
   stop_if(length(options) > 0 && !all(nzchar(rlang::names2(options))), "The options of a metric must be named.",
           "i" = "As in {.code ce_metric(ece, n_bins = 5)}.", arg = "...")
   of_rows <- intersect(names(options), c("event_level", "na_rm", ".by", "weights", "cluster", "horizon"))
-  stop_if(length(of_rows) > 0 && reads_data(value$fn),
+  stop_if(length(of_rows) > 0 && !is.null(value$of),
           "{.arg {of_rows[1]}} says how rows are read, and is not an option of a metric.",
           "i" = "Give it to the function that reads the rows, such as {.fn ce_compare}.", arg = of_rows[1])
   stop_if(!is.null(name) && !rlang::is_string(name), "{.arg name} must be a text.", "x" = "It is {describe(name)}.",
@@ -60,13 +61,13 @@ ce_metric <- function(metric, ..., name = NULL) {
   new_metric_value(value$fn, value$options, name %||% value$name)
 }
 
+# `of`: the function of this package that it is, if it is one.
 new_metric_value <- function(fn, options = list(), name = NULL) {
-  structure(list(fn = fn, options = options, name = name), class = "ce_metric_value")
+  structure(list(fn = fn, options = options, name = name, of = own_name(fn)), class = "ce_metric_value")
 }
 
 #' @export
 format.ce_metric_value <- function(x, ...) {
-  check_object(x)
   options <- x$options
   text <- vapply(options, option_text, "")
   paste0(x$name %||% "of one number", if (length(options) > 0) {
@@ -78,7 +79,7 @@ format.ce_metric_value <- function(x, ...) {
 print.ce_metric_value <- print_value("ce_metric")
 
 as_metric <- function(metric) {
-  if (inherits(metric, "ce_metric_value")) return(check_object(metric, "metric"))
+  if (inherits(metric, "ce_metric_value")) return(metric)
   check_made_score(metric)
   if (is.function(metric)) return(new_metric_value(metric))
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
@@ -149,14 +150,14 @@ metric_presets <- function() {
   )
 }
 
-error_rate <- new_metric(function(predictions) {
+error_rate <- new_metric("error", function(predictions) {
   wrong <- max.col(simplex_probs(predictions), "first") != simplex_truth(predictions)
   estimate <- mean_estimate(as.numeric(wrong), predictions$design)
   result_frame("error", "multiclass", list(.estimate = estimate$value, .estimates = list(estimate)))
 })
 
 # Every prediction against the outcomes of its cell, by which it is also not 0 for calibrated models.
-ece_pointwise <- new_metric(function(predictions, n_bins = 3) {
+ece_pointwise <- new_metric("ece_pointwise", function(predictions, n_bins = 3) {
   check_bins(n_bins)
   probs <- simplex_probs(predictions)
   cell <- simplex_cells(probs, "width", n_bins)
@@ -170,42 +171,35 @@ ece_pointwise <- new_metric(function(predictions, n_bins = 3) {
 # Functions that are not yardstick metrics, but give one number with its influence.
 one_number_verbs <- c("skce", "ckce", "ce_estimate")
 
-is_one_number <- function(x) {
-  is_own_metric(x) || any(vapply(one_number_verbs, function(name) identical(x, get(name, topenv())), NA))
+# The name of a function of this package, which takes data that were read. Others (of yardstick, or written by users)
+# are given rows.
+own_name <- function(fn) {
+  attr(fn, "metric") %||% Find(function(name) identical(fn, get(name, topenv())), one_number_verbs)
 }
-
-# Those of this package; others that are like them (of yardstick, or written by users) read rows.
-reads_data <- function(fn) identical(environment(fn), topenv()) && is_one_number(fn)
 
 # Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce")
 
 check_law_metric <- function(metric, model) {
-  if (!is_real(model) || !is_one_number(metric$fn) || is_metric_of(metric, law_metrics)) return(invisible())
+  foreign <- is.null(metric$of) && !is_own_metric(metric$fn)
+  if (!is_real(model) || foreign || any(law_metrics == metric$of)) return(invisible())
   score <- metric$options$score
-  if (is_metric_of(metric, "ce_score")) {
+  if (identical(metric$of, "ce_score")) {
     scores <- as_scores(score %||% "brier", of_both = TRUE)
     if (all(vapply(scores, function(one) !is.null(one$real), NA))) return(invisible())
   }
   stop_input(
     "{.arg metric} must be one of predictive distributions where the models predict numbers.",
-    "x" = "{.val {metric_text(metric)}} is one of class probabilities.",
-    "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ucme', 'ckce_debiased', 'ckce_null_mean')}}, the \\
-           scores {.val {real_scores()}}, and functions of your own.", arg = "metric"
+    "x" = "{.val {metric_label(metric)}} is one of class probabilities.",
+    "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ucme', 'ckce_debiased', 'ckce_null_mean')}}, \\
+           the scores {.val {real_scores()}}, and functions of your own.", arg = "metric"
   )
 }
 
-is_metric_of <- function(metric, names) {
-  any(vapply(names, function(name) identical(metric$fn, get(name, topenv())), NA))
-}
-
 # Its name, for messages.
-metric_text <- function(metric) {
+metric_label <- function(metric) {
   score <- metric$options$score
-  if (!is.null(metric$name)) return(metric$name)
-  if (inherits(score, "ce_score_rule")) return(score$name)
-  names <- Filter(function(name) identical(metric$fn, get(name, topenv())), getNamespaceExports(topenv()))
-  if (length(names) > 0) names[1] else "custom"
+  metric$name %||% (if (inherits(score, "ce_score_rule")) score$name) %||% metric$of %||% "custom"
 }
 
 # Metrics of the package and of yardstick.
@@ -213,7 +207,7 @@ is_own_metric <- function(x) inherits(x, "prob_metric")
 
 # The value of a metric for data that were read. The metrics of this package take them as they are.
 estimate_metric <- function(metric, data) {
-  if (reads_data(metric$fn)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options)))
+  if (!is.null(metric$of)) return(try_metric(rlang::exec(metric$fn, data, !!!metric$options)))
   input <- metric_input(data)
   arguments <- names(formals(metric$fn))
   if ("event_level" %in% arguments) metric$options$event_level <- metric$options$event_level %||% input$event_level
@@ -247,7 +241,7 @@ try_metric <- function(value) {
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
 metric_value <- function(metric, predictions) {
   found <- collect_kept(estimate_metric(metric, predictions), "estimates")
-  value <- named_row(found$value, metric_text(metric))
+  value <- named_row(found$value, metric_label(metric))
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
   one <- metric_number(if (length(column) > 0) value[[column[1]]] else value,

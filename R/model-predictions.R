@@ -43,6 +43,11 @@
 #' @section Errors:
 #' `calibrisk_error_model` for models that are not known here or that predict no probabilities,
 #' `calibrisk_error_columns` where `newdata` has the columns already, `calibrisk_error_argument`.
+#' @concept logistic regression
+#' @concept glm
+#' @concept tidymodels
+#' @concept Cox model
+#' @concept predicted probability
 #' @export
 #' @examples
 #' cars <- transform(mtcars, am = factor(am, labels = c("automatic", "manual")))

@@ -4,13 +4,11 @@
 #' ratio of squared error to variance, the Dawid-Sebastiani score, and what a recalibration gains.
 #'
 #' @return A tibble with a row per quantity: `predictions` (`"before"`, `"after"`, `"gain"`; with `after` only),
-#'   `quantity`,
-#' `estimate`,
-#' `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `p.value` (of the target, from
-#' outcomes redrawn from the predictions; `NA` without a target, for means and variances without a law, and with
-#' clusters), `target` (its value under calibration, `NA` where there is none) and `n`. A variance of 0 makes `ratio`
-#' and `dss` infinite unless
-#' the mean is exact (`NA` if some are and some are not); a slope is `NA` where its predictor is constant.
+#'   `quantity`, `estimate`, `std.error` (of slopes: robust to unequal variances), `conf.low`, `conf.high`, `p.value`
+#'   (of the target, from outcomes redrawn from the predictions; `NA` without a target, for means and variances without
+#'   a law, and with clusters), `target` (its value under calibration, `NA` where there is none) and `n`. A variance of
+#'   0 makes `ratio` and `dss` infinite unless the mean is exact (`NA` if some are and some are not); a slope is `NA`
+#'   where its predictor is constant.
 #' @section Definition:
 #' With predicted mean \eqn{m_i}, variance \eqn{v_i} and \eqn{r_i = (m_i - y_i)^2}:
 #' \describe{
@@ -24,10 +22,10 @@
 #'   \item{`dss`}{mean Dawid-Sebastiani score \eqn{r_i / v_i + \log v_i}.}
 #' }
 #' Limits of `mse`, `variance_gap`, `variance_slope` and `ratio` take the skewness of squared errors out (Hall 1992).
-#' The
-#' standard errors of `variance_gap` and `variance_slope` are at least those of squared errors whose variance is in
-#' proportion to \eqn{v^2}. In samples of 50 rows whose moments are right the 95% intervals of these three held in 91 to
-#' 97% (normal, skewed, t with 4 degrees of freedom, Laplace and Poisson outcomes).
+#' The standard errors of `variance_gap` and `variance_slope` are at least those of squared errors whose variance is in
+#' proportion to \eqn{v^2}. In samples of 50 rows whose moments are right the 95% intervals held in 92 to 98% for these
+#' three and in 91 to 97% for `bias` and `mean_slope` (normal, skewed, t with 4 degrees of freedom, Laplace and Poisson
+#' outcomes).
 #'
 #' With `after`, the same for the recalibrated predictions and `dss_gain` and `mse_gain`, the paired differences
 #' before minus after. If `after` is an injective map of the predictions that was fitted on other data, `dss_gain` is an
@@ -43,6 +41,10 @@
 #'   which is then applied to `x`.
 #' @param level Confidence level.
 #' @inheritParams ece
+#' @concept regression
+#' @concept variance calibration
+#' @concept forecast
+#' @concept prediction interval
 #' @export
 #' @examples
 #' set.seed(1)
@@ -73,7 +75,6 @@ ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, 
 
 read_after <- function(x, after, before, truth, dots) {
   if (inherits(after, "ce_recalibration")) {
-    check_object(after, "after")
     stop_if(after$kind != "distribution", "{.arg after} must be a map of variances.",
             "x" = "It is {.val {after$method}}.", arg = "after")
     if (!after$injective$value) warn_not_injective(after$injective$reason, "score", FALSE)
@@ -113,9 +114,9 @@ skewed_quantile <- function(q, skew) {
   ifelse(small, q, 3 / s * (sign(inner) * abs(inner)^(1 / 3) - 1))
 }
 
-# Estimated skewness of squares is too small, by about this factor in samples of 50 rows. Beyond the other number limits
-# would be far from the data.
-raised_skew <- 1.3
+# Estimated skewness of squares is too small, by about this factor in samples of 50 rows with heavy tails. Beyond the
+# other number limits would be far from the data.
+raised_skew <- 1.6
 most_skew <- 0.45
 
 std_error_of <- function(v, design) if (all_finite(v)) row_std_error(v, design) else NA_real_
@@ -234,7 +235,7 @@ variance_slope <- function(v, r, design) {
     n / (n - 2) * row_mean((fit$residual / scale)^k, design) * sum(copy_powers(design, k) * (fit$row * scale)^k)
   }
   list(slope = fit$slope, row = design_weights(design) * fit$row, std.error = sqrt(max(fit$square, moment(2))),
-       skew = moment(3) / moment(2)^1.5)
+       skew = raised_skew * moment(3) / moment(2)^1.5)
 }
 
 gain_rows <- function(before, after, level) {

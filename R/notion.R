@@ -37,7 +37,7 @@ whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" 
 
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion) {
-  if (!is.null(predictions$problem)) return(list(sums_problem(predictions, notion)))
+  if (!is.null(predictions$problem)) return(list(predictions$problem))
   problems <- switch(notion %||% default_notion(predictions),
     top_label = list(top_label_problem(predictions)),
     binary = list(scalar_problem(event_prob(predictions), event_outcome(predictions))),

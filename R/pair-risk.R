@@ -33,8 +33,7 @@
 #' orthogonal transformation of the residuals changes nothing.
 #'
 #' @section Cost:
-#' Quadratic in m, in parallel tiles; with a function, no m x m matrix is held. The inner products
-#' are one matrix product.
+#' Quadratic in \eqn{m}, in parallel tiles; with a function, no m x m matrix is held.
 #' @references `r ref_gruber_bach()`
 #' @seealso [method_function()] to compare your function with the package's methods.
 #' @export

@@ -23,7 +23,7 @@
 #'   error.
 #' @param recalibration The estimator of the pilot's miscalibration, see [ce_decision()]. Noise in that estimate makes
 #'   the computed power too high. A pilot has no `cluster`: its rows are used one by one.
-#' @param event_level,na_rm,weights,horizon For a pilot study; see [ece()]. Weights are shares of the assumed
+#' @param event_level,na_rm,weights,horizon For a pilot study; see [ce_args]. Weights are shares of the assumed
 #'   distribution; the rows of the planned study are unweighted.
 #' @return A `ce_assumption`. An assumption from a pilot holds its predictions and the estimated probabilities.
 #' @section Errors:
@@ -82,11 +82,10 @@ new_assumption <- function(x, density, intercept, slope, label) {
 }
 
 #' @export
-format.ce_assumption <- function(x, ...) check_object(x)$label
+format.ce_assumption <- function(x, ...) x$label
 
 #' @export
 print.ce_assumption <- function(x, ...) {
-  check_object(x)
   lines <- c(paste0("<ce_assumption> ", format(x)),
              paste0("prevalence ", format(node_mean(x, x$eta), digits = 3), ", C statistic ",
                     format(node_auroc(x), digits = 3), ", calibration error ",

@@ -5,55 +5,20 @@
 #' answer. If you give `n` instead, the table has the widths and the power to expect from `n` rows.
 #'
 #' @section Definition:
-#' The *width* of an interval is its upper minus its lower limit. Below, \eqn{\phi} is the prevalence and \eqn{z} the
-#' normal quantile at `level`; expectations are over the assumed predictions. Five criteria follow Riley et al. (2021),
-#' with exact integrals:
+#' The *width* of an interval is its upper minus its lower limit. Five criteria follow Riley et al. (2021), with exact
+#' integrals over the assumed predictions:
+#' `oe_ratio`, `slope` (of the logistic regression of the outcome on the linear predictor), `auroc` (the C statistic),
+#' `net_benefit` at `threshold`, and `standardized_net_benefit` (divided by the prevalence). Three are new here:
 #' \describe{
-#'   \item{`oe_ratio`}{the ratio of observed to expected events: \eqn{OE\,(e^{z s} - e^{-z s})}, \eqn{s^2 = (1 - \phi) /
-#'     (n \phi)}.}
-#'   \item{`slope`}{of the logistic regression of the outcome on the linear predictor \eqn{l}: \eqn{2 z s}, \eqn{s^2 =
-#'     I_{11} / (n (I_{11} I_{22} - I_{12}^2))} with \eqn{I = E[\eta (1 - \eta) (1, l)(1, l)']}.}
-#'   \item{`auroc`}{the C statistic: \eqn{2 z s}, \eqn{s^2 = C (1 - C) \{1 + (n/2 - 1) (1 - C)/(2 - C) + (n/2 - 1) C/(1
-#'     + C)\} / (n^2 \phi (1 - \phi))} (Newcombe 2006).}
-#'   \item{`net_benefit`}{at `threshold`, as [ce_decision()] and [ce_validate()] report it: \eqn{s^2 = \{a + o^2 b - (a
-#'     - o b)^2\} / n} with the odds \eqn{o} of the threshold, \eqn{a} true positives and \eqn{b} false positives per
-#'     row, and the width \eqn{2 z s}.}
-#'   \item{`standardized_net_benefit`}{net benefit divided by the prevalence: \eqn{s^2 = \{sens (1 - sens)/\phi + w^2
-#'     spec (1 - spec)/(1 - \phi) + w^2 (1 - spec)^2 / (\phi (1 - \phi))\} / n}, \eqn{w = o (1 - \phi)/\phi}.}
-#' } Three criteria are new here:
-#' \describe{
-#'   \item{`calibration_error`}{the interval of [ce_estimate()] (binary): its nested bases, with all sums over rows
-#'     replaced by their expectations. A basis with orthonormal hats \eqn{b} measures \eqn{\psi = |E[b (p - \eta)]|^2};
-#'     with \eqn{T = E[v b b']}, \eqn{v = E[(p - y)^2 | p]}, its variance at calibration is \eqn{2\,tr T^2 / n^2}, and
-#'     \eqn{4 Var(e g) / n} beyond it, \eqn{g} the projected miscalibration. Limits and critical values are those of
-#'     [ce_estimate()].}
-#'   \item{`test`}{the power of the test of [ce_estimate()] at the level \eqn{1 - level}. With 500 expected events (or
-#'     non-events) or more it is that of the best part of the test, whose scores of intercept and slope are treated as
-#'     normal. With fewer it is the share of rejections in data sets drawn from the assumption, with a fixed seed.}
-#'   \item{`equivalence`}{the power of the test that the calibration error is below `delta`, see *Equivalence* of
-#'     [ce_test()]: the probability that the upper limit at \eqn{1 - 2\alpha} is below \eqn{\delta}, where \eqn{\alpha =
-#'     1 -} `level`. The limit of one basis is below \eqn{\delta} if \eqn{\hat\psi < c = \delta^2 + Q_\alpha \sqrt{2\,tr
-#'     T^2 / n^2 + s \delta^2}}, with the lower quantile \eqn{Q_\alpha} and the slope s of [ce_estimate()];
-#'     \eqn{\hat\psi} has the mean \eqn{\psi} and a Pearson III distribution. The estimate of the finest basis is that
-#'     of 8 knots plus an independent increment d, which is used if it is above 0, so the probability is
-#'     \eqn{P(\hat\psi_8 < c_8, d \le \max(0, c - \hat\psi_8))}. The event rate sets another limit: the power is at
-#'     most the probability that the mean residual and its binomial limit are within \eqn{\delta}. With fewer than 500
-#'     events data sets are drawn here too.}
-#' } *Clusters* of \eqn{m} rows with the intra-cluster correlation \eqn{\rho}: the criteria of Riley et al. are computed
-#' for \eqn{n / D} rows, where \eqn{D = 1 + (\bar m - 1) \rho} is the design effect, with \eqn{\bar m = \sum m_c^2 /
-#' \sum m_c} if the sizes \eqn{m_c} differ. This is exact if all rows of a cluster have the same risk, and conservative
-#' if risks differ as much within clusters as between them. The interval and test of the calibration error are those of
-#' [ce_estimate()] with `cluster`. In the assumed model, each outcome uses the uniform random number of its cluster with
-#' probability \eqn{\sqrt\rho}, and its own otherwise (Lunn and Davies 1998). This adds \eqn{(\bar m - 1) \rho\, E[b b'
-#' (\min(\eta, \eta') - \eta \eta')]}, over independent predictions, to \eqn{T}, and the same to the other variances.
-#' Quantiles are Student's, with one degree of freedom less than there are clusters.
-#'
-#' With `simulate`, these three criteria are checked on simulated data sets. In eleven cases of 18 to 501 events that
-#' planned for a power of .8, it was .79 to .82 (3,000 data sets; of the rows that the formula gives .68 to .87); that
-#' of `equivalence` was .79 to .81 in four cases. In twelve cases of 300 to 5,000 rows (four forms of miscalibration, 60
-#' to 200 data sets) the mean width was within 16% of the expected one, mostly within 5%. In six clustered cases of 600
-#' to 2,000 rows (60 data sets) the expected width was between 8% below and 3% above the mean one.
-#'
+#'   \item{`calibration_error`}{Width of the interval of [ce_estimate()] (binary), with all sums over rows replaced by
+#'     their expectations.}
+#'   \item{`test`}{Power of the test of [ce_estimate()] at the level \eqn{1 - level}.}
+#'   \item{`equivalence`}{Power of the test that the calibration error is below `delta`, see *Equivalence* of
+#'     [ce_test()].}
+#' }
+#' With fewer than 500 expected events (or non-events) data sets are drawn from the assumption, with a fixed seed.
+#' *Clusters* of \eqn{m} rows divide the rows by the design effect \eqn{1 + (\bar m - 1) \rho}. The vignette *Notation*
+#' has the formulas, and what they gave in simulations.
 #' @param x Assumptions about the data of the study, from [assume_model()], or those that a pilot study
 #'   supports, from [assume_pilot()].
 #' @param ... Must be empty.
@@ -68,10 +33,8 @@
 #' @param prevalence,auroc Prevalence and C statistic for the criteria `oe_ratio` and `auroc`, if you know them better
 #'   than the assumption implies.
 #' @param threshold Threshold probability of net benefit.
-#' @param cluster_size,icc For rows that come in clusters, such as centres or patients. `cluster_size`: the number of
-#'   rows of a cluster, or the sizes of several clusters, from which those of the study are drawn. `icc`: the
-#'   intra-cluster correlation of the outcomes of two rows with the same risk. Both describe the clusters of the planned
-#'   study.
+#' @param cluster_size,icc For rows that come in clusters: the number of rows of a cluster (or the sizes of several
+#'   clusters), and the intra-cluster correlation of the outcomes of two rows with the same risk.
 #' @param simulate Number of data sets to simulate with the needed (or given) number of rows, at least 2, or `NULL` for
 #'   none. The column `simulated` then has the result for the criteria `calibration_error`, `test` and `equivalence`.
 #' @param level Confidence level of the intervals; the level of the test is 1 - `level`.
@@ -83,21 +46,13 @@
 #' @section Errors:
 #' `calibrisk_error_argument` for an unknown criterion, for net benefit without `threshold`, and if there is neither `n`
 #' nor a target, or both.
-#' @references
-#' Riley, R. D., Debray, T. P. A., Collins, G. S. et al. (2021). Minimum sample size for external validation of a
-#' clinical prediction model with a binary outcome. *Statistics in Medicine* 40, 4230-4251.
-#'
-#' Lunn, A. D. and Davies, S. J. (1998). A note on generating correlated binary variables. *Biometrika* 85, 487-490.
-#'
-#' Eldridge, S. M., Ashby, D. and Kerry, S. (2006). Sample size for cluster randomized trials: effect of coefficient of
-#' variation of cluster size and analysis method. *International Journal of Epidemiology* 35, 1292-1300.
-#'
-#' Newcombe, R. G. (2006). Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2.
-#' *Statistics in Medicine* 25, 559-573.
-#'
-#' Marsh, T. L., Janes, H. and Pepe, M. S. (2020). Statistical inference for net benefit measures in biomarker
-#' validation studies. *Biometrics* 76, 843-852.
+#' @references Riley, R. D., Debray, T. P. A., Collins, G. S. et al. (2021). Minimum sample size for external validation
+#'   of a clinical prediction model with a binary outcome. *Statistics in Medicine* 40, 4230-4251.
 #' @seealso [ce_validate()] for the validation itself.
+#' @concept sample size
+#' @concept power
+#' @concept study planning
+#' @concept minimum sample size
 #' @export
 #' @examples
 #' # Riley et al. (2021): deep vein thrombosis
@@ -105,7 +60,6 @@
 #'          prevalence = 0.018, auroc = 0.8)
 #' # predictions that are too extreme: is it found, and how precise is its size?
 #' ce_power(assume_model(beta = c(1, 3), slope = 0.8), width = c(calibration_error = 0.06))
-#' ce_power(assume_model(beta = c(1, 3), slope = 0.8), n = 500)
 #' # rows to show that the error of a calibrated model is below .05
 #' ce_power(assume_model(beta = c(1, 3)), delta = 0.05)
 #' # the predictions and the miscalibration of a pilot study
@@ -169,7 +123,7 @@ stop_unknown_width <- function(width, name, known) {
 
 # Not the predictions of a pilot study, a model, a number of rows or a word.
 check_assumption <- function(x) {
-  if (inherits(x, "ce_assumption")) return(check_object(x, "x"))
+  if (inherits(x, "ce_assumption")) return(x)
   stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
              "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.",
              arg = "x", value = x)
@@ -245,13 +199,11 @@ power_header <- function(nodes, facts) {
 
 #' @export
 tidy.ce_power <- function(x, ...) {
-  tibble::as_tibble(vctrs::new_data_frame(unclass(check_object(x)), n = nrow(x)))
+  tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
 }
 
 #' @export
 glance.ce_power <- function(x, ...) {
-  check_object(x)
-  check_columns(x, c("criterion", "n", "events"))
   facts <- attr(x, "facts")
   top <- which.max(x$n)
   columns_frame(n = x$n[top], events = x$events[top], criterion = if (facts$given) NA_character_ else x$criterion[top],

@@ -131,15 +131,10 @@ rank_trend <- function(prob, outcome, copies = NULL) {
   reached <- if (is.null(copies)) sorted$ties else sorted$sum_w[sorted$ties]
   size <- diff(c(0, reached))
   rank <- reached - (size - 1) / 2
-  trend_of_sums(sorted$n, sorted$sum_y[length(sorted$sum_y)], sum(rank * bin_totals(sorted$sum_y, sorted$ties)),
-                sum(size^3 - size))
-}
-
-# From the sum of the events' ranks, and of size^3 - size over the ties.
-trend_of_sums <- function(n, events, ranks, ties) {
-  others <- n - events
-  auc <- (ranks / events - (events + 1) / 2) / others
-  variance <- (n + 1 - ties / (n * (n - 1))) / (12 * events * others)
+  n <- sorted$n
+  events <- sorted$sum_y[length(sorted$sum_y)]
+  auc <- (sum(rank * bin_totals(sorted$sum_y, sorted$ties)) / events - (events + 1) / 2) / (n - events)
+  variance <- (n + 1 - sum(size^3 - size) / (n * (n - 1))) / (12 * events * (n - events))
   list(auc = auc, z = (auc - 0.5) / sqrt(variance))
 }
 

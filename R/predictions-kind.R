@@ -52,8 +52,7 @@ seen_text <- function(x) {
 
 # Is it what a function of the package returned?
 is_result <- function(x) {
-  inherits(x, c("ce_table", "ce_result", "ce_summary", "ce_curve", "ce_decision", "ce_fit", "ce_gain", "ce_grouped",
-                "ce_hierarchy", "ce_monitor", "ce_rank", "ce_recalibration", "ce_test", "ce_tune", "ce_validation"))
+  inherits(x, c("ce_result", "ce_summary"))
 }
 
 is_model <- function(x) {

@@ -21,6 +21,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   if (is_read(x)) return(x)
   check_flag(na_rm)
   event_level <- check_event_level(event_level, truth, x)
+  x <- read_table(x)
   if (is_result(x)) check_kind(x)
   if (!is.data.frame(x)) {
     check_has_rows(x)
@@ -147,44 +148,23 @@ unlabelled_predictions <- function(x, levels, event) {
                      dropped = complete$dropped, na = complete$na)
 }
 
-new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome = NULL, levels,
-                               event, rows, dropped, na, n_input, column = NULL, named = FALSE,
-                               design = new_design(length(rows))) {
-  out <- list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels, event = event, rows = rows,
-              dropped = dropped, na = na, column = column, named = named, n_input = n_input, design = design)
-  class(out) <- "ce_predictions"
-  out
-}
-
-# Number of rows with their copies.
-n_obs <- function(predictions) {
-  # of sums, and of predictive distributions
-  if (!is.null(predictions[["n"]])) return(predictions[["n"]])
-  if (!is.null(predictions$design$copies)) return(copy_count(predictions$design))
-  if (is.null(predictions$probs)) length(predictions$prob) else nrow(predictions$probs)
-}
-
-n_classes <- function(predictions) length(predictions$levels)
-
 # An error if `x` is a source of rows instead of the rows.
-check_rows_here <- function(x, arg, to = "state") {
+check_rows_here <- function(x, arg) {
   check_text(x, arg)
   of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
-    all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy", "ce_database")))
+    all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy")))
   files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))
-  what <- if (inherits(x, "ce_source")) "a source" else if (is_database(x)) "a table of a database" else
+  what <- if (inherits(x, "ce_source")) "a source" else if (is_table(x)) "a table of a database" else
     if (of_frames) "a list of them" else if (files) "text"
   if (is.null(what)) return(invisible())
   stop_input(
     "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
     "i" = if (files && arg == "x") "{file_words}",
-    "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a {to}.",
+    "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a state.",
     class = c("source", "probs"), arg = arg
   )
 }
 
-# Predictions and outcomes as one of the readers returned them?
-is_read <- function(x) inherits(x, c("ce_predictions", "ce_laws"))
-
-# Are these predictions of a number? Otherwise they are of classes.
-is_real <- function(data) !is.null(data[["law"]])
+predictions_of <- function(x, input, ...) {
+  as_predictions(x, input$truth, input$dots, input$event_level, input$na_rm, ..., design = input$design)
+}

@@ -3,7 +3,7 @@
 # The names of metrics, given or as they call themselves on these rows.
 metric_labels <- function(metrics, data) {
   labels <- vapply(metrics, function(metric) {
-    name <- metric_text(metric)
+    name <- metric_label(metric)
     if (name == "custom") metric_value(metric, data$models[[1]])$name else name
   }, "")
   make.unique(labels, sep = "_")
@@ -19,8 +19,8 @@ metric_titles <- c(
 metric_title <- function(metric, name, model) {
   if (name %in% names(metric_titles)) return(metric_titles[[name]])
   scalar <- c(ece = "ECE", ks_error = "KS error", mmce = "MMCE", smooth_ece = "smooth ECE")
-  own <- Find(function(one) is_metric_of(metric, one), names(scalar))
-  if (is.null(own) || !is.null(metric$name)) return(name)
+  own <- metric$of
+  if (is.null(own) || !own %in% names(scalar) || !is.null(metric$name)) return(name)
   notion <- metric$options$notion %||% default_notion(model)
   binned <- own == "ece" && is.null(metric$options$type) && is.null(metric$options$preset)
   n_bins <- if (binned) metric$options$n_bins %||% formals(ece)$n_bins

@@ -1,6 +1,6 @@
 #' Plot a ranking
 #'
-#' @param object,x A `ce_rank`.
+#' @param object A `ce_rank`.
 #' @param type `"differences"`: every model's difference from the best one (on all observations), on the same
 #'   subsamples. `"estimates"`: every model's values over the subsamples. In both, the thin line is the central range at
 #'   the ranking's level, the thick line the middle half and the dot the mean. Models whose thin line of differences
@@ -10,7 +10,7 @@
 #' @param metrics Which metrics to draw; all by default.
 #' @param max_orders At most this many orders per metric.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @name autoplot.ce_rank
 #' @method autoplot ce_rank
 #' @exportS3Method ggplot2::autoplot ce_rank

@@ -18,7 +18,7 @@ new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = lis
       n = n, n_sub = n_sub, times = dim(draws)[3], level = level, core = drop_null(core),
       n_classes = n_classes, counted = counted, titles = titles
     ),
-    class = "ce_rank"
+    class = c("ce_rank", "ce_result")
   )
 }
 

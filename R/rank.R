@@ -4,37 +4,14 @@
 #' certain the order is, the metrics are recomputed on subsamples, which are the same for all models.
 #'
 #' @section Definition:
-#' `times` subsamples of `n_sub` observations are drawn without replacement (in a bootstrap, repeated rows would act
-#' like a smaller ridge in the kernel metrics), and every model is evaluated on the same rows. The result has the share
-#' of subsamples with each order of the models, the share in which one model is better than another, and the paired
-#' differences. If models are equal in a subsample (up to rounding), they share its first place, each counts as better
-#' by one half, and the order is written `a = b < c`.
+#' `times` subsamples of `n_sub` observations are drawn without replacement, and every model is evaluated on the same
+#' rows. Shares describe the certainty that `n_sub` observations give, not all `n`. Which models *can be the best*
+#' comes from all `n` rows: those of which no other model is shown to be better by the tests of [ce_compare()], adjusted
+#' by Holm's method. The truly best model is among them with probability `level` at least.
 #'
-#' Shares describe the certainty that `n_sub` observations give, not all `n`. Kernel metrics at different sizes are not
-#' comparable, since their default ridge is \eqn{m^{-1/4}} for \eqn{m} observations. A share is an unbiased estimate of
-#' the probability that `n_sub` new observations have this order. It says nothing of its own error, which more
-#' subsamples do not reduce. Because subsamples overlap, standard deviations and ranges over them are smaller than those
-#' over new samples of size `n_sub`, for means by the factor `sqrt(1 - n_sub / n)`.
-#'
-#' Which models *can be the best* comes from all `n` rows: those of which no other model is shown to be better by the
-#' tests of paired differences in [ce_compare()], adjusted by Holm's method. The truly best model is among them with
-#' probability `level` at least; in simulations with five models and the Brier score (200 rows) in 99% of samples.
-#'
-#' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)` or
-#' `ce_metric("ece_canonical", n_bins = 5)`; [ce_metric()] has the names of all. Some are computed for all subsamples at
-#' once, if the models predict class probabilities and rows have no weights or clusters. These are [ckce()] with its
-#' options `kernel`, `ridge` and `debias`, [skce()] with the `kernel` of [ckce()] or one of vectors, `"ece_canonical"`,
-#' `"ece_pointwise"`, `"brier"`, `"log_loss"` and `"error"`. On subsamples of 200 or more rows these kernel metrics take
-#' a low-rank factor, whose error is far below the noise of a subsample.
-#'
-#' A median bandwidth is that of each model on each subsample. To use one for all models, give its kernel a number, such
-#' as the median distance of their predictions together: `bandwidth <- median(dist(do.call(rbind, models)))`, then
-#' `ce_metric("ckce_debiased", kernel = kernel_linear() + kernel_gaussian(bandwidth))`. Use it with the debiased metric
-#' only.
-#'
-#' Models that predict a number (vectors of predictive distributions, [pred], or data frames with a column of these) are
-#' ranked by the metrics that [ce_compare()] has for them.
-#'
+#' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)`; [ce_metric()]
+#' has the names of all. Models that predict a number are ranked by the metrics that [ce_compare()] has for them. The
+#' vignette *Notation* has the details.
 #' @param models A named list with the predictions of each model for the same observations in the same order: matrices,
 #'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
 #'   `.pred_` are used (if there are none, all numeric columns), or its only column of distributions.
@@ -45,10 +22,10 @@
 #' @param n_sub Size of a subsample. By default 500, or half of the observations if that is less.
 #' @param times Number of subsamples, and of bootstrap samples for the differences of metrics without influences.
 #' @param level Confidence level of the models that can be the best, and coverage of the central range over subsamples.
-#' @param event_level For two classes: the level of `truth` that is the event, `"first"` or `"second"`.
-#' @param horizon For outcomes `Surv(time, status)`, see [ce_horizon()].
-#' @param weights,cluster Weights and clusters of the rows, as in [ece()]: a column that all data frames have, or a
-#'   vector. Subsamples take whole clusters, with about `n_sub` rows in total.
+#' @param event_level The event: `"first"` or `"second"`; see [ce_args].
+#' @param horizon Time horizon of survival outcomes; see [ce_args].
+#' @param weights,cluster Weights and clusters: a column that all data frames have, or a vector; see [ce_args].
+#'   Subsamples take whole clusters.
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
 #'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
@@ -60,15 +37,13 @@
 #'   * `draws`: `sample`, `metric`, `model`, `estimate`.
 #'
 #'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
-#' @section Cost:
-#' The number of subsamples times the number of models times the cost of the metric at `n_sub` observations, and the
-#' cost of [ce_compare()]. Under a
-#' [future::plan()] of several workers, what the core computes of each model is computed on the workers, with the same
-#' digits.
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
 #' errors of the predictions.
 #' @references `r ref_moskvichev()`
+#' @concept model ranking
+#' @concept leaderboard
+#' @concept model selection
 #' @export
 #' @examples
 #' p <- plogis(seq(-2, 2, length.out = 200))
@@ -79,6 +54,7 @@
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 200, level = 0.95,
                     event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, "models")
+  models <- read_table(models)
   # a data frame is not a list of models; its error comes below
   if (!is.data.frame(models)) check_empty(...)
   metrics <- as_metrics(metric, "metric")
@@ -121,7 +97,7 @@ rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canoni
 # numbers, weights and clusters, and with other options or values, which the function also checks.
 core_metric <- function(metric, data) {
   if (is.null(data$probs) || !is_plain(data$models[[1]]$design)) return(NULL)
-  rule <- core_rules[[Find(function(name) is_metric_of(metric, name), names(core_rules)) %||% ""]]
+  rule <- core_rules[[metric$of %||% ""]]
   options <- metric$options
   if (is.null(rule) || !all(names(options) %in% names(formals(rule)))) return(NULL)
   row <- do.call(rule, options)
@@ -145,7 +121,7 @@ core_rules <- list(
   },
   ece = function(notion = "", n_bins = 1) if (identical(notion, "canonical") && is_number_of(n_bins)) "ece_canonical",
   ece_pointwise = function(n_bins = 1) if (is_number_of(n_bins)) "ece_pointwise",
-  error_rate = function() "error",
+  error = function() "error",
   ce_score = function(score = NULL) if (inherits(score, "ce_score_rule")) core_score(score)
 )
 

@@ -14,8 +14,8 @@
 #' @param penalty Regularisation: the weights of the mean squared off-diagonal entry (deviation from 1 where there is
 #'   none) and of the mean squared intercept; one number for both. Of `map_diag()` the weight of the parameters' mean
 #'   squared deviation from the start, without which tiny probabilities can be driven to 0.
-#' @param diagonal Whether the matrix is diagonal: vector scaling, by name `"vector"`. `"dirichlet"` is the matrix with a
-#'   penalty of 0.01.
+#' @param diagonal Whether the matrix is diagonal: vector scaling, by name `"vector"`. `"dirichlet"` is the matrix with
+#'   a penalty of 0.01.
 #' @param hidden Widths of the hidden layers.
 #' @param n_bins,type Number and type of bins: of equal `"mass"` or equal `"width"`.
 #' @param model Name of a model (`"none"`, `"intercept"`, `"slope"` or `"flexible"`), used regardless of the tests; or

@@ -8,12 +8,12 @@
 #' prediction moves from 0 to 1 while the other classes share the rest equally. Maps that treat all classes equally
 #' (`"temperature"`, `"ets"`, `"diag"`, `"constant_confidence"`) have one curve, others one per class.
 #'
-#' @param object,x A `ce_recalibration`, or a [ce_grouped] list of them.
+#' @param object A `ce_recalibration`, or a [ce_grouped] list of them.
 #' @param new,truth Predictions and outcomes as in [ce_recalibrate()], for calibration curves; best those of
 #'   other rows than the fit's. Not for `"variance"`; see [ce_moments()].
 #' @param classes Which classes' curves to draw, by name; by default all, at most the first eight.
 #' @param ... With `new`: passed on to [ce_curve()]. Without: not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @section Errors:
 #' `calibrisk_error_argument` for `new` without `truth`, unknown classes, and calibration curves of a variance map.
 #' @name autoplot.ce_recalibration
@@ -27,7 +27,6 @@
 #' plot(map)
 #' plot(map, p[251:500], y[251:500])
 autoplot.ce_recalibration <- function(object, new = NULL, truth, ..., classes = NULL) {
-  check_object(object)
   if (is.null(new)) return(autoplot_maps(list(object), classes = classes))
   ggplot2::autoplot(before_after(object, new, enquo(truth), ...))
 }
@@ -139,7 +138,6 @@ autoplot_maps <- function(panels, classes = NULL) {
 
 #' @export
 print.ce_recalibration <- function(x, ...) {
-  check_object(x)
   what <- if (x$method == "variance") "variances" else if (x$kind == "distribution") {
     paste("predictions", x$map$family)
   } else if (x$kind == "scalar") "probabilities of the event" else {

@@ -23,7 +23,6 @@
 #'   largest model against this one), `chosen`.
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ...) {
-  check_object(object)
   check_empty(...)
   if (is.null(new)) return(fitted_predictions(object))
   new <- read_results(new)
@@ -53,7 +52,6 @@ fitted_predictions <- function(object) {
 #' @rdname predict.ce_recalibration
 #' @export
 augment.ce_recalibration <- function(x, new = NULL, ...) {
-  check_object(x)
   check_empty(...)
   new <- read_results(new)
   values <- predict(x, new)

@@ -1,123 +1,59 @@
 #' Recalibrate predictions
 #'
 #' Fits a map that turns predicted probabilities (or variances) into calibrated ones. Fit the map on data that the model
-#' was not trained on, and evaluate it on a third data set; [ce_gain()] estimates the improvement with its standard
-#' error. With `folds`, every row also gets a prediction from a map that was fitted without it.
+#' was not trained on, and evaluate it on a third data set ([ce_gain()]). With `folds`, every row also gets a prediction
+#' from a map that was fitted without it.
 #'
 #' @section Definition:
 #' Let \eqn{l = \log p} (or the log-softmax of the logits), and let \eqn{\sigma} be the softmax function.
 #' \describe{
-#'   \item{`"temperature"`}{\eqn{\sigma(l / T)}, \eqn{T > 0} (Guo et al. 2017). It is found by Newton's method on
-#'     \eqn{1/T}, in which the log loss is convex. `x` may also be a vector or column of normal, multivariate normal or
-#'     Laplace distributions, with the outcome as `truth`. Their densities become \eqn{p^{1/T}}, normalised: variances,
-#'     covariances and Laplace scales are multiplied by T (Widmann et al. 2021, appendix F). The T with the best log
-#'     score is then a mean: of the squared standardised residuals divided by the dimension, or of the absolute
-#'     residuals divided by the scale.}
-#'   \item{`"ets"`}{\eqn{w_1 \sigma(l/T) + w_2\, p + w_3 / K} with weights on the simplex (Zhang et al. 2020). First
-#'     \eqn{T} is fitted, then the weights: for the Brier score by the exact solution of the quadratic programme, for
-#'     the log score by EM, which stops on a bound for the remaining gain.}
-#'   \item{`"diag"`}{\eqn{\sigma(m(l_1), \ldots, m(l_K))} with one increasing function \eqn{m}, the integral of a
-#'     positive ReLU network (Rahimi et al. 2020), started at the temperature solution. Integer weights repeat its
-#'     rows.}
-#'   \item{`"vector"`, `"matrix"`}{\eqn{\sigma(w \circ l + b)} and \eqn{\sigma(W l + b)} (Guo et al. 2017).}
-#'   \item{`"dirichlet"`}{As `"matrix"`, with off-diagonal and intercept regularisation (Kull et al. 2019);
-#'     `penalty` defaults to 0.01.}
-#'   \item{`"platt"`, `"beta"`}{The event's logit is \eqn{a\,\mathrm{logit}(p) + c} (Platt) and \eqn{a \log p - b
-#'     \log(1-p) + c} with \eqn{a, b \ge 0} (Kull et al. 2017).}
-#'   \item{`"update"`}{The smallest change that the data support (Vergouwe et al. 2017; see *Updating*): none, an
-#'     intercept (the slope of the logit is 1), intercept and slope (`"platt"`), or flexible, a restricted cubic spline
-#'     of the logit.}
-#'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit, linear between the ends of its steps; the mean
-#'     outcome of each bin (an empty bin keeps its midpoint).}
-#'   \item{`"constant_confidence"`, `"label_frequency"`}{The first gives the top label the accuracy on the rows of the
-#'     fit; the other labels share the rest equally. The second replaces every prediction by the label frequencies among
-#'     the fitted rows with its top label, or among all rows if that label was never predicted (Gruber & Buettner 2022,
-#'     Proposition D.2 and appendix E.1). These two are demonstrations, not remedies. The first makes ECE, TCE_p, KS and
-#'     MMCE of the fitted rows zero, the second even CE_p, by discarding the predictions.}
-#'   \item{`"variance"`}{For regression: \eqn{\sigma^2 \to w \sigma^2 + b} with \eqn{w, b \ge 0}, which leaves the mean
-#'     unchanged and minimises the mean Dawid-Sebastiani score (Gruber & Buettner 2022, section 5 and appendix G.5).
-#'     Here `x` has two columns, mean and variance, and `truth` is the outcome.}
-#' } `"platt"`, `"beta"`, `"update"`, `"isotonic"` and `"histogram"` treat each of more than two classes against the
-#' rest, and then divide by the sum (a row of zeros becomes uniform).
-#'
-#' All maps are functions of the predicted distribution, so logits are centred first. Guo et al. apply vector and matrix
-#' scaling to the raw logits, which have one number per row more than the prediction.
-#'
-#' @section Updating:
-#' `"update"` compares the flexible model, with the intercept, the logit's slope and `df - 1` spline terms, with each
-#' smaller one, in this order and each at the level `alpha`:
-#' \enumerate{
-#'   \item no change (`df + 1` degrees of freedom): if it is not significantly worse, the predictions stay as they are;
-#'   \item otherwise the intercept alone (`df`): it is chosen if it is not significantly worse;
-#'   \item otherwise intercept and slope (`df - 1`): they are chosen if they are not significantly worse; if they are,
-#'     the flexible model is chosen.
+#'   \item{`"temperature"`}{\eqn{\sigma(l / T)}, \eqn{T > 0}. `x` may also be a vector or column of normal, multivariate
+#'     normal or Laplace distributions, whose variances, covariances or scales are multiplied by T.}
+#'   \item{`"ets"`}{\eqn{w_1 \sigma(l/T) + w_2\, p + w_3 / K} with weights on the simplex.}
+#'   \item{`"diag"`}{\eqn{\sigma(m(l_1), \ldots, m(l_K))} with one increasing function \eqn{m}.}
+#'   \item{`"vector"`, `"matrix"`, `"dirichlet"`}{\eqn{\sigma(w \circ l + b)}, \eqn{\sigma(W l + b)}, and this with a
+#'     penalty.}
+#'   \item{`"platt"`, `"beta"`}{The event's logit is \eqn{a\,\mathrm{logit}(p) + c}, or \eqn{a \log p - b \log(1-p) + c}
+#'     with \eqn{a, b \ge 0}.}
+#'   \item{`"update"`}{The smallest change that the data support; see *Updating*.}
+#'   \item{`"isotonic"`, `"histogram"`}{The increasing least squares fit; the mean outcome of each bin.}
+#'   \item{`"constant_confidence"`, `"label_frequency"`}{Demonstrations, not remedies: they discard the predictions.}
+#'   \item{`"variance"`}{For regression: \eqn{\sigma^2 \to w \sigma^2 + b}. `x` has columns for mean and variance.}
 #' }
-#' A larger model is considered only after all simpler ones are rejected. So predictions that need no change are left
-#' alone with probability 1 - `alpha`, and no correction for several tests is needed. The test statistic is twice the
-#' log likelihood ratio, compared with a chi-squared distribution. For weighted or clustered rows that statistic is not
-#' chi-squared. The coefficients by which the flexible model differs are then tested with their robust covariance
-#' (Wald's quadratic form; with clusters, and few effective rows, Hotelling's F). Vergouwe et al. refit the model with
-#' its own predictors instead of a flexible curve, which a vector of predictions does not allow.
-#'
-#' A model is left out if there are too few distinct predictions for it or, with a warning, if it has no finite optimum.
-#' The smaller models are then compared with the largest one that remains. Standard errors of the parameters do not
-#' account for the choice.
-#'
+#' `"platt"` to `"histogram"` treat each of more than two classes against the rest, and then divide by the sum.
+#' *Notation* has the details.
+#' @section Updating:
+#' `"update"` compares a restricted cubic spline of the logit with each smaller model, in this order and each at the
+#' level `alpha`: no change, the intercept alone, intercept and slope. The first one that is not significantly worse is
+#' chosen; if all are worse, the flexible one (closed testing, Vergouwe et al. 2017). Predictions that need no change
+#' are left alone with probability 1 - `alpha`.
 #' @section Injective maps:
-#' A difference of proper scores equals the difference of the proper calibration errors only for a map that is
-#' one-to-one and was fixed before the data were seen (Gruber & Buettner 2022, Proposition 4.5). Other maps also lose
-#' sharpness. For a result `map`, `glance(map)$injective` is `TRUE` for a one-to-one map, and `map$injective$reason`
-#' gives the reason.
-#'
-#' @section Invariants:
-#' Temperature, ETS and DIAG never change the order of the classes (except for ties), so the accuracy stays the same. On
-#' the rows of the fit and with the same `loss`, the objective never gets worse, and ETS and DIAG are at least as good
-#' as temperature. The exceptions are the two demonstrations, and one-against-the-rest maps of more than two classes. At
-#' the temperature optimum of the log loss the mean of \eqn{\sum_k p_k l_k} equals the mean of \eqn{l_y}; at the optimum
-#' of the variance map the mean squared residual over variance is 1.
-#'
+#' A difference of proper scores is the difference of the calibration errors only for a one-to-one map that was fitted
+#' on other data: `glance(map)$injective`.
 #' @section Errors:
-#' `"update"` needs more clusters than parameters; otherwise it raises an error of class `calibrisk_error_cluster`.
-#' Logits of `+Inf` are an error of class `calibrisk_error_logits`; logits of `-Inf` and probabilities of 0 are replaced
-#' by those of `floor`.
-#'
-#' The optimum may be at infinity, if the predictions separate the labels or a class never occurs. The result is then at
-#' the bound, or where the iterations ended. `glance()$converged` is `FALSE`, and there is a warning of class
-#' `calibrisk_warning_convergence`. A `penalty` above 0 makes the optimum finite, unless the diagonal of `"matrix"` or
-#' `"dirichlet"`, which has no penalty, separates the labels by itself.
-#'
-#' @param x Predictions: a data frame, a numeric matrix with one column per class, or a numeric vector of probabilities
-#'   of the event; with `logits = TRUE` logits. See *Definition* for distributions and variances.
-#' @param truth The outcomes: a column of the data frame `x`; a factor or integers `1..K` for a matrix; logical or 0/1
-#'   for a vector.
-#' @param ... <[`tidy-select`][tidyselect::language]> Probability columns of a data frame; by default those
-#'   that start with `.pred_`.
-#' @param method A map with its options, such as `map_histogram(n_bins = 5)`, or the name of one, such as `"platt"` for
-#'   [map_platt()]; see [ce_maps].
+#' Those of [ce_args]. If the predictions separate the labels or a class never occurs, the optimum may be at infinity:
+#' `glance()$converged` is `FALSE`, with a warning of class `calibrisk_warning_convergence`.
+#' @param x Predictions, see [ce_args]; logits, or distributions.
+#' @param method A map such as `map_beta()`, or its name; see [ce_maps].
 #' @param logits Whether `x` holds logits.
-#' @param folds `NULL`, or for cross-fitted predictions the number of folds, an integer vector with the fold of each
-#'   row, or an rsample `rset`.
-#' @param floor Smallest probability whose logarithm is taken; smaller ones are replaced by it.
-#' @param event_level The level of a two-level factor that is the event, `"first"` or `"second"`.
-#' @param na_rm Whether to drop incomplete rows.
-#' @param .by <[`tidy-select`][tidyselect::language]> Groups, one map for each.
-#' @param horizon For outcomes `Surv(time, status)`: predictions are the probabilities of an event by this time, see
-#'   [ce_horizon()].
-#' @param weights,cluster Weights and clusters of the rows; see [ece()]. Losses are weighted means (for `"isotonic"` and
-#'   `"histogram"` weighted means of outcomes), and the rows of a cluster are in one fold. Standard errors of the
-#'   parameters come from the influence of the rows or, with clusters, from its sums by cluster. Rows of frequency 0
-#'   have no fitted prediction.
+#' @param folds `NULL`, or folds for cross-fitted predictions: a number, a vector or an `rset`.
+#' @param floor Smallest probability whose logarithm is taken.
+#' @inheritParams ce_args
 #' @return A `ce_recalibration`; with groups a [ce_grouped] of them. `tidy()` returns the parameters (`term`, `class`,
 #'   `estimate`, `std.error`), or for `"update"` the tests. The `std.error` of a temperature T is that of \eqn{\log T}:
-#'   an interval is `exp(log(T) + c(-1, 1) * 1.96 * std.error)`. A `"beta"` map with a or b at its bound 0 has none.
-#'   `glance()` returns one row with `method`, `loss`, `objective_before` and `objective_after` (mean loss on the rows
-#'   of the fit), `objective_crossfit` (of the cross-fitted predictions; `NA` without `folds`), `n`, `n_classes`,
-#'   `n_parameters`, `converged`, `iterations`, `injective` and `folds`. See [predict.ce_recalibration()].
+#'   an interval is `exp(log(T) + c(-1, 1) * 1.96 * std.error)`. `glance()` returns one row with `method`, `loss`,
+#'   `objective_before`, `objective_after` and `objective_crossfit` (mean losses), `n`,
+#'   `n_classes`, `n_parameters`, `converged`, `iterations`, `injective` and `folds`. See [predict.ce_recalibration()].
 #' @references `r ref_gruber_buettner()`
 #'
-#' Vergouwe, Y., Nieboer, D., Oostenbrink, R., Debray, T. P. A., Murray, G. D., Kattan, M. W., Koffijberg, H., Moons, K.
-#' G. M. and Steyerberg, E. W. (2017). A closed testing procedure to select an appropriate method for updating
-#' prediction models. *Statistics in Medicine* 36, 4529-4539. \doi{10.1002/sim.7179}
+#' Vergouwe et al. (2017). A closed testing procedure. *Statistics in Medicine* 36, 4529-4539. \doi{10.1002/sim.7179}
+#' @concept temperature scaling
+#' @concept Platt scaling
+#' @concept isotonic regression
+#' @concept recalibration
+#' @concept model updating
+#' @concept logits
+#' @concept overconfidence
 #' @export
 #' @examples
 #' set.seed(1)
@@ -179,7 +115,7 @@ fit_recalibration <- function(method, of, before, data, layout, folds, ...) {
          objective = c(before = of$loss(before), after = of$loss(after)), n = copy_count(data$design), ...,
          rows = data$rows,
          n_rows = data$n_rows),
-    class = "ce_recalibration"
+    class = c("ce_recalibration", "ce_result")
   )
   if (!is.null(folds)) {
     cluster <- data$design$cluster
@@ -263,7 +199,6 @@ terms_text <- function(terms) {
 #' @rdname predict.ce_recalibration
 #' @export
 tidy.ce_recalibration <- function(x, type = NULL, ...) {
-  check_object(x)
   type <- check_choice(type %||% if (is.null(x$tests)) "parameters" else "tests", c("parameters", "tests"))
   if (type == "parameters") return(x$terms)
   stop_if(is.null(x$tests), "Only the map {.val update} is chosen by tests.", "x" = "It is {.val {x$method}}.",
@@ -273,7 +208,6 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
 
 #' @export
 glance.ce_recalibration <- function(x, ...) {
-  check_object(x)
   columns_frame(
     method = x$method, loss = x$loss,
     objective_before = x$objective[["before"]], objective_after = x$objective[["after"]],

@@ -23,6 +23,10 @@
 #' @section Cost:
 #' The cost of [ce_validate()] for every model, and a few seconds for pandoc.
 #' @seealso [ce_kable()] for single tables.
+#' @concept report
+#' @concept TRIPOD
+#' @concept validation report
+#' @concept Word document
 #' @export
 #' @examplesIf interactive() && all(vapply(c("MASS", "ggplot2", "rmarkdown"), requireNamespace, NA, quietly = TRUE))
 #' fit <- glm(type ~ npreg + glu + bmi, binomial, MASS::Pima.tr)

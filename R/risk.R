@@ -81,7 +81,6 @@ align_levels <- function(predictions, fit, event_given) {
 }
 
 as_fit <- function(object, arg = "object") {
-  if (inherits(object, c("ce_fit", "ce_tune"))) check_object(object, arg)
   if (inherits(object, "ce_fit")) return(object)
   if (inherits(object, "ce_tune")) return(tune_fit(object))
   stop_input("{.arg {arg}} must be made by {.fn ce_fit} or {.fn ce_tune}.", "x" = "It is {.cls {class(object)[1]}}.",

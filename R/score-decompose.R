@@ -21,15 +21,12 @@
 #' divergences of the Lemma; groups of similar predictions add the differences within a group.
 #'
 #' # Intervals
-#' All parts are means over rows of scores and of differences of scores: of the prediction, of its observed
-#' frequency and of the overall frequency. A proper score is smallest at the frequency, so noise in the frequencies
-#' changes these means only in second order. The standard error is the rows' standard deviation over `sqrt(n)` (for
-#' weighted and clustered rows see [ece()]). It accounts for noise, not for bias. With few rows per distinct prediction,
-#' calibration and sharpness are both too large by about the same amount. With `"discrete"` a warning of class
-#' `calibrisk_warning_distinct` is raised if there are more than half as many distinct predictions as rows. With
-#' `times` above 0 the bootstrap's standard errors replace those of the parts. They are `NA` for one row, and if a score
-#' is infinite.
-#'
+#' All parts are means over rows of scores and of differences of scores. A proper score is smallest at the frequency, so
+#' noise in the frequencies changes these means only in second order. The standard error accounts for noise, not for
+#' bias. With few rows per distinct prediction, calibration and sharpness are both too large by about the same amount.
+#' With `"discrete"` a warning of class `calibrisk_warning_distinct` is raised if there are more than half as many
+#' distinct predictions as rows. The bootstrap's standard errors (`times`) are `NA` for one row, and if a score is
+#' infinite.
 #' # Invariants
 #' `entropy + calibration - sharpness = mean_score`; calibration and sharpness are at least 0.
 #' @inheritParams ece
@@ -48,6 +45,12 @@
 #'   Murphy (1973), A new vector partition of the probability score, *Journal of Applied
 #'   Meteorology* 12;
 #'   Dimitriadis, Gneiting and Jordan (2021) \doi{10.1073/pnas.2016191118}.
+#' @concept score decomposition
+#' @concept Murphy decomposition
+#' @concept CORP
+#' @concept reliability resolution uncertainty
+#' @concept discrimination
+#' @concept forecast
 #' @examples
 #' p <- c(0.2, 0.2, 0.2, 0.8, 0.8, 0.8, 0.8)
 #' y <- c(0, 0, 1, 1, 1, 0, 1)
@@ -79,7 +82,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
           "{.code method = \"{method}\"} is for {.or {.val {allowed}}} predictions.",
           "x" = "{.arg notion} is {.val {notion}}.", class = "notion", arg = "notion")
   asked <- list(notion = notion, interval = if (times > 0) "bootstrap")
-  by_predictions(x, function(predictions) {
+  by_predictions(read_table(x), function(predictions) {
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used)
     rows <- lapply(scores, function(s) {

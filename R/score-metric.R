@@ -14,21 +14,11 @@
 #'
 #' # U-scores
 #' A U-score of order 2 is `S(P_1, P_2, y_1, y_2)`; it is proper if predicting the conditional distributions minimises
-#' its expectation over independent pairs. The U-statistic `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i, y_j)` is the
-#' unbiased estimator of least variance of the expected score (Gruber and Buettner 2022, appendix F). A U-score of order
-#' r takes r predictions and r outcomes, and the U-statistic is the mean over all `choose(n, r)` sets of r rows. With
-#' weights it is weighted by the products of the rows' weights, with clusters it is over the sets of rows of different
-#' clusters. With `S = (p_1 - e_{y_1})' k(p_1, p_2) (p_2 - e_{y_2})` it is the squared kernel calibration error, with
-#' entropy and sharpness 0: [skce()] computes that one fast. Results for scores of one prediction, such as the upper
-#' bound and the identity behind [ce_gain()], need not hold here.
-#'
-#' Give the U-score as a function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per pair, and integer
-#' classes. It returns a number per pair and must not change when the two are swapped. For order 3 it is a function of
-#' `(p1, y1, p2, y2, p3, y3)`, and so on. It is called `n` times, each with up to `n` pairs; of higher order
-#' `choose(n, r)` sets are scored in calls of up to 10,000, at most 10 million. The result has the `.metric`
-#' `"u_score"`, and a normal interval from the projections of the U-statistic, which is too short where it is
-#' degenerate.
-#'
+#' its expectation over independent pairs. The result is its U-statistic `2 / (n (n - 1)) sum_{i < j} S(p_i, p_j, y_i,
+#' y_j)` (Gruber and Buettner 2022, appendix F), `.metric` `"u_score"`, with a normal interval that is too short where
+#' it is degenerate. Give the U-score as a function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per
+#' pair, and integer classes. It returns a number per pair and must not change when the two are swapped. For order 3 it
+#' is a function of `(p1, y1, p2, y2, p3, y3)`, and so on.
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
 #' reverse, and an upper bound that does not exist.
@@ -45,6 +35,13 @@
 #' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
+#' @concept proper scoring rule
+#' @concept Brier score
+#' @concept log loss
+#' @concept CRPS
+#' @concept forecast
+#' @concept ensemble
+#' @concept probabilistic forecast
 #' @examples
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6))
 #' ce_score(probs, c(1, 2, 1), score = c("brier", "log", "spherical"))
@@ -55,7 +52,7 @@
 #'   exp(-sqrt(rowSums((p1 - p2)^2))) * rowSums(residual(p1, y1) * residual(p2, y2))
 #' })
 #' @export
-ce_score <- new_metric(function(x, truth, ..., score = "brier", bound = FALSE, level = 0.95,
+ce_score <- new_metric("ce_score", function(x, truth, ..., score = "brier", bound = FALSE, level = 0.95,
                                 .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
                                 horizon = NULL) {
   check_flag(bound)
@@ -183,7 +180,7 @@ regression_frame <- function(x, input, metric, fn, choices) {
             "i" = "Give a vector of distributions such as {.fn pred_normal}, or choose a score of classes.",
             class = "score", arg = "x")
   }
-  if (!missing(x)) check_of_numbers(has_sums(x))
+  if (!missing(x)) check_of_numbers(is_state(x))
   by_groups(x, input$by, function(part) {
     data <- laws_of(part, input)
     check_of_numbers(is.null(data$law))

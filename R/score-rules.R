@@ -136,7 +136,7 @@ score_makers <- list(brier = score_brier, log = score_log, spherical = score_sph
 real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), score_makers))
 
 as_score <- function(score) {
-  if (inherits(score, "ce_score_rule")) return(check_object(score, "score"))
+  if (inherits(score, "ce_score_rule")) return(score)
   if (rlang::is_string(score) && score %in% names(score_makers)) return(score_makers[[score]]())
   hint <- word_hint(score, meant_word(score, names(score_makers))) %||% "See `?score_rules`."
   stop_input("{.arg score} must be a score or one of {.or {.val {names(score_makers)}}}.",
@@ -145,7 +145,6 @@ as_score <- function(score) {
 
 #' @export
 format.ce_score_rule <- function(x, ...) {
-  check_object(x)
   maker <- paste0("score_", x$name)
   if (maker %in% getNamespaceExports(topenv())) paste0(maker, "()") else paste0("\"", x$name, "\"")
 }

@@ -10,8 +10,8 @@ u_score_frame <- function(x, input, score, level, bound) {
           arg = "score")
   stop_if(bound, "A score of several predictions has no upper bound.", "x" = "{.arg bound} is {.val {TRUE}}.",
           class = "score", arg = "bound")
-  stop_if(!missing(x) && has_sums(x), "A score of several predictions needs rows.",
-          "x" = "{.arg x} is a state, or a table of a database.", class = "unsupported", arg = "x")
+  stop_if(!missing(x) && is_state(x), "A score of several predictions needs rows.",
+          "x" = "{.arg x} is a state.", class = "unsupported", arg = "x")
   order <- size %/% 2
   metric_frame(x, input, "u_score", function(predictions) {
     n <- n_obs(predictions)

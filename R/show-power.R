@@ -1,11 +1,10 @@
-power_columns <- c("criterion", "quantity", "target", "n", "events")
+power_numbers <- c("target", "n", "events")
+power_words <- c("criterion", "quantity")
 
 #' @export
 print.ce_power <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   facts <- attr(x, "facts")
-  if (is.null(facts) || !all(power_columns %in% names(x))) return(NextMethod())
+  if (is.null(facts) || !has_columns(x, power_numbers, power_words)) return(NextMethod())
   header <- attr(x, "estimand")
   cat(strwrap(paste0("# ", names(header), ": ", header), exdent = 4), sep = "\n")
   shown <- data.frame(criterion = x$criterion, target = paste(x$quantity, format_each(x$target)),

@@ -18,7 +18,6 @@ print.ce_state <- function(x, ...) {
 #' @rdname ce_state
 #' @export
 glance.ce_state <- function(x, ..., level = 0.95) {
-  check_object(x)
   check_empty(...)
   row <- ce_estimate(x, level = level)
   columns_frame(!!!as.list(row), dropped = x$dropped)

@@ -1,8 +1,7 @@
 # Sources into states (R/source.R, R/state-update.R).
 
-# take(state, piece) -> state; or of a monitor
+# take(state, piece) -> state
 update_from_source <- function(state, source, take) {
-  check_object(source, "data")
   pieces <- 0
   whole <- FALSE
   read <- function(value) {
@@ -26,33 +25,6 @@ update_from_source <- function(state, source, take) {
   whole <- TRUE
   read(from$close())
   state
-}
-
-# A source whose pieces end where a cluster ends, where the rows of one are next to each other: the last one's rows are
-# those of the next piece.
-whole_clusters <- function(source, cluster) {
-  if (rlang::quo_is_null(cluster)) return(source)
-  new_source(function() {
-    from <- source$open()
-    held <- NULL
-    pull <- function() {
-      repeat {
-        piece <- from$pull()
-        if (is.null(piece)) {
-          out <- held
-          held <<- NULL
-          return(out)
-        }
-        if (!is.data.frame(piece) || nrow(piece) == 0) return(piece)
-        piece <- vctrs::vec_rbind(held, piece)
-        codes <- design_column(evaluate_once(cluster, piece), piece, nrow(piece), "cluster")
-        last <- codes %in% codes[length(codes)]
-        held <<- vctrs::vec_slice(piece, last)
-        if (!all(last)) return(vctrs::vec_slice(piece, !last))
-      }
-    }
-    iterator(pull, from$close, from$done)
-  }, source$label)
 }
 
 # A state per source, in the workers of the user's plan where there are any; merged in the order of the list.

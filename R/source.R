@@ -5,13 +5,13 @@
 
 #' Sources: rows that come in pieces
 #'
-#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()] (or a
-#' [ce_monitor()]), in the memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by
-#' source, each into a state of its own, and the states are merged in the order of the list. Under a [future::plan()] of
-#' several workers they are read in parallel, with the same digits.
+#' A source yields data frames until it is empty. `update(state, source, truth)` reads it into a [ce_state()], in the
+#' memory of one piece. A list of sources, such as `lapply(files, ce_source)`, is read source by source, each into a
+#' state of its own, and the states are merged in the order of the list. Under a [future::plan()] of several workers
+#' they are read in parallel, with the same digits.
 #'
 #' @param x The source: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
-#'   (dbplyr, or [ce_database()]); or a result of `DBI::dbSendQuery()`. Also an object with a method `read_next_batch()`
+#'   (a `tbl` of dbplyr); or a result of `DBI::dbSendQuery()`. Also an object with a method `read_next_batch()`
 #'   (arrow's `RecordBatchReader`), or a function without arguments that returns the next data frame, and `NULL` at the
 #'   end.
 #' @param rows Number of rows of a piece. A Parquet file is read at once, and so is a CSV file below 256 MB if
@@ -22,12 +22,29 @@
 #' leave its process (an external pointer is not valid in another). There a source is a function
 #' that opens what it reads at its first call. Objects that a function takes from the global environment are not sent
 #' with it. It must hold its values (made by a function or in `local()`) and name packages by `::`.
+#' @section Tables of a database:
+#' Functions take a table as `x`: a `tbl` of dbplyr, also after `filter()`, `mutate()` or `group_by()`. They read the
+#' columns that the call names (if it selects no probabilities: the columns `.pred_*`, else all). A table with up to
+#' 5,000,000 rows is read into memory, so every function gives the result of `dplyr::collect(x)`. Random folds depend on
+#' the order of the rows, which `dplyr::arrange()` fixes. Predictions of the same rows must be columns of one table.
+#'
+#' A longer table is read in pieces into a [ce_state()] by the functions that take states, and a message says so. What
+#' the call says of bins, thresholds and folds becomes options of the state. Functions that need rows, and long tables
+#' with groups, are an error of class `calibrisk_error_unsupported`.
+#'
+#' For rows that may not leave their server, `ce_state(x, truth, p, in_database = TRUE)` sends one query. It groups the
+#' rows by cell, outcome and the column of `cluster` or `id`, and returns the sums of every group. They are those of the
+#' state that reads the rows, up to rounding. The query is written by dbplyr, for any of its databases, and takes it one
+#' or two seconds to write. The state has one probability for each row, and no folds for [ce_tune()]. The values of
+#' `cluster` or `id` are returned, so give a column of few, such as `mutate(block = id %% 64L)`. Importance weights need
+#' such a column; weights that are all whole numbers are frequencies. Without a column, whole cells are the folds of
+#' lower limits.
 #' @return A `ce_source`. Files, data frames and tables can be read again; results, readers and functions only once.
 #' @section Errors:
 #' `calibrisk_error_source` where a piece cannot be read or taken in: it says which one, and its parent why. That
 #' includes files and results of databases that end early. `calibrisk_error_worker` where a worker
 #' of the plan was lost. Opened files are closed then, also after an interrupt, and the state to be updated is
-#' unchanged.
+#' unchanged. `calibrisk_error_database`: an error of the database.
 #' @seealso [ce_state()].
 #' @export
 #' @examples
@@ -40,10 +57,19 @@
 #' # one source per file: under a plan of several workers in parallel
 #' files <- list.files(folder, full.names = TRUE)
 #' ce_estimate(update(ce_state(), lapply(files, ce_source), truth))
+#' @examplesIf rlang::is_installed(c("dbplyr", "RSQLite"))
+#'
+#' # a table of a database
+#' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
+#' DBI::dbWriteTable(con, "predictions", data.frame(p = (1:400 - 0.5) / 400, y = rep(c(0, 0, 1, 1), 100)))
+#' table <- dplyr::tbl(con, "predictions")
+#' ece(table, y, p, n_bins = 5)
+#' ce_estimate(ce_state(table, y, p, in_database = TRUE))
+#' DBI::dbDisconnect(con)
 ce_source <- function(x, rows = 1e5, close = NULL) {
   check_count(rows)
   if (inherits(x, "ce_source")) return(x)
-  if (is_database(x)) return(table_source(as_database(x), rows))
+  if (is_table(x)) return(table_source(x, rows))
   if (methods_is(x, "DBIResult")) return(result_source(x, rows))
   if (is.data.frame(x)) return(frame_source(x, rows))
   if (is.character(x)) return(file_source(source_files(x), rows))
@@ -59,13 +85,8 @@ ce_source <- function(x, rows = 1e5, close = NULL) {
 
 new_source <- function(open, label) structure(list(open = open, label = label), class = "ce_source")
 
-iterator <- function(pull, close = NULL, done = function() NA_real_) {
-  list(pull = pull, close = close %||% function() NULL, done = done)
-}
-
 #' @export
 print.ce_source <- function(x, ...) {
-  check_object(x)
   cat("<ce_source> ", x$label, "\n", sep = "")
   invisible(x)
 }
@@ -91,33 +112,12 @@ cut_iterator <- function(data, rows) {
   }, done = function() min(1, at / n))
 }
 
-table_source <- function(db, rows) {
-  new_source(function() {
-    result_iterator(DBI::dbSendQuery(db$con, db$from), rows)
-  }, paste("a query:", gsub("\\s+", " ", db$from)))
+table_source <- function(x, rows, columns = colnames(x)) {
+  force(list(x, columns))
+  new_source(function() table_iterator(x, columns, rows), "a table of a database")
 }
 
 result_source <- function(result, rows) new_source(function() result_iterator(result, rows), "a result of a database")
-
-result_iterator <- function(result, rows) {
-  force(result)
-  iterator(function() {
-    if (DBI::dbHasCompleted(result)) return(NULL)
-    out <- withCallingHandlers(DBI::dbFetch(result, n = rows), warning = function(cnd) {
-      # SQLite reads text among numbers as 0
-      if (grepl("mixed type", conditionMessage(cnd), fixed = TRUE)) stop_mixed_types(conditionMessage(cnd))
-    })
-    if (NROW(out) > 0) return(out)
-    # some drivers warn only
-    stop_if(!DBI::dbHasCompleted(result), "The database must return all rows.",
-            "x" = "Its result ended before its end.", class = "database")
-  }, function() DBI::dbClearResult(result))
-}
-
-stop_mixed_types <- function(said) {
-  stop_input("A column of the database must hold values of one type.", "x" = "{said}",
-             "i" = "SQLite keeps what it is given: correct these rows, or make them NULL.", class = "database")
-}
 
 has_batches <- function(x) is.environment(x) && is.function(x[["read_next_batch"]])
 

@@ -1,6 +1,6 @@
-# The panels of states and tables: the metrics of the rows that stand for theirs, and scores of their own sums.
+# The panels of states: the metrics of the rows that stand for theirs, and scores of their own sums.
 
-# `given`: names of the options that were given; `n_bins`: of a table; `input`: see by_predictions().
+# `given`: names of the options that were given; `n_bins`: of a table's state; `input`: see by_predictions().
 panel_of_sums <- function(x, given, n_bins, level, input) UseMethod("panel_of_sums")
 
 #' @export
@@ -32,10 +32,8 @@ state_panel <- function(x, level) {
 }
 
 #' @rdname ce_state
-#' @param x A `ce_state`.
 #' @export
 tidy.ce_state <- function(x, ..., level = 0.95) {
-  check_object(x)
   check_empty(...)
   tidy(state_panel(x, level))
 }
@@ -186,7 +184,7 @@ oe_columns <- function(problem, level) {
   out <- scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
   design <- problem$design
   # of weights and clusters where none has an event
-  alike <- is_unweighted(design) && is.null(design$n_clusters)
+  alike <- is_unweighted(design)
   n <- if (alike) copy_count(design) else min(1 / weight_concentration(design), cluster_count(design))
   events <- observed * n
   if (!isTRUE(expected > 0 && (observed %in% c(0, 1) || alike && events < 20))) return(out)

@@ -43,9 +43,8 @@ block_copies <- function(state, j, problem) {
   squares <- sum_array(state$sums[[j]]$squares, size)[at]
   # a changed state may have sums that do not belong together
   stop_if(any(squares == 0 & total > 1e-150), "The sums of a state must be of the same rows.",
-          "x" = "Some squared weights have the sum 0, their weights do not.",
-          "i" = "Fields of this state were changed or lost. Create it again.", class = c("object", "argument"),
-          arg = "state", field = "sums")
+          "x" = "Some squared weights have the sum 0, their weights do not.", class = c("state", "argument"),
+          arg = "state")
   ifelse(squares > 0, w * total / squares, w)
 }
 

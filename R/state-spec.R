@@ -79,3 +79,42 @@ spec_words <- function(spec) {
     format(spec$test), ", bins ", paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks"
   )
 }
+
+# The symmetric matrix of which these are the rows of the lower triangle.
+symmetric <- function(rows) {
+  q <- (sqrt(8 * length(rows) + 1) - 1) / 2
+  out <- matrix(0, q, q)
+  out[upper.tri(out, TRUE)] <- rows
+  out[lower.tri(out)] <- t(out)[lower.tri(out)]
+  out
+}
+
+n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
+
+# The dimensions of the sums by their names.
+sums_dim <- function(spec, about) {
+  class_wise <- about$notion == "class_wise"
+  bins <- if (about$blocked) bins_dim(spec)
+  drop_null(list(
+    moments = moments_dim(spec, about$blocked), scores = c(length(score_sums), n_parts(spec, about$blocked)),
+    counts = bins, squares = bins, blocks = if (!about$blocked && class_wise) moments_dim(spec, TRUE),
+    fine = if (!isTRUE(about$in_database)) fine_dim(spec, about$blocked || class_wise)
+  ))
+}
+
+# The sums as an array, the parts last; of scores those of R's names.
+score_sums <- c("log", "log_square", "infinite", "extreme", "square", "weight_square")
+
+sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
+
+in_blocks <- function(state) state$about$blocked || state$about$notion %in% c("class_wise", "canonical")
+
+block_moments <- function(state, problem = 1) {
+  sum_array(state$sums[[problem]][[if (state$about$blocked) "moments" else "blocks"]], moments_dim(state$spec, TRUE))
+}
+
+state_moments <- function(state, problem = 1) {
+  sum_array(state$sums[[problem]]$moments, moments_dim(state$spec, state$about$blocked))
+}
+
+over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)

@@ -1,22 +1,5 @@
 # The sums of a state, and the rows that it delivers to functions.
 
-# The sums as an array, the parts last; of scores those of R's names.
-score_sums <- c("log", "log_square", "infinite", "extreme", "square", "weight_square")
-
-sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
-
-state_moments <- function(state, problem = 1) {
-  sum_array(state$sums[[problem]]$moments, moments_dim(state$spec, state$about$blocked))
-}
-
-in_blocks <- function(state) state$about$blocked || state$about$notion %in% c("class_wise", "canonical")
-
-block_moments <- function(state, problem = 1) {
-  sum_array(state$sums[[problem]][[if (state$about$blocked) "moments" else "blocks"]], moments_dim(state$spec, TRUE))
-}
-
-over_parts <- function(sums) rowSums(sums, dims = length(dim(sums)) - 1)
-
 #' @export
 by_predictions.ce_state <- function(x, fn, input) {
   rows <- !identical(input$sums, "ladder")
@@ -43,7 +26,7 @@ state_predictions <- function(x, j) {
   problem <- if (!is.null(j)) panel_cells(x, j)
   predictions <- sums_predictions(problem, x$about, dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped)
   predictions[c("n", "censored", "event_level")] <- list(x$n, x$follow_up[["censored"]], x$spec$event_level)
-  predictions$ladder <- function(level, notion) state_ladder(x, level)
+  predictions$ladder <- function(level) state_ladder(x, level)
   if (is.null(j)) return(predictions)
   predictions$log <- log_estimate(x, j)
   of_outcome <- function(sums, dim) sum(sum_array(sums, dim)[1, 2, , ])

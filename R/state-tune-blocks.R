@@ -103,22 +103,28 @@ narrow_rows <- function(state, j, problem) {
   out
 }
 
-# As tune_problem(). Blocks take the place of their rows in what is compared: classes have different rows of one block.
-tune_blocks <- function(method, problem, grid, blocks, context) {
-  rows <- if (inherits(method, "ce_method_bins")) problem$narrow else problem
-  fold <- blocks$fold[match(rows$part, blocks$used)]
-  out <- tune_problem(method, rows, list(list(fold = fold, k = max(blocks$fold))), grid, context)
-  of_fold <- function(f) {
-    own <- blocks$used[blocks$fold == f]
-    block_means(rows$design$w[fold == f], match(rows$part[fold == f], own), length(own))
+# The problem with what tune_problem() needs of blocks: for a method its rows, their split, and results in which blocks
+# take the place of their rows. Classes have different rows of one block, and so have bins.
+in_own_blocks <- function(problem, blocks) {
+  force(blocks)
+  all <- problem
+  problem$per_block <- function(method) {
+    rows <- if (inherits(method, "ce_method_bins")) all$narrow else all
+    fold <- blocks$fold[match(rows$part, blocks$used)]
+    of_fold <- function(f) {
+      own <- blocks$used[blocks$fold == f]
+      block_means(rows$design$w[fold == f], match(rows$part[fold == f], own), length(own))
+    }
+    by_block <- function(out) {
+      out$risks <- list(Map(function(risk, f) {
+        block <- of_fold(f)
+        means <- lapply(risk[c("projections", "zero_projections")], block$mean)
+        c(risk[c("risk", "zero_risk")], means, list(design = block$design))
+      }, out$risks[[1]], seq_along(out$risks[[1]])))
+      test <- of_fold(0)
+      replace(out, c("squared", "designs"), list(list(test$mean(out$squared[[1]])), list(test$design)))
+    }
+    list(problem = rows, splits = list(list(fold = fold, k = max(blocks$fold))), by_block = by_block)
   }
-  out$risks <- list(Map(function(risk, f) {
-    block <- of_fold(f)
-    means <- lapply(risk[c("projections", "zero_projections")], block$mean)
-    c(risk[c("risk", "zero_risk")], means, list(design = block$design))
-  }, out$risks[[1]], seq_along(out$risks[[1]])))
-  test <- of_fold(0)
-  out$squared <- list(test$mean(out$squared[[1]]))
-  out$designs <- list(test$design)
-  out
+  problem
 }

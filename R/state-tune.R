@@ -1,7 +1,7 @@
 # Algorithm 1 on the sums of a state: that of the rows that stand for its own. A part is fold + 1, as test rows are
 # fold 0.
 
-# The result of ce_tune() of a state or a table. `split`: names of the options that were `given`, `folds` as a quosure,
+# The result of ce_tune() of a state. `split`: names of the options that were `given`, `folds` as a quosure,
 # `test` and `repeats`.
 tune_sums <- function(x, input, notion, methods, split, level) UseMethod("tune_sums")
 
@@ -10,17 +10,19 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
   state <- check_state(x)
   check_sums_options(x, split$given)
   check_state_rows(state)
+  stop_if(isTRUE(state$about$in_database), "The sums of a database have no folds for {.fn ce_tune}.",
+          "i" = "Without {.arg in_database} the rows are read, and folds are made of them.",
+          class = c("unsupported", "state", "folds"), arg = "x")
   check_state_input(c(input, list(notion = notion)), x$about$notion)
   spec <- state$spec
   notion <- state$about$notion
   canonical <- notion == "canonical"
+  fold <- NULL
   if (in_blocks(state)) {
     blocks <- state_folds(state)
-    problems <- if (canonical) {
-      list(landmark_problem(state, blocks))
-    } else {
+    problems <- if (canonical) list(landmark_problem(state, blocks)) else
       lapply(seq_along(state$sums), function(j) block_problem(state, j))
-    }
+    problems <- lapply(problems, in_own_blocks, blocks)
     sizes <- blocks$sizes
     counted <- blocks_sentence(state, length(blocks$used))
   } else {
@@ -33,15 +35,7 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
   split <- structure(list(sizes = sizes, k = spec$folds), class = "ce_split")
   methods <- state_methods(state)
   grids <- lapply(methods, method_grid, notion = notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
-  results <- if (in_blocks(state)) {
-    contexts <- lapply(problems, function(problem) new_context())
-    Map(function(method, grid) {
-      combine_problems(Map(function(problem, context) tune_blocks(method, problem, grid, blocks, context), problems,
-                           contexts))
-    }, methods, grids)
-  } else {
-    tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids)
-  }
+  results <- tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids)
   none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
   headline <- if (canonical) none() else state_headline(state, level)
   out <- new_tune(results, methods, grids, headline, problems, list(

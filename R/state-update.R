@@ -2,24 +2,28 @@
 
 #' @rdname ce_state
 #' @export
-update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL) {
+update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL,
+                            in_database = FALSE) {
   check_state(object)
   if (missing(data)) stop_no_data()
   truth <- enquo(truth)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)
   given$horizon <- check_state_horizon(as_horizon(horizon))
+  check_flag(in_database)
+  if (in_database) return(add_table(object, data, truth, dots, given))
+  if (is_table(data)) data <- table_source(data, 1e5, meant_columns(data))
   if (is.function(data)) data <- ce_source(data)
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given)))
   # a frame of this process means nothing to another
   if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given)))
-  made_valid(update_chunk(object, data, truth, dots, given))
+  update_chunk(object, data, truth, dots, given)
 }
 
 # Rows first, the state second: update() dispatches on the rows.
 #' @export
 update.numeric <- function(object, ...) {
-  if (...length() > 0 && is_updated(..1)) stop_rows_first(object, ..1)
+  if (...length() > 0 && is_state(..1)) stop_rows_first(object, ..1)
   NextMethod()
 }
 
@@ -29,10 +33,8 @@ update.data.frame <- update.numeric
 #' @export
 update.factor <- update.numeric
 
-is_updated <- function(x) inherits(x, c("ce_state", "ce_monitor"))
-
 stop_rows_first <- function(rows, state) {
-  stop_input("In {.fn update} the state or monitor comes first, the rows second.",
+  stop_input("In {.fn update} the state comes first, the rows second.",
              "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
              class = c("state", "argument"), arg = "object")
 }
@@ -182,8 +184,6 @@ fold_parts <- function(units, spec) {
 
 block_parts <- function(units, spec) as.integer(floor(units * spec$blocks))
 
-n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
-
 # Pairs of sums and what rounding took from them, see inst/include/calibrisk/states/sums.h.
 # `fine` has the sums of rows in folds, or in blocks for weighted or clustered rows. `blocks` has those of classes,
 # since only blocks keep the classes of a row together. For weighted or clustered rows, `counts` and `squares` are their
@@ -193,17 +193,6 @@ empty_sums <- function(spec, about) {
     if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state")
     matrix(0, prod(dim), 2)
   })
-}
-
-# The dimensions of the sums by their names.
-sums_dim <- function(spec, about) {
-  class_wise <- about$notion == "class_wise"
-  bins <- if (about$blocked) bins_dim(spec)
-  drop_null(list(
-    moments = moments_dim(spec, about$blocked), scores = c(length(score_sums), n_parts(spec, about$blocked)),
-    counts = bins, squares = bins, blocks = if (!about$blocked && class_wise) moments_dim(spec, TRUE),
-    fine = fine_dim(spec, about$blocked || class_wise)
-  ))
 }
 
 add_problem <- function(sums, problem, parts, weights, spec) {
@@ -234,13 +223,4 @@ add_cross <- function(sums, problems, weights) {
   if (length(weights) > 0) e <- weights * e
   sums <- sums %||% matrix(0, ncol(e) * (ncol(e) + 1) / 2, 2)
   cpp_add_products(sums, e, integer(nrow(e)))
-}
-
-# The symmetric matrix of which these are the rows of the lower triangle.
-symmetric <- function(rows) {
-  q <- (sqrt(8 * length(rows) + 1) - 1) / 2
-  out <- matrix(0, q, q)
-  out[upper.tri(out, TRUE)] <- rows
-  out[lower.tri(out)] <- t(out)[lower.tri(out)]
-  out
 }

@@ -22,7 +22,6 @@ new_summary <- function(object, tables) {
 #' @examples
 #' summary(ce_fit(vehicle_predictions, truth, method = method_bins(10)))
 summary.ce_fit <- function(object, ...) {
-  check_object(object)
   functions <- tidy(object)
   functions$gap <- vapply(object$forms, function(form) isTRUE(form$gap), NA)
   new_summary(object, list("Functions" = functions))
@@ -30,16 +29,15 @@ summary.ce_fit <- function(object, ...) {
 
 #' @rdname ce_tables
 #' @export
-tidy.ce_summary <- function(x, ...) tidy(check_object(x)$object)
+tidy.ce_summary <- function(x, ...) tidy(x$object)
 
 #' @rdname ce_tables
 #' @export
-glance.ce_summary <- function(x, ...) glance(check_object(x)$object)
+glance.ce_summary <- function(x, ...) glance(x$object)
 
 #' @rdname ce_summary
 #' @export
 summary.ce_curve <- function(object, ...) {
-  check_object(object)
   curve <- object$curve
   target <- if (object$type == "pit") 1 else curve$confidence
   off <- abs(curve$observed - target) / pmax((curve$conf.high - curve$conf.low) / 2, 1e-12)
@@ -52,7 +50,6 @@ summary.ce_curve <- function(object, ...) {
 #' @rdname ce_summary
 #' @export
 summary.ce_recalibration <- function(object, ...) {
-  check_object(object)
   new_summary(object, list("Fit" = glance(object), "Parameters" = tidy(object)))
 }
 
@@ -63,7 +60,6 @@ summary.ce_test <- function(object, ...) new_summary(object, list("Test" = glanc
 #' @rdname ce_summary
 #' @export
 summary.ce_decision <- function(object, ...) {
-  check_object(object)
   curve <- object$curve
   key <- vctrs::vec_group_id(curve[object$keys])
   most <- vapply(split(seq_along(key), key), function(rows) rows[which.max(curve$loss[rows])][1], 0L)
@@ -74,14 +70,12 @@ summary.ce_decision <- function(object, ...) {
 #' @rdname ce_summary
 #' @export
 summary.ce_rank <- function(object, ...) {
-  check_object(object)
   new_summary(object, list("Estimates" = tidy(object), "Orders" = object$orders))
 }
 
 #' @rdname ce_summary
 #' @export
 summary.ce_grouped <- function(object, ...) {
-  check_object(object)
   object$results <- lapply(object$results, summary, ...)
   object
 }

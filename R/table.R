@@ -4,7 +4,7 @@
 new_table <- function(x, estimand, class) {
   attr(x, "estimand") <- estimand
   # as_tibble() would check the names that are there
-  class(x) <- unique(c(class, "ce_table", "tbl_df", "tbl", "data.frame"))
+  class(x) <- unique(c(class, "ce_table", "ce_result", "tbl_df", "tbl", "data.frame"))
   x
 }
 
@@ -25,15 +25,9 @@ as_columns_frame <- function(columns) {
 bind_rows <- function(tables) if (length(tables) == 1) tables[[1]] else vctrs::vec_rbind(!!!tables)
 
 #' @importFrom tibble tbl_sum
-#' @method tbl_sum ce_table
-#' @export
-tbl_sum.ce_table <- function(x, ...) {
-  c(attr(x, "estimand"), read_lines(x), NextMethod())
-}
-
 #' @method tbl_sum ce_result
 #' @export
-tbl_sum.ce_result <- function(x, ...) c(read_lines(x), NextMethod())
+tbl_sum.ce_result <- function(x, ...) c(attr(x, "estimand"), read_lines(x), NextMethod())
 
 # Which outcome is the event, and whom survival outcomes are of: see design_sentence().
 read_lines <- function(x) {
@@ -44,11 +38,15 @@ read_lines <- function(x) {
 # The same in a print that is not a table, of an object that holds it as `counted`: below its header.
 counted_line <- function(x) if (length(x$counted) > 0) paste0(paste(strwrap(x$counted), collapse = "\n"), "\n")
 
+# Columns may be gone, or text, such as numbers that were formatted: what is left is printed as a tibble.
+has_columns <- function(x, numbers, others = character()) {
+  counts <- function(v) is.numeric(v) || is.logical(v)
+  all(others %in% names(x)) && all(vapply(unclass(x)[numbers], counts, NA))
+}
+
 # Whole column names and the rest below, rather than all columns with names cut to five letters.
 #' @export
 print.ce_table <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   if (is.null(getOption("pillar.min_title_chars"))) {
     old <- options(pillar.min_title_chars = 15L)
     on.exit(options(old))
@@ -60,8 +58,6 @@ print.ce_table <- function(x, ...) {
 # that all rows share; with groups also the metric, to leave room for the interval.
 #' @export
 print.ce_metrics <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   # without .metric somebody has chosen columns
   if (!".metric" %in% names(x)) return(NextMethod())
   keys <- names(x)[seq_len(match(".metric", names(x)) - 1)]
@@ -108,8 +104,6 @@ with_terms <- function(x) {
 
 #' @export
 print.ce_terms <- function(x, ...) {
-  if (is_reshaped(x)) return(print_reshaped(x, ...))
-  check_object(x)
   NextMethod()
   if ("groups" %in% names(x)) {
     cat("\nTerms of the groups:\n")
@@ -138,21 +132,7 @@ print.ce_terms <- function(x, ...) {
 #' @examples
 #' tidy(ece(vehicle_predictions, truth))
 #' tidy(ce_panel(vehicle_predictions, truth))
-tidy.ce_table <- function(x, ...) tidy_table(check_object(x))
-
-#' @rdname ce_tables
-#' @export
-tidy.ce_result <- function(x, ...) tidy_table(check_object(x))
-
-#' @rdname ce_tables
-#' @export
-glance.ce_table <- function(x, ...) glance_table(check_object(x))
-
-#' @rdname ce_tables
-#' @export
-glance.ce_result <- function(x, ...) glance_table(check_object(x))
-
-tidy_table <- function(x) {
+tidy.ce_result <- function(x, ...) {
   columns <- as.list(x)[!vapply(x, is.list, NA)]
   names <- names(columns)
   number <- intersect(c("estimate", ".estimate", "risk", "gain", "value", "difference"), names)
@@ -162,17 +142,25 @@ tidy_table <- function(x) {
   tibble::new_tibble(stats::setNames(columns, names), nrow = nrow(x))
 }
 
-glance_table <- function(x) {
+#' @rdname ce_tables
+#' @export
+glance.ce_result <- function(x, ...) {
   stop_if(nrow(x) > 1 && !(".metric" %in% names(x) && length(unique(x$.metric)) == 1),
           "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x")
-  tidy_table(x)
+  tidy.ce_result(x)
+}
+
+# That of a list is its tidy() table.
+#' @export
+as.data.frame.ce_result <- function(x, row.names = NULL, optional = FALSE, ...) {
+  if (is.data.frame(x)) return(NextMethod())
+  as.data.frame(tidy(x), row.names, optional, ...)
 }
 
 # The groups of every row: first what tells the rows apart, the columns of `.by`.
 #' @export
 tidy.ce_terms <- function(x, ...) {
-  check_object(x)
-  if (!"groups" %in% names(x)) return(tidy_table(x))
+  if (!"groups" %in% names(x)) return(NextMethod())
   keys <- seq_len(match(".metric", names(x), nomatch = 1) - 1)
   plain <- tibble::as_tibble(vctrs::new_data_frame(unclass(x), n = nrow(x)))
   parts <- lapply(seq_len(nrow(x)), function(i) {
@@ -250,3 +238,21 @@ list_names <- function(x, defaults) {
   names[names == ""] <- defaults[names == ""]
   make.unique(names, sep = "_")
 }
+
+group_label <- function(keys, g) {
+  key <- vctrs::vec_slice(keys, g)
+  paste0(names(key), " = ", vapply(key, function(v) format(v)[1], ""), collapse = ", ")
+}
+
+# A plain tibble. Columns that nobody uses may have the same name, or none, which is then "...4" by their place.
+ungroup_frame <- function(x) {
+  names <- names(x)
+  unnamed <- which(is.na(names) | !nzchar(names))
+  if (length(unnamed) > 0) names(x)[unnamed] <- paste0("...", unnamed)
+  if (is_plain_tibble(x)) return(x)
+  attr(x, "groups") <- NULL
+  tibble::as_tibble(as.data.frame(x), .name_repair = "minimal")
+}
+
+# The columns whose names are theirs alone, which an expression can mean.
+data_mask <- function(x) if (anyDuplicated(names(x)) > 0) x[!names(x) %in% names(x)[duplicated(names(x))]] else x

@@ -1,5 +1,5 @@
-# Threads of a loop of the core: the option, then RcppParallel's variable, then the limit that R CMD check sets, then all
-# cores. Handed to each loop, never set globally.
+# Threads of a loop of the core: the option, then RcppParallel's variable, then the limit that R CMD check sets, then
+# all cores. Handed to each loop, never set globally.
 thread_count <- function() {
   # more threads than cores are no faster, and TBB complains about them on the console
   most <- max(1L, RcppParallel::defaultNumThreads())

@@ -2,7 +2,7 @@
 #'
 #' For grouped results, every group has its panels.
 #'
-#' @param object,x A `ce_tune`, or a [ce_grouped] list of them.
+#' @param object A `ce_tune`, or a [ce_grouped] list of them.
 #' @param type `"risk"`: the mean risk minus the smallest one, with the standard error over folds of that paired
 #'   difference, along each method's grid, from smooth to flexible. The point is the value with the smallest mean risk
 #'   of each method, and the dashed line the risk of \eqn{h = 0} if it is near. Class-wise: the same value in all
@@ -16,7 +16,7 @@
 #' @param methods Which methods to draw, by name; all by default.
 #' @param classes For class-wise calibration gaps: which classes to draw, by name; all by default.
 #' @param ... Not used.
-#' @return A ggplot object; `plot()` draws it and returns `x`.
+#' @return A ggplot object.
 #' @section Errors:
 #' `calibrisk_error_argument` for unknown methods or classes, `calibrisk_error_risk` if no fold has two held-out rows,
 #' `calibrisk_error_notion` for the calibration gap of a canonical result.
@@ -24,7 +24,6 @@
 #' @method autoplot ce_tune
 #' @exportS3Method ggplot2::autoplot ce_tune
 autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), methods = NULL, classes = NULL, ...) {
-  check_object(object)
   check_empty(...)
   autoplot_tunes(list(object), type, methods, classes)
 }

@@ -1,6 +1,5 @@
 #' @export
 print.ce_tune <- function(x, ...) {
-  check_object(x)
   cat("<ce_tune> Calibration error: ", notion_label(x), "\n", sep = "")
   cat(split_label(x$split, x$n_splits, x$n), "\n", sep = "")
   print_lines(facts_lines(NULL, x$counted, x$dropped))
@@ -144,7 +143,6 @@ unreliable_note <- function(x) {
 
 #' @export
 summary.ce_tune <- function(object, ...) {
-  check_object(object)
   structure(list(object = object, tables = list()), class = c("summary.ce_tune", "ce_summary"))
 }
 

@@ -4,6 +4,7 @@
 
 read_results <- function(x, arg = "x") {
   check_has_rows(x, arg)
+  x <- read_table(x)
   if (!inherits(x, "tune_results")) return(at_horizon(x))
   rlang::check_installed("tune", reason = "to collect the predictions of a tuning result.")
   out <- rlang::try_fetch(getExportedValue("tune", "collect_predictions")(x), error = function(cnd) {

@@ -18,11 +18,11 @@
 #'   the main estimate, and `squared_holdout`, the square of `estimate_holdout`, which may be negative.
 #' @name ce_tune_tables
 #' @export
-tidy.ce_tune <- function(x, ...) check_object(x)$tidy
+tidy.ce_tune <- function(x, ...) x$tidy
 
 #' @rdname ce_tune_tables
 #' @export
-glance.ce_tune <- function(x, ...) check_object(x)$glance
+glance.ce_tune <- function(x, ...) x$glance
 
 tune_tidy <- function(results, methods, grids, problems) {
   rows <- list()

@@ -82,7 +82,7 @@ new_tune <- function(results, methods, grids, headline, problems, about) {
       diagnostics = lapply(results, `[[`, "diagnostics"),
       labels = vapply(methods, format, "")
     ), about),
-    class = "ce_tune"
+    class = c("ce_tune", "ce_result")
   )
 }
 
@@ -113,6 +113,10 @@ keep_rows <- function(folds, test, predictions) {
 # Tunes one method on one problem. A list of the risks over the grid and all splits, the value with the smallest mean
 # risk, the first split's selected forms, and each split's results on held-out and test rows.
 tune_problem <- function(method, problem, splits, grid, context) {
+  if (!is.null(problem$per_block)) {
+    of <- problem$per_block(method)
+    return(of$by_block(tune_problem(method, of$problem, of$splits, grid, context)))
+  }
   progress <- context$progress
   # what methods share of a problem depends on its folds
   caches <- lapply(seq_along(splits), split_cache, cache = context$cache)
@@ -203,7 +207,7 @@ tune_fit <- function(x, method = NULL) {
          label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)),
          n = sum(split_sizes(x$split)[-1]), histogram = x$histogram, fingerprint = x$fingerprint, levels = x$levels,
          event = x$event, scalar = x$scalar),
-    class = "ce_fit"
+    class = c("ce_fit", "ce_result")
   )
 }
 
@@ -216,7 +220,6 @@ chosen_text <- function(row) {
 #' @rdname predict.ce_fit
 #' @export
 predict.ce_tune <- function(object, new, ..., type = c("squared", "pairs", "gap"), method = NULL) {
-  check_object(object)
   predict(tune_fit(object, method), new, ..., type = type)
 }
 

@@ -9,10 +9,6 @@ autoplot.ce_validation <- function(object, type = "smooth", numbers = TRUE, ...)
   ggplot2::autoplot(curve, numbers = numbers, ...)
 }
 
-#' @rdname ce_validation_tables
-#' @export
-plot.ce_validation <- function(x, ...) draw_figure(x, ...)
-
 # The numbers that a figure shows for each row of the sample. Groups have rows of their own in the table, at level
 # "strong".
 validation_numbers <- function(x) {

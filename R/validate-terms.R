@@ -38,7 +38,7 @@ validate_problem <- function(problem, options) {
     utility_rows(problem, options)
   )
   if (all(y == y[1])) notes <- c("All outcomes are equal.", notes)
-  if (biased_upwards(table)) {
+  if (any(table$term %in% smooth_terms & table$estimate > table$conf.high, na.rm = TRUE)) {
     notes <- c(notes, paste("Distances to a smooth curve are too large by its noise; their intervals account for it",
                             "and may end below the estimate."))
   }
@@ -50,10 +50,6 @@ validate_problem <- function(problem, options) {
   }
   list(table = table, notes = unique(notes), resolution = if (is.na(ladder$p.value)) NA_real_ else ladder$resolution,
        least = ladder$least)
-}
-
-biased_upwards <- function(table) {
-  any(table$term %in% smooth_terms & table$estimate > table$conf.high, na.rm = TRUE)
 }
 
 oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {

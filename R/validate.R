@@ -5,20 +5,14 @@
 #'
 #' @inheritParams ece
 #' @inheritParams ce_args
-#' @param x Predictions: a data frame, a matrix or a vector of probabilities as for [ece()], or a list of these, one per
-#'   model; or a [ce_state()] or a table of a database, see *States and tables*.
-#' @param group Covariate patterns within which predictions should be calibrated too ("strong" calibration): one or
-#'   several columns of `x` (tidyselect), or a vector or a data frame with a value per row.
-#' @param thresholds Threshold probabilities for net benefit. Rows with a prediction at or above the threshold count as
-#'   treated; [ce_decision()] covers the whole range of thresholds.
-#' @param notion Type of calibration: `"binary"`, `"top_label"`, or `"class_wise"` (every class against the others). The
-#'   default is `"binary"` for a single probability and for two classes, and `"class_wise"` otherwise.
-#' @param delta `NULL`, or a calibration error between 0 and 1. The result then includes a test of whether the model's
-#'   error is below `delta`; see *Equivalence* in [ce_test()].
-#' @param smoother Smoother of the moderate terms, see [ici()]; `"loess"` has the span 0.75.
-#' @param floor Smallest probability whose logit is taken in the regressions; see [cox_calibration()].
-#' @param times Number of bootstrap samples for the intervals of ICI, E50, E90, Emax and ECI: at least 20, or 0 for
-#'   none. Every call uses the same samples, and the state of R's random numbers does not change.
+#' @param x Predictions, see [ce_args]; or a list, one per model.
+#' @param group Patterns within which predictions should be calibrated too.
+#' @param thresholds Threshold probabilities for net benefit.
+#' @param notion `"binary"`, `"top_label"` or `"class_wise"`; see [ce_args].
+#' @param delta `NULL`, or a calibration error to exclude; see [ce_test()].
+#' @param smoother Smoother of the moderate terms; see [ici()].
+#' @param floor Smallest probability whose logit is taken in the regressions.
+#' @param times Number of bootstrap samples for the smooth terms: 20 or more, or 0.
 #' @return A `ce_validation`. `tidy()` returns a tibble with the models, groups and classes, then `level`, `term`,
 #'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`. `glance()` returns one row per model, group and class
 #'   with `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; with `horizon` also
@@ -26,61 +20,45 @@
 #'   smooth calibration curve with its bands.
 #'
 #' @section Definitions:
-#' Let \eqn{p_i} be the predictions and \eqn{y_i} the outcomes. All means are weighted if there are weights.
-#' * **mean**: `oe_ratio`, the ratio \eqn{\bar y / \bar p} of observed to expected events, with an interval on the log
-#'   scale from the influence \eqn{y_i / \bar y - p_i / \bar p}. With fewer than 20 events limits and test are those of
-#'   a binomial number of events (Clopper and Pearson 1934), and without events there is an upper limit;
-#'   `in_the_large`, the intercept of a logistic regression with offset \eqn{logit(p)}; see [cox_calibration()].
-#' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, each with its own test, and their
-#'   joint test (`joint`, whose `estimate` is the statistic). A slope above 1 means that the risks are too moderate.
+#' Let \eqn{p_i} be the predictions and \eqn{y_i} the outcomes.
+#' * **mean**: `oe_ratio` \eqn{= \bar y / \bar p}; `in_the_large`, the intercept of a logistic regression with offset
+#'   \eqn{logit(p)}.
+#' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, and their joint test (`joint`), see
+#'   [cox_calibration()]. A slope above 1 means that the risks are too moderate.
 #' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
-#'   y)^2}} with the smooth curve \eqn{c} (Van Hoorde et al. 2015, relative to a model that predicts the prevalence);
-#'   `calibration_error`, the estimate of [ce_estimate()] with its interval and test. If `delta` is given,
-#'   `equivalence(delta)` has the one-sided interval from 0 to the upper limit at `level`, and the p-value of
-#'   [ce_test()] with `delta`.
+#'   y)^2}} with the smooth curve \eqn{c}; `calibration_error` of [ce_estimate()], and with `delta` the test of
+#'   [ce_test()], `equivalence(delta)`.
 #' * **strong**, with `group`: for each group `oe_ratio` and `calibration_error`, and `all_groups`, whose `p.value`
-#'   tests that all groups are calibrated (the smallest p-value of the groups, with Bonferroni's correction). For
-#'   continuous covariates see [ckce()] with `group`.
-#' * **discrimination**: `auroc` (the C statistic), \eqn{P(p > p') + P(p = p')/2} for the predictions \eqn{p} of an
-#'   event and \eqn{p'} of a non-event, with the standard error of DeLong et al. (1988) and an interval on the
-#'   logit scale. With k = 2 to 10 events (or non-events, if these are fewer), the interval is that of Wilson for a
-#'   share among k, which does not depend on the distribution of the predictions. From k = 10 to 30 it is a mean of the
-#'   two.
-#' * **overall**: `brier` \eqn{= \overline{(y - p)^2}}; `scaled_brier` \eqn{= 1 - brier / (\bar y (1 - \bar y))}, also
-#'   called the index of prediction accuracy; `log_loss`, in nats.
+#'   tests that all groups are calibrated (Bonferroni).
+#' * **discrimination**: `auroc`, the C statistic.
+#' * **overall**: `brier`; `scaled_brier` \eqn{= 1 - brier / (\bar y (1 - \bar y))}, also called the index of prediction
+#'   accuracy; `log_loss`, in nats.
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
-#'
 #' @section Intervals:
-#' Intervals come from the influence of each row, with weights and clusters as in [ece()]. The regression without
-#' weights and clusters has Wald's interval, the calibration error that of [ce_estimate()]. The terms of the smooth
-#' curve have a bootstrap as in [ici()]; above 5,000 rows the samples are drawn on 1,000 cells of equal weight.
-#' `std.error` is on the scale of `estimate`. A term that cannot be computed is `NA`, and a line below the printed table
-#' gives the reason; the other terms are still reported.
+#' Intervals come from the influence of each row; with few events they are exact or Wilson's. Terms of the smooth curve
+#' have a bootstrap as in [ici()]. A term that cannot be computed is `NA`, and a line below the table gives the reason.
 #' @section States and tables:
-#' A table with up to 20,000 different rows (see [ce_database()]) is read with their counts, and the numbers are those
-#' of the rows in memory; the bootstrap has other samples. For more rows, and for a [ce_state()], sums over narrow cells
-#' stand for the rows. `auroc` then agrees to about 1e-4. The smooth curve is that of 1,000 cells of equal weight: of
-#' its terms `ici` agrees to about 1%, `eci` to 3%, and `e50`, `e90` and `emax` to 10%. Other estimates agree to 1e-8 or
-#' better.
-#' `thresholds` and `floor` of a state must be edges of its cells, such as hundredths; predictions equal to a threshold
-#' count as above it in a table, and approximately in a state. Standard errors of a state in blocks are those of the
-#' blocks. There is no `group`, no class-wise validation and no figure.
-#' @section Cost:
-#' A few sorts and linear passes, and `times` smooth curves: less than a second for 100,000 rows, and three seconds for
-#' a million.
+#' A [ce_state()], also that of a table with more than 5,000,000 rows, stands for the rows by sums over narrow cells.
+#' `auroc` agrees to about 1e-4, `ici` to 1%, `eci` to 3%, `e50`, `e90` and `emax` to 10%, other estimates to 1e-8.
+#' `thresholds` and `floor` of a state must be edges of its cells. There is no `group`, no class-wise validation and no
+#' figure.
 #' @section Errors:
-#' The errors of [ece()], and `calibrisk_error_argument` for `thresholds` or `delta` outside (0, 1) or a `group` of
-#' another length.
-#' @references Van Calster, B., Nieboer, D., Vergouwe, Y., De Cock, B., Pencina, M. J. and Steyerberg, E. W. (2016). A
-#'   calibration hierarchy for risk models was defined: from utopia to empirical data. *Journal of Clinical
-#'   Epidemiology* 74, 167-176. \doi{10.1016/j.jclinepi.2015.12.005}
-#'
-#'   Van Hoorde, K., Van Huffel, S., Timmerman, D., Bourne, T. and Van Calster, B. (2015). A spline-based tool to assess
-#'   and visualize the calibration of multiclass risk predictions. *Journal of Biomedical Informatics* 54, 283-293.
-#'
-#'   DeLong, E. R., DeLong, D. M. and Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated
-#'   receiver operating characteristic curves. *Biometrics* 44, 837-845.
-#' @seealso [ce_estimate()], [ce_panel()], [ce_curve()], [ce_recalibrate()].
+#' Those of [ce_args], and `_argument` for `thresholds` or `delta` outside (0, 1).
+#' @references Van Calster, B. et al. (2016). A calibration hierarchy for risk models was defined: from utopia to
+#'   empirical data. *Journal of Clinical Epidemiology* 74, 167-176. \doi{10.1016/j.jclinepi.2015.12.005}
+#' @seealso The vignette *Notation* for the rules; [ce_panel()], [ce_curve()].
+#' @concept calibration slope
+#' @concept calibration intercept
+#' @concept calibration in the large
+#' @concept observed to expected ratio
+#' @concept external validation
+#' @concept AUC
+#' @concept C statistic
+#' @concept Brier score
+#' @concept risk prediction model
+#' @concept subgroup
+#' @concept fairness
+#' @concept discrimination
 #' @export
 #' @examplesIf requireNamespace("MASS", quietly = TRUE)
 #' fit <- glm(type ~ npreg + glu + bmi, binomial, MASS::Pima.tr)
@@ -97,13 +75,14 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   check_notion(notion)
   check_validation_notion(notion)
   options <- validation_options(thresholds, smoother, floor, times, delta, level)
+  x <- read_table(x, FALSE)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
   horizon <- input$design$horizon
   read <- function(part) {
     predictions <- predictions_of(part, input)
     check_validated(predictions)
-    notion <<- notion %||% validation_notion(predictions)
+    notion <<- notion %||% if (n_classes(predictions) == 2) "binary" else "class_wise"
     groups <- validation_groups(group, part, predictions$rows, input)
     validated_problems(predictions, groups, notion, horizon)
   }
@@ -130,18 +109,12 @@ validation_options <- function(thresholds, smoother, floor, times, delta, level)
 }
 
 check_no_group <- function(group) {
-  stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, which states and tables do not send.",
-          "x" = "It is given.", "i" = "{.arg .by} validates the groups of a table each on its own.",
+  stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, in place of which states keep sums.",
+          "x" = "It is given.",
           class = "unsupported", arg = "group")
 }
 
-# In place of the calibration error of a table whose sums do not have it.
-no_ladder <- function(cnd) {
-  c(lapply(setNames(nm = c("estimate", "std.error", "low", "high", "p.value", "resolution")), function(name) NA_real_),
-    reason = paste0("No calibration error: in a database ", cnd$rule, "."))
-}
-
-# The validation of a state or a table.
+# The validation of a state.
 validate_sums <- function(x, input, options) {
   problems <- list()
   table <- by_predictions(x, function(predictions) {
@@ -151,8 +124,7 @@ validate_sums <- function(x, input, options) {
     if (!is.null(problem$cells)) {
       problem[c("n", "events", "log")] <- predictions[c("n", "events", "log")]
       problem$n <- problem$n + (predictions[["censored"]] %||% 0)
-      problem$ladder <- rlang::try_fetch(predictions$ladder(options$level),
-                                         calibrisk_error_headline = function(cnd) no_ladder(cnd))
+      problem$ladder <- predictions$ladder(options$level)
     }
     problem$about <- about
     problems[[length(problems) + 1]] <<- problem
@@ -206,11 +178,9 @@ new_validation <- function(data, notion, horizon, options, said = NULL) {
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
       horizon = horizon$time, axis = last$axis, event = last$event
     ),
-    class = "ce_validation"
+    class = c("ce_validation", "ce_result")
   )
 }
-
-validation_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" else "class_wise"
 
 check_validation_notion <- function(notion) {
   stop_if(
@@ -280,9 +250,8 @@ validation_sample <- function(problem) {
 #' @param type A curve, or its name, as for [ce_curve()].
 #' @param numbers Whether the figure shows the O:E ratio, intercept, slope, C statistic, Brier score, calibration error,
 #'   and the numbers of rows and events; they are in the legend if curves share a panel.
-#' @param ... For `autoplot()` and `plot()`: passed on to [autoplot.ce_curve()].
-#' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object. `plot()` draws it and
-#'   returns `x`.
+#' @param ... For `autoplot()`: passed on to [autoplot.ce_curve()].
+#' @return `tidy()`, `glance()`: tibbles, see [ce_validate()]. `autoplot()`: a ggplot object.
 #' @order 1
 #' @name ce_validation_tables
 #' @export
@@ -300,7 +269,7 @@ glance.ce_validation <- function(x, ...) x$sample
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth") {
   curve <- as_choice(type, "curve", "type")
-  stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state or a table.",
+  stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state.",
           "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object")
   bind_curves(x$data$read, x$data$keys, curve, x$level, x$notion, x$axis, x$event$label)
 }

@@ -24,3 +24,25 @@ with_seed_kept <- function(seed, value) {
 }
 
 split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
+
+# Predictions and outcomes as one of the readers returned them?
+is_read <- function(x) inherits(x, c("ce_predictions", "ce_laws"))
+
+# Are these predictions of a number? Otherwise they are of classes.
+is_real <- function(data) !is.null(data[["law"]])
+
+n_classes <- function(predictions) length(predictions$levels)
+
+is_table <- function(x) inherits(x, "tbl_lazy")
+
+is_state <- function(x) inherits(x, "ce_state")
+
+has_sums <- function(x) is_state(x) || is_table(x)
+
+# `y`, the last name of `data$y`; else NULL.
+variable_name <- function(expr) {
+  if (rlang::is_symbol(expr)) return(as.character(expr))
+  if (rlang::is_call(expr, "$") && rlang::is_symbol(expr[[3]])) as.character(expr[[3]])
+}
+
+is_given <- function(quo) !rlang::quo_is_null(quo) && !rlang::quo_is_missing(quo)

@@ -2,8 +2,7 @@
 #'
 #' The panel of errors for one scalar type of calibration, from one reading and one sort of the predictions; or a panel
 #' of your own metrics, one below the other. For rows that are not in one place, pass a [ce_state()] as `x`; then only
-#' `level` may be given, and the rows are those that sums can give. A table of a database has the same rows, see
-#' [ce_database()].
+#' `level` may be given, and the rows are those that sums can give.
 #'
 #' Without `metrics` the rows are, in this order: `rbs`; `ece` with `n_bins` bins of equal width and of equal mass, by
 #' the monotone sweep, and (`p = 2`) of equal width, and of equal mass debiased; `ks_error`, `mmce`, `kde_error`
@@ -15,19 +14,21 @@
 #'
 #' # Cost
 #' One sort and a few linear passes; the loess of `ici` is the slowest (about half of the time).
-#' @inheritSection ce_args Choosing a model
+#' @section Choosing a model:
+#' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ks_error
 #' @param metrics `NULL` for the rows above, or a list of metrics: functions such as [ece] and [skce], their names,
 #'   scores such as [score_log()], [ce_metric()] with options, functions of your own (see there). Names in the list are
 #'   what the rows are called. `notion` and `level` are handed to the metrics that have such an argument.
 #' @param n_bins Number of bins of the `ece` rows; [hosmer_lemeshow()] keeps its own 10 groups. This and the next two
 #'   are options of the panel without `metrics`.
-#' @param notion `"top_label"` or `"binary"`; by default `"binary"` for a single probability and
-#'   for two classes, else `"top_label"`.
+#' @param notion `"top_label"` or `"binary"`; see [ce_args].
 #' @param smoother For the ICI: `"loess"` or `"isotonic"`.
 #' @param floor For Cox's regression, see [cox_calibration()].
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`, `detail`
 #'   (the choices behind the number), `n`, `notion`, `level`.
+#' @concept calibration metrics
+#' @concept expected calibration error
 #' @examples
 #' ce_panel(vehicle_predictions, truth)
 #' own <- list(ece, wide = ce_metric(ece, n_bins = 5), skce, "log")
@@ -43,6 +44,7 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   smoother <- check_choice(smoother, c("loess", "isotonic"))
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
+  if (!missing(x)) x <- read_table(x, FALSE)
   if (!missing(x) && has_sums(x)) {
     given <- c(given, if (!is.null(metrics)) "metrics")
     return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion))))

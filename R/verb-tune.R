@@ -11,8 +11,7 @@
 #' @param methods A list of methods, see [ce_methods]. Its names are the column `method`; a method without a name has
 #'   that of its constructor.
 #' @param folds Number of folds, or an integer vector with the fold of each non-test row (or of every row, with 0 for
-#'   the test rows), or an rsample `rset` that holds out every row once. For a table in a database: a number, or a
-#'   column of the table (see [ce_database()]).
+#'   the test rows), or an rsample `rset` that holds out every row once.
 #' @param test Share of rows kept for the estimate, or their row numbers. If 0, the estimate is computed on the held-out
 #'   rows of the folds.
 #' @param repeats Number of random splits that risks are averaged over; `NULL` means 10 below 500 rows, 5 below 2,000
@@ -22,36 +21,27 @@
 #'   use the averaged functions. For grouped data, a `ce_grouped` list of such results.
 #' @section Definition:
 #' Rows are shuffled once with R's random numbers. The first rows, by default 80% of them, are for tuning and the others
-#' for the test; folds are consecutive blocks of the former. Let \eqn{h_{i,\eta}} be the function fitted outside fold
-#' \eqn{i} with the value \eqn{\eta} of the hyperparameter. The selected value is \eqn{\hat\eta = \arg\min_\eta \frac1k
-#' \sum_i R_i(h_{i,\eta})} (the smallest one if there are ties), the averaged function is \eqn{h = \frac1k \sum_i
-#' h_{i,\hat\eta}}, and \eqn{CE^2} is the mean of \eqn{h(p,p)} over the test rows. For class-wise calibration, values
-#' are selected per class and the squared errors are summed. With few rows the choice depends on the split: risks are
-#' then averaged over `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
-#'
-#' The rows of a cluster are in one fold, and on one side of the test split; `test` and `folds` then divide the
-#' clusters. Risks of weighted and clustered rows are those of [ce_risk()], and their fits are weighted. Bins and
-#' Gaussian kernel ridges of scalar predictions take no longer than for other rows; most other fits are computed one by
-#' one and do.
+#' for the test; folds are consecutive blocks of the former. The selected value of the hyperparameter has the smallest
+#' mean risk over the folds, \eqn{h} is the average of the folds' functions with that value, and \eqn{CE^2} is the mean
+#' of \eqn{h(p,p)} over the test rows. With few rows the choice depends on the split: risks are then averaged over
+#' `repeats` splits, and `won` is the share of splits in which a method had the smallest risk.
 #'
 #' The risk shows *which function* describes the miscalibration best. The *size* of the miscalibration is estimated by
-#' [ce_estimate()], with its interval, from all rows; that number does not depend on the method, because every method
-#' has the same target. The interval is for the error detectable at the stated resolution. It uses no method, so
-#' `estimate_holdout` may lie outside.
+#' [ce_estimate()], with its interval, from all rows. That estimate uses no method, so `estimate_holdout` may lie
+#' outside.
 #' @section Errors:
-#' Errors have the class `calibrisk_error_<what>`. Here `<what>` is `length`, `empty`, `method`, `argument` or one of
-#' the following. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`: outcomes that
-#' are not classes of `x`. `columns`: none selected, unknown, not one per class, or names that match the levels only in
-#' part. `missing`: missing values with `na_rm = FALSE`. `notion`: a type of calibration that the data or a method does
-#' not have. `folds`: fewer rows than folds, or a vector of another length. `group`: an error in one group, which the
-#' message names. Other functions have the same classes. An estimate that is larger than every residual (kkr on a few
-#' rows) gives a warning of class `calibrisk_warning_impossible_estimate`.
+#' Those of [ce_args]. An estimate that is larger than every residual (kkr on a few rows) gives a warning of class
+#' `calibrisk_warning_impossible_estimate`.
 #' @section Cost:
 #' Time linear in the number of rows for binary, top-label and class-wise calibration; the vignettes give measured
 #' times. You can interrupt long work. Under a [future::plan()] of several workers, methods and classes are tuned on the
 #' workers, with the same digits (unless a function of [method_function()] draws random numbers); a lost worker is an
 #' error of class `calibrisk_error_worker`.
 #' @references `r ref_gruber_bach()`
+#' @concept hyperparameter tuning
+#' @concept cross-validation
+#' @concept calibration estimator
+#' @concept risk
 #' @export
 #' @examples
 #' set.seed(1)
@@ -65,6 +55,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   notion <- check_notion(notion)
   check_count(repeats, null = TRUE)
   check_level(level)
+  x <- read_table(x, FALSE)
   input <- rows_input()
   sums <- has_sums(x)
   methods <- if (!missing(methods) || !sums) check_methods(methods)

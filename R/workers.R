@@ -53,7 +53,7 @@ from_workers <- function(value) {
   rlang::try_fetch(value, error = function(cnd) {
     if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
     stop_input("The workers must return a result per job.", "x" = "One did not: it died, or its connection broke.",
-               "i" = "The state or monitor is unchanged. Set the plan again, {.code future::plan()}, and repeat.",
+               "i" = "The state is unchanged. Set the plan again, {.code future::plan()}, and repeat.",
                class = "worker", parent = cnd)
   })
 }

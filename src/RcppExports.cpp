@@ -215,19 +215,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_bins_of_sums
-Rcpp::List cpp_bins_of_sums(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::NumericMatrix events);
-RcppExport SEXP _calibrisk_cpp_bins_of_sums(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP eventsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d(dSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d2(d2SEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type events(eventsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bins_of_sums(size, d, d2, events));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_bin_terms
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias);
 RcppExport SEXP _calibrisk_cpp_bin_terms(SEXP binsSEXP, SEXP nSEXP, SEXP pSEXP, SEXP debiasSEXP) {
@@ -2069,15 +2056,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_are_sums
-bool cpp_are_sums(Rcpp::NumericMatrix sums, int m);
-RcppExport SEXP _calibrisk_cpp_are_sums(SEXP sumsSEXP, SEXP mSEXP) {
+// cpp_check_sums
+void cpp_check_sums(Rcpp::List problems, Rcpp::List sizes, double n);
+RcppExport SEXP _calibrisk_cpp_check_sums(SEXP problemsSEXP, SEXP sizesSEXP, SEXP nSEXP) {
 BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
-    Rcpp::traits::input_parameter< int >::type m(mSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_are_sums(sums, m));
-    return rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type problems(problemsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sizes(sizesSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    cpp_check_sums(problems, sizes, n);
+    return R_NilValue;
 END_RCPP
 }
 // cpp_id_units
@@ -2132,7 +2119,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
-    {"_calibrisk_cpp_bins_of_sums", (DL_FUNC) &_calibrisk_cpp_bins_of_sums, 4},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
@@ -2268,7 +2254,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
     {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 3},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
-    {"_calibrisk_cpp_are_sums", (DL_FUNC) &_calibrisk_cpp_are_sums, 2},
+    {"_calibrisk_cpp_check_sums", (DL_FUNC) &_calibrisk_cpp_check_sums, 3},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
     {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},

@@ -8,8 +8,11 @@
 
 #include <string>
 
-inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel) {
+// `depth`: in how many sums and products it is. Those of an object from elsewhere could be so many
+// that the stack ends.
+inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel, int depth = 0) {
   using namespace calibrisk;
+  require(depth <= 100, "Sums and products of kernels are nested up to 100 times.");
   const std::string type = text_field(kernel, "type");
   Kernel out;
   out.scale = number_field(kernel, "scale");
@@ -23,7 +26,7 @@ inline calibrisk::Kernel as_kernel(const Rcpp::List& kernel) {
     out.form = type == "sum" ? Kernel::Form::sum : Kernel::Form::product;
     const Rcpp::List parts(field(kernel, "parts"));
     require(parts.size() > 0, "A sum or product of kernels needs parts.");
-    for (R_xlen_t i = 0; i < parts.size(); ++i) out.parts.push_back(as_kernel(parts[i]));
+    for (R_xlen_t i = 0; i < parts.size(); ++i) out.parts.push_back(as_kernel(parts[i], depth + 1));
     return out;
   }
   const auto bandwidth = [&]() { return number_field(kernel, "bandwidth"); };

@@ -19,6 +19,14 @@ calibrisk::MatrixView view(const Rcpp::List& spec, const char* name) {
   return calibrisk::MatrixView(REAL(x), Rf_nrows(x), Rf_ncols(x));
 }
 
+// Parameters of predictive distributions may come from elsewhere: a row for each outcome.
+calibrisk::MatrixView rows_of_y(const Rcpp::List& spec, const char* name) {
+  const calibrisk::MatrixView out = view(spec, name);
+  calibrisk::require(out.rows() == view(spec, "y").rows(),
+                     "Predictive distributions have parameters for every outcome.");
+  return out;
+}
+
 }  // namespace
 
 calibrisk::OutcomeMoments as_moments(const Rcpp::List& spec) {
@@ -31,8 +39,13 @@ namespace {
 
 template <class Pairing>
 calibrisk::TargetPtr location_scale(Pairing pairing, const Rcpp::List& spec) {
-  return std::make_unique<calibrisk::LocationScaleTarget<Pairing>>(
-      pairing, view(spec, "weight"), view(spec, "location"), view(spec, "scale"), view(spec, "y"));
+  const calibrisk::MatrixView weight = rows_of_y(spec, "weight");
+  const calibrisk::MatrixView location = rows_of_y(spec, "location"),
+                              scale = rows_of_y(spec, "scale");
+  calibrisk::require(location.cols() == weight.cols() && scale.cols() == weight.cols(),
+                     "Every component has a location and a scale.");
+  return std::make_unique<calibrisk::LocationScaleTarget<Pairing>>(pairing, weight, location, scale,
+                                                                   view(spec, "y"));
 }
 
 }  // namespace
@@ -68,9 +81,9 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
                                                   view(spec, "variance"), view(spec, "y"));
   }
   if (kind == "full_normal") {
-    return std::make_unique<FullNormalTarget>(number("gamma"), view(spec, "weight"),
-                                              view(spec, "mean"), view(spec, "covariance"),
-                                              view(spec, "y"));
+    return std::make_unique<FullNormalTarget>(number("gamma"), rows_of_y(spec, "weight"),
+                                              rows_of_y(spec, "mean"),
+                                              rows_of_y(spec, "covariance"), view(spec, "y"));
   }
   if (kind == "normal_gaussian") return location_scale(NormalGaussian{number("gamma")}, spec);
   if (kind == "normal_matern") {
@@ -78,11 +91,15 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
   }
   if (kind == "laplace_laplace") return location_scale(LaplaceLaplace{number("gamma")}, spec);
   if (kind == "laplace_gaussian") return location_scale(LaplaceGaussian{number("gamma")}, spec);
-  if (kind == "linear") return std::make_unique<LinearTarget>(view(spec, "mean"), view(spec, "y"));
+  if (kind == "linear") {
+    require(view(spec, "mean").cols() == view(spec, "y").cols(),
+            "Means have the dimension of the outcomes.");
+    return std::make_unique<LinearTarget>(rows_of_y(spec, "mean"), view(spec, "y"));
+  }
   if (kind == "draws" && has_field(spec, "embedding")) {
     const Rcpp::List embedding(field(spec, "embedding"));
     return std::make_unique<EmbeddedDrawsTarget>(
-        as_kernel(field(spec, "kernel")), view(spec, "draws"), view(spec, "y"),
+        as_kernel(field(spec, "kernel")), rows_of_y(spec, "draws"), view(spec, "y"),
         view(embedding, "mean"), vector_view(field(embedding, "own")),
         view(embedding, "pivot_rows"), view(embedding, "triangle"),
         number_field(embedding, "missed"));
@@ -91,9 +108,10 @@ calibrisk::TargetPtr as_target(const Rcpp::List& spec) {
     const Kernel kernel = as_kernel(field(spec, "kernel"));
     const std::optional<LineKernel> line = LineKernel::of(kernel);
     if (line && view(spec, "y").cols() == 1) {
-      return std::make_unique<LineDrawsTarget>(kernel, *line, view(spec, "draws"), view(spec, "y"));
+      return std::make_unique<LineDrawsTarget>(kernel, *line, rows_of_y(spec, "draws"),
+                                               view(spec, "y"));
     }
-    return std::make_unique<DrawsTarget>(kernel, view(spec, "draws"), view(spec, "y"));
+    return std::make_unique<DrawsTarget>(kernel, rows_of_y(spec, "draws"), view(spec, "y"));
   }
   if (kind == "sum") {
     const Rcpp::List parts(field(spec, "parts"));

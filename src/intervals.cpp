@@ -80,14 +80,6 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
   return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(bound)}});
 }
 
-// The bins of cells [bins x folds], from their sums of w, w d, w d^2 and w y.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_bins_of_sums(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
-                            Rcpp::NumericMatrix events) {
-  return bin_list(
-      calibrisk::bins_of_sums(as_matrix(size), as_matrix(d), as_matrix(d2), as_matrix(events)));
-}
-
 // The error of bins among rows of weight n, with the terms of its variance and influence.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {

@@ -63,6 +63,8 @@ Rcpp::NumericMatrix cpp_mixture_wasserstein(Rcpp::NumericMatrix weight,
   REngine engine(threads);
   const BuresDistance distance(as_matrix(location), as_matrix(spread), dimension);
   const auto w = as_matrix(weight);
+  calibrisk::require(w.rows() == location.nrow() && w.cols() * dimension == location.ncol(),
+                     "Every component has a weight.");
   return wrap_matrix(symmetric_pairs(engine, w.rows(), [&](Index i, Index j) {
     return mixture_distance(distance, w, i, j, order);
   }));

@@ -34,6 +34,36 @@ Rcpp::NumericMatrix add_rows(const Rcpp::NumericMatrix& before, const Rcpp::Nume
   return out;
 }
 
+void check_sum(bool holds, const std::string& fact) {
+  if (!holds)
+    throw std::invalid_argument("The sums of a state must be of its rows and options. " + fact);
+}
+
+// Sums of moments are those of weights of at most 1e50, products those of their squares, of 2^53
+// rows: the squares of what can be are finite.
+void check_sum_matrix(const Rcpp::List& sums, const std::string& name, double rows, double m) {
+  const SEXP x = has_field(sums, name.c_str()) ? field(sums, name.c_str()) : R_NilValue;
+  const bool numbers = TYPEOF(x) == REALSXP || TYPEOF(x) == INTSXP;
+  check_sum(numbers && Rf_isMatrix(x) && Rf_ncols(x) == 2 && Rf_nrows(x) == rows,
+            "`" + name + "` has another size.");
+  const Rcpp::NumericMatrix values(x);
+  const double most = m > 1 ? 1e70 : 1e125;
+  check_sum(
+      std::all_of(values.begin(), values.end(), [&](double v) { return std::abs(v) <= most; }),
+      "`" + name + "` has values that are not finite.");
+  check_sum(m == 0 || calibrisk::are_moments(values.begin(), values.begin() + values.nrow(),
+                                             values.nrow(), static_cast<calibrisk::Index>(m)),
+            "`" + name + "` has values that no weights have.");
+}
+
+// Every `step`-th of them, summed.
+double total(const Rcpp::List& sums, const char* name, int step, int first = 0) {
+  const Rcpp::NumericMatrix x(field(sums, name));
+  double out = 0.0;
+  for (int i = first; i < x.nrow(); i += step) out += x(i, 0) + x(i, 1);
+  return out;
+}
+
 }  // namespace
 
 // The sums of a state with those of the rows of a chunk, one by one (inst/include/calibrisk/states/
@@ -83,14 +113,56 @@ Rcpp::NumericMatrix cpp_add_sums(Rcpp::NumericMatrix a, Rcpp::NumericMatrix b) {
   return out;
 }
 
-// Whether they can be m moments of every cell and outcome (m = 0: any sums), all finite.
+// Refuses sums that are not of one set of n rows, since states come back from files. `problems`:
+// the matrices of each by their names; `sizes`: their numbers of rows, and how many moments are in
+// turn (0: any sums). Weighted rows and rows in clusters have counts.
 // [[Rcpp::export(rng = false)]]
-bool cpp_are_sums(Rcpp::NumericMatrix sums, int m) {
-  if (sums.ncol() != 2) return false;
-  if (m > 0) {
-    return calibrisk::are_moments(sums.begin(), sums.begin() + sums.nrow(), sums.nrow(), m);
+void cpp_check_sums(Rcpp::List problems, Rcpp::List sizes, double n) {
+  check_sum(problems.size() == sizes.size(), "They are of another number of classes.");
+  const double least = sizes.size() > 0 ? 1.0 : 0.0, most = sizes.size() > 0 ? 0x1p53 : 0.0;
+  check_sum(n >= least && n <= most && n == std::floor(n), "They are of another number of rows.");
+  double weight = n;
+  for (R_xlen_t j = 0; j < problems.size(); ++j) {
+    const Rcpp::List sums(problems[j]), of(sizes[j]);
+    const Rcpp::CharacterVector names = of.names();
+    check_sum(sums.size() == of.size(), "There are other matrices.");
+    for (R_xlen_t k = 0; k < of.size(); ++k) {
+      const Rcpp::NumericVector size(of[k]);
+      check_sum_matrix(sums, Rcpp::as<std::string>(names[k]), size[0], size[1]);
+    }
+    const auto rows_of = [&](const char* name, double must, int step, int first = 0) {
+      check_sum(std::abs(total(sums, name, step, first) - must) <= 1e-6 * must,
+                std::string("`") + name + "` is of others.");
+    };
+    const auto moments_of = [&](const char* name, double must) {
+      if (!has_field(of, name)) return;
+      const Rcpp::NumericVector size(field(of, name));
+      rows_of(name, must, size[1] > 0 ? static_cast<int>(size[1]) : 2);
+    };
+    if (has_field(of, "rows")) {  // canonical: their number and their weight
+      rows_of("rows", n, 3);
+      weight = total(sums, "rows", 3, 1);
+      check_sum(weight > 0.0, "They have no weight.");
+      continue;
+    }
+    const bool weighted = has_field(of, "counts");
+    if (weighted && j == 0) weight = total(sums, "moments", 4);
+    check_sum(weight > 0.0, "They have no weight.");
+    moments_of("moments", weight);
+    moments_of("fine", weight);
+    moments_of("blocks", weight);
+    moments_of("counts", n);
+    const Rcpp::NumericMatrix scores(field(sums, "scores"));
+    for (int i = 0; i < scores.nrow(); ++i) {
+      check_sum(scores(i, 0) + scores(i, 1) >= 0.0, "`scores` has values below 0.");
+    }
+    // a residual is at most 1, and n weights have a sum
+    const double residuals = total(sums, "scores", 6, 4), weights = total(sums, "scores", 6, 5);
+    if (!weighted) rows_of("scores", weight, 6, 5);
+    check_sum(std::max(residuals, weight * weight / n) <= 1.000001 * weights &&
+                  weights <= 1.000001 * weight * weight,
+              "`scores` has squares that no weights and residuals have.");
   }
-  return std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); });
 }
 
 // A number in [0, 1) for each id, scattered.

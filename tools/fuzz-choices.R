@@ -101,7 +101,10 @@ choices <- list(
     verb <- pick(list(quote(ce_score), quote(ce_decompose)))
     as.call(c(verb, pair(data), list(score = one_of("score_"))))
   },
-  basis = function(data) as.call(c(quote(ce_estimate), pair(data), list(bases = pick(list(quote(c(hats = 4)), quote(c(kernel = 5)), quote(c(hats = 1)), 3, "hats"))))),
+  basis = function(data) {
+    bases <- pick(list(quote(c(hats = 4)), quote(c(kernel = 5)), quote(c(hats = 1)), 3, "hats"))
+    as.call(c(quote(ce_estimate), pair(data), list(bases = bases)))
+  },
   law = function(data) {
     data <- a_law(NROW(data$x))
     verb <- pick(list(quote(ce_score), quote(ce_curve), quote(skce), quote(ce_moments), quote(ce_test),
@@ -133,13 +136,16 @@ choices <- list(
                       maybe(list(weights = pick(list(quote(w), quote(copies), quote(share), quote(one))))),
                       maybe(list(cluster = pick(list(quote(select), quote(g), quote(fold), quote(one))))),
                       maybe(list(.by = quote(g)))))
-    if (identical(verb, quote(ce_tune)) && runif(1) < 0.5) call$folds <- quote(fold)
-    if (identical(verb, quote(update))) call <- quote(update(ce_state(), tbl, truth, p))
+    if (identical(verb, quote(update))) {
+      call$.by <- NULL
+      call <- as.call(append(as.list(call), list(quote(ce_state())), 1))
+      if (runif(1) < 0.5) call$in_database <- TRUE
+    }
     substitute(local({
       con <- DBI::dbConnect(RSQLite::SQLite())
       on.exit(DBI::dbDisconnect(con))
       DBI::dbWriteTable(con, "rows", ROWS)
-      tbl <- ce_database(con, "rows")
+      tbl <- dplyr::tbl(con, "rows")
       CALL
     }), list(ROWS = rows, CALL = call))
   }

@@ -1,6 +1,6 @@
-# For tools/fuzz.R: objects of every class with a description, one field changed at a time (deleted, resized, retyped,
-# not a number, out of range, or that of another object), and all that takes them. Objects are saved, sent and read by
-# other processes: what comes back may be anything, and must be refused by a classed error or work.
+# For tools/fuzz.R: objects that are saved, sent or read by other processes, one field changed at a time (deleted,
+# resized, retyped, not a number, out of range, or that of another object), and all that takes them. No process may end,
+# and no number may come out of sums that do not belong together. Errors may be those of R.
 
 n_tampered <- 60
 tampered_rows <- local({
@@ -34,8 +34,6 @@ originals <- list(
   state_classes = quote(update(small_state(notion = "class_wise"), probs, truth)),
   state_canonical = quote(update(small_state(notion = "canonical", landmarks = 4), probs, truth, id = id)),
   state_canonical_empty = quote(small_state(notion = "canonical", landmarks = probs[1:5, ])),
-  monitor = quote(update(ce_monitor(block = 10), p, y)),
-  monitor_classes = quote(update(ce_monitor(notion = "class_wise", block = 20), probs, truth)),
   fit_bins = quote(ce_fit(p, y, method = method_bins(5))),
   fit_steps = quote(ce_fit(p, y, method = method_bins(5, debias = TRUE))),
   fit_kde = quote(ce_fit(p, y, method = method_kde(0.1))),
@@ -96,20 +94,12 @@ originals <- list(
   choice_joint = quote(test_joint(c(hats = 4))),
   score = quote(score_log()), score_dss = quote(score_dss()), metric = quote(ce_metric(ece, n_bins = 5)),
   horizon = quote(ce_horizon(1)), source = quote(ce_source(data.frame(p = p, y = y))),
-  metrics = quote(ece(p, y)), terms = quote(ckce(p, y, ridge = 0.1, group = site)), database = quote(tampered_table()),
+  metrics = quote(ece(p, y)), terms = quote(ckce(p, y, ridge = 0.1, group = site)),
   law = quote(pred_normal(rep(0, n_tampered), 1)), law_gamma = quote(pred_gamma(rep(1, n_tampered), 2)),
   law_draws = quote(pred_draws(matrix(seq_len(5 * n_tampered) / 100, n_tampered))),
   law_quantiles = quote(pred_quantiles(matrix(rep(1:3, each = n_tampered), n_tampered), c(0.1, 0.5, 0.9)))
 )
 originals <- originals[vapply(originals, function(e) all(vapply(all.names(e), exists, NA)), NA)]
-
-# Without RSQLite, what a table of a database gives.
-tampered_table <- function() {
-  if (!requireNamespace("RSQLite", quietly = TRUE)) return(ece(p, y))
-  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-  DBI::dbWriteTable(con, "predictions", data.frame(p = p, y = y, g = site))
-  ce_database(con, "predictions")
-}
 
 made <- new.env()
 original <- function(name) {
@@ -128,8 +118,6 @@ uses <- list(
   ce_state = expression(update(x, p, y), update(x, probs, truth), update(x, p, y, weights = w, cluster = site), c(x, x),
                         c(x, original("state")), ce_panel(x), ce_estimate(x), ce_tune(x), print(x), tidy(x), glance(x),
                         update(x, probs, truth, id = id)),
-  ce_monitor = expression(update(x, p, y), update(x, probs, truth), c(x, x), print(x), tidy(x), glance(x), draw(x),
-                          ce_kable(x)),
   ce_fit = expression(predict(x, p), predict(x, probs), predict(x, p, type = "pairs"), predict(x, probs, type = "gap"),
                       predict(x, p, type = "gap"), ce_risk(x, p, y), ce_risk(x, probs, truth),
                       ce_compare(list(a = x, b = original("fit_kde")), p, y), print(x), tidy(x), glance(x), summary(x),
@@ -159,8 +147,6 @@ uses <- list(
                                ce_panel(p, y, metrics = list(x))),
   ce_horizon = expression(ce_estimate(p, survival::Surv(z^2, y), horizon = x), print(x)),
   ce_source = expression(update(ce_state(), x, y, p), print(x)),
-  ce_database = expression(ece(x, y, p), ece(x, y, p, .by = g), ce_estimate(x, y, p), ce_tune(x, y, p), print(x),
-                           update(ce_state(), x, y, p)),
   ce_distribution = expression(skce(x, z), ce_curve(x, z), ce_score(x, z), format(x), print(x), c(x, x),
                                ce_moments(x, z),
                                ce_recalibrate(x, z, method = "variance"), ckce(x, z), ce_test(x, z)),
@@ -292,7 +278,42 @@ tamper_case <- function(seed, case, show = FALSE, only = NULL) {
     str(part$value, max.level = 2)
     if (out$refused) print(attr(out$value, "cause"))
   }
-  list(where = where, refused = out$refused, problem = out$problem)
+  stopped <- grepl("reached (CPU|elapsed) time limit", out$problem %||% "")
+  problem <- if (!out$refused && inherits(x, "ce_state")) foreign_sums(part$value)
+  list(where = where, refused = out$refused, stopped = stopped, problem = problem)
+}
+
+# Whether the sums of a state are not those of its options and rows; by R, and not by the package's own check.
+foreign_sums <- function(state) {
+  n <- as.numeric(state$n)
+  if (length(state$sums) == 0) return(if (n != 0) "rows without sums")
+  blocked <- isTRUE(as.logical(state$about$blocked))
+  canonical <- state$about$notion == "canonical"
+  weight <- if (blocked && !canonical) total_of(state$sums[[1]]$moments, 4) else n
+  found <- lapply(state$sums, function(sums) {
+    if (!all(is.finite(unlist(sums)))) return("sums that are not finite")
+    if (canonical) return("sums of other rows"[!near(total_of(sums$rows, 3), n)])
+    foreign_problem(sums, state, n, weight, blocked)
+  })
+  if (length(unlist(found)) > 0) unlist(found)[1]
+}
+
+total_of <- function(x, step, first = 1) sum(x[seq(first, nrow(x), step), ])
+
+near <- function(a, b) isTRUE(abs(a - b) <= 1e-5 * b)
+
+foreign_problem <- function(sums, state, n, weight, blocked) {
+  m <- if (blocked) 4 else 10
+  parts <- if (blocked) state$spec$blocks else state$spec$folds + 1
+  narrow <- if (blocked || state$about$notion == "class_wise") 2 else 6
+  squares <- total_of(sums$scores, 6, 6)
+  c(
+    "sums of another spec"[nrow(sums$moments) != 2 * m * (length(state$spec$edges) - 1) * parts],
+    "sums of another number of rows"[blocked && !near(sum(sums$counts), n)],
+    "moments of other weights"[!near(total_of(sums$moments, m), weight)],
+    "narrow cells of other weights"[!near(total_of(sums$fine, narrow), weight)],
+    "scores of other weights"[!blocked && !near(squares, weight) || squares > 1.00001 * weight^2]
+  )
 }
 
 # Cases from..to in this process, a line in `log` before and after each: what was begun and not ended is a crash.
@@ -302,7 +323,7 @@ tamper_here <- function(seed, from, to, log, only = NULL) {
     cat("begin ", case, "\n", sep = "", file = connection)
     flush(connection)
     out <- tamper_case(seed, case, only = only)
-    state <- if (isTRUE(grepl("reached CPU time limit", out$problem))) "stopped" else
+    state <- if (out$stopped) "stopped" else
       if (!is.null(out$problem)) "failed" else if (out$refused) "refused" else "ok"
     cat(state, " ", case, " ", out$where, if (!is.null(out$problem)) {
       paste0(": ", substr(gsub("\\s+", " ", out$problem), 1, 200))

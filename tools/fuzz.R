@@ -143,7 +143,7 @@ verbs <- list(
   skce = "bcl",
   ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l",
   ce_recalibrate = "bcl", ce_decision = "b",
-  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_monitor = "bc", ce_power = "b", ce_state = "bc",
+  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
   predict = "bc"
 )
@@ -203,12 +203,6 @@ own_calls <- list(
     as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, times = 5),
               maybe(list(metric = pick(list("ece", "brier", "jkce", "none"))), 0.5)))
   },
-  ce_monitor = function(data) {
-    monitor <- as.call(c(quote(ce_monitor), maybe(list(block = pick(list(1, 7, 0)))),
-                         maybe(list(half_life = pick(list(1, 1000, -1)))),
-                         maybe(list(notion = pick(list("binary", "top_label", "class_wise", "canonical"))))))
-    as.call(c(quote(update), list(monitor, data$x, data$truth)))
-  },
   ce_state = function(data) {
     empty <- as.call(c(quote(ce_state), maybe(list(n_bins = pick(list(1, 7, 100, 0)))),
                       maybe(list(folds = pick(list(2, 10, 1)))), maybe(list(test = pick(list(0, 0.5, 1)))),
@@ -251,8 +245,8 @@ own_calls <- list(
     as.call(list(quote(stats::predict), as.call(c(fit, unname(data))), other_model(data$x)))
   },
   ce_power = function(data) {
-    law <- pick(list(quote(assume_model(c(-3, 1))), quote(assume_model(c(0, 1e-3))), quote(assume_model(beta = c(0.5, 5))),
-                     quote(assume_model(c(0, 2), slope = 0.8)), data$x,
+    law <- pick(list(quote(assume_model(c(-3, 1))), quote(assume_model(c(0, 1e-3))),
+                     quote(assume_model(beta = c(0.5, 5))), quote(assume_model(c(0, 2), slope = 0.8)), data$x,
                      call("assume_pilot", data$x, data$truth, recalibration = "platt")))
     width <- pick(list(c(slope = 0.2), c("O:E" = 1, auroc = 0.1), c(error = 0.1), c(nothing = 1), c(slope = -1)))
     options <- pick(list(list(width = width), list(n = pick(list(500, 5, 0))), list()))

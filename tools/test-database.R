@@ -8,4 +8,4 @@ source("tools/suite.R")
 source("tools/postgres.R")
 .libPaths(unique(c(writable_library(), .libPaths())))
 
-quit(status = with_server(run_suite("tests/testthat", "^database")))
+quit(status = with_server(run_suite("tests/testthat", "^(database|row-sums)")))

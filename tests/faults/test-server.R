@@ -4,32 +4,17 @@ server <- function(what) {
   expect_identical(system(Sys.getenv(paste0("CALIBRISK_POSTGRES_", what))), 0L)
 }
 
-test_that("a server that stops between two queries is an error of a class, in every verb", {
-  data <- fault_rows()
-  data$fold <- rep(0:5, 50)
-  verbs <- list(ece = function(x) ece(x, y, p, type = "mass"), estimate = function(x) ce_estimate(x, y, p),
-                tune = function(x) ce_tune(x, y, p, folds = fold))
-  asked <- 0
-  at <- Inf
-  query <- database_query
-  local_stand_ins(list(database_query = function(db, sql, call) {
-    asked <<- asked + 1
-    if (asked == at) server("STOP")
-    query(db, sql, call)
-  }))
+test_that("a server that has stopped is an error of a class, and a new connection reads on", {
+  verbs <- list(rows = function(x) ece(x, y, p), pieces = function(x) update(ce_state(), ce_source(x), y, p),
+                sums = function(x) ce_state(x, y, p, in_database = TRUE))
   for (name in names(verbs)) {
-    for (stop_at in c(1, 3)) {
-      con <- local_database()
-      x <- write_table(con, "ce_fault_server", data)
-      here <- verbs[[name]](x)
-      asked <- 0
-      at <- stop_at
-      suppressWarnings(expect_error(verbs[[name]](x), class = "calibrisk_error_database", info = paste(name, at)))
-      at <- Inf
-      server("START")
-      again <- ce_database(local_database(), "ce_fault_server")
-      expect_equal(verbs[[name]](again), here)
-    }
+    x <- write_table(local_database(), "ce_fault_server", fault_rows())
+    here <- verbs[[name]](x)
+    server("STOP")
+    class <- if (name == "pieces") "calibrisk_error_source" else "calibrisk_error_database"
+    suppressWarnings(expect_error(verbs[[name]](x), class = class, info = name))
+    server("START")
+    expect_equal(verbs[[name]](dplyr::tbl(local_database(), "ce_fault_server")), here)
   }
 })
 

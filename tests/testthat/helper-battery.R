@@ -130,7 +130,7 @@ battery_contradictions <- function(seed, report = FALSE) {
 
   for (notion in if (many) c("top_label", "class_wise") else "binary") {
     state <- suppressMessages(suppressWarnings(do.call(
-      stats::update, c(list(ce_state(notion), d$p, d$y), d$design)
+      stats::update, c(list(ce_state(notion = notion), d$p, d$y), d$design)
     )))
     of_state <- ce_estimate(state, level = level)
     text <- page_text(print(of_state))

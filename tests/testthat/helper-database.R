@@ -21,18 +21,6 @@ local_database <- function(frame = parent.frame()) {
 
 is_sqlite <- function(con) inherits(con, "SQLiteConnection")
 
-# The same rows in clusters: text with missing values, and numbers; with names that SQL could take for its own.
-clustered_data <- function(n = 600, clusters = 30) {
-  data <- database_data(n)
-  # no bin of a single row: its scatter is rounding
-  data$.pred_Yes <- round(data$.pred_Yes, 1)
-  withr::with_seed(12, {
-    data$`a"b` <- sample(c("it's", NA, paste0("c", seq_len(clusters))), n, TRUE)
-    data$select <- sample(clusters, n, TRUE) / 4
-  })
-  data
-}
-
 # Digits that arrive as they left: the drivers' own writers may round.
 write_table <- function(con, name, data) {
   if (is_sqlite(con)) {
@@ -53,7 +41,7 @@ write_table <- function(con, name, data) {
     values <- apply(matrix(text, nrow(data)), 1, paste, collapse = ", ")
     DBI::dbExecute(con, paste0("INSERT INTO ", table, " VALUES ", paste0("(", values, ")", collapse = ", ")))
   }
-  ce_database(con, name)
+  dplyr::tbl(con, name)
 }
 
 database_data <- function(n = 600) {

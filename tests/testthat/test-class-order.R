@@ -97,7 +97,7 @@ test_that("nor do those of tied rows, tied classes and rows that are permutation
 
 test_that("landmarks of a state depend neither on the order of classes nor on that of rows", {
   state_of <- function(d) {
-    update(ce_state("canonical", landmarks = 6), d$probs, class_truth(d), id = d$id)
+    update(ce_state(notion = "canonical", landmarks = 6), d$probs, class_truth(d), id = d$id)
   }
   tuned_state <- function(d) glance(ce_tune(state_of(d)))
   # of more than 5,000 different rows evenly spaced ones are candidates

@@ -287,13 +287,6 @@ test_that("an infinite value has no standard error, interval or test", {
   for (column in c("std.error", "conf.low", "conf.high", "p.value")) expect_identical(found[[column]], NA_real_)
 })
 
-test_that("tables of metrics and differences have no figure, and the error says what has", {
-  data <- models_frame(60)
-  for (table in list(ce_compare(data, y, p, flat, metric = rbs), ece(data, y, p, .by = site))) {
-    expect_error(plot(table), "ce_curve()", fixed = TRUE, class = "calibrisk_error_argument")
-  }
-})
-
 laws_frame <- function(n = 200) {
   withr::with_seed(7, {
     data <- data.frame(m = stats::rnorm(n), s = stats::runif(n, .5, 2), w = stats::rexp(n),

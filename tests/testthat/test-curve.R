@@ -253,7 +253,7 @@ test_that("figures are drawn", {
       expect_no_error(if (bands == "conf") print(figure) else ggplot2::ggplot_build(figure))
     }
   }
-  expect_identical(plot(curves[[1]], bands = "none"), curves[[1]])
+  expect_s3_class(plot(curves[[1]], bands = "none"), "ggplot")
   expect_error(ggplot2::autoplot(curves[[1]], bands = "all"), class = "calibrisk_error_argument")
 })
 
@@ -306,7 +306,7 @@ test_that("figures have events apart and numbers in the corner", {
   expect_identical(names(curve_numbers_text(curve$summary)[[1]]), c("calibration error", "slope", "n"))
   withr::local_pdf(NULL)
   skip_if_not_installed("ggplot2")
-  expect_no_error(plot(curve, numbers = TRUE))
+  expect_no_error(print(plot(curve, numbers = TRUE)))
   pit <- ce_curve(pred_normal(rep(0, 50), 1), seq(-1, 1, length.out = 50), type = "pit")
   for (one in list(curve, pit,
                    ce_curve(list(a = f$p, b = f$p^2), f$y, notion = "binary", type = curve_smooth(times = 20)))) {
@@ -367,7 +367,7 @@ test_that("figures know a decimal comma", {
   expect_identical(count_text(12345), "12.345")
   withr::local_pdf(NULL)
   skip_if_not_installed("ggplot2")
-  for (bands in c("conf", "null")) expect_no_warning(plot(f$curve, bands = bands, numbers = TRUE))
+  for (bands in c("conf", "null")) expect_no_warning(print(plot(f$curve, bands = bands, numbers = TRUE)))
   plot <- ggplot2::autoplot(f$curve, numbers = TRUE)
   expect_no_error(ggplot2::ggplotGrob(plot))
 })

@@ -26,6 +26,5 @@ test_that("estimates draw, a panel per notion where there are groups", {
   path <- withr::local_tempfile(fileext = ".pdf")
   grDevices::pdf(path)
   withr::defer(grDevices::dev.off())
-  expect_identical(plot(alone), alone)
-  expect_identical(plot(grouped), grouped)
+  for (one in list(alone, grouped)) expect_s3_class(plot(one), "ggplot")
 })

@@ -38,7 +38,6 @@ test_that("every page that counts events names the level, and how to choose the 
   expect_match(printed(pages("first")[[1]]), paste0(n, " events (type = No)"), fixed = TRUE)
   expect_match(printed(pages("first")[[3]]), paste0(n, " events (type = No)"), fixed = TRUE)
   expect_match(printed(update(ce_state(), d, type, no)), "events: No", fixed = TRUE)
-  expect_match(printed(update(ce_monitor(), d, type, no)), "events: No", fixed = TRUE)
 })
 
 test_that("a column that names the event has another hint, outcomes without levels have none", {

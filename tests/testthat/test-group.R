@@ -218,7 +218,10 @@ shown_forms <- function(x) {
     tryCatch({
       suppressWarnings(utils::capture.output(value <- show(x)))
       list(value)
-    }, error = function(cnd) if (!inherits(cnd, "calibrisk_error")) stop(cnd))
+    }, error = function(cnd) {
+      known <- inherits(cnd, "calibrisk_error") || grepl("not supported by autoplot", conditionMessage(cnd))
+      if (!known) stop(cnd)
+    })
   }))
 }
 

@@ -274,3 +274,25 @@ test_that("the temperature family's basis spans errors of temperatures far from 
   rung <- core_ladder(d, list(list(recipe = "temperature")), FALSE)[[1]]
   expect_lt(abs(rung$psi / error - 1), .002)
 })
+
+test_that("the canonical upper limit counts what vector scaling mends", {
+  withr::local_seed(12)
+  n <- 200
+  p <- t(apply(matrix(stats::rnorm(3 * n, sd = 2), n), 1, function(z) exp(z) / sum(exp(z))))
+  y <- apply(p^.6 %*% diag(c(.3, 1, 2)), 1, function(q) sample(3, 1, prob = q))
+  e <- p - diag(3)[y, ]
+  basis <- cbind(c(p), do.call(cbind, lapply(c(2, 4), function(t) {
+    q <- p^(1 / t) / rowSums(p^(1 / t))
+    cbind(c(q), vapply(1:3, function(k) c(q * (outer(rep(1, n), 1:3 == k) - q[, k])), numeric(3 * n)),
+          vapply(1:3, function(k) c(q * (outer(rep(1, n), 1:3 == k) - q[, k]) * log(p[, k])), numeric(3 * n)))
+  })))
+  long <- oracle_cluster_rung(matrix(c(e)), basis, rep(1, 3 * n), rep(seq_len(n), 3))
+  rung <- list(psi = 3 * long$psi, noise = 9 * long$noise, skew = 0, linear = 9 * long$linear, scatter = 9 * long$scatter)
+  upper <- nested_upper(list(rung), 15, score_facts(rowSums(e^2), new_design(n), 2), Inf)(.025)[1]
+  expect_equal(ce_estimate(p, factor(y), notion = "canonical")$conf.high, upper, tolerance = 1e-6)
+  # as with repeated rows, and not where columns are too many for the rows
+  twice <- scaling_ladder(list(features = p, residuals = e, design = new_design(n, copies = rep(2, n))), .95, 1L)
+  own <- scaling_ladder(list(features = rbind(p, p), residuals = rbind(e, e), design = new_design(2 * n)), .95, 1L)
+  expect_equal(twice[[1]]$high, own[[1]]$high, tolerance = 1e-9)
+  expect_null(scaling_ladder(list(features = p[1:140, ], residuals = e[1:140, ], design = new_design(140)), .95, 1L))
+})

@@ -168,19 +168,10 @@ test_that("percentages are written in one way", {
     ce_validate(d$p, d$y, times = 0), ce_decision(frame, y, a, b, thresholds = c(0.2, 0.4)),
     ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5)), ce_compare(frame, y, a, b, metric = rbs),
     ce_rank(list(a = cbind(1 - d$p, d$p), b = cbind(1 - d$p^2, d$p^2)), d$y + 1L, metric = ece, times = 20),
-    update(ce_monitor(), d$p, d$y), ce_test(d$p, d$y, test = "joint")
+    ce_test(d$p, d$y, test = "joint")
   ))
   for (x in results) expect_no_match(page_text(print(x)), "[0-9] %")
   expect_match(page_text(print(results[[2]])), "simultaneous 95% band")
-})
-
-test_that("a monitor says what its e-value shows", {
-  d <- withr::with_seed(1, page_rows(300))
-  calibrated <- page_text(print(update(ce_monitor(), d$p, d$y)))
-  expect_match(calibrated, "No evidence against calibration so far: the e-value has not reached 20. You may check it after")
-  wrong <- page_text(print(update(ce_monitor(), d$p^3, d$y)))
-  expect_match(wrong, "Evidence of miscalibration: the e-value reached 20 at row [0-9]+[.] If the predictions were calibrated")
-  expect_match(wrong, "at most 5%.", fixed = TRUE)
 })
 
 test_that("a canonical row says which coarser error is above 0", {

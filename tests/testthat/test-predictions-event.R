@@ -106,7 +106,7 @@ test_that("a class that becomes rarer as its probability rises is one warning, i
     quote(ece(frame, y, .by = site)), quote(ce_estimate(frame, y, notion = c("top_label", "class_wise"))),
     quote(ce_recalibrate(turned, y)), quote(skce(turned, y)), quote(ce_validate(turned, y, times = 0)),
     quote(update(ce_state(), frame, y)), quote(update(ce_state(), ce_source(frame, rows = 200), y)),
-    quote(update(ce_monitor(), turned, y)), quote(ce_risk(ce_fit(p, y, method = method_bins(5)), turned, y))
+    quote(ce_risk(ce_fit(p, y, method = method_bins(5)), turned, y))
   )
   for (call in calls) {
     found <- warnings_of(eval(call))
@@ -132,26 +132,6 @@ test_that("a class that becomes rarer as its probability rises is one warning, i
   # no certainty, no warning; nor where a class has no rows
   expect_length(warnings_of(ece(turned[1:12, ], y[1:12])), 0)
   expect_length(warnings_of(ece(p[k != 2, ], y[k != 2])), 0)
-})
-
-test_that("a table's columns have the same warning", {
-  skip_if_not_installed("RSQLite")
-  withr::local_seed(5)
-  e <- matrix(stats::rexp(900)^3, 300)
-  p <- e / rowSums(e)
-  k <- max.col(log(p) - log(matrix(stats::rexp(900), 300)))
-  frame <- data.frame(`colnames<-`(p[, 3:1], c(".pred_a", ".pred_b", ".pred_c")), y = letters[k], g = rep(1:2, 150))
-  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-  withr::defer(DBI::dbDisconnect(con))
-  DBI::dbWriteTable(con, "rows", frame)
-  here <- expect_warning(ece(frame, y), class = "calibrisk_warning_direction")
-  there <- expect_warning(ece(ce_database(con, "rows"), y), class = "calibrisk_warning_direction")
-  expect_equal(there[c("event", "auc")], here[c("event", "auc")])
-  expect_warning(ce_estimate(ce_database(con, "rows"), y, .by = g, notion = "top_label"),
-                 class = "calibrisk_warning_direction")
-  frame[1:3] <- p
-  DBI::dbWriteTable(con, "right", frame)
-  expect_no_warning(ece(ce_database(con, "right"), y))
 })
 
 test_that("the trend is the rank test's, with ties", {

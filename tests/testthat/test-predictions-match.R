@@ -192,23 +192,9 @@ test_that("maps, fits and landmarks read the columns of new data by name, or ref
   expect_equal(predict(fit, turned[201:400, ]), predict(fit, x[201:400, ]))
   expect_equal(ce_risk(fit, turned[201:400, ], truth[201:400])$risk, ce_risk(fit, x[201:400, ], truth[201:400])$risk)
   expect_error(predict(fit, partly), class = "calibrisk_error_columns")
-  state <- function(marks) update(ce_state("canonical", landmarks = marks), x, truth)$about$landmarks
+  state <- function(marks) update(ce_state(notion = "canonical", landmarks = marks), x, truth)$about$landmarks
   expect_identical(state(turned[1:4, ]), state(x[1:4, ]))
   expect_error(state(partly[1:4, ]), "landmarks|classes of the state", class = "calibrisk_error_columns")
-})
-
-test_that("columns of a database and of a monitor are read by the same rule", {
-  skip_if_not_installed("RSQLite")
-  d <- low_mid_high(300)
-  levels <- c("low", "mid", "high")
-  frame <- data.frame(`colnames<-`(d$p[, c(3, 1, 2)], c("proba_high", "proba_low", "proba_mid")), y = levels[d$k])
-  con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-  withr::defer(DBI::dbDisconnect(con))
-  DBI::dbWriteTable(con, "rows", frame)
-  expect_equal(ece(ce_database(con, "rows"), y, starts_with("proba"))$.estimate,
-               ece(d$p, d$k)$.estimate)
-  monitor <- function(x) suppressMessages(tidy(update(ce_monitor(), x, factor(levels[d$k], levels))))$log_e_value
-  expect_equal(monitor(as.matrix(frame[1:3])), monitor(d$p))
 })
 
 test_that("two columns that are named as the outcomes are one decision curve, and m0 and m1 are two", {

@@ -218,13 +218,6 @@ test_that("what rows come from is refused with the name of what reads it", {
   says(ece(folder, y, p), "`ce_source()` reads")
   says(ce_estimate(list(ce_source(data), ce_source(data)), y, p), "`ce_source()` reads")
   expect_error(ece("none", y, p), "text \"none\"", class = "calibrisk_error_probs")
-  skip_if_not_installed("RSQLite")
-  skip_if_not_installed("dbplyr")
-  con <- DBI::dbConnect(RSQLite::SQLite())
-  withr::defer(DBI::dbDisconnect(con))
-  DBI::dbWriteTable(con, "rows", data)
-  says(update(ce_state(), ce_database(con, "rows"), y, p), "It is a table of a database.")
-  says(update(ce_state(), dplyr::tbl(con, "rows"), y, p), "`ce_source()` reads")
 })
 
 test_that("a list of sources signals a step per source, under every plan", {

@@ -22,7 +22,7 @@ naive_h <- function(type, phi, e, train, held, ridge) {
 
 test_that("kernel ridges on landmarks are those of the rows' features", {
   d <- canonical_sample(45)
-  state <- update(ce_state("canonical", landmarks = 6), d$p, d$y, id = 1:45)
+  state <- update(ce_state(notion = "canonical", landmarks = 6), d$p, d$y, id = 1:45)
   phi <- factor_map_features(landmark_map(state$about), unname(d$p))
   # features of the landmarks: their kernel's matrix
   expect_close(tcrossprod(landmark_map(state$about)$triangle),
@@ -60,7 +60,7 @@ test_that("kernel ridges on landmarks are those of the rows' features", {
 
 test_that("with all rows as landmarks they are those in memory, where the ridge does not see what the factor leaves", {
   d <- canonical_sample(36, 2)
-  state <- update(ce_state("canonical", landmarks = d$p), d$p, d$y, id = 1:36)
+  state <- update(ce_state(notion = "canonical", landmarks = d$p), d$p, d$y, id = 1:36)
   sums <- tidy(ce_tune(state))
   rows <- tidy(ce_tune(d$p, d$y, notion = "canonical", folds = d$fold, test = which(d$fold == 0), cluster = d$block,
                        methods = list(kkr = method_kkr(), ukkr = method_ukkr())))
@@ -73,8 +73,8 @@ test_that("with all rows as landmarks they are those in memory, where the ridge 
 
 test_that("chunks change nothing, and landmarks stay those of the first rows", {
   d <- canonical_sample(300)
-  whole <- update(ce_state("canonical", landmarks = 7), d$p, d$y)
-  empty <- ce_state("canonical", landmarks = whole$about$landmarks)
+  whole <- update(ce_state(notion = "canonical", landmarks = 7), d$p, d$y)
+  empty <- ce_state(notion = "canonical", landmarks = whole$about$landmarks)
   parts <- lapply(split(1:300, rep(1:3, c(10, 250, 40))), function(rows) update(empty, d$p[rows, ], d$y[rows]))
   merged <- c(parts[[3]], parts[[1]], parts[[2]])
   expect_same_numbers(as.list(glance(ce_tune(merged))), as.list(glance(ce_tune(whole))), 1e-11)
@@ -83,40 +83,40 @@ test_that("chunks change nothing, and landmarks stay those of the first rows", {
   other <- update(new_state(whole$spec), d$p[101:300, ], d$y[101:300])
   expect_error(c(first, other), class = "calibrisk_error_landmarks")
   # columns by their names
-  turned <- update(ce_state("canonical", landmarks = d$p[1:5, 3:1]), d$p, d$y)
+  turned <- update(ce_state(notion = "canonical", landmarks = d$p[1:5, 3:1]), d$p, d$y)
   expect_identical(turned$about$landmarks, unname(d$p[1:5, ]))
 })
 
 test_that("what canonical sums do not hold says so", {
   d <- canonical_sample(60)
-  state <- update(ce_state("canonical"), d$p, d$y)
+  state <- update(ce_state(notion = "canonical"), d$p, d$y)
   expect_output(print(state), "20 landmarks of the first rows")
   expect_error(ce_estimate(state), class = "calibrisk_error_notion")
   expect_error(ce_panel(state), class = "calibrisk_error_notion")
   expect_error(ce_tune(update(new_state(state$spec), d$p[1:8, ], d$y[1:8])), class = "calibrisk_error_folds")
   for (landmarks in list(1, 100, matrix(1, 3, 3), "a")) {
-    expect_error(ce_state("canonical", landmarks = landmarks), class = "calibrisk_error_argument")
+    expect_error(ce_state(notion = "canonical", landmarks = landmarks), class = "calibrisk_error_argument")
   }
-  few <- ce_state("canonical", landmarks = diag(2))
+  few <- ce_state(notion = "canonical", landmarks = diag(2))
   expect_error(update(few, d$p, d$y), class = "calibrisk_error_argument")
 })
 
 test_that("canonical states are one after they were saved as text", {
   d <- canonical_sample(40)
-  empty <- ce_state("canonical", landmarks = 5L, kernel = kernel_gaussian(1 / 3))
+  empty <- ce_state(notion = "canonical", landmarks = 5L, kernel = kernel_gaussian(1 / 3))
   state <- update(empty, d$p, d$y)
   back <- unserialize(serialize(state, NULL, ascii = TRUE))
   expect_false(identical(back$about, state$about))
   expect_identical(c(state, back)$n, 80)
   # to 15 digits
   expect_identical(c(update(empty, d$p, d$y), update(back, d$p, d$y))$n, 120)
-  expect_identical(ce_state("canonical", landmarks = 5), ce_state("canonical", landmarks = 5L))
+  expect_identical(ce_state(notion = "canonical", landmarks = 5), ce_state(notion = "canonical", landmarks = 5L))
 })
 
 test_that("columns of landmarks are matched by name, rows are probabilities, and there are two", {
   d <- canonical_sample(40)
   marks <- d$p[1:4, ]
-  about <- function(marks) update(ce_state("canonical", landmarks = marks), d$p, d$y)$about$landmarks
+  about <- function(marks) update(ce_state(notion = "canonical", landmarks = marks), d$p, d$y)$about$landmarks
   known <- about(unname(marks))
   turned <- marks[, 3:1]
   expect_identical(about(turned), known)
@@ -126,9 +126,9 @@ test_that("columns of landmarks are matched by name, rows are probabilities, and
   colnames(turned) <- c("c", "other", "a")
   expect_error(about(turned), "\"other\" after none of them", class = "calibrisk_error_columns")
   expect_identical(about(`colnames<-`(marks, c("V1", "V2", "V3"))), known)
-  expect_error(ce_state("canonical", landmarks = marks * c(1, 1, .5, 1)), "Row 3 sums to 0.5; 1 of 4",
+  expect_error(ce_state(notion = "canonical", landmarks = marks * c(1, 1, .5, 1)), "Row 3 sums to 0.5; 1 of 4",
                class = "calibrisk_error_argument")
-  state <- ce_state("canonical")
+  state <- ce_state(notion = "canonical")
   expect_error(update(state, d$p[1, , drop = FALSE], d$y[1]), "two different rows", class = "calibrisk_error_landmarks")
   expect_error(update(state, d$p[c(1, 1), ], d$y[1:2]), "It has 1", class = "calibrisk_error_landmarks")
 })
@@ -137,7 +137,7 @@ test_that("weighted and clustered rows are tuned as by the rows' features, with 
   d <- canonical_sample(240, 3)
   w <- withr::with_seed(4, rexp(240))
   cluster <- withr::with_seed(5, sample(80, 240, TRUE))
-  empty <- ce_state("canonical", landmarks = d$p[1:7, ])
+  empty <- ce_state(notion = "canonical", landmarks = d$p[1:7, ])
   for (weights in list(NULL, w)) {
     state <- update(empty, d$p, d$y, weights = weights, cluster = cluster)
     sums <- ce_tune(state)
@@ -158,7 +158,7 @@ test_that("weighted and clustered rows are tuned as by the rows' features, with 
     other <- which(!glance(sums)$selected)
     expect_close(abs(glance(sums)$difference[other]), abs(one$difference), 1e-6)
     expect_close(glance(sums)$difference_std.error[other], one$std.error, 1e-6)
-    squared <- Reduce(`+`, lapply(sums$forms$ukkr[[1]], form_squared, problem$features[fold == 0, ], 1L)) / 5
+    squared <- Reduce(`+`, lapply(sums$forms$ukkr[[1]], form_squared, problem$features[fold == 0, ])) / 5
     expect_close(glance(sums)$squared_holdout[2], row_mean(squared, design_rows(problem$design, fold == 0)), tol$oracle)
     expect_output(print(sums), paste0(if (is.null(weights)) "Clustered rows" else "Weighted, clustered rows \\(effective",
                                       ".*", "7\\s+landmarks"))

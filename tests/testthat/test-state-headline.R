@@ -52,7 +52,7 @@ test_that("blocks are clusters: whole ones are left out", {
 
 test_that("the class-wise headline is that of the rows in blocks as clusters", {
   data <- cbind(vehicle_predictions, id = seq_len(nrow(vehicle_predictions)))
-  empty <- ce_state("class_wise", blocks = 16)
+  empty <- ce_state(notion = "class_wise", blocks = 16)
   state <- update(empty, data, truth, id = id)
   block <- block_parts(id_units(data$id), empty$spec)
   predictions <- as_predictions(vehicle_predictions, rlang::quo(truth), list(), "first", TRUE)

@@ -94,12 +94,11 @@ test_that("tidy() is the panel, glance() the headline's row", {
   expect_error(tidy(state, 3), class = "calibrisk_error_argument")
   expect_error(glance(state, 3), class = "calibrisk_error_argument")
   whole <- matrix(c(.2, .3, .5, .6, .3, .1), 2, byrow = TRUE)[rep(1:2, 20), ]
-  canonical <- update(ce_state("canonical", landmarks = whole[1:2, ]), whole, rep(1:3, length.out = 40))
+  canonical <- update(ce_state(notion = "canonical", landmarks = whole[1:2, ]), whole, rep(1:3, length.out = 40))
   for (verb in list(tidy, glance, ce_panel)) {
     expect_error(verb(ce_state()), "must have rows", class = "calibrisk_error_state")
     expect_error(verb(canonical), "ce_tune", class = "calibrisk_error_notion")
   }
-  expect_error(plot(canonical), "states and summaries have no figure", class = "calibrisk_error_argument")
 })
 
 test_that("one block is one", {
@@ -172,7 +171,7 @@ test_that("errors from blocks have an honest lower end", {
   }))
   # of calibrated predictions; without it nearly all of the first and the fifth
   expect_lte(max(rowSums(above)), 3)
-  classes <- ce_panel(update(ce_state("class_wise"), vehicle_predictions[1:100, ], truth))
+  classes <- ce_panel(update(ce_state(notion = "class_wise"), vehicle_predictions[1:100, ], truth))
   own <- ece(vehicle_predictions[1:100, ], truth, notion = "class_wise")
   sum <- classes[is.na(classes$class) & classes$.metric == "ece", ]
   expect_equal(sum$conf.low[1], own$conf.low, tolerance = 0.2)

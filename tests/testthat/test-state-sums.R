@@ -48,7 +48,7 @@ test_that("errors of a weighted state are those of its blocks, which it says", {
 test_that("what a state cannot tell is an error that says why", {
   d <- inside_sample(100, 4)
   state <- state_of(d)
-  classes <- update(ce_state("class_wise"), vehicle_predictions, truth)
+  classes <- update(ce_state(notion = "class_wise"), vehicle_predictions, truth)
   expect_error(ks_error(classes), "sums of every class", class = "calibrisk_error_unsupported")
   top <- update(ce_state(), vehicle_predictions, truth)
   expect_error(ce_score(top), "all probabilities", class = "calibrisk_error_notion")
@@ -194,5 +194,5 @@ test_that("the page of a state names the other event's level, as that of its row
   d$y <- factor(ifelse(runif(200) < d$p, "No", "Yes"), c("No", "Yes"))
   page <- function(...) utils::tail(capture.output(print(ce_validate(..., times = 20))), 1)
   expect_match(page(d$p, d$y), "If you mean \"Yes\", use event_level = \"second\"", fixed = TRUE)
-  expect_identical(page(update(ce_state("binary"), d$p, d$y)), page(d$p, d$y))
+  expect_identical(page(update(ce_state(notion = "binary"), d$p, d$y)), page(d$p, d$y))
 })

@@ -58,7 +58,8 @@ test_that("what two predictions stand for in a cell of a block moves the ridges 
   split <- state_folds(state)
   problem <- block_problem(state, 1)
   for (m in names(methods)) {
-    sums <- tune_blocks(methods[[m]], problem, method_grid(methods[[m]], "binary", 1), split, new_context())
+    sums <- tune_problem(methods[[m]], in_own_blocks(problem, split), NULL, method_grid(methods[[m]], "binary", 1),
+                         new_context())
     one <- rows$tidy[rows$tidy$method == m, ]
     for (name in c("risk", "squared_error", "squared_error_test")) {
       expect_close(c(t(sums$paths[[1]][[name]])), one[[name]], if (grepl("kkr", m)) 1e-6 else tol$oracle)
@@ -113,7 +114,8 @@ test_that("the risk of clustered rows has no bias, and would have one if cluster
   bins <- method_bins(40)
   risk_of <- function(state) {
     grid <- method_grid(bins, "binary", 1)
-    found <- tune_blocks(bins, block_problem(state, 1), grid, state_folds(state), new_context())
+    found <- tune_problem(bins, in_own_blocks(block_problem(state, 1), state_folds(state)), NULL, grid,
+                          new_context())
     c(mean(vapply(found$risks[[1]], `[[`, 0, "risk")), mean(vapply(found$forms, function(form) {
       form_risk(form, fresh$features, fresh$residuals)$risk
     }, 0)))

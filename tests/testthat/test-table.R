@@ -29,7 +29,7 @@ every_result <- function() {
     ce_recalibrate = list(ce_recalibrate(p, y)), ce_curve = list(ce_curve(p, y)),
     ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),
     ce_power = list(ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5))),
-    ce_state = list(update(ce_state(), p, y)), ce_monitor = list(update(ce_monitor(), p, y)),
+    ce_state = list(update(ce_state(), p, y)),
     ce_moments = list(ce_moments(laws, p))
   )
 }
@@ -37,7 +37,7 @@ every_result <- function() {
 # Exported functions whose values are no results: choices, data, parts of methods, numbers and files.
 other_exports <- paste0(
   "^(assume|basis|computation|curve|kernel|map|method|new|pred|ridge|score|test)_|^(tidy|glance|augment)$|",
-  "^(ce_database|ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
+  "^(ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
   "computation|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
 
@@ -70,6 +70,9 @@ test_that("every result is a plain tibble by tidy(), with the names of broom", {
     expect_gt(nrow(table), 0)
     expect_false(any(vapply(table, is.list, NA)), info = name)
     expect_null(attr(table, "estimand"))
+    if (name == "ce_state" || inherits(x, "ce_summary")) next
+    expect_s3_class(x, "ce_result")
+    expect_s3_class(as.data.frame(x), "data.frame", exact = TRUE)
   }
   # numbers are those of the results
   numbers <- c(ce_risk = "estimate", ece = ".estimate", ce_gain = "gain", ce_hierarchy = "value", ici = ".estimate")
@@ -124,4 +127,26 @@ test_that("options of numbers raise nothing in prints, tables and figures", {
     }
     for (one in figures) expect_no_error(plot(one))
   }
+})
+
+test_that("tables whose columns are dropped or formatted are printed as tibbles", {
+  d <- withr::with_seed(1, page_rows(150))
+  frame <- data.frame(y = d$y, a = d$p, b = d$p^2, g = rep(c("u", "v"), 75))
+  tables <- suppressMessages(list(
+    ce_estimate(frame, y, a, .by = g), ece(frame, y, a, .by = g), ce_hierarchy(d$p, d$y),
+    ce_compare(frame, y, a, b, metric = rbs, margin = 0.05), ce_gain(d$p, c("platt", "temperature"), d$y),
+    ce_power(assume_model(c(-1, 1)), width = c(slope = 0.4)), ckce(d$p, d$y, ridge = 0.1)
+  ))
+  for (x in tables) {
+    expect_output(print(x[0, ]))
+    for (column in names(x)) {
+      expect_output(print(x[setdiff(names(x), column)], width = Inf))
+      if (!is.numeric(x[[column]])) next
+      x[[column]] <- "0.1 (0 to 0.2)"
+      expect_output(print(x, width = Inf))
+    }
+  }
+  errors <- tables[[1]]
+  errors$estimate <- "0.1 (0 to 0.2)"
+  expect_output(print(errors), "0.1 (0 to 0.2)", fixed = TRUE)
 })

@@ -68,12 +68,6 @@ local({
 })
 
 local({
-  monitor <- update(ce_monitor(half_life = 100, block = 20), coarse$p, coarse$y)
-  pin("ce_monitor/glance", glance(monitor))
-  pin("ce_monitor/class_wise", tidy(update(ce_monitor("class_wise", block = 20), three$p, three$y)))
-})
-
-local({
   state <- update(ce_state(), coarse$p, coarse$y, id = seq_along(coarse$p))
   numbers_of <- function(table) table[names(table) != "detail"]
   pin("ce_state/panel", numbers_of(ce_panel(state)), "iterated")
@@ -85,9 +79,9 @@ local({
   pin("ce_state/block panel", numbers_of(ce_panel(blocks)), "iterated")
   differences <- c("method", "difference", "difference_std.error")
   pin("ce_state/tune differences", glance(ce_tune(state))[differences], "iterated")
-  classes <- update(ce_state("class_wise", blocks = 12), three$p, three$y)
+  classes <- update(ce_state(notion = "class_wise", blocks = 12), three$p, three$y)
   pin("ce_state/class_wise", ce_estimate(classes), "iterated")
-  canonical <- update(ce_state("canonical", landmarks = three$p[1:6, ]), three$p, three$y)
+  canonical <- update(ce_state(notion = "canonical", landmarks = three$p[1:6, ]), three$p, three$y)
   large_ridges <- function(state) {
     table <- tidy(ce_tune(state))
     table[table$value > 1e-6, ]
@@ -95,6 +89,6 @@ local({
   pin("ce_state/canonical", large_ridges(canonical), "iterated")
   weighted <- update(ce_state(), coarse$p, coarse$y, weights = 1 + coarse$p, cluster = seq_along(coarse$p) %% 40)
   pin("ce_state/tune of blocks", large_ridges(weighted), "iterated")
-  classes <- update(ce_state("class_wise"), three$p, three$y, id = seq_along(three$y))
+  classes <- update(ce_state(notion = "class_wise"), three$p, three$y, id = seq_along(three$y))
   pin("ce_state/class-wise tune", large_ridges(classes), "iterated")
 })

@@ -31,8 +31,8 @@ namespace calibrisk {
 
 constexpr std::uint64_t law_key = 20261128;
 constexpr int law_parts = 8;
-// in twentieths of the level
-constexpr std::array<double, law_parts> law_shares = {3, 6, 2, 3, 1, 3, 1, 1};
+// in 21sts of the level
+constexpr std::array<double, law_parts> law_shares = {3, 6, 2, 3, 1, 4, 1, 1};
 
 // Powers of the sums whose tails are extrapolated: those of z^k fall as exp(-|x|^(2 / k) / 2).
 constexpr std::array<double, law_parts> law_powers = {1, 1, 1, 1, 1, 2.0 / 3.0, 0.5, 1};
@@ -238,7 +238,7 @@ class LawTest {
     sides.rightCols(law_parts) = -sides.leftCols(law_parts);
     std::vector<double> shares;
     for (int m = 0; m < 2 * law_parts; ++m) {
-      shares.push_back(law_shares[static_cast<std::size_t>(m % law_parts)] / 40.0);
+      shares.push_back(law_shares[static_cast<std::size_t>(m % law_parts)] / 42.0);
     }
     const JointLaw law(sides.topRows(redraws), shares);
     Result out;

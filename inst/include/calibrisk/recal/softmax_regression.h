@@ -30,7 +30,9 @@ inline RowBlock linear_scores(const ConstVectorRef& theta, const ConstMatrixRef&
 // softmax(W l + b) of all rows.
 inline Matrix linear_map(const Engine& engine, const ConstVectorRef& theta, const ConstMatrixRef& l,
                          bool diagonal) {
-  Matrix out(l.rows(), l.cols());
+  const Index k = l.cols();
+  require(theta.size() == (diagonal ? k : k * k) + k, "A linear map has weights and intercepts.");
+  Matrix out(l.rows(), k);
   parallel_for(engine, (l.rows() + recal_block - 1) / recal_block, [&](Index block) {
     const Index begin = block * recal_block, size = std::min(recal_block, l.rows() - begin);
     RowBlock s = linear_scores(theta, l.middleRows(begin, size), diagonal);

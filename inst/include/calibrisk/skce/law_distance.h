@@ -23,7 +23,8 @@ class BuresDistance {
       : BuresDistance(mean, roots, mean.cols()) {}
   BuresDistance(const ConstMatrixRef& mean, const ConstMatrixRef& roots, Index dimension)
       : d_(dimension), mean_(mean.transpose()), roots_(roots.transpose()) {
-    require(mean.cols() % d_ == 0 && roots.cols() == mean.cols() * d_,
+    require(d_ >= 1 && mean.cols() % d_ == 0 && roots.cols() == mean.cols() * d_ &&
+                roots.rows() == mean.rows(),
             "Means and root covariances must have the same dimension.");
   }
   double squared(Index i, Index a, Index j, Index b) const {
