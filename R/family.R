@@ -71,9 +71,9 @@ new_family <- function(name, parameters, moments, cdf, quantile, draw, density, 
   record <- family_record(name, parameters, moments, cdf, quantile, draw, density, support, crps, features,
                           closed_forms)
   wanted <- names(record$ranges)
-  maker <- function() make_distribution(record, mget(wanted))
-  formals(maker) <- stats::setNames(rep(list(quote(expr = )), length(wanted)), wanted)
-  maker
+  values <- stats::setNames(lapply(wanted, as.symbol), wanted)
+  rlang::new_function(rlang::pairlist2(!!!lapply(values, function(value) quote(expr = ))),
+                      rlang::expr(make_distribution(record, list(!!!values))))
 }
 
 family_record <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
