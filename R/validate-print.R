@@ -22,8 +22,9 @@ p_text <- function(p) {
   ifelse(is.na(p), "", ifelse(p < 0.001, "< 0.001", paste0("= ", formatC(p, digits = 3, format = "f"))))
 }
 
-# `keys`: the columns that tell curves apart.
+# `keys`: the columns that tell curves apart. Without the terms that few ask for.
 validation_display <- function(rows, digits = 3, keys = character()) {
+  rows <- rows[!rows$term %in% c("joint", "e50", "eci"), ]
   data.frame(
     rows[keys], level = ifelse(duplicated(rows[c(keys, "level")]), "", rows$level), term = term_label(rows$term),
     estimate = interval_text(rows$estimate, rows$conf.low, rows$conf.high, digits), p = p_text(rows$p.value),

@@ -14,13 +14,12 @@
 #' @param floor Smallest probability whose logit is taken in the regressions.
 #' @param times Number of bootstrap samples for the smooth terms: 20 or more, or 0.
 #' @return A `ce_validation`. `tidy()` returns a tibble with the models, groups and classes, then `level`, `term`,
-#'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`. `glance()` returns one row per model, group and class
-#'   with `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and `n_clusters`; with `horizon` also
-#'   `n_censored`, the number of rows censored before it, which are not in `n`. `autoplot()` and `plot()` draw the
-#'   smooth calibration curve with its bands.
+#'   `estimate`, `std.error`, `conf.low`, `conf.high`, `p.value`; pages leave out `joint`, `e50` and `eci`. `glance()`
+#'   returns one row per model, group and class with `n`, `events`, `prevalence`, `mean_prediction`, `n_effective` and
+#'   `n_clusters`; with `horizon` also `n_censored`, the number of rows censored before it, which are not in `n`.
+#'   `autoplot()` and `plot()` draw the smooth calibration curve with its bands.
 #'
 #' @section Definitions:
-#' Let \eqn{p_i} be the predictions and \eqn{y_i} the outcomes.
 #' * **mean**: `oe_ratio` \eqn{= \bar y / \bar p}; `in_the_large`, the intercept of a logistic regression with offset
 #'   \eqn{logit(p)}.
 #' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, and their joint test (`joint`), see
