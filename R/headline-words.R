@@ -6,9 +6,7 @@ print.ce_estimate <- function(x, ...) {
   table <- x
   class(table) <- setdiff(class(x), "ce_estimate")
   attr(table, "design") <- NULL
-  # what the sentences say, or few ask for
-  hidden <- c("lower_bound", "upper_bound", "resolution", if (all(x$method %in% "adaptive")) "method")
-  print(table[setdiff(names(table), hidden)], ...)
+  print(table, ...)
   if (nrow(x) > 0 && has_columns(x, estimate_facts, c("notion", "method"))) {
     lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
     cat("\n")

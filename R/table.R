@@ -51,7 +51,17 @@ print.ce_table <- function(x, ...) {
     old <- options(pillar.min_title_chars = 15L)
     on.exit(options(old))
   }
+  # a whole table: of another one somebody has chosen the columns
+  if ("n" %in% names(x)) x <- x[setdiff(names(x), unasked_columns(x))]
   NextMethod()
+}
+
+# Columns that stay in the object, since few ask for them: unless a flag among them says no, or a method is chosen.
+few_ask_for <- c("lower_bound", "upper_bound", "resolution", "injective", "measures", "converged", "power", "debias",
+                 "interval")
+unasked_columns <- function(x) {
+  is_plain <- function(name) !is.logical(x[[name]]) || !any(x[[name]] %in% FALSE)
+  c(Filter(is_plain, few_ask_for), if (all(x[["method"]] %in% "adaptive")) "method")
 }
 
 # Prints the columns of yardstick, the interval, and the columns that differ between rows. The header has the values
@@ -66,9 +76,10 @@ print.ce_metrics <- function(x, ...) {
   others <- setdiff(names(x), c(keys, estimates))
   columns <- unclass(x)
   shared <- others[vapply(columns[others], holds_one_value, NA)]
+  said <- setdiff(shared, few_ask_for)
   first <- intersect(c(keys, ".metric", ".estimator", estimates), names(x))
   shown <- tibble::new_tibble(columns[setdiff(union(first, names(x)), shared)], nrow = nrow(x))
-  same <- if (length(shared) > 0) paste0("; ", if (nrow(x) > 1) "of all: ", shared_text(columns[shared]))
+  same <- if (length(said) > 0) paste0("; ", if (nrow(x) > 1) "of all: ", shared_text(columns[said]))
   size <- paste0(count_of(nrow(x), "row"), ", ", length(columns), " columns", same)
   attr(shown, "estimand") <- c(attr(x, "estimand"), read_lines(x), Metrics = size)
   class(shown) <- c("ce_shown", "ce_table", class(shown))
