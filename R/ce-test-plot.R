@@ -100,8 +100,7 @@ draw_walk <- function(x, alpha) {
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6) +
     ggplot2::scale_x_continuous(breaks = details$walk$time[at],
                                 labels = format(details$walk$place[at], digits = 2, trim = TRUE)) +
-    ggplot2::labs(x = "prediction (stretched to equal variance)",
-                  y = "cumulated residual, in standard deviations",
+    ggplot2::labs(x = "prediction (stretched to equal variance)", y = "cumulated residual, in standard deviations",
                   subtitle = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3))) +
     theme_ce()
 }

@@ -61,8 +61,7 @@
 #' ckce(probs, truth)
 #' ckce(probs, truth, ridge = c(1, .1, .01), debias = "off_diagonal")
 ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("median"),
-                 target_kernel = NULL, ridge = NULL,
-                 computation = "auto",
+                 target_kernel = NULL, ridge = NULL, computation = "auto",
                  debias = c("none", "off_diagonal", "null_mean"), group = NULL,
                  group_kernel = NULL, times = 0, draws = 100, draws_diagonal = c("all", "different"),
                  level = 0.95, .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL,

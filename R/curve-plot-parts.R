@@ -87,6 +87,5 @@ histogram_layers <- function(histogram, split, top) {
     ggplot2::geom_polygon(aes, corners, inherit.aes = FALSE, fill = fill)
   }
   list(bar("base", "top", if (lanes > 1) NULL else if (split) "grey35" else "grey60"),
-       if (split) bar("bottom", "base", "grey70"),
-       line(c(0, unique(if (split) histogram$base else floor[lanes > 1]))))
+       if (split) bar("bottom", "base", "grey70"), line(c(0, unique(if (split) histogram$base else floor[lanes > 1]))))
 }

@@ -97,10 +97,8 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
-         keys = names(keys),
-         counted = design_sentence(lapply(read$problems, `[[`, "design")),
-         type = curve$name, notion = notion, axis = axis, event = list(label = event),
-         control = control),
+         keys = names(keys), counted = design_sentence(lapply(read$problems, `[[`, "design")),
+         type = curve$name, notion = notion, axis = axis, event = list(label = event), control = control),
     class = c("ce_curve", "ce_result")
   )
 }
@@ -235,8 +233,7 @@ print.ce_curve <- function(x, ...) {
   what <- c(binned = "Reliability diagram", isotonic = "Isotonic (CORP) calibration curve",
             smooth = "Smooth calibration curve", quantile = "Quantile calibration", pit = "PIT histogram")
   regression <- x$type %in% c("quantile", "pit")
-  cat("<ce_curve> ", what[[x$type]],
-      if (!regression) paste0(", ", gsub("_", "-", x$notion)),
+  cat("<ce_curve> ", what[[x$type]], if (!regression) paste0(", ", gsub("_", "-", x$notion)),
       if (x$type == "binned") paste0(", ", x$control$n_bins, " bins of equal ", x$control$bins),
       ", level ", format(x$control$level), "\n",
       counted_line(list(counted = c(event_sentence(x$event$label), x$counted))), sep = "")

@@ -65,11 +65,14 @@ check_table_sums <- function(state, x, given) {
   stop_if(!is_table(x), "{.code in_database = TRUE} is for tables of a database.",
           "x" = "{.arg data} is {.cls {class(x)[1]}}.", arg = "in_database")
   rlang::check_installed(c("dbplyr", "dplyr"), reason = "to query a database.")
-  fact <- if (!(state$spec$notion %||% "binary") == "binary") "{.arg notion} is {.val {state$spec$notion}}." else
-    if (!is.null(given$horizon)) "{.arg horizon} is given." else
-      if (is_given(given$cluster) && is_given(given$id)) "{.arg cluster} and {.arg id} are both given."
-  stop_if(!is.null(fact), "In a database sums are those of one probability and one column of clusters or ids.",
-          "x" = fact, "i" = "Without {.arg in_database} the rows are read.",
+  notion <- state$spec$notion %||% "binary"
+  both <- is_given(given$cluster) && is_given(given$id)
+  stop_if(notion != "binary" || both || !is.null(given$horizon),
+          "In a database sums are those of one probability and one column of clusters or ids.",
+          "x" = if (notion != "binary") "{.arg notion} is {.val {notion}}.",
+          "x" = if (both) "{.arg cluster} and {.arg id} are both given.",
+          "x" = if (!is.null(given$horizon)) "{.arg horizon} is given.",
+          "i" = "Without {.arg in_database} the rows are read.",
           class = c("unsupported", "state", "database"), arg = "in_database")
 }
 

@@ -153,7 +153,6 @@ autoplot_differences <- function(object, thresholds) {
   plot + limit_ribbons(rows) +
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6, na.rm = TRUE) +
     ggplot2::facet_grid(ggplot2::vars(.data$pair), if (nlevels(rows$group) > 1) ggplot2::vars(.data$group)) +
-    ggplot2::labs(x = "threshold", y = "difference of net benefit",
-                  caption = wrap_text(band_note(object$level), 58)) +
+    ggplot2::labs(x = "threshold", y = "difference of net benefit", caption = wrap_text(band_note(object$level), 58)) +
     theme_ce()
 }

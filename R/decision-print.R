@@ -29,9 +29,7 @@ decision_part <- function(x, i) x$curve[vctrs::vec_group_id(x$curve[x$keys]) == 
 decision_sentences <- function(curve, summary, level, event = NULL) {
   c(paste0(count_of(summary$n, "row"), ", mean outcome ", format(summary$event_rate, digits = 3),
            if (!is.null(event)) paste0(" (event: ", event, ")"), "."),
-    useful_sentence(curve, summary$event_rate, level),
-    bought_sentence(curve, level),
-    area_sentence(summary))
+    useful_sentence(curve, summary$event_rate, level), bought_sentence(curve, level), area_sentence(summary))
 }
 
 useful_sentence <- function(curve, rate, level) {

@@ -108,8 +108,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
     list(curve = bind("curve"), summary = bind("summary"),
          differences = decision_differences(found, keys, settings), keys = names(keys), axis = axis, level = level,
          recalibration = list(label = format(recalibration), folds = folds),
-         design = design_sentence(lapply(found, `[[`, "design")),
-         dropped = dropped, event = event),
+         design = design_sentence(lapply(found, `[[`, "design")), dropped = dropped, event = event),
     class = c("ce_decision", "ce_result")
   )
 }

@@ -14,8 +14,7 @@
 #' glance(errors)
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(errors)
 tidy.ce_estimate <- function(x, ...) {
-  estimate_columns(x, c("notion", "estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value",
-                        "method"))
+  estimate_columns(x, c("notion", "estimate", "std.error", "conf.low", "conf.high", "lower_bound", "p.value", "method"))
 }
 
 #' @rdname ce_estimate_tables

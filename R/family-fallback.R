@@ -77,8 +77,7 @@ count_window <- function(law, tail) {
   record <- record_of(law)
   if (!is.null(record$window)) return(record$window(law, tail))
   level <- function(u) rep(u, length(law))
-  list(from = record$quantile(law, level(max(tail, 1e-300))),
-       to = record$quantile(law, level(1 - max(tail, 1e-15))))
+  list(from = record$quantile(law, level(max(tail, 1e-300))), to = record$quantile(law, level(1 - max(tail, 1e-15))))
 }
 
 most_counts <- 5000L

@@ -72,7 +72,7 @@ new_family <- function(name, parameters, moments, cdf, quantile, draw, density, 
                           closed_forms)
   wanted <- names(record$ranges)
   values <- stats::setNames(lapply(wanted, as.symbol), wanted)
-  rlang::new_function(rlang::pairlist2(!!!lapply(values, function(value) quote(expr = ))),
+  rlang::new_function(rlang::pairlist2(!!!lapply(values, function(value) rlang::missing_arg())),
                       rlang::expr(make_distribution(record, list(!!!values))))
 }
 

@@ -37,13 +37,11 @@ estimate_sentences <- function(x, level, most = 6) {
     facts <- list(level = level, error = plain[i, ], verdict = verdicts[[i]]["rejects"], coarser = coarser(i))
     paste0(if (several) paste0(labels[i], ": "), paste(page_sentences(facts), collapse = " "))
   }, "")
-  c(lines,
-    if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
+  c(lines, if (nrow(x) > most) paste0("... and ", nrow(x) - most, " more rows."),
     if (sum(!is.na(plain$p.value)) > 1) {
       "\"Above 0\" is by p-values adjusted by Holm's rule; the column is not adjusted."
     },
-    resolution_sentence(plain, level),
-    facts_lines(attr(x, "event_hint"), attr(x, "design"), attr(x, "dropped")[1]),
+    resolution_sentence(plain, level), facts_lines(attr(x, "event_hint"), attr(x, "design"), attr(x, "dropped")[1]),
     outside_sentence(plain))
 }
 

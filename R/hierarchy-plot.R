@@ -16,8 +16,7 @@ autoplot.ce_hierarchy <- function(object, ...) {
   colours <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
   ggplot2::ggplot(rows, ggplot2::aes(x = .data$value, y = .data$quantity)) +
     ggplot2::geom_segment(ggplot2::aes(xend = .data$bound, yend = .data$quantity, colour = .data$state),
-                          linewidth = 0.4,
-                          na.rm = TRUE) +
+                          linewidth = 0.4, na.rm = TRUE) +
     ggplot2::geom_point(data = rows[!is.na(rows$bound), ], ggplot2::aes(x = .data$bound, colour = .data$state),
                         shape = 124, size = 3) +
     ggplot2::geom_point(ggplot2::aes(colour = .data$state), size = 2.4, na.rm = TRUE) +

@@ -208,6 +208,5 @@ kernel_wasserstein <- function(bandwidth = "median", power = 1) {
 #' @export
 kernel_mmd <- function(bandwidth = "median", target_kernel = kernel_gaussian("median"), power = 2) {
   check_feature_kernel(check_kernel(target_kernel), "target_kernel")
-  new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel,
-             power = check_power(power))
+  new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel, power = check_power(power))
 }

@@ -68,8 +68,7 @@ canonical_ladder <- function(own, predictions, problem, level, known) {
     classes <- ladder_problem(predictions, "class_wise")
     run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level)
   }
-  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known),
-           scaling_ladder(problem, level))
+  all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known), scaling_ladder(problem, level))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)

@@ -5,8 +5,7 @@ new_estimate_table <- function(x, level, events = NULL) {
   attr(x, "event_hint") <- events$hint
   new_table(x, c("Calibration error" = "root, squared (L2) norm",
                  "Interval" = paste0(percent_text(level), " for the error detectable at the resolution"),
-                 if (!is.null(events)) c("Outcomes" = events_text(events$n, events$label))),
-            "ce_estimate")
+                 if (!is.null(events)) c("Outcomes" = events_text(events$n, events$label))), "ce_estimate")
 }
 
 headline_row <- function(ladder, notion, n) {

@@ -71,8 +71,7 @@ kde_error <- new_metric("kde_error", function(x, truth, ..., kernel = c("dirichl
       }, 0))
     }
     columns <- error_columns(list(class_mean(unname(estimates))), interval, problems, statistic)
-    c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions),
-                    notion = used))
+    c(columns, list(bandwidth = if (length(h) == 1) h else NA_real_, n = n_obs(predictions), notion = used))
   }, choices = list(kernel = kernel, p = p, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 

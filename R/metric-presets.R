@@ -41,10 +41,8 @@ preset_choices <- list(
   "netcal" = list(n_bins = 10, type = c("width", "mass"), p = c(1, Inf), debias = FALSE,
                   notion = c("top_label", "binary")),
   "uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"), p = NULL,
-                                   debias = c(FALSE, TRUE),
-                                   notion = c("top_label", "class_wise", "binary")),
-  "scikit-learn" = list(n_bins = 5, type = c("width", "mass"), p = NULL, debias = FALSE,
-                        notion = "binary"),
+                                   debias = c(FALSE, TRUE), notion = c("top_label", "class_wise", "binary")),
+  "scikit-learn" = list(n_bins = 5, type = c("width", "mass"), p = NULL, debias = FALSE, notion = "binary"),
   "better-uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"),
                                           p = NULL, debias = c(FALSE, TRUE),
                                           notion = c("top_label", "class_wise", "binary"))

@@ -250,8 +250,7 @@ hosmer_columns <- function(problem, n_groups, fitted) {
   # a group of certain predictions that all came true adds nothing
   statistic <- sum(ifelse(abs(difference) < 1e-12 * bins$size, 0, difference^2 / variance))
   df <- max(groups - if (fitted) 2 else 0, 1)
-  list(.estimate = statistic, p.value = stats::pchisq(statistic, df, lower.tail = FALSE), df = df,
-       n_groups = groups)
+  list(.estimate = statistic, p.value = stats::pchisq(statistic, df, lower.tail = FALSE), df = df, n_groups = groups)
 }
 
 # For every place the share of the mass below it plus half of the mass at it; places 1, 2, ..., each with a row.

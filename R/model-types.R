@@ -219,8 +219,7 @@ add_parsnip <- function(model, newdata, mode, horizon, ...) {
     fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon, ...)
     return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
   }
-  stop_no_probabilities("It predicts means.",
-                        "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")
+  stop_no_probabilities("It predicts means.", "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")
 }
 
 # ---- posterior draws ----------------------------------------------------------------------------------------------

@@ -11,8 +11,7 @@
 # Numbers are rows with estimate, conf.low, conf.high and p.value.
 page_sentences <- function(facts) {
   c(mean = mean_sentence(facts), slope = slope_sentence(facts), error = error_sentence(facts),
-    impossible = impossible_sentence(facts$error$p.value),
-    groups = groups_sentence(facts),
+    impossible = impossible_sentence(facts$error$p.value), groups = groups_sentence(facts),
     below = if (NROW(facts$below) > 0) {
       equivalence_sentence(term_value(facts$below$term), facts$below$p.value, facts$level)
     },
@@ -121,8 +120,7 @@ groups_sentence <- function(facts) {
 equivalence_sentence <- function(delta, p_value, level) {
   if (is.na(p_value)) return(NULL)
   shown <- if (!rejects_at(p_value, level)) "not shown to be "
-  paste0("The calibration error is ", shown, "below ", format(delta), ": p ",
-         p_text(p_value), ".")
+  paste0("The calibration error is ", shown, "below ", format(delta), ": p ", p_text(p_value), ".")
 }
 
 # "slope 0.96 (95% CI 0.74 to 1.17)"; with its p-value where that and the interval disagree.

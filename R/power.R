@@ -125,8 +125,7 @@ stop_unknown_width <- function(width, name, known) {
 check_assumption <- function(x) {
   if (inherits(x, "ce_assumption")) return(x)
   stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
-             "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.",
-             arg = "x", value = x)
+             "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.", arg = "x", value = x)
 }
 
 check_both_outcomes <- function(prevalence) {
@@ -138,8 +137,7 @@ check_both_outcomes <- function(prevalence) {
 power_facts <- function(nodes, prevalence, auroc, threshold, level) {
   events <- node_mean(nodes, nodes$eta)
   list(prevalence = prevalence %||% events, auroc = auroc %||% node_auroc(nodes),
-       oe_ratio = events / node_mean(nodes, nodes$p), threshold = threshold, level = level,
-       z = qnorm((1 + level) / 2))
+       oe_ratio = events / node_mean(nodes, nodes$p), threshold = threshold, level = level, z = qnorm((1 + level) / 2))
 }
 
 wished_rows <- function(nodes, facts, width, power) {

@@ -8,8 +8,7 @@ with_bar <- function(label, fn) fn(progress_callback(label, environment()))
 # A progress bar as the callback of the fraction done, which ends with the function of `env`.
 progress_callback <- function(name, env = parent.frame()) {
   if (!rlang::is_interactive()) return(NULL)
-  id <- cli::cli_progress_bar(name, total = 1, clear = TRUE, .envir = env,
-                              format = bar_format)
+  id <- cli::cli_progress_bar(name, total = 1, clear = TRUE, .envir = env, format = bar_format)
   function(fraction) cli::cli_progress_update(set = fraction, id = id, .envir = env)
 }
 
@@ -19,8 +18,7 @@ tune_progress <- function(methods, problems) {
   shown <- rlang::is_interactive()
   env <- environment()
   id <- if (shown) {
-    cli::cli_progress_bar("Tuning", total = n_steps, clear = TRUE, .envir = env,
-                          format = bar_format)
+    cli::cli_progress_bar("Tuning", total = n_steps, clear = TRUE, .envir = env, format = bar_format)
   }
   caches <- lapply(problems, function(problem) new.env(parent = emptyenv()))
   finished <- 0

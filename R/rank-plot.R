@@ -152,7 +152,6 @@ autoplot_rank_pairs <- function(x) {
                         ")")
     ) +
     theme_ce() +
-    ggplot2::theme(panel.grid = ggplot2::element_blank(),
-                   axis.text.x = ggplot2::element_text(angle = 40, hjust = 1),
+    ggplot2::theme(panel.grid = ggplot2::element_blank(), axis.text.x = ggplot2::element_text(angle = 40, hjust = 1),
                    legend.key.width = ggplot2::unit(2, "lines"))
 }

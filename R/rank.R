@@ -103,8 +103,7 @@ core_metric <- function(metric, data) {
   row <- do.call(rule, options)
   if (is.null(row) || is.na(row)) return(NULL)
   kernel <- if (is_kernel(options$kernel)) options$kernel else eval(formals(ckce)$kernel)
-  list(row = row, kernel = kernel, ridge = options$ridge,
-       n_bins = options$n_bins %||% formals(metric$fn)$n_bins %||% 3)
+  list(row = row, kernel = kernel, ridge = options$ridge, n_bins = options$n_bins %||% formals(metric$fn)$n_bins %||% 3)
 }
 
 # From the options of a function to its row.

@@ -95,8 +95,7 @@ update_tests <- function(fits, outcome, z, design, method) {
     p.value[m] <- test$p.value
   }
   columns_frame(model = update_models, class = NA_character_, n_parameters = unname(size),
-                log_likelihood = unname(-n * loss), test = kind,
-                statistic = statistic, df = test_df, p.value = p.value)
+                log_likelihood = unname(-n * loss), test = kind, statistic = statistic, df = test_df, p.value = p.value)
 }
 
 # Weighted or clustered rows: the coefficients by which the larger model differs are 0, with the covariance of the rows'

@@ -113,8 +113,7 @@ fit_recalibration <- function(method, of, before, data, layout, folds, ...) {
          terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
          injective = fit$injective, counted = design_sentence(list(data$design)),
          objective = c(before = of$loss(before), after = of$loss(after)), n = copy_count(data$design), ...,
-         rows = data$rows,
-         n_rows = data$n_rows),
+         rows = data$rows, n_rows = data$n_rows),
     class = c("ce_recalibration", "ce_result")
   )
   if (!is.null(folds)) {

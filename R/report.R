@@ -150,8 +150,7 @@ report_comparison <- function(data, notion, options) {
   models <- common_rows(align_events(lapply(data, `[[`, "predictions")))
   if (n_obs(models[[1]]) == 0) return(NULL)
   settings <- list(level = options$level, adjust = "holm", incomplete = function(models) FALSE)
-  metrics <- list("calibration error" = ce_metric(ce_estimate, notion = notion),
-                  "root Brier score" = ce_metric(rbs))
+  metrics <- list("calibration error" = ce_metric(ce_estimate, notion = notion), "root Brier score" = ce_metric(rbs))
   tables <- lapply(names(metrics), function(name) {
     out <- compare_pairs(models, metrics[[name]], settings)
     out$.metric <- name

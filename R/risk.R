@@ -46,8 +46,7 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
     predictions <- predictions_for(fit, part, input)
     risk_row(fit_risk(fit, predictions), level, predictions)
   })
-  new_table(out, c("Calibration risk" = notion_label(fit),
-                   "Method" = fit$label), "ce_risk")
+  new_table(out, c("Calibration risk" = notion_label(fit), "Method" = fit$label), "ce_risk")
 }
 
 # Predictions to evaluate a fit on: same classes, same event.

@@ -102,8 +102,7 @@ decompose_data <- function(predictions, notion) {
   }
   problem <- notion_problems(predictions, notion)[[1]]
   x <- problem$features[, 1]
-  list(probs = cpp_event_columns(x), truth = problem$labels + 1L, scalar = TRUE,
-       design = predictions$design)
+  list(probs = cpp_event_columns(x), truth = problem$labels + 1L, scalar = TRUE, design = predictions$design)
 }
 
 decompose_score <- function(data, score, method, notion, times, na) {

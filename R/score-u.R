@@ -52,8 +52,7 @@ sets_per_call <- 1e4
 # The same over sets of `order` rows.
 set_scores <- function(probs, truth, design, score, order, per_call = sets_per_call) {
   n <- length(truth)
-  stop_if(choose(n, order) > most_sets,
-          "There must be at most {count_text(most_sets)} sets of {order} rows.",
+  stop_if(choose(n, order) > most_sets, "There must be at most {count_text(most_sets)} sets of {order} rows.",
           "x" = "{n} rows have {count_text(choose(n, order))}.",
           "i" = "Use a score of fewer predictions, or a sample of the rows.", class = "rows", arg = "score")
   sets <- utils::combn(n, order)

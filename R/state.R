@@ -25,9 +25,9 @@
 #' [ce_estimate()], [ce_validate()] and [ce_tune()] take a state. `n_bins` of [ece()], `thresholds` and `floor` must cut
 #' at edges of cells. All other functions need rows, and their error says why.
 #' @section Definition:
-#' The interval from 0 to 1 is cut into cells at the hundredths, the edges of the bins and the given knots. A state keeps
-#' sums of the first ten Chebyshev polynomials of the position in the cell, for every cell, fold and outcome. Gauss's
-#' rule turns those of a cell into up to five predictions with counts; *Notation* has what else is kept.
+#' The interval from 0 to 1 is cut into cells at the hundredths, the edges of the bins and the given knots. A state
+#' keeps sums of the first ten Chebyshev polynomials of the position in the cell, for every cell, fold and outcome.
+#' Gauss's rule turns those of a cell into up to five predictions with counts; *Notation* has what else is kept.
 #' @section Weights and clusters:
 #' Rows are grouped into blocks by the hash of their cluster (or `id`, or values), and numbers are those of
 #' [ce_estimate()] and [ce_tune()] with `cluster = block`. Class-wise and canonical states keep blocks also for other

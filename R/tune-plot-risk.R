@@ -184,8 +184,7 @@ autoplot_risk <- function(panels) {
     scale(ggplot2::scale_colour_manual, colours_for(levels(curve$method))) +
     scale(ggplot2::scale_linetype_manual, line_types_for(levels(curve$method))) +
     ggplot2::coord_cartesian(ylim = shown$limits) +
-    ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"),
-                                expand = ggplot2::expansion(0.04)) +
+    ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"), expand = ggplot2::expansion(0.04)) +
     ggplot2::labs(x = "each method's grid", y = risk_axis(shown), caption = risk_caption(shown)) +
     theme_ce() +
     tight_legend() +

@@ -55,8 +55,7 @@ tune_headline <- function(x) {
            count_of(row$n, "row"), "."),
     # says the same numbers again where the interval is above 0
     if (isTRUE(row$conf.low > 0)) impossible_sentence(row$p.value) else
-      page_sentences(list(level = x$level, error = row)),
-    resolution_sentence(row, x$level)
+      page_sentences(list(level = x$level, error = row)), resolution_sentence(row, x$level)
   )
 }
 
@@ -80,13 +79,8 @@ tune_footnotes <- function(x) {
   c(
     paste0("* smallest mean risk over the folds", if (x$n_splits > 1) " of all splits",
            "; above *: how much larger a risk is (paired standard error): below about 2 of them the difference may be ",
-           "chance.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."),
-    chosen_note(x),
-    skill_note(x),
-    missing_note(x),
-    draws_note(x),
-    edge_note(x),
-    unreliable_note(x)
+           "chance.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."), chosen_note(x),
+    skill_note(x), missing_note(x), draws_note(x), edge_note(x), unreliable_note(x)
   )
 }
 

@@ -11,14 +11,16 @@ raise_core_error <- function(message, exception) {
 called_verb <- function() {
   home <- topenv()
   parents <- sys.parents()
-  environments <- lapply(seq_along(parents), function(i) environment(sys.function(i)) %||% baseenv())
-  ours <- vapply(environments, identical, NA, home)
-  made <- !ours & vapply(environments, function(e) identical(topenv(e), home), NA)
-  theirs <- vapply(environments, function(e) identical(topenv(e), globalenv()), NA)
-  for (i in rev(which(ours))) {
+  kinds <- vapply(seq_along(parents), function(i) frame_kind(environment(sys.function(i)) %||% baseenv(), home), "")
+  for (i in rev(which(kinds == "ours"))) {
     from <- parents[i]
-    while (from > 0 && !ours[from] && !made[from] && !theirs[from]) from <- parents[from]
-    if (from == 0 || theirs[from]) return(sys.frames()[[i]])
+    while (from > 0 && kinds[from] == "others") from <- parents[from]
+    if (from == 0 || kinds[from] == "theirs") return(sys.frames()[[i]])
   }
-  if (any(ours)) sys.frames()[[which(ours)[1]]] else caller_env()
+  if ("ours" %in% kinds) sys.frames()[[match("ours", kinds)]] else caller_env()
+}
+
+frame_kind <- function(env, home) {
+  if (identical(env, home)) return("ours")
+  if (identical(topenv(env), home)) "made" else if (identical(topenv(env), globalenv())) "theirs" else "others"
 }

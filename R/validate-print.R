@@ -48,8 +48,7 @@ print.ce_validation <- function(x, ...) {
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
     cat(sub(" +$", "", do.call(paste, c(columns, sep = "  "))), sep = "\n")
     cat("\n")
-    print_lines(c(sentences[[i]],
-                  if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]])))
+    print_lines(c(sentences[[i]], if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]])))
   }
   print_lines(c(finest_basis_text(x$resolution), facts_lines(x$event$hint, x$design, x$dropped)))
   invisible(x)

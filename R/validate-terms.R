@@ -98,8 +98,7 @@ moderate_terms <- function(problem, options) {
   } else {
     smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times)
   }, options$level, problem$design, c(1, 1, 1, 1, 2)))
-  validation_term("moderate", smooth_terms, value, limits$std.error, limits$low,
-                  pmin(limits$high, c(1, 1, 1, 1, Inf)))
+  validation_term("moderate", smooth_terms, value, limits$std.error, limits$low, pmin(limits$high, c(1, 1, 1, 1, Inf)))
 }
 
 curve_distances <- function(gap, problem) {

@@ -109,8 +109,7 @@ validation_options <- function(thresholds, smoother, floor, times, delta, level)
 
 check_no_group <- function(group) {
   stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, in place of which states keep sums.",
-          "x" = "It is given.",
-          class = "unsupported", arg = "group")
+          "x" = "It is given.", class = "unsupported", arg = "group")
 }
 
 # The validation of a state.
@@ -143,8 +142,7 @@ check_validated <- function(predictions) {
 # The facts that the page states about predictions.
 validation_about <- function(predictions, notion, horizon) {
   list(dropped = predictions$dropped, axis = probability_of(predictions), notion = notion,
-       event = list(label = event_label(predictions, notion, horizon),
-                    hint = event_hint(predictions, notion, horizon)))
+       event = list(label = event_label(predictions, notion, horizon), hint = event_hint(predictions, notion, horizon)))
 }
 
 # The predictions as problems, with these facts.

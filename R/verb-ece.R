@@ -70,8 +70,7 @@ ece <- new_metric("ece", function(x, truth, ..., n_bins = 15,
     scheme$distance <- check_distance(distance, scheme, !missing(p))
   } else {
     given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
-                  p = if (!missing(p)) p, debias = if (!missing(debias)) debias,
-                  notion = if (!missing(notion)) notion)
+                  p = if (!missing(p)) p, debias = if (!missing(debias)) debias, notion = if (!missing(notion)) notion)
     scheme <- preset_scheme(preset, given)
   }
   scheme$own <- missing(n_bins)

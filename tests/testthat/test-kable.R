@@ -4,8 +4,7 @@ test_that("an estimate is a text with its interval", {
   expect_identical(format(x, digits = 2), paste0(digits(x$estimate), " (95% CI ", digits(x$conf.low), " to ",
                                                  digits(x$conf.high), ")"))
   # printing is not of that text
-  expect_output(print(x), "conf.high p.value     n\n", fixed = TRUE)
-  expect_output(print(x), "The calibration error is above 0")
+  expect_output(print(x), "conf.high p.value     n\n.*The calibration error is above 0")
   expect_output(print(replace(x, "method", "bins")), "method")
 })
 
@@ -19,8 +18,7 @@ test_that("tables have the numbers of the result", {
   expect_match(ce_kable(x, format = "html"), "<table", fixed = TRUE)
   p <- seq(.02, .98, length.out = 80)
   v <- ce_validate(p, p > .4 & rep(c(TRUE, TRUE, FALSE, TRUE), 20), times = 0)
-  expect_identical(nrow(paper_table(v)), nrow(tidy(v)) - 3L)
-  expect_false(any(c("ECI", "E50", "joint test (statistic)") %in% paper_table(v)$term))
+  expect_identical(paper_table(v)$term, term_label(setdiff(tidy(v)$term, c("joint", "e50", "eci"))))
   expect_identical(paper_table(v)$term[1], "O:E ratio")
   panel <- ce_panel(p, p > .4)
   expect_match(paste(ce_kable(panel, format = "pipe"), collapse = "\n"), "[|]rbs")
