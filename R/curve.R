@@ -60,7 +60,7 @@
 #' curve <- ce_curve(p, y)
 #' curve
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(curve)
-ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
+ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, event_level = "first",
                      .by = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   # several models or groups are known when the data are read
@@ -77,7 +77,6 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
     if (isTRUE(curve$name %in% c("quantile", "pit"))) return(list(read_pit(part, input)))
     stop_curve_of_laws(part, input, curve$name)
     predictions <- predictions_of(part, input)
-    if (predictions$na) stop_missing_curve()
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
     event <<- event_label(predictions, notion, input$design$horizon)

@@ -64,7 +64,7 @@
 #' curve
 #' tidy(curve)
 ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), recalibration = method_stack(),
-                        folds = 5, times = 2000, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
+                        folds = 5, times = 2000, level = 0.95, event_level = "first", .by = NULL,
                         weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_level(level)
@@ -127,9 +127,7 @@ decision_thresholds <- function(thresholds) {
 # The predictions of a data frame's models, by name; without names those of the only one.
 decision_models <- function(part, input) {
   if (several_models(part, input)) {
-    models <- column_models(part, input$truth, input$dots, input)
-    if (!input$na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)) stop_missing_curve()
-    return(common_rows(models))
+    return(common_rows(column_models(part, input$truth, input$dots, input)))
   }
   list(predictions_of(part, input))
 }
@@ -152,7 +150,6 @@ several_models <- function(part, input) {
 }
 
 check_decision_input <- function(predictions) {
-  if (predictions$na) stop_missing_curve()
   stop_if(n_classes(predictions) != 2, "A decision curve needs two classes.",
           "x" = "There are {n_classes(predictions)}.",
           "i" = "Give the probability of one event, and whether it happened, as in {.code truth == \"a\"}.",

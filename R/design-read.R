@@ -13,7 +13,7 @@ design_input <- function(weights, cluster, horizon = NULL, copies = FALSE) {
 rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env()) {
   quos <- rlang::eval_bare(if (exists(".by", frame, inherits = FALSE)) enquo_groups else enquo_rows, frame)
   list(truth = quos$truth, dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame), by = quos$by,
-       event_level = frame$event_level, na_rm = frame$na_rm,
+       event_level = frame$event_level, na_rm = frame$na_rm %||% TRUE,
        design = design_input(quos$weights, quos$cluster, frame$horizon, copies))
 }
 

@@ -27,8 +27,8 @@
 #' fit
 #' predict(fit, c(0.2, 0.9), type = "gap")
 #' ce_risk(fit, confidence[201:300], correct[201:300])
-ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first",
-                   na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
+ce_fit <- function(x, truth, ..., notion = NULL, method, .by = NULL, event_level = "first", weights = NULL,
+                   cluster = NULL, horizon = NULL) {
   if (!missing(x)) check_has_rows(x)
   notion <- check_notion(notion)
   stop_if(missing(method), "{.arg method} must be given.", "x" = "It is missing.",
@@ -48,7 +48,6 @@ fit_groups <- function(x, input, fit) {
   force(input) # errors are not those of a group
   objects_by_groups(x, input$by, function(part) {
     predictions <- predictions_of(part, input)
-    check_complete(predictions)
     fit(predictions)
   })
 }
@@ -85,13 +84,6 @@ new_fit <- function(forms, notion, predictions, histogram, fingerprint, method, 
          event = predictions$event, scalar = is.null(predictions$probs)),
     class = c("ce_fit", "ce_result")
   )
-}
-
-check_complete <- function(predictions) {
-  stop_if(predictions$na, "Rows must be complete to fit.",
-          "x" = "{predictions$dropped} row{?s} {?has/have} a missing value.",
-          "i" = "Use {.code na_rm = TRUE} to drop {cli::qty(predictions$dropped)}{?it/them}.", class = "missing",
-          arg = "na_rm")
 }
 
 #' Tables of a fit

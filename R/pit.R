@@ -79,11 +79,5 @@ read_pit <- function(x, input) {
     # class probabilities are not predictive distributions of a number
     if (is.null(data$law)) pit_of(as_distribution(law), NULL)
   }
-  if (data$na) stop_missing_curve()
   list(pit = pit_of(data$law, as.vector(data$y)), design = data$design)
-}
-
-stop_missing_curve <- function() {
-  stop_input("A curve cannot be drawn through missing values.", "i" = "Use {.code na_rm = TRUE} to drop them.",
-             class = "missing", arg = "na_rm")
 }

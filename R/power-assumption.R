@@ -23,7 +23,7 @@
 #'   error.
 #' @param recalibration The estimator of the pilot's miscalibration, see [ce_decision()]. Noise in that estimate makes
 #'   the computed power too high. A pilot has no `cluster`: its rows are used one by one.
-#' @param event_level,na_rm,weights,horizon For a pilot study; see [ce_args]. Weights are shares of the assumed
+#' @param event_level,weights,horizon For a pilot study; see [ce_args]. Weights are shares of the assumed
 #'   distribution; the rows of the planned study are unweighted.
 #' @return A `ce_assumption`. An assumption from a pilot holds its predictions and the estimated probabilities.
 #' @section Errors:
@@ -96,14 +96,13 @@ print.ce_assumption <- function(x, ...) {
 
 #' @rdname ce_assumptions
 #' @export
-assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_level = "first", na_rm = TRUE,
+assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_level = "first",
                          weights = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_has_rows(x)
   recalibration <- check_recalibration(recalibration)
   design <- design_input(enquo(weights), rlang::quo(NULL), horizon)
-  predictions <- as_predictions(x, enquo(truth), column_dots(...), event_level, na_rm, design = design)
-  check_complete(predictions)
+  predictions <- as_predictions(x, enquo(truth), column_dots(...), event_level, design = design)
   if (n_classes(predictions) != 2) check_decision_input(predictions)
   problem <- notion_problems(predictions, "binary")[[1]]
   rows <- seq_along(problem$labels)

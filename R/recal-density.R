@@ -5,7 +5,6 @@
 
 # The values of the rows are temperatures.
 recalibrate_density <- function(method, laws, layout, folds) {
-  if (laws$na) stop_incomplete_map()
   laws <- deal_copies(laws, folds)
   law <- laws$law
   check_tempered(law)

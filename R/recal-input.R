@@ -9,7 +9,6 @@
 
 recal_data <- function(x, input) {
   read <- predictions_of(x, input, logits = input$logits)
-  if (read$na) stop_incomplete_map()
   layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
                  event = read$event, logits = input$logits, floor = input$floor)
   data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)))

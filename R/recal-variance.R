@@ -20,7 +20,6 @@ map_loss.map_variance <- function(method) "dss"
 #' @export
 recalibrate.map_variance <- function(method, part, input) {
   data <- read_moments(part, input$truth, input$dots, input$na_rm, design = input$design)
-  if (data$na) stop_incomplete_map()
   data <- deal_copies(data, input$folds)
   check_moments(data$outcome, data)
   r <- (data$mean - data$outcome)^2

@@ -64,11 +64,10 @@
 #' predict(map, c(0.05, 0.5, 0.95))
 #' tidy(ce_recalibrate(p, y, method = "update"))
 ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE, folds = NULL,
-                           floor = .Machine$double.eps, event_level = "first", na_rm = TRUE, .by = NULL, weights = NULL,
+                           floor = .Machine$double.eps, event_level = "first", .by = NULL, weights = NULL,
                            cluster = NULL, horizon = NULL) {
   method <- as_choice(method, "map")
   check_flag(logits)
-  check_flag(na_rm)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
   input <- c(rows_input(copies = TRUE), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
@@ -138,12 +137,6 @@ fit_recalibration <- function(method, of, before, data, layout, folds, ...) {
   out$fitted <- of$write(after)
   warn_convergence(fit, method$name)
   out
-}
-
-stop_incomplete_map <- function() {
-  stop_input("A recalibration map cannot be fitted to missing values.",
-             "x" = "{.arg na_rm} is {.val {FALSE}} and some rows are incomplete.",
-             "i" = "Use {.code na_rm = TRUE} to drop them.", class = "missing", arg = "na_rm")
 }
 
 # The result of fit_map() methods. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the

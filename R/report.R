@@ -37,7 +37,7 @@
 #' unlink(file)
 ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibration of a prediction model",
                       group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
-                      times = 200, level = 0.95, event_level = "first", na_rm = TRUE, floor = NULL, weights = NULL,
+                      times = 200, level = 0.95, event_level = "first", floor = NULL, weights = NULL,
                       cluster = NULL, horizon = NULL) {
   format <- check_report(file, title)
   input <- evaluate_input_once(rows_input(), x)

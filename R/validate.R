@@ -67,9 +67,8 @@
 #' validation
 #' tidy(validation)
 ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
-                        smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95,
-                        .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL,
-                        cluster = NULL, horizon = NULL) {
+                        smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95, .by = NULL,
+                        event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_notion(notion)
   check_validation_notion(notion)
@@ -80,7 +79,6 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   horizon <- input$design$horizon
   read <- function(part) {
     predictions <- predictions_of(part, input)
-    check_validated(predictions)
     notion <<- notion %||% if (n_classes(predictions) == 2) "binary" else "class_wise"
     groups <- validation_groups(group, part, predictions$rows, input)
     validated_problems(predictions, groups, notion, horizon)
@@ -116,7 +114,6 @@ check_no_group <- function(group) {
 validate_sums <- function(x, input, options) {
   problems <- list()
   table <- by_predictions(x, function(predictions) {
-    check_validated(predictions)
     about <- validation_about(predictions, predictions$notion, NULL)
     problem <- predictions$problem
     if (!is.null(problem$cells)) {
@@ -132,11 +129,6 @@ validate_sums <- function(x, input, options) {
   keys <- table[setdiff(names(table), "place")]
   data <- list(problems = problems[table$place], keys = lapply(seq_len(nrow(keys)), function(i) keys[i, ]))
   replace(new_validation(data, problems[[1]]$about$notion, NULL, options, attr(table, "design")), "data", list(NULL))
-}
-
-check_validated <- function(predictions) {
-  stop_if(predictions$na, "Missing values cannot be validated.", "i" = "Use {.code na_rm = TRUE} to drop them.",
-          class = "missing", arg = "na_rm")
 }
 
 # The facts that the page states about predictions.

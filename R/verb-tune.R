@@ -49,8 +49,8 @@
 #' tuned
 #' glance(tuned)
 ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), folds = 5,
-                    test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE,
-                    weights = NULL, cluster = NULL, horizon = NULL) {
+                    test = 0.2, repeats = NULL, .by = NULL, level = 0.95, event_level = "first", weights = NULL,
+                    cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   notion <- check_notion(notion)
   check_count(repeats, null = TRUE)

@@ -11,7 +11,10 @@ source("tools/library.R")
 library(calibrisk)
 
 dir <- "tests/testthat/contract"
-source(file.path(dir, "engine.R"))
+# as in the tests: with the functions that are not exported
+engine <- new.env(parent = asNamespace("calibrisk"))
+sys.source(file.path(dir, "engine.R"), engine)
+invisible(list2env(as.list(engine), environment()))
 
 args <- commandArgs(trailingOnly = TRUE)
 pattern <- if (length(args) > 0 && nzchar(args[1])) args[1]

@@ -172,7 +172,6 @@ test_that("what cannot be is a classed error that says why", {
   expect_error(run(folds = 1), class = "calibrisk_error_argument")
   expect_error(run(threshold = 0.1), "thresholds", class = "calibrisk_error_argument")
   expect_error(ce_decision(vehicle_predictions, truth), "two classes", class = "calibrisk_error_classes")
-  expect_error(ce_decision(c(0.1, NA), c(0, 1), na_rm = FALSE), class = "calibrisk_error_missing")
 })
 
 test_that("outcomes of one class, few rows and extreme thresholds", {

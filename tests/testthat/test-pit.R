@@ -174,8 +174,6 @@ test_that("what has no such transform is an error, missing rows are dropped or a
   expect_error(ce_curve(pred_categorical(cbind(.5, .5)), 1, type = "pit"), class = "calibrisk_error_distribution")
   y <- c(1, NA, 3, 2)
   expect_equal(glance(ce_curve(pred_poisson(1:4), y, type = "quantile"))$n, 3)
-  expect_error(ce_curve(pred_poisson(1:4), y, type = "quantile", na_rm = FALSE), class = "calibrisk_error_missing")
-  expect_error(ce_curve(moment_columns(1:4, 1), y, type = "pit", na_rm = FALSE), class = "calibrisk_error_missing")
   # point masses that came true: nothing to see
   exact <- ce_curve(pred_normal(1:30, 0), 1:30, type = "pit")
   expect_false(glance(exact)$rejected)

@@ -66,7 +66,6 @@ test_that("frames, folds, missing rows and refusals", {
   short <- ce_recalibrate(data, y, law)
   expect_identical(glance(short)$n, 59L)
   expect_identical(which(is.na(suppressWarnings(predict(short))$law)), 4L)
-  expect_error(ce_recalibrate(data, y, law, na_rm = FALSE), class = "calibrisk_error_missing")
   expect_error(ce_recalibrate(pred_poisson(1:5), 1:5), class = "calibrisk_error_distribution")
   expect_error(ce_recalibrate(pred_normal(1:3, c(1, 0, 1)), 1:3), class = "calibrisk_error_distribution")
   expect_error(ce_recalibrate(pred_normal(1:3, 1), 3:1, method = map_temperature(loss = "brier")),

@@ -71,7 +71,6 @@ test_that("missing rows are dropped from the fit and predicted as missing", {
   expect_equal(glance(fit)$n, 59)
   expect_true(all(is.na(predict(fit)[7, ])))
   expect_equal(parameter(fit, "temperature"), parameter(ce_recalibrate(f$p[-7, ], f$y[-7]), "temperature"))
-  expect_error(ce_recalibrate(p, f$y, na_rm = FALSE), class = "calibrisk_error_missing")
 })
 
 test_that("groups give one map each", {

@@ -175,7 +175,6 @@ test_that("bad arguments are classed errors", {
   expect_error(ce_tune(data$p, data$y, folds = 41), class = "calibrisk_error_folds")
   expect_error(with_threads(0, ce_tune(data$p, data$y)), class = "calibrisk_error_argument")
   expect_error(ce_tune(data$p, data$y, spelt = 1), class = "calibrisk_error_argument")
-  expect_error(ce_tune(c(NA, data$p[-1]), data$y, na_rm = FALSE), class = "calibrisk_error_missing")
   expect_error(ce_fit(data$p, data$y), class = "calibrisk_error_method")
   expect_error(ce_fit(data$p, data$y, method = method_kkr()), "single value", class = "calibrisk_error_method")
   fit <- ce_fit(data$p, data$y, method = method_kkr(0.1))

@@ -239,7 +239,6 @@ test_that("bad arguments are named", {
   expect_error(ce_validate(d$p, d$y, group = 1:3), "every row", class = "calibrisk_error_length")
   expect_error(ce_validate(d$p, d$y, notion = "canonical"), class = "calibrisk_error_notion")
   expect_error(ce_validate(d$p, d$y, times = 5), class = "calibrisk_error_argument")
-  expect_error(ce_validate(replace(d$p, 1, NA), d$y, na_rm = FALSE), class = "calibrisk_error_missing")
 })
 
 test_that("a discrimination that is perfect up to rounding is 1", {

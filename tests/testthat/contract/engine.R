@@ -109,7 +109,9 @@ contract_now <- function(dir, section) {
   # most functions run once or twice: compiling them takes longer
   jit <- compiler::enableJIT(0)
   on.exit(compiler::enableJIT(jit))
-  sys.source(file.path(dirname(dir), "helper-oracle-ckce.R"), env)
+  for (name in c("kernel-matrix", "oracle-ckce", "score-parts", "ucme")) {
+    sys.source(file.path(dirname(dir), paste0("helper-", name, ".R")), env)
+  }
   sys.source(file.path(dir, "data.R"), env)
   withr::with_seed(1, sys.source(file.path(dir, paste0("pins-", section, ".R")), env))
   data.frame(key = ledger$keys, value = ledger$values, why = ledger$why)

@@ -67,8 +67,12 @@ local({
     event <- verbs[[verb]][[1]]
     call <- verbs[[verb]][[2]]
     pin(paste0("level/", verb), call(frame, level = 0.8))
-    pin(paste0("na_rm/true/", verb), call(holes, na_rm = TRUE))
-    pin(paste0("na_rm/false/", verb), call(holes, na_rm = FALSE))
+    if (verb %in% c("ce_curve", "ce_fit", "ce_recalibrate", "ce_tune")) {
+      pin(paste0("na_rm/true/", verb), call(holes))
+    } else {
+      pin(paste0("na_rm/true/", verb), call(holes, na_rm = TRUE))
+      pin(paste0("na_rm/false/", verb), call(holes, na_rm = FALSE))
+    }
     if (event) {
       pin(paste0("event/first/", verb), call(frame, event_level = "first"))
       pin(paste0("event/second/", verb), call(frame, event_level = "second"))
