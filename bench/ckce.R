@@ -64,7 +64,7 @@ million <- '
   probs <- softmax(matrix(3 * rnorm(1e7), 1e6))
   truth <- sample(10L, 1e6, replace = TRUE)
   gc()
-  time <- system.time(value <- ckce(probs, truth, computation = "COMPUTATION", threads = 2))
+  time <- system.time(value <- ckce(probs, truth, computation = "COMPUTATION"))
   data.frame(s = time[["elapsed"]], processor = sum(time[c("user.self", "sys.self")]), peak = peak_memory(), CKCE = value$.estimate, rank = value$rank, bound = value$error_bound)
 '
 million <- do.call(rbind, lapply(c("rff", "low_rank"), function(computation) {

@@ -58,7 +58,7 @@ long <- with_threads(1, "
     out
   }
   all <- sum(system.time(state <- update(ce_state(), ce_source(rows), y, z))[1:2])
-  row <- ce_estimate(state, threads = 1)
+  row <- ce_estimate(state)
   data.frame(rows = 1e6 * made, `processor s` = all, `of them the rows themselves` = spent,
              `memory, GB` = peak_memory(), `an empty R, GB` = empty, estimate = row$estimate, conf.low = row$conf.low,
              conf.high = row$conf.high, check.names = FALSE)

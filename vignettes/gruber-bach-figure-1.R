@@ -16,7 +16,7 @@ draw <- function(n = 500, k = 5, alpha = 0.04) {
 theta <- 2^seq(-5, 4.95, by = 0.05)
 risk_curve <- function(fits) {
   data <- draw()
-  vapply(fits, function(fit) ce_risk(fit, data$probs, data$y, threads = 1)$risk, 0)
+  vapply(fits, function(fit) ce_risk(fit, data$probs, data$y)$risk, 0)
 }
 # A power map has nothing to estimate: one fit serves all data sets.
 power_fits <- function(data = draw()) {
