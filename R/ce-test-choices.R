@@ -14,7 +14,6 @@
 #' @param block Rows per block, by default the root of their number.
 #' @param reference Of `test_block()`: the standard error from the `"blocks"` or from all `"pairs"`. Of `test_cme()`:
 #'   `"redraw"`, `"chisq"` or `"f"`.
-#' @param type Estimate of the bound: `"unbiased"`, `"biased"` or `"block"`, the only one that has a `block`.
 #' @param locations Number of test locations, or a list with elements `x` (predictions, as `x` of [ce_test()]) and
 #'   `truth`. By default three of the predictions observed, far from each other in the kernel (the pivots of its
 #'   factor), each with an outcome drawn from it. They depend on the predictions alone, so the simulated p-value stays

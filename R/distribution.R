@@ -48,7 +48,6 @@
 #' @param weights Component weights.
 #' @param draws Draws of each prediction.
 #' @param values,levels Quantiles, a row per prediction and a column per level; their levels between 0 and 1.
-#' @param x An object to convert.
 #' @return A vector of class `ce_distribution`.
 #' @references Jordan, Krueger and Lerch (2019) Evaluating probabilistic forecasts with scoringRules. Journal of
 #'   Statistical Software 90(12). \doi{10.18637/jss.v090.i12}.

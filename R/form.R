@@ -45,7 +45,6 @@
 #' @param point List with the hyperparameter `value` (and the `kernel`, where kernels are a grid).
 #' @param fold Integer per row: the fold that holds it out, 0 for test rows.
 #' @param grid Data frame with a column `value`, one row per hyperparameter.
-#' @param notion,n The type of calibration and the number of rows of the predictions.
 #' @param context List of `progress` (`NULL` or a function of the fraction done) and
 #'   `cache`, an environment that methods may share.
 #' @return `new_method()`: a `ce_method`. `new_form()`: an object of class `ce_form`. `pair_features()`: a numeric

@@ -13,9 +13,7 @@ paper_sentences <- function(x) UseMethod("paper_sentences")
 paper_sentences.default <- function(x) NULL
 
 #' @export
-paper_sentences.ce_validation <- function(x) {
-  c(validation_paragraphs(x), finest_basis_text(x$resolution))
-}
+paper_sentences.ce_validation <- function(x) validation_paragraphs(x)
 
 #' @export
 paper_sentences.ce_estimate <- function(x) {

@@ -88,6 +88,9 @@ error_words <- function(error, facts) {
     return(paste0(if (certain) "Every outcome was predicted with certainty" else "Too few rows for an estimate",
                   "; the calibration error is at most ", high, "."))
   }
+  # the number of knots of the finest basis, where nothing else on the page says it
+  seen <- if (is.null(facts$knots)) "this resolution" else paste("a resolution of", count_of(facts$knots, "knot"))
+  at_most <- paste0("at ", seen, " it is at most ", high)
   alone <- row_rejects(error, 0, facts$level)
   if (!(facts$verdict$rejects[[1]] %||% alone)) {
     if (alone) return(paste0(number_text("The calibration error is estimated at", error, NULL, facts$level, 3), "."))
@@ -96,11 +99,10 @@ error_words <- function(error, facts) {
     } else {
       "not shown to be above 0"
     }
-    return(paste0("The calibration error is ", claim, "; at this resolution it is at most ", high, "."))
+    return(paste0("The calibration error is ", claim, "; ", at_most, "."))
   }
   if (!isTRUE(error$conf.low > 0)) {
-    return(paste0("The calibration error is above 0: p ", p_text(error$p.value),
-                  "; at this resolution it is at most ", high, "."))
+    return(paste0("The calibration error is above 0: p ", p_text(error$p.value), "; ", at_most, "."))
   }
   text <- number_text("The calibration error is above 0:", error, 0, facts$level, 3)
   paste0(sub(": (", " (", text, fixed = TRUE), ".")

@@ -67,7 +67,8 @@
 #' y <- as.numeric((1:100 * 0.618) %% 1 < p)
 #' ce_power(assume_pilot(p, y, recalibration = "platt"), width = c(slope = 0.3))
 #' # centres of 20 patients
-#' ce_power(assume_model(beta = c(1, 3), slope = 0.8), width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
+#' too_extreme <- assume_model(beta = c(1, 3), slope = 0.8)
+#' ce_power(too_extreme, width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
 ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
                      threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95) {
   stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",

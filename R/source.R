@@ -61,7 +61,8 @@
 #'
 #' # a table of a database
 #' con <- DBI::dbConnect(RSQLite::SQLite(), ":memory:")
-#' DBI::dbWriteTable(con, "predictions", data.frame(p = (1:400 - 0.5) / 400, y = rep(c(0, 0, 1, 1), 100)))
+#' rows <- data.frame(p = (1:400 - 0.5) / 400, y = rep(c(0, 0, 1, 1), 100))
+#' DBI::dbWriteTable(con, "predictions", rows)
 #' table <- dplyr::tbl(con, "predictions")
 #' ece(table, y, p, n_bins = 5)
 #' ce_estimate(ce_state(table, y, p, in_database = TRUE))

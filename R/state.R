@@ -81,7 +81,7 @@ ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, gr
   if (is.null(breaks)) spec[c("n_bins", "bins")] <- list(as.numeric(n_bins), (0:n_bins) / n_bins)
   if (canonical) spec[c("landmarks", "kernel")] <- list(landmarks, kernel)
   empty <- new_state(state_edges(spec))
-  if (!is.null(x)) return(update(empty, x, ...))
+  if (!is.null(x)) return(stats::update(empty, x, ...))
   check_empty(...)
   empty
 }

@@ -50,16 +50,8 @@ print.ce_validation <- function(x, ...) {
     cat("\n")
     print_lines(c(sentences[[i]], if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]])))
   }
-  print_lines(c(finest_basis_text(x$resolution), facts_lines(x$event$hint, x$design, x$dropped)))
+  print_lines(facts_lines(x$event$hint, x$design, x$dropped))
   invisible(x)
-}
-
-# The sentence that defines "this resolution"; for several models, groups or classes the range.
-finest_basis_text <- function(knots) {
-  knots <- knots[!is.na(knots)]
-  if (length(knots) == 0) return(NULL)
-  paste0("Resolution of the calibration error: ", paste(unique(range(knots)), collapse = " to "),
-         if (all(knots == 1)) " knot" else " knots", " of the finest basis.")
 }
 
 # The rows of one model, group and class.
@@ -91,13 +83,14 @@ validation_sentences <- function(x, more = NULL) {
     c("joint test" = of(rows, "calibration_error")$p.value, more,
       if ("all_groups" %in% rows$term) c("test of all groups" = of(rows, "all_groups")$p.value))
   })
-  Map(function(rows, verdict) {
+  Map(function(rows, verdict, knots) {
     page_sentences(list(
-      level = x$level, ratio = of(rows, "oe_ratio"), large = of(rows, "in_the_large"), slope = of(rows, "slope"),
+      level = x$level, knots = knots, ratio = of(rows, "oe_ratio"), large = of(rows, "in_the_large"),
+      slope = of(rows, "slope"),
       error = of(rows, "calibration_error"), groups = rows[startsWith(rows$term, "calibration_error("), ],
       below = rows[startsWith(rows$term, "equivalence("), ], verdict = verdict
     ))
-  }, parts, page_verdicts(tests, x$level))
+  }, parts, page_verdicts(tests, x$level), x$resolution)
 }
 
 # As paragraphs, labelled where there are several.
