@@ -32,8 +32,9 @@ choice_constructor <- function(kind, name) get0(paste0(kind, "_", name), topenv(
 # reads itself; errors are raised in its name.
 as_choice <- function(value, kind, arg = rlang::caller_arg(value), also = character()) {
   if (is_choice(value, kind)) return(value)
-  check_choice_name(value, kind, arg, also)
+  # the constructor of all of a kind, which checks the name
   if (is_exported(kind)) return(get(kind, topenv(), mode = "function")(value))
+  check_choice_name(value, kind, arg, also)
   if (is.null(make <- choice_constructor(kind, value))) new_choice(kind, value) else make()
 }
 

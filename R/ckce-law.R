@@ -50,8 +50,8 @@ count_residuals <- function(target) {
   spec <- target$spec
   white <- target$kernel$type == "white" && target$kernel$scale == 1
   support <- matrix(as.numeric(spec$support))
-  embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(cpp_gram(target$kernel, support, support,
-                                                                           thread_count()))
+  gram <- if (!white) cpp_gram(target$kernel, support, support, thread_count())
+  embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(gram)
   finite_residuals(spec$residuals, spec$probs, embedding)
 }
 

@@ -126,10 +126,10 @@ same_predictions <- function(a, b) {
 
 metric_values <- function(models, metric) {
   jobs <- unname(Map(function(name, model) list(name = name, model = model), names(models), models))
-  here <- model_valuer(metric)
+  value <- model_valuer(metric)
   # what a user's function takes from the global environment is not in a worker
-  if (!isNamespace(environment(metric$fn) %||% baseenv())) return(lapply(jobs, here))
-  unless_random(jobs, here, function_alone(model_valuer(metric)))
+  if (!isNamespace(environment(metric$fn) %||% baseenv())) return(lapply(jobs, value))
+  unless_random(jobs, value)
 }
 
 model_valuer <- function(metric) {

@@ -152,7 +152,7 @@ compare_fits <- function(objects, x, input, level) {
 
 fit_risks <- function(fits, predictions) {
   jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
-  setNames(over_some_workers(jobs, risk_of_fit, risk_of_fit), names(fits))
+  setNames(over_some_workers(jobs, risk_of_fit), names(fits))
 }
 
 risk_of_fit <- function(job) fit_risk(job$fit, job$predictions)

@@ -111,14 +111,10 @@ crossfit_cell_gaps <- function(residuals, cell, fold, design) {
 }
 
 # list(fits, values): `of` is list(fit(rows), apply(fit, rows)); fits are those of the other folds' rows. `values` is a
-# matrix with a row for each; those of a fold that has all rows stay. `alone` is `of` for workers, NULL for none.
-cross_fit <- function(fold, values, of, alone = NULL) {
+# matrix with a row for each; those of a fold that has all rows stay. `workers`: whether folds go to these.
+cross_fit <- function(fold, values, of, workers = FALSE) {
   folds <- lapply(seq_len(max(fold)), function(f) which(fold == f))
-  parts <- if (is.null(alone)) {
-    lapply(folds, fold_fitter(length(fold), of))
-  } else {
-    over_some_workers(folds, fold_fitter(length(fold), of), fold_fitter(length(fold), alone))
-  }
+  parts <- (if (workers) over_some_workers else lapply)(folds, fold_fitter(length(fold), of))
   for (f in which(lengths(parts) > 0)) values[folds[[f]], ] <- parts[[f]]$values
   list(fits = lapply(parts, `[[`, "fit"), values = values)
 }

@@ -25,8 +25,7 @@ check_probability_map <- function(map) {
 # One probability per row, in [0, 1]. A fold without other rows keeps its predictions.
 recalibrated_probs <- function(problem, recalibration, fold) {
   of <- recalibrator(recalibration, problem)
-  alone <- recalibrator(recalibration, problem)
-  out <- cross_fit(fold, problem$features[, 1, drop = FALSE], of, alone)$values[, 1]
+  out <- cross_fit(fold, problem$features[, 1, drop = FALSE], of, workers = TRUE)$values[, 1]
   pmin(pmax(out, 0), 1)
 }
 

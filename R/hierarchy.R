@@ -98,10 +98,12 @@ hierarchy_errors <- function(predictions, p, n_bins, level) {
   rbs <- rbs_columns(rowSums(whole[[1]]$residuals^2), "scalar", interval, predictions$design)
   c(
     list(ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
-         RBS = lapply(rbs[shown_columns], `*`, factor)), if (!scalar) {
+         RBS = lapply(rbs[shown_columns], `*`, factor)),
+    if (!scalar) {
       list(CE = columns(canonical_estimates(whole, plain_scheme(1, "discrete", p, FALSE, "canonical"))),
            CWCE = binned(notion_problems(predictions, "class_wise"), p))
-    }, if (p != 1) list(TCE = binned(top, p)), list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
+    },
+    if (p != 1) list(TCE = binned(top, p)), list(TCE_1 = binned(top, 1), KS = ks_columns(top, interval)),
     setNames(lapply(n_bins, function(m) binned(top, 1, "width", m)), paste0("ECE, ", n_bins, " bins")),
     list(MMCE = mmce_columns(top, 0.4, "biased", interval))
   )

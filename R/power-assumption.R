@@ -114,7 +114,8 @@ assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_le
     list(p = p, share = row_shares(problem$design)[order], eta = pmin(pmax(eta, 0), 1)[order],
          logit = smooth_scale(p), reach = 0,
          label = paste0("a pilot of ", count_of(entered_rows(problem$design), "row"), ", its miscalibration by ",
-                        format(recalibration)), event = list(label = event_label(predictions, horizon = horizon),
+                        format(recalibration)),
+         event = list(label = event_label(predictions, horizon = horizon),
                       hint = event_hint(predictions, horizon = horizon))),
     class = "ce_assumption"
   )

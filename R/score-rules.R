@@ -146,7 +146,7 @@ as_score <- function(score) {
 #' @export
 format.ce_score_rule <- function(x, ...) {
   maker <- paste0("score_", x$name)
-  if (maker %in% getNamespaceExports(topenv())) paste0(maker, "()") else paste0("\"", x$name, "\"")
+  if (is_exported(maker)) paste0(maker, "()") else paste0("\"", x$name, "\"")
 }
 
 #' @export

@@ -8,27 +8,27 @@ has_workers <- function() {
 # lapply(), in order. A worker is sent its own jobs, and `fn` with what it holds; `fn` draws no random numbers, so that
 # the digits are those of one process.
 over_workers <- function(jobs, fn) {
-  one <- with_step(fn, if (rlang::is_installed("progressr")) progressr::progressor(along = jobs))
-  if (!has_workers()) return(lapply(jobs, one))
-  from_workers(future.apply::future_lapply(jobs, one, future.packages = "calibrisk"))
+  step <- if (rlang::is_installed("progressr")) progressr::progressor(along = jobs)
+  if (!has_workers()) return(lapply(jobs, with_step(fn, step)))
+  from_workers(future.apply::future_lapply(jobs, with_step(function_alone(fn), step), future.packages = "calibrisk"))
 }
 
 # Jobs of which one alone needs no worker. `there` is `here` as workers get it: without a frame of this process, which
-# would be sent along, and with one thread each.
-over_some_workers <- function(jobs, here, there) {
+# would be sent along.
+over_some_workers <- function(jobs, here, there = here) {
   if (length(jobs) > 1 && has_workers()) over_workers(jobs, there) else lapply(jobs, here)
 }
 
 # If the first job draws random numbers, all jobs run here in turn, which fixes their digits.
-unless_random <- function(jobs, here, there) {
-  if (length(jobs) < 3 || !has_workers()) return(lapply(jobs, here))
+unless_random <- function(jobs, fn) {
+  if (length(jobs) < 3 || !has_workers()) return(lapply(jobs, fn))
   before <- get0(".Random.seed", globalenv(), inherits = FALSE)
-  first <- here(jobs[[1]])
+  first <- fn(jobs[[1]])
   drew <- !identical(before, get0(".Random.seed", globalenv(), inherits = FALSE))
-  c(list(first), if (drew) lapply(jobs[-1], here) else over_workers(jobs[-1], there))
+  c(list(first), if (drew) lapply(jobs[-1], fn) else over_workers(jobs[-1], fn))
 }
 
-# On one thread.
+# On one thread: there is a worker for every core.
 function_alone <- function(fn) {
   force(fn)
   function(job) {

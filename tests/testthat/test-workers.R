@@ -13,6 +13,12 @@ where <- function(p1, p2) {
   outer(p1[, 1], p2[, 1])
 }
 
+test_that("a job in a worker has one thread", {
+  skip_if_not_installed("future.apply")
+  local_stand_ins(list(has_workers = function() TRUE))
+  expect_identical(with_threads(2, over_workers(1:2, function(job) thread_count())), list(1L, 1L))
+})
+
 test_that("ce_tune() is computed in the workers of the user's plan, with the same digits", {
   methods <- list(method_bins(c(5, 10)), method_kde(c(.01, .1)), method_kkr(c(.01, 1)), where = method_function(where))
   tuned <- function() {
