@@ -14,8 +14,7 @@ test_that("cells are right-closed at every edge", {
   truth <- rep(1:2, length.out = 31)
   for (bins in c(1, 3, 10, 15)) {
     for (type in c("binmean", "pointwise")) {
-      expect_equal(ranked_ece(probs, truth, bins, type),
-                   oracle_canonical_ece(probs, truth, bins, type))
+      expect_equal(ranked_ece(probs, truth, bins, type), oracle_canonical_ece(probs, truth, bins, type))
     }
   }
   many <- withr::with_seed(1, draw_dirichlet(300, 6, .3))

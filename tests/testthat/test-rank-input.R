@@ -17,8 +17,7 @@ test_that("wrong arguments are classed errors", {
   expect_error(ce_rank(models, y, trails = 3), class = "calibrisk_error_argument")
   expect_error(ce_rank(list(a = p, b = p[-1]), y), class = "calibrisk_error_model")
   expect_error(ce_rank(list(a = toy_probs(), b = toy_probs()[, 1:2] / rowSums(toy_probs()[, 1:2])),
-                       c(1, 2, 1, 2, 1, 2)),
-               class = "calibrisk_error_length")
+                       c(1, 2, 1, 2, 1, 2)), class = "calibrisk_error_length")
   expect_error(ce_rank(models, y, metric = list(f = function(p, y) 1:2)), class = "calibrisk_error_argument")
 })
 

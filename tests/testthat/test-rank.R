@@ -94,8 +94,7 @@ test_that("functions are metrics, and vectors and data frames are models", {
   distance <- function(probs, truth) mean(abs(probs - truth))
   r <- withr::with_seed(2, ce_rank(list(a = p, b = p^2), y, metric = list("ckce", distance = distance), times = 4))
   expect_identical(unique(r$estimates$metric), c("ckce", "distance"))
-  expect_equal(r$estimates$estimate[r$estimates$metric == "distance" & r$estimates$model == "a"],
-               mean(abs(p - y)))
+  expect_equal(r$estimates$estimate[r$estimates$metric == "distance" & r$estimates$model == "a"], mean(abs(p - y)))
   brier <- function(probs, truth) mean((probs - truth)^2)
   twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), times = 5))$draws
   expect_equal(twice$estimate[twice$metric == "mine"], twice$estimate[twice$metric == "brier"])

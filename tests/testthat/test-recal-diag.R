@@ -68,8 +68,7 @@ test_that("the network starts at temperature scaling and does not get worse", {
   temperature <- ce_recalibrate(f$p, f$y)
   start <- start_network(c(4L, 3L), 1 / parameter(temperature, "temperature"), log(f$p))
   value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0),
-                            network_cells, log(f$p), f$y, numeric(), "log",
-                            1L)$value
+                            network_cells, log(f$p), f$y, numeric(), "log", 1L)$value
   expect_equal(value, temperature$objective[["after"]], tolerance = 1e-6)
   for (hidden in list(1, c(2, 2), c(10, 10))) {
     # whether the optimiser is content with the last digits depends on the machine

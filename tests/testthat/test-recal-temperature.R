@@ -29,8 +29,7 @@ test_that("slopes of the temperature's loss agree with numeric differentiation",
     at <- function(b) cpp_temperature_loss(f$z, f$y, numeric(), b, loss, 1L)[["value"]]
     h <- 1e-5
     expect_equal(cpp_temperature_loss(f$z, f$y, numeric(), 0.7, loss, 1L)[["slope"]],
-                 (at(0.7 + h) - at(0.7 - h)) / (2 * h),
-                 tolerance = 1e-7)
+                 (at(0.7 + h) - at(0.7 - h)) / (2 * h), tolerance = 1e-7)
   }
 })
 
@@ -117,8 +116,7 @@ test_that("a range that is too narrow is told from an optimum at infinity", {
       if (scale > 1) z <- pmax(z, apply(z, 1, max) - 30) # above the floor of probabilities
       limits <- if (scale > 1) c(.01, 2) else c(.01, 100)
       expect_warning(ce_recalibrate(z, f$y, logits = TRUE, method = map_temperature(loss = loss, range = limits)),
-                     "wider `range`",
-                     class = "calibrisk_warning_convergence")
+                     "wider `range`", class = "calibrisk_warning_convergence")
     }
   }
   expect_true(glance(ce_recalibrate(f$z * 1e-4, f$y, logits = TRUE,

@@ -63,8 +63,7 @@ test_that("scalars halve the Brier score; wrong requests are refused", {
   expect_equal(out$mean_score, mean((p - y)^2))
   expect_equal(out$entropy, .6 * .4)
   expect_equal(out$calibration, (2 * (.2 - .5)^2 + 3 * (.8 - 2 / 3)^2) / 5)
-  expect_error(ce_decompose(diag(3), 1:3, method = "isotonic", notion = "canonical"),
-               class = "calibrisk_error_notion")
+  expect_error(ce_decompose(diag(3), 1:3, method = "isotonic", notion = "canonical"), class = "calibrisk_error_notion")
   expect_error(ce_decompose(diag(3), 1:3, notion = "class_wise"), class = "calibrisk_error_notion")
   expect_error(ce_decompose(p, y, score = "crps"), class = "calibrisk_error_score")
   boot <- withr::with_seed(1, ce_decompose(p, y, times = 30))

@@ -51,8 +51,7 @@ test_that("the variance at calibration is that of a loop over pairs", {
     half <- rep(1:2, n / 2)
     expect_equal(noise(weights = w, group = half), naive(h * outer(half, half, "=="), w))
     # groups within clusters
-    expect_equal(noise(weights = w, group = half, cluster = centre),
-                 naive(h * outer(half, half, "=="), w, centre))
+    expect_equal(noise(weights = w, group = half, cluster = centre), naive(h * outer(half, half, "=="), w, centre))
   }
 })
 

@@ -114,8 +114,7 @@ test_that("the risk of clustered rows has no bias, and would have one if cluster
   bins <- method_bins(40)
   risk_of <- function(state) {
     grid <- method_grid(bins, "binary", 1)
-    found <- tune_problem(bins, in_own_blocks(block_problem(state, 1), state_folds(state)), NULL, grid,
-                          new_context())
+    found <- tune_problem(bins, in_own_blocks(block_problem(state, 1), state_folds(state)), NULL, grid, new_context())
     c(mean(vapply(found$risks[[1]], `[[`, 0, "risk")), mean(vapply(found$forms, function(form) {
       form_risk(form, fresh$features, fresh$residuals)$risk
     }, 0)))
