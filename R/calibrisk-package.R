@@ -27,7 +27,7 @@
 #' @useDynLib calibrisk, .registration = TRUE
 #' @importFrom Rcpp evalCpp
 #' @importFrom RcppParallel RcppParallelLibs
-#' @importFrom rlang %||% := .data abort caller_env current_env enquo enquos
+#' @importFrom rlang %||% := .data caller_env enquo enquos
 #' @importFrom stats median pgamma pnorm predict qgamma qnorm quantile sd setNames uniroot var
 NULL
 

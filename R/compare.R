@@ -83,20 +83,19 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
     return(compare_fits(objects, x, rows_input(), level))
   }
   design <- design_input(enquo(weights), enquo(cluster), horizon)
+  # models have no `x`: the second argument is the truth, unless that has its name
+  named <- "truth" %in% names(sys.call())
+  outcome <- if (named) enquo(truth) else enquo(x)
   if (is.null(metric)) {
     is_data <- function(object) is.data.frame(object) && !is_result(object)
     if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
-      rank_truth(objects, if ("truth" %in% names(sys.call())) enquo(truth) else enquo(x))
+      rank_truth(objects, outcome)
     }
     stop_input("{.arg metric} must be given to compare models.",
                "x" = "{.arg objects} is {describe(objects)}, not a list of fits.", arg = "metric")
   }
-  # models have no `x`: the second argument is the truth, unless that has its name
   if (!is.list(objects)) check_models(objects, NULL)
-  first <- enquo(x)
-  second <- enquo(truth)
-  named <- "truth" %in% names(sys.call())
-  columns <- Filter(Negate(rlang::quo_is_missing), c(if (named) first else second, model_dots(...)))
+  columns <- Filter(Negate(rlang::quo_is_missing), c(if (named) enquo(x) else enquo(truth), model_dots(...)))
   check_flag(na_rm)
   check_choice(adjust, stats::p.adjust.methods)
   check_count(times, lower = 20)
@@ -105,7 +104,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
     margin = margin, times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
   )
   check_models(objects, columns)
-  out <- as_counted(collect_kept(compare_models(objects, if (named) second else first, columns, metric, settings),
+  out <- as_counted(collect_kept(compare_models(objects, outcome, columns, metric, settings),
                             "reads"))
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
   new_differences(out, adjust, level)

@@ -1,25 +1,6 @@
 # Moments, CRPS and densities of real-valued predictions: vectors of predictive distributions (pred_normal() and the
 # others), or list(mean, variance).
 
-as_law <- function(x) {
-  if (is_law(x)) return(as_distribution(x))
-  if (is.list(x) && !is.null(x$mean) && (!is.null(x$variance) || !is.null(x$sd))) {
-    mean <- as.numeric(x$mean)
-    variance <- rep_len(as.numeric(x$variance %||% x$sd^2), length(mean))
-    bad <- which(!is.finite(mean) | !is.finite(variance) | variance <= 0)
-    stop_if(length(bad) > 0, "Means must be finite and variances finite and positive.",
-            "x" = "Row {bad[1]} is mean {.val {mean[bad[1]]}}, variance {.val {variance[bad[1]]}}; \\
-                   {length(bad)} of {length(mean)} rows are affected.", class = "variance", arg = "prediction",
-            row = bad[1])
-    return(pred_normal(mean, sqrt(variance)))
-  }
-  stop_input(
-    "Real-valued predictions must be a vector of distributions, or a list with {.field mean} and {.field variance}.",
-    "x" = "It is {.cls {class(x)[1]}}.", "i" = "See {.fn pred_normal} and the other families there.",
-    class = "distribution", arg = "prediction"
-  )
-}
-
 score_moments <- function(law) {
   if (dimension_of(law) > 1) stop_family(law, "The score of several outcomes")
   moments <- law_moments(law)

@@ -44,3 +44,9 @@ as_simplex_matrix <- function(p) {
           "x" = "They are {.cls {class(p)[1]}}.", class = "probs", arg = "prediction")
   check_simplex(p, seq_len(nrow(p)))
 }
+
+as_law <- function(x) {
+  if (is_law(x)) return(as_distribution(x))
+  stop_if(any(x$variance <= 0), "Variances must be positive.", class = "variance", arg = "prediction")
+  pred_normal(x$mean, sqrt(rep_len(x$variance, length(x$mean))))
+}

@@ -20,8 +20,7 @@ naive_walk <- function(p, y, w = rep(1, length(p))) {
   walk <- vapply(at, function(s) sum((w * (y - p))[p <= s]) / scale, 0)
   time <- vapply(at, function(s) sum((w^2 * p * (1 - p))[p <= s]) / scale^2, 0)
   end <- walk[length(walk)]
-  list(end = end, largest = max(abs(walk)), range = max(0, walk) - min(0, walk),
-       bridge = max(abs(walk - time * end)))
+  list(end = end, largest = max(abs(walk)), range = max(0, walk) - min(0, walk), bridge = max(abs(walk - time * end)))
 }
 
 test_that("the extremes equal a naive loop, with ties and weights", {

@@ -131,8 +131,7 @@ test_that("the result has the one-sided interval, and the printed sentence says 
   expect_match(capture_output(print(test)), "The calibration error is below 0.1: p < 0.001.", fixed = TRUE)
   few <- draw_rows(100)
   few_test <- ce_test(few$p, few$y, delta = 0.05)
-  expect_match(capture_output(print(few_test)),
-               paste0("The calibration error is not shown to be below 0.05: p = ",
+  expect_match(capture_output(print(few_test)), paste0("The calibration error is not shown to be below 0.05: p = ",
                       formatC(few_test$p.value, digits = 3, format = "f"), "."), fixed = TRUE)
   expect_match(paste(paper_sentences(test), collapse = ""), "is below 0.1")
   # without delta nothing is said of it

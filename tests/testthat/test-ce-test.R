@@ -159,8 +159,7 @@ test_that("skce() and every test have the same kernels by default, and so the sa
       expect_equal(format(found$target_kernel), one$target_kernel)
       expect_equal(format(found$kernel), one$kernel)
       estimate <- switch(test$name, block = with_threads(1L, skce(p, y, type = "block"))$.estimate,
-                         bound = with_threads(1L, skce(p, y, type = test_bound()$type))$.estimate,
-                         one$.estimate)
+                         bound = with_threads(1L, skce(p, y, type = test_bound()$type))$.estimate, one$.estimate)
       expect_equal(unname(found$estimate), estimate, tolerance = 1e-8)
     }
   }

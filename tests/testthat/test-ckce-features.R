@@ -8,15 +8,13 @@ test_that("features and their error have the published values at given frequenci
   primal <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation("rff", frequencies = frequencies))
   expect_equal(primal$.estimate, 0.282893548982, tolerance = 1e-11)
   d <- oracle_residuals(toy_probs(), toy_truth())
-  expect_equal(primal$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$estimate,
-               tolerance = 1e-10)
+  expect_equal(primal$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$estimate, tolerance = 1e-10)
   expect_identical(primal$error_bound, NA_real_)
   joint <- skce(toy_probs(), toy_truth(), computation = computation("rff", frequencies = frequencies), kernel = "ckce")
   expect_equal(joint$.estimate, oracle_jkce(tcrossprod(f), tcrossprod(d))$unbiased, tolerance = 1e-10)
   off <- ckce(toy_probs(), toy_truth(), ridge = .1, computation = computation("rff", frequencies = frequencies),
               debias = TRUE)
-  expect_equal(off$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$off_diagonal,
-               tolerance = 1e-10)
+  expect_equal(off$.estimate, oracle_ckce(tcrossprod(f), tcrossprod(d), .1)$off_diagonal, tolerance = 1e-10)
 })
 
 test_that("random features come from R's random numbers and converge to the kernel", {

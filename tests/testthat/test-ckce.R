@@ -19,13 +19,11 @@ test_that("every exact computation agrees with the trace formula", {
   ridges <- c(1e-3, .1, 1, 1e6)
   expected <- vapply(ridges, function(r) oracle_ckce(gram, d %*% t(d), r)$estimate, 0)
   for (computation in c("dual", "eigen")) {
-    path <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = ridges,
-                 computation = computation)
+    path <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = ridges, computation = computation)
     expect_equal(path$.estimate, expected, tolerance = 1e-9)
     expect_identical(path$computation, rep(computation, 4))
   }
-  exact(ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = 1e6)$.estimate * 1e12,
-        0.0280871856777)
+  exact(ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = 1e6)$.estimate * 1e12, 0.0280871856777)
 })
 
 test_that("debiasing subtracts the diagonal or the null mean", {
@@ -34,8 +32,7 @@ test_that("debiasing subtracts the diagonal or the null mean", {
   exact(value(debias = TRUE, computation = "eigen"), -0.0495760235579)
   default <- ckce(toy_probs(), toy_truth(), debias = "off_diagonal")
   exact(default$.estimate, -0.0403668915347)
-  exact(ckce(toy_probs(), toy_truth(), debias = "null_mean")$.estimate,
-        0.0395757780794 - 0.0856683916329)
+  exact(ckce(toy_probs(), toy_truth(), debias = "null_mean")$.estimate, 0.0395757780794 - 0.0856683916329)
   large <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = 1e6, debias = TRUE)
   oracle <- oracle_ckce(oracle_gram(toy_probs(), .5), tcrossprod(oracle_residuals(toy_probs(), toy_truth())), 1e6)
   expect_equal(large$.estimate, oracle$off_diagonal, tolerance = 1e-8)
@@ -60,8 +57,7 @@ test_that("duplicated rows, scaled kernels and permutations change nothing they 
   exact(value(target_kernel = 2 * kernel_white()), 2 * 0.558838141756)
   rows <- c(4, 1, 6, 2, 5, 3)
   columns <- c(2, 3, 1)
-  exact(ckce(p[rows, columns], match(y, columns)[rows], kernel = k, ridge = .1)$.estimate,
-        0.558838141756)
+  exact(ckce(p[rows, columns], match(y, columns)[rows], kernel = k, ridge = .1)$.estimate, 0.558838141756)
 })
 
 test_that("the bounds between ckce, its relatives and the spectrum hold", {

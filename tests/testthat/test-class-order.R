@@ -139,8 +139,7 @@ test_that("of two classes the canonical, the class-wise and root 2 times the bin
         p <- stats::rbeta(n, 1, 2)
         list(p = p, y = stats::rbinom(n, 1, p^1.3), v = stats::rexp(n), cluster = sample(20, n, TRUE))
       })
-      designs <- list(list(), list(weights = d$v), list(weights = rep(1:2, length.out = n)),
-                      list(cluster = d$cluster))
+      designs <- list(list(), list(weights = d$v), list(weights = rep(1:2, length.out = n)), list(cluster = d$cluster))
       for (design in designs[if (seed == 1) 1:4 else 1]) {
         binary <- do.call(ce_estimate, c(list(d$p, d$y), design))
         other <- do.call(ce_estimate, c(list(1 - d$p, 1 - d$y), design))

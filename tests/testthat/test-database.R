@@ -56,8 +56,7 @@ test_that("a longer table is read into a state of what the call asks for", {
   expect_identical(into(ece(x, y, .pred_Yes, n_bins = 7)), ece(state(n_bins = 7), n_bins = 7))
   expect_identical(into(ce_panel(x, y, .pred_Yes, n_bins = 7)), ce_panel(state(n_bins = 7)))
   expect_identical(into(ks_error(x, y, .pred_Yes, level = 0.9)), ks_error(state(), level = 0.9))
-  expect_identical(into(rbs(x, y, .pred_Yes, weights = k)),
-                   rbs(update(ce_state(), data, y, .pred_Yes, weights = k)))
+  expect_identical(into(rbs(x, y, .pred_Yes, weights = k)), rbs(update(ce_state(), data, y, .pred_Yes, weights = k)))
   expect_identical(glance(into(ce_tune(x, y, .pred_Yes, folds = 3, test = 0.3))),
                    glance(ce_tune(state(folds = 3, test = 0.3))))
   expect_identical(tidy(into(ce_validate(x, y, .pred_Yes, thresholds = 0.123, times = 0))),

@@ -42,8 +42,7 @@ test_that("net benefit is that of its textbook formula", {
   for (k in 1:2) {
     c <- found$threshold[k]
     positive <- d$p >= c
-    expect_equal(found$net_benefit[k],
-                 sum(positive & d$y == 1) / 150 - sum(positive & d$y == 0) / 150 * c / (1 - c))
+    expect_equal(found$net_benefit[k], sum(positive & d$y == 1) / 150 - sum(positive & d$y == 0) / 150 * c / (1 - c))
   }
 })
 
@@ -367,8 +366,7 @@ test_that("folds depend on neither the order of tied weighted rows nor the names
     p <- d$p[o]
     y <- d$y[o]
     curve <- ce_decision(p, y, thresholds = c(.2, .5), recalibration = "isotonic", times = 100, cluster = cluster, ...)
-    c(tidy(curve)$loss,
-      ce_gain(p, "isotonic", y, cluster = cluster, ...)$gain)
+    c(tidy(curve)$loss, ce_gain(p, "isotonic", y, cluster = cluster, ...)$gain)
   }
   expect_equal(results(1:200, NULL, weights = d$w), results(d$o, NULL, weights = d$w[d$o]))
   expect_equal(results(1:200, codes), results(d$o, d$names[codes][d$o]))

@@ -70,8 +70,7 @@ test_that("the conditional error of weighted rows is that of the weighted operat
     sum(solved * (a %*% solved))
   }
   value <- function(computation, ...) {
-    ckce(d$p, d$y, kernel = kernel_gaussian(.5), ridge = .1,
-         computation = computation, ...)
+    ckce(d$p, d$y, kernel = kernel_gaussian(.5), ridge = .1, computation = computation, ...)
   }
   for (computation in list("dual", "eigen", computation("low_rank", tolerance = 1e-10))) {
     expect_equal(value(computation, weights = d$w)$.estimate, naive(d$w))
@@ -88,8 +87,7 @@ test_that("the conditional error of weighted rows is that of the weighted operat
 test_that("tests keep the weights in every redraw and refuse what their null does not know", {
   d <- kernel_rows()
   again <- rep(seq_along(d$y), d$copies)
-  test <- function(...) withr::with_seed(1,
-                                         ce_test(..., kernel = kernel_tv(1), test = test_conditional(times = 200)))
+  test <- function(...) withr::with_seed(1, ce_test(..., kernel = kernel_tv(1), test = test_conditional(times = 200)))
   expect_identical(test(d$p, d$y, weights = d$copies)$p.value, test(d$p[again, ], d$y[again])$p.value)
   weighted <- test(d$p, d$y, weights = d$w)
   expect_equal(unname(weighted$estimate), skce(d$p, d$y, kernel = kernel_tv(1), weights = d$w)$.estimate)
@@ -106,8 +104,7 @@ test_that("the weighted conditional test holds its level", {
   skip_on_cran()
   p <- withr::with_seed(4, vapply(1:300, function(i) {
     prob <- stats::runif(80)
-    ce_test(prob, stats::rbinom(80, 1, prob), weights = stats::rexp(80),
-            test = test_conditional(times = 99))$p.value
+    ce_test(prob, stats::rbinom(80, 1, prob), weights = stats::rexp(80), test = test_conditional(times = 99))$p.value
   }, 0))
   expect_lt(mean(p <= .05), .085)
   expect_gt(mean(p <= .05), .02)
@@ -127,8 +124,7 @@ test_that("groups whose weights are equal count by them in a test", {
   d <- kernel_rows()
   inside <- rep(c("a", "b"), 30)
   d$w[inside == "a"] <- 3
-  group <- ce_test(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w,
-                   test = test_conditional(times = 20))
+  group <- ce_test(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w, test = test_conditional(times = 20))
   expect_equal(unname(group$statistic), skce(d$p, d$y, kernel = kernel_tv(1), group = inside, weights = d$w)$.estimate,
                tolerance = 1e-5)
 })

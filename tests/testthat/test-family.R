@@ -321,8 +321,7 @@ test_that("the CRPS is accurate over the decades of every family's parameters", 
     }
   }
   # negative binomial: a published value; of a large mean, the gamma limit
-  expect_equal(crps(pred_negbin(200000.1 * (1 - 1e-4) / 1e-4, 200000.1), 1999797667), 1045062.81,
-               tolerance = 1e-8)
+  expect_equal(crps(pred_negbin(200000.1 * (1 - 1e-4) / 1e-4, 200000.1), 1999797667), 1045062.81, tolerance = 1e-8)
   for (size in 10^seq(-2, 6, 2)) {
     expect_equal(crps(pred_negbin(1e12, size), 5e11) / 1e12, crps(pred_gamma(size, size), 0.5), tolerance = 1e-7)
   }

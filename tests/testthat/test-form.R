@@ -33,8 +33,7 @@ test_that("the paths agree over several tiles and blocks, with the same digits f
 test_that("one and two rows are defined", {
   pairs <- random_pairs(2, 2, 3)
   for (path in 1:2) {
-    one <- finish_risk(cpp_pair_risk(pairs$E[1, , drop = FALSE], pairs$X[1, , drop = FALSE],
-                                     NULL, 1L, path))
+    one <- finish_risk(cpp_pair_risk(pairs$E[1, , drop = FALSE], pairs$X[1, , drop = FALSE], NULL, 1L, path))
     expect_identical(c(one$risk, one$zero_risk, risk_std_error(one$projections), one$projections), rep(NA_real_, 4))
     expect_close(one$squared, sum(pairs$X[1, ]^2), tol$law)
     two <- finish_risk(cpp_pair_risk(pairs$E, pairs$X, NULL, 1L, path))
@@ -48,8 +47,7 @@ test_that("a risk that is negative by rounding is set to zero, with a note", {
   raw <- cpp_pair_risk(E, E, NULL, 1L, 1L)
   expect_gte(raw$risk, 0)
   expect_lt(raw$risk, 1e-3)
-  expect_message(finish_risk(modifyList(raw, list(clipped = TRUE))),
-                 class = "calibrisk_message_rounding")
+  expect_message(finish_risk(modifyList(raw, list(clipped = TRUE))), class = "calibrisk_message_rounding")
 })
 
 test_that("leave-one-out risks and the jackknife follow from the projections", {

@@ -8,8 +8,7 @@ test_that("groups that do not exist are classed errors", {
   data <- grouped_rows()
   fit <- ce_fit(data, truth, p, method = method_bins(3))
   expect_error(ce_risk(fit, data, truth, p, .by = nowhere), class = "calibrisk_error_columns")
-  expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = nowhere),
-               class = "calibrisk_error_columns")
+  expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = nowhere), class = "calibrisk_error_columns")
   expect_error(ce_risk(fit, data[0, ], truth, p, .by = g), class = "calibrisk_error_empty")
   expect_error(ce_tune(data[0, ], truth, p, .by = g), class = "calibrisk_error_empty")
   skip_if_not_installed("dplyr")
@@ -27,10 +26,8 @@ test_that("a selection of no column groups nothing", {
 test_that("an error says in which group it arose", {
   data <- grouped_rows()
   data$p[40] <- 2
-  expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = g), "g = v",
-               class = "calibrisk_error_group")
-  expect_error(ce_recalibrate(data, truth, p, method = "platt", .by = g), "g = v",
-               class = "calibrisk_error_group")
+  expect_error(ce_tune(data, truth, p, methods = method_bins(3), .by = g), "g = v", class = "calibrisk_error_group")
+  expect_error(ce_recalibrate(data, truth, p, method = "platt", .by = g), "g = v", class = "calibrisk_error_group")
 })
 
 test_that("an error says which row of the whole data it means", {
@@ -138,8 +135,7 @@ test_that("wrong arguments and values of one group, and groups that all fail, re
 
 test_that("objects of groups leave out those with too little data and say so", {
   data <- with_small()
-  expect_warning(tuned <- ce_tune(data, truth, p, methods = method_bins(2), .by = g),
-                 class = "calibrisk_warning_group")
+  expect_warning(tuned <- ce_tune(data, truth, p, methods = method_bins(2), .by = g), class = "calibrisk_warning_group")
   expect_identical(tuned$keys$g, c("u", "v"))
   expect_length(tuned$results, 2)
   expect_identical(tuned$missing$keys$g, c("s", "t"))

@@ -138,8 +138,7 @@ test_that("the Brier score is that of riskRegression", {
     Surv(time, status) ~ 1
   })
   score <- getExportedValue("riskRegression", "Score")
-  peer <- suppressMessages(score(list(risk = matrix(veteran$risk)),
-                                 formula = outcome, data = veteran,
+  peer <- suppressMessages(score(list(risk = matrix(veteran$risk)), formula = outcome, data = veteran,
                                  times = 100, metrics = "brier", cens.model = "km", se.fit = FALSE, null.model = FALSE))
   own <- suppressMessages(rbs(veteran$risk, survival::Surv(veteran$time, veteran$status), horizon = 100))
   # their mean is over all rows, ours over the sum of the weights

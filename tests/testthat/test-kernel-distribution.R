@@ -128,8 +128,7 @@ test_that("kernel_matrix() of predictive distributions", {
   expect_equal(kernel_matrix(kernel_embedding(kernel_gaussian(1)), normal)[1, 3],
                dnorm(3, 0, sqrt(1 + 1 + 4)) * sqrt(2 * pi))
   # a median is that of outcomes of two predictions, not of outcomes that nobody gave
-  expect_equal(kernel_matrix(kernel_embedding(), normal)[1, 1],
-               1 / sqrt(1 + 2 / pooled_distance(list(law = normal))^2))
+  expect_equal(kernel_matrix(kernel_embedding(), normal)[1, 1], 1 / sqrt(1 + 2 / pooled_distance(list(law = normal))^2))
   expect_equal(kernel_matrix(kernel_hellinger(1), pred_categorical(diag(2)))[1, 2], exp(-1))
   expect_equal(kernel_matrix(kernel_gaussian(1), normal), exp(-unname(as.matrix(dist(f)))^2 / 2))
   expect_error(kernel_matrix(kernel_wasserstein(1), diag(3)), "compares predictive", class = "calibrisk_error_kernel")

@@ -88,6 +88,5 @@ test_that("new points are mapped by the pivots, old ones to their rows", {
 
 test_that("a factor does not depend on the number of threads", {
   x <- withr::with_seed(6, simplex_rows(1200, 5))
-  expect_identical(factor_of(kernel_gaussian(0.5), x, 1e-5),
-                   with_threads(2L, factor_of(kernel_gaussian(0.5), x, 1e-5)))
+  expect_identical(factor_of(kernel_gaussian(0.5), x, 1e-5), with_threads(2L, factor_of(kernel_gaussian(0.5), x, 1e-5)))
 })

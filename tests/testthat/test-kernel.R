@@ -86,8 +86,7 @@ test_that("factors of kernels stay where their powers are numbers", {
   expect_equal(scaled$skce$std.error, base$skce$std.error * 1e100)
   expect_equal(scaled$ucme$std.error, base$ucme$std.error * 1e100)
   expect_equal(withr::with_seed(1, ce_test(data$p, data$y, kernel = large,
-                                           test = test_conditional(times = 99))$p.value),
-               withr::with_seed(1,
+                                           test = test_conditional(times = 99))$p.value), withr::with_seed(1,
                                 ce_test(data$p, data$y, kernel = k, test = test_conditional(times = 99))$p.value))
   expect_equal(ckce(data$p, data$y, kernel = large, ridge = 1e49)$.estimate,
                ckce(data$p, data$y, kernel = k, ridge = .1)$.estimate / 1e50)

@@ -156,8 +156,7 @@ test_that("bins of a probability vector are an error that names the remedy", {
   canonical <- oracle_problem(oracle_data()$P, oracle_data()$y, "canonical")
   context <- new_context()
   expect_error(default_grid(method_bins(NULL), "canonical", 100), class = "calibrisk_error_notion")
-  expect_error(fit_form(method_bins(5), canonical, list(value = 5), context),
-               class = "calibrisk_error_notion")
+  expect_error(fit_form(method_bins(5), canonical, list(value = 5), context), class = "calibrisk_error_notion")
   expect_error(
     tune_path(method_bins(5), canonical, test_folds(20, 2), tibble::tibble(value = 5), context),
     "top_label", class = "calibrisk_error_notion"

@@ -41,8 +41,7 @@ test_that("several tiles equal the linear path, with the same digits for any thr
   expect_identical(cpp_pair_risk_function(pairs$E, tile, FALSE, 2L), tiles)
   H <- pairs$X %*% pairs$M %*% t(pairs$X)
   H[1400, 3] <- H[1400, 3] + 1 # not symmetric, off the diagonal tiles
-  expect_close(cpp_pair_risk_matrix(pairs$E, H, FALSE, 2L)$projections,
-               oracle_loss_means(H, pairs$E), 1e-11)
+  expect_close(cpp_pair_risk_matrix(pairs$E, H, FALSE, 2L)$projections, oracle_loss_means(H, pairs$E), 1e-11)
 })
 
 test_that("NaN gives NA with a count, or is left out", {
@@ -104,13 +103,11 @@ test_that("rows that are left out do not count in any verb", {
 test_that("a result of the wrong shape or type is an error; so is the function's own", {
   problem <- random_problem(10)
   expect_error(function_risk(function(P, Q) 1, problem), class = "calibrisk_error_function")
-  expect_error(function_risk(function(P, Q) matrix("a", 10, 10), problem),
-               class = "calibrisk_error_function")
+  expect_error(function_risk(function(P, Q) matrix("a", 10, 10), problem), class = "calibrisk_error_function")
   expect_error(function_risk(function(P, Q) NULL, problem), class = "calibrisk_error_function")
   expect_error(function_risk(function(P, Q) stop("mine"), problem), "mine")
   expect_error(form_pairs(new_form("function", f = function(P, Q) t(outer(P[, 1], Q[, 1])),
-                                   na_rm = FALSE), matrix(1:3), matrix(1:2)),
-               class = "calibrisk_error_function")
+                                   na_rm = FALSE), matrix(1:3), matrix(1:2)), class = "calibrisk_error_function")
   expect_error(method_function(3), class = "calibrisk_error_argument")
   expect_error(method_function(sum, NA), class = "calibrisk_error_argument")
 })
@@ -129,8 +126,7 @@ test_that("it can be tuned like any method, and its average is itself", {
 
 test_that("a function that fails or returns infinite values is a classed error, NaN becomes NA", {
   problem <- random_problem(10)
-  expect_error(function_risk(function(P, Q) stop("boom"), problem), "boom|failed",
-               class = "calibrisk_error_function")
+  expect_error(function_risk(function(P, Q) stop("boom"), problem), "boom|failed", class = "calibrisk_error_function")
   expect_error(function_risk(function(P) P, problem), class = "calibrisk_error_function")
   expect_error(function_risk(function(P, Q) matrix(Inf, nrow(P), nrow(Q)), problem), "100 of 100",
                class = "calibrisk_error_function")

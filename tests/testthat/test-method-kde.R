@@ -84,14 +84,12 @@ test_that("scalar ratios and likelihoods are those of naive loops", {
 test_that("the fallback uses max(p, 2^-53) only for training sets whose weights all vanish", {
   P <- rbind(c(0.5, 0.5, 0), c(0.2, 0.8, 0), c(0, 0.3, 0.7))
   x <- rbind(c(1, 0, 0), c(0, 0, 1), c(0.4, 0.6, 0))
-  expect_equal(kde_ratio(P, c(1L, 2L, 3L), 3, x, 0.05), oracle_kde_means(P, 1:3, x, 0.05),
-               tolerance = 1e-10)
+  expect_equal(kde_ratio(P, c(1L, 2L, 3L), 3, x, 0.05), oracle_kde_means(P, 1:3, x, 0.05), tolerance = 1e-10)
   fold <- c(1L, 1L, 2L, 0L, 0L, 0L)
   X <- rbind(P, x)
   labels <- c(1L, 2L, 3L, 1L, 2L, 3L)
   problem <- oracle_problem(X, labels, "canonical")
-  path <- tune_path(method_kde(), problem, fold, method_grid(method_kde(0.05), "canonical", 3),
-                    new_context())
+  path <- tune_path(method_kde(), problem, fold, method_grid(method_kde(0.05), "canonical", 3), new_context())
   for (f in 1:2) {
     keep <- which(fold != 0 & fold != f)
     r <- oracle_kde_means(X[keep, , drop = FALSE], labels[keep], x, 0.05, n_classes = 3)
@@ -110,8 +108,7 @@ test_that("the limits of the bandwidth", {
   expect_false(anyNA(tiny))
   one <- kde_ratio(problem$features[1, , drop = FALSE], 3L, 4, problem$features, 0.1)
   expect_equal(one, matrix(c(0, 0, 1, 0), 25, 4, byrow = TRUE))
-  expect_true(all(is.na(kde_ratio(problem$features[1, , drop = FALSE], 3L, 4, bandwidth = 0.1,
-                                  leave_one_out = TRUE))))
+  expect_true(all(is.na(kde_ratio(problem$features[1, , drop = FALSE], 3L, 4, bandwidth = 0.1, leave_one_out = TRUE))))
 })
 
 test_that("permuting rows and relabelling classes changes nothing", {

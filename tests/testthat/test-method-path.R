@@ -1,7 +1,6 @@
 # A user's method: shrinks p towards the training rows' mean outcome.
 shrink_method <- function(values) {
-  structure(list(name = "shrink", parameter = "weight", values = values),
-            class = c("ce_method_shrink", "ce_method"))
+  structure(list(name = "shrink", parameter = "weight", values = values), class = c("ce_method_shrink", "ce_method"))
 }
 registerS3method("fit_form", "ce_method_shrink", function(method, problem, point, context) {
   new_form("fixed", map = function(x) point$value * (x - mean(problem$labels)), gap = TRUE)

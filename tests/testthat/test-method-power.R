@@ -5,8 +5,7 @@ test_that("the power map on the oracle rows", {
   risk <- form_risk(form, eval$features, eval$residuals)
   expect_close(c(risk$risk, risk_std_error(risk$projections), mean(risk$squared)),
                c(0.0646717707947, 0.0475465594582, 0.014122088402), tol$oracle)
-  expect_close(c(risk$zero_risk, risk_std_error(risk$zero_projections)),
-               c(0.0636919525, 0.045862817292), tol$oracle)
+  expect_close(c(risk$zero_risk, risk_std_error(risk$zero_projections)), c(0.0636919525, 0.045862817292), tol$oracle)
 })
 
 test_that("exponent 1 is h = 0; scalars are read as two classes; zeros stay zeros", {

@@ -64,8 +64,7 @@ test_that("a single fit grows its rank too", {
     adapted <- fit_form(method, problem, list(value = 1e-4), tight_context())
     exact <- fit_form(method, problem, list(value = 1e-4), new_context())
     expect_lt(nrow(adapted$map$triangle), nrow(exact$map$triangle))
-    expect_close(mean(form_squared(adapted, problem$features)),
-                 mean(form_squared(exact, problem$features)), 1e-3)
+    expect_close(mean(form_squared(adapted, problem$features)), mean(form_squared(exact, problem$features)), 1e-3)
   }
 })
 

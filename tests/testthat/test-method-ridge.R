@@ -127,8 +127,7 @@ test_that("the sheet's Algorithm 1 is met", {
   ensemble <- ensemble_form(lapply(1:4, function(f) kkr$form(1, f)))
   expect_close(mean(form_squared(ensemble, problem$features[17:20, ])), 0.00457230742919, tol$oracle)
   ukkr <- run(method_ukkr)
-  expect_close(rowMeans(ukkr$risk),
-               c(0.0311585275486, 0.0318040660889, 0.0334899654787, 0.0386092761687), tol$oracle)
+  expect_close(rowMeans(ukkr$risk), c(0.0311585275486, 0.0318040660889, 0.0334899654787, 0.0386092761687), tol$oracle)
   expect_close(ukkr$risk[, 4], c(0.0251562058355, 0.0238697659345, 0.0200230745801, 0.0169928791961), tol$oracle)
   expect_close(mean(ukkr$squared_error_test[1, ]), 0.00240458524169, tol$oracle)
 })
@@ -190,8 +189,7 @@ test_that("limits in the ridge", {
     fit <- oracle_rows(p$fit, distinct)
     for (method in list(method_kkr, method_ukkr)) {
       form <- fit_method(method(kernel = narrow), fit, 1e-14)
-      expect_equal(form_pairs(form, fit$features, fit$features), tcrossprod(fit$residuals),
-                   tolerance = 1e-8)
+      expect_equal(form_pairs(form, fit$features, fit$features), tcrossprod(fit$residuals), tolerance = 1e-8)
     }
   }
 })

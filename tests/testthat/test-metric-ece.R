@@ -41,8 +41,7 @@ test_that("every binning equals its definition on random data with ties", {
     expect_equal(power(p = p), oracle(oracle_width_bin(top$conf, n_bins), p), tolerance = 1e-10)
     mass <- oracle_mass_bin(top$conf, n_bins)
     expect_equal(power(p = p, type = "mass"), oracle(mass, p), tolerance = 1e-10)
-    expect_equal(power(p = 2, type = "mass", debias = TRUE), oracle(mass, 2, TRUE),
-                 tolerance = 1e-10)
+    expect_equal(power(p = 2, type = "mass", debias = TRUE), oracle(mass, 2, TRUE), tolerance = 1e-10)
     discrete <- ece(data$p, data$y, type = "discrete", notion = "top_label", p = p)
     expect_equal(discrete$power, oracle(top$conf, p), tolerance = 1e-10)
     sweep <- ece(data$p, data$y, type = "sweep", notion = "top_label")
@@ -140,14 +139,12 @@ test_that("columns, groups, missing values and order", {
                       truth = factor(letters[b$y]), half = rep(1:2, 10))
   out <- ece(frame, truth, .by = half, n_bins = c(5, 10))
   expect_named(out, c("half", ".metric", ".estimator", ".estimate", "std.error", "conf.low",
-                      "conf.high", "power", "n_bins", "n", "notion", "type", "p", "debias",
-                      "interval", "level"))
+                      "conf.high", "power", "n_bins", "n", "notion", "type", "p", "debias", "interval", "level"))
   expect_equal(out$half, c(1, 1, 2, 2))
   odd <- seq(1, 19, 2)
   expect_equal(out$.estimate[1:2], ece(b$p[odd, ], b$y[odd], n_bins = c(5, 10))$.estimate)
   mixed <- withr::with_seed(1, sample(20))
-  expect_equal(ece(b$p[mixed, ], b$y[mixed], notion = "class_wise"),
-               ece(b$p, b$y, notion = "class_wise"))
+  expect_equal(ece(b$p[mixed, ], b$y[mixed], notion = "class_wise"), ece(b$p, b$y, notion = "class_wise"))
   shuffled <- c(3, 1, 2)
   expect_equal(ece(b$p[, shuffled], match(b$y, shuffled))$.estimate, ece(b$p, b$y)$.estimate)
   p <- b$p
@@ -194,8 +191,7 @@ test_that("wrong choices are named", {
   expect_error(ece(c(.2, .3), c(0, 1), notion = "all"), class = "calibrisk_error_notion")
   expect_error(ece(c(.2, 3), c(0, 1)), class = "calibrisk_error_probs")
   expect_error(ece(c(.2, .3), c(0, 1), nbins = 3), class = "calibrisk_error_argument")
-  expect_error(ece(rbind(c(.2, .8)), 1, notion = "canonical", type = "mass"),
-               class = "calibrisk_error_argument")
+  expect_error(ece(rbind(c(.2, .8)), 1, notion = "canonical", type = "mass"), class = "calibrisk_error_argument")
 })
 
 test_that("metrics carry yardstick's class and accept its calls", {

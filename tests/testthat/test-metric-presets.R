@@ -47,8 +47,7 @@ test_that("netcal: clipped, left-closed, second column", {
   expect_equal(value(preset = "netcal"), from_bins(bin))
   p <- cbind(c(.9, .2), c(.1, .8))
   expect_equal(ece(p, c(1, 2), preset = "netcal")$power, .15)
-  expect_equal(ece(x, y, preset = "netcal", type = "mass", n_bins = 2)$power,
-               from_bins(1 + (x >= stats::median(x))))
+  expect_equal(ece(x, y, preset = "netcal", type = "mass", n_bins = 2)$power, from_bins(1 + (x >= stats::median(x))))
   expect_equal(ece(c(.3, .3), c(1, 0), preset = "netcal")$n_bins, 10)
 })
 
@@ -88,8 +87,7 @@ test_that("scikit-learn: right-closed linspace edges, second column, two classes
   quantiles <- quantile(x, (1:4) / 5, names = FALSE)
   expect_equal(value(preset = "scikit-learn", type = "mass"),
                from_bins(vapply(x, function(v) sum(quantiles < v) + 1, 0)))
-  expect_equal(ece(cbind(1 - x, x), y + 1, preset = "scikit-learn")$power,
-               ece(x, y, preset = "scikit-learn")$power)
+  expect_equal(ece(cbind(1 - x, x), y + 1, preset = "scikit-learn")$power, ece(x, y, preset = "scikit-learn")$power)
   expect_error(ece(diag(3), 1:3, preset = "scikit-learn"), class = "calibrisk_error_notion")
   expect_error(ece(x, y, preset = "sklearn"), class = "calibrisk_error_argument")
 })

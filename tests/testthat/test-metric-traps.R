@@ -8,8 +8,7 @@ test_that("a class without outcomes, and labels that miss the last class, are ke
     oracle_binned(oracle_width_bin(wide[, k], 15), wide[, k], as.numeric(b$y == k), 2)
   }, 0))
   expect_equal(class_wise$power, expected)
-  expect_equal(rbs(wide, factor(b$y, levels = 1:4))$power,
-               mean(rowSums((wide - diag(4)[b$y, ])^2)))
+  expect_equal(rbs(wide, factor(b$y, levels = 1:4))$power, mean(rowSums((wide - diag(4)[b$y, ])^2)))
 })
 
 test_that("two classes in two columns: top label is the larger, Brier does not broadcast", {

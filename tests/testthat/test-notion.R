@@ -17,10 +17,8 @@ test_that("two outcomes are binary in every verb with a notion, and called so; m
   two <- tibble::tibble(truth = factor(ifelse(d$truth == "bus", "Yes", "No")), .pred_No = 1 - d$.pred_bus,
                         .pred_Yes = d$.pred_bus)[1:200, ]
   verbs <- list(ece, ks_error, mmce, smooth_ece, ici, spiegelhalter, kde_error, rbs, ce_decompose,
-                function(...) cox_calibration(..., floor = 1e-6),
-                function(...) suppressMessages(hosmer_lemeshow(...)),
-                function(...) kde_error(..., kernel = "triweight"),
-                function(...) ece(..., preset = "scikit-learn"),
+                function(...) cox_calibration(..., floor = 1e-6), function(...) suppressMessages(hosmer_lemeshow(...)),
+                function(...) kde_error(..., kernel = "triweight"), function(...) ece(..., preset = "scikit-learn"),
                 function(...) ce_panel(..., floor = 1e-6),
                 function(...) withr::with_seed(1, ce_estimate(..., method = method_bins(10))),
                 function(...) glance(ce_fit(..., method = method_bins(10))))

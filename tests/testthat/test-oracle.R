@@ -22,11 +22,9 @@ test_that("top-label: kernel density ratio and ridges", {
   x <- case$eval$features
   gap <- oracle_kde_gap(case$train, x, 0.1)
   expect_row(tcrossprod(gap), case, c(0.0299615636066, 0.0149111984561, 0.00898864540338))
-  expect_row(oracle_kkr(case$train, x, x, .01, .5), case,
-             c(0.029446901587, 0.0143450006814, 0.0026620898684))
+  expect_row(oracle_kkr(case$train, x, x, .01, .5), case, c(0.029446901587, 0.0143450006814, 0.0026620898684))
   expect_row(oracle_kkr(case$train, x, x, .01, 1), case, c(0.0296531596526, NA, 0.0080168860611))
-  expect_row(oracle_ukkr(case$train, x, x, .01, .5), case,
-             c(0.030233567681, 0.0143673114347, 0.0189541038717))
+  expect_row(oracle_ukkr(case$train, x, x, .01, .5), case, c(0.030233567681, 0.0143673114347, 0.0189541038717))
   expect_row(oracle_ukkr(case$train, x, x, .01, 1), case, c(0.0306026325442, NA, 0.0233957379214))
 })
 
@@ -39,8 +37,7 @@ test_that("canonical: kernel density ratio, ridges, projections, paired differen
   ukkr <- oracle_ukkr(case$train, x, x, .01, .5)
   expect_row(kkr, case, c(0.0640501266797, 0.0463055658599, 0.0218065841218))
   expect_row(ukkr, case, c(0.0657340595261, 0.0482645496105, 0.0371598363179))
-  expect_row(oracle_kkr(case$train, x, x, .01, 1), case,
-             c(0.0650665462397, 0.0474074733924, 0.0288341579601))
+  expect_row(oracle_kkr(case$train, x, x, .01, 1), case, c(0.0650665462397, 0.0474074733924, 0.0288341579601))
   expect_row(oracle_ukkr(case$train, x, x, .01, 1), case, c(0.0669679533797, NA, 0.0420094053427))
   a <- matrix_risk(kkr, case)
   b <- matrix_risk(ukkr, case)

@@ -122,8 +122,7 @@ rejections <- function(make, runs, n, ...) {
       out <- tidy(curve)
       facts <- glance(curve)
       target <- if (type == "pit") 1 else out$confidence
-      c(null = facts$rejected, band = facts$outside > 0,
-        conf = mean(!inside(target, out$conf.low, out$conf.high)),
+      c(null = facts$rejected, band = facts$outside > 0, conf = mean(!inside(target, out$conf.low, out$conf.high)),
         point = mean(!inside(out$observed, out$null.low, out$null.high)))
     }))
   }), numeric(8)))

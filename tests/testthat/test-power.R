@@ -45,8 +45,7 @@ test_that("widths are those of what is drawn", {
     events <- sum(rows$y)
     c(slope = glm.fit(cbind(1, qlogis(rows$p)), rows$y, family = stats::binomial())$coefficients[[2]],
       auroc = (sum(rank[rows$y == 1]) / events - (events + 1) / 2) / (n - events),
-      net_benefit = right - wrong * 0.3 / 0.7,
-      standardized_net_benefit = (right - wrong * 0.3 / 0.7) / mean(rows$y))
+      net_benefit = right - wrong * 0.3 / 0.7, standardized_net_benefit = (right - wrong * 0.3 / 0.7) / mean(rows$y))
   }))
   spread <- apply(drawn, 1, sd)
   # Newcombe's formula is an approximation
