@@ -561,6 +561,18 @@ cpp_redrawn_cells <- function(y, w, copies, end, times, seed, threads) {
     .Call(`_calibrisk_cpp_redrawn_cells`, y, w, copies, end, times, seed, threads)
 }
 
+cpp_smooth_samples <- function(x, y, w, order, cluster, from, loess, span, times, curve_of, threads) {
+    .Call(`_calibrisk_cpp_smooth_samples`, x, y, w, order, cluster, from, loess, span, times, curve_of, threads)
+}
+
+cpp_smooth_redraws <- function(x, w, order, from, loess, span, times, curve_of, threads) {
+    .Call(`_calibrisk_cpp_smooth_redraws`, x, w, order, from, loess, span, times, curve_of, threads)
+}
+
+cpp_cell_distances <- function(sums, gap, own, loess, span, curve_of, threads) {
+    .Call(`_calibrisk_cpp_cell_distances`, sums, gap, own, loess, span, curve_of, threads)
+}
+
 cpp_sorted_rows <- function(x, y, w, sorted) {
     .Call(`_calibrisk_cpp_sorted_rows`, x, y, w, sorted)
 }

@@ -67,7 +67,7 @@ ici <- new_metric("ici", function(x, truth, ..., smoother = c("loess", "isotonic
     if (!is.null(times) && too_few_events(problem)) {
       said <<- few_events_text
     } else if (!is.null(times)) {
-      draws <- smooth_draws(problem, frequency, smoother, span, gap_distances, times)
+      draws <- smooth_draws(problem, frequency, smoother, span, times)
       limits <- smooth_limits(value, draws, level, problem$design)
       columns[-1] <- list(limits$std.error, limits$low, pmin(limits$high, 1))
     }

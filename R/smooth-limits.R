@@ -16,33 +16,35 @@ too_few_events <- function(problem) {
 }
 few_events_text <- "none, which takes 20 rows with 5 events and 5 non-events"
 
-# Distances of samples and of noise, a column each; `null`: a function that returns those of calibrated outcomes.
-# `distances(gap, problem)`: of these gaps.
-smooth_draws <- function(problem, frequency, smoother, span, distances, times) {
-  x <- problem$features[, 1]
-  clustered <- !is.null(problem$design$cluster)
-  draws <- bootstrap_values(list(problem), function(part) {
-    part <- part[[1]]
-    drawn <- part$features[, 1]
-    own <- problem_frequency(part, smoother, span)
-    c(distances(own - drawn, part), if (clustered) distances(own - frequency[match(drawn, x)], part))
-  }, times)
-  redrawn <- function(from) vapply(seq_len(times), function(b) {
-    problem$labels <- as.integer(stats::runif(length(from)) < from)
-    distances(problem_frequency(problem, smoother, span) - from, problem)
-  }, distances(x, problem))
-  terms <- seq_len(nrow(draws) / (1 + clustered))
-  list(samples = draws[terms, , drop = FALSE], noise = if (clustered) draws[-terms, , drop = FALSE] else
-    redrawn(frequency), null = function() redrawn(x))
+# ICI, E50, E90, Emax and ECI of samples, and of noise, a column each; `null`: a function that returns those of
+# calibrated outcomes.
+smooth_draws <- function(problem, frequency, smoother, span, times) {
+  sorted <- sort_problem(problem)
+  order <- sorted$order
+  w <- sorted$w %||% numeric()
+  cluster <- problem$design$cluster[order] %||% integer()
+  of <- function(draw, ...) {
+    draw(sorted$x, ..., smoother == "loess", span, times, sampled_curve(smoother, span), thread_count())
+  }
+  samples <- of(cpp_smooth_samples, sorted$y, w, order, cluster, frequency[order])
+  redrawn <- function(from) of(cpp_smooth_redraws, w, order, from)
+  list(samples = samples[1:5, ], noise = if (length(cluster) > 0) samples[6:10, ] else redrawn(frequency[order]),
+       null = function() redrawn(sorted$x))
+}
+
+# The curve of a sample for which the core has none.
+sampled_curve <- function(smoother, span) function(x, y, w, copies) {
+  smooth_frequency(x, y, smoother, span, new_design(length(x), w, copies = copies))
 }
 
 # For mean, median, 90% quantile, maximum (and more). `degree`: T(t g) = t^degree T(g).
 smooth_limits <- function(value, draws, level, design, degree = 1) {
   z <- design_quantile((1 + level) / 2, design)
-  std_error <- apply(draws$samples, 1, sd, na.rm = TRUE)
+  rows <- seq_along(value)
+  std_error <- apply(draws$samples[rows, ], 1, sd, na.rm = TRUE)
   # a value that is equal in all samples has an unknown standard error
   std_error[!(std_error >= 1e-13)] <- NA
-  upper <- function(distances) apply(distances, 1, quantile, pnorm(z), names = FALSE, na.rm = TRUE)
+  upper <- function(distances) apply(distances[rows, ], 1, quantile, pnorm(z), names = FALSE, na.rm = TRUE)
   noise <- upper(draws$noise)
   low <- value^(1 / degree) - noise^(1 / degree)
   if (any(low > 0, na.rm = TRUE)) low <- pmin(low, value^(1 / degree) - upper(draws$null())^(1 / degree))

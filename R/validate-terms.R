@@ -85,7 +85,7 @@ moderate_terms <- function(problem, options) {
   if (!isTRUE(problem$cells)) problem <- repeat_copies(problem, many_rows)
   if (isTRUE(problem$cells)) {
     cells <- moderate_cells(problem, options)
-    value <- cells$distances(cells$seen)
+    value <- cells$value
     # weights of the rows of a cell are not known
     if (!equal_copies(problem$design) && is.null(problem$design$cluster)) options$times <- 0
   } else {
@@ -96,7 +96,7 @@ moderate_terms <- function(problem, options) {
   limits <- with_seed_kept(1, smooth_limits(value, if (!is.null(cells) || copy_count(problem$design) > 5000) {
     cell_draws(problem, cells %||% moderate_cells(problem, options), frequency, value, options)
   } else {
-    smooth_draws(problem, frequency, options$smoother, options$span, curve_distances, options$times)
+    smooth_draws(problem, frequency, options$smoother, options$span, options$times)
   }, options$level, problem$design, c(1, 1, 1, 1, 2)))
   validation_term("moderate", smooth_terms, value, limits$std.error, limits$low, pmin(limits$high, c(1, 1, 1, 1, Inf)))
 }
@@ -115,19 +115,10 @@ moderate_cells <- function(problem, options, n_cells = 1000) {
   ends <- mass_ends(sorted, n_cells)
   sums <- list(sorted$sum_w %||% seq_along(sorted$order), sorted$sum_d + sorted$sum_y, sorted$sum_y)
   rows <- matrix(unlist(lapply(sums, bin_totals, ends)), ncol = 3)
-  # rows as one per cell, with the curve's gap
-  curve_of <- function(part) {
-    used <- part[, 1] > 0
-    part <- part[used, , drop = FALSE]
-    at <- part[, 2] / part[, 1]
-    events <- part[, 3] / part[, 1]
-    frequency <- if (options$smoother == "loess") loess_fit(at, events, part[, 1], options$span)
-    frequency <- frequency %||% cpp_isotonic_rows(at, events, part[, 1])$rows
-    list(gap = replace(rep(NA_real_, length(used)), used, frequency - at), used = used,
-         problem = list(features = matrix(at), labels = events, design = new_design(nrow(part), part[, 1])))
-  }
-  list(sorted = sorted, ends = ends, rows = rows, curve_of = curve_of, seen = curve_of(rows),
-       distances = function(own, gap = own$gap) curve_distances(gap[own$used], own$problem))
+  at <- rows[, 2] / rows[, 1]
+  part <- list(features = matrix(at), labels = rows[, 3] / rows[, 1], design = new_design(nrow(rows), rows[, 1]))
+  gap <- problem_frequency(part, options$smoother, options$span) - at
+  list(sorted = sorted, ends = ends, rows = rows, gap = gap, value = curve_distances(gap, part))
 }
 
 # Many rows are drawn as what they add to cells: a sample moves the cells' values as it moves those of the rows.
@@ -138,7 +129,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   ends <- cells$ends
   w <- sorted$w %||% numeric()
   frequency <- if (is.null(frequency)) {
-    pmin(pmax(sorted$x + rep(cells$seen$gap, diff(c(0, ends))), 0), 1)
+    pmin(pmax(sorted$x + rep(cells$gap, diff(c(0, ends))), 0), 1)
   } else {
     frequency[sorted$order]
   }
@@ -150,10 +141,14 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   } else {
     cpp_resampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, draw_seed(), thread_count())
   }
-  drawn <- apply(drawn, 2, function(sums) cells$curve_of(matrix(sums, ncol = 3)), simplify = FALSE)
-  samples <- vapply(drawn, cells$distances, value)
-  # between the curve and those of bootstrap samples, or of outcomes simulated from it
-  redrawn <- function(frequency) {
+  distances <- function(sums, gap, own = TRUE) {
+    cpp_cell_distances(sums, gap, own, options$smoother == "loess", options$span,
+                       sampled_curve(options$smoother, options$span), thread_count())
+  }
+  clustered <- !is.null(design$cluster)
+  samples <- distances(drawn, if (clustered) cells$gap else numeric())
+  # of outcomes simulated from the curve, or from the predictions
+  redrawn <- function(frequency, ...) {
     events <- if (plain) {
       size <- round(cells$rows[, 1])
       expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
@@ -161,13 +156,12 @@ cell_draws <- function(problem, cells, frequency, value, options) {
     } else {
       cpp_redrawn_cells(frequency, w, copies, ends, options$times, draw_seed(), thread_count())
     }
-    apply(events, 2, function(sums) cells$curve_of(cbind(cells$rows[, 1:2], sums)), simplify = FALSE)
+    distances(rbind(matrix(cells$rows[, 1:2], 2 * length(ends), options$times), events), ...)
   }
-  others <- if (is.null(design$cluster)) redrawn(frequency) else drawn
-  noise <- vapply(others, function(own) cells$distances(own, own$gap - cells$seen$gap), value)
   # the cells' value is near that of the rows
-  list(samples = samples + (value - cells$distances(cells$seen)), noise = noise,
-       null = function() vapply(redrawn(sorted$x), cells$distances, value))
+  list(samples = samples[1:5, ] + (value - cells$value),
+       noise = if (clustered) samples[6:10, ] else redrawn(frequency, cells$gap, FALSE),
+       null = function() redrawn(sorted$x, numeric()))
 }
 
 # As cpp_resampled_cells(), of rows of equal weights, without drawing each row. The number of a cell's draws is

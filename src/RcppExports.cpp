@@ -1938,6 +1938,62 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_smooth_samples
+Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::IntegerVector order, Rcpp::IntegerVector cluster, Rcpp::NumericVector from, bool loess, double span, int times, Rcpp::Function curve_of, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_samples(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP orderSEXP, SEXP clusterSEXP, SEXP fromSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP timesSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< bool >::type loess(loessSEXP);
+    Rcpp::traits::input_parameter< double >::type span(spanSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Function >::type curve_of(curve_ofSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_samples(x, y, w, order, cluster, from, loess, span, times, curve_of, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_smooth_redraws
+Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVector w, Rcpp::IntegerVector order, Rcpp::NumericVector from, bool loess, double span, int times, Rcpp::Function curve_of, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_redraws(SEXP xSEXP, SEXP wSEXP, SEXP orderSEXP, SEXP fromSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP timesSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type from(fromSEXP);
+    Rcpp::traits::input_parameter< bool >::type loess(loessSEXP);
+    Rcpp::traits::input_parameter< double >::type span(spanSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Function >::type curve_of(curve_ofSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_redraws(x, w, order, from, loess, span, times, curve_of, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cell_distances
+Rcpp::NumericMatrix cpp_cell_distances(Rcpp::NumericMatrix sums, Rcpp::NumericVector gap, bool own, bool loess, double span, Rcpp::Function curve_of, int threads);
+RcppExport SEXP _calibrisk_cpp_cell_distances(SEXP sumsSEXP, SEXP gapSEXP, SEXP ownSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type gap(gapSEXP);
+    Rcpp::traits::input_parameter< bool >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< bool >::type loess(loessSEXP);
+    Rcpp::traits::input_parameter< double >::type span(spanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Function >::type curve_of(curve_ofSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_distances(sums, gap, own, loess, span, curve_of, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_sorted_rows
 Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, bool sorted);
 RcppExport SEXP _calibrisk_cpp_sorted_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sortedSEXP) {
@@ -2245,6 +2301,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_local_polynomials", (DL_FUNC) &_calibrisk_cpp_local_polynomials, 5},
     {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 9},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 7},
+    {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 11},
+    {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 9},
+    {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},

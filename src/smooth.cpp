@@ -4,6 +4,9 @@
 #include <calibrisk/classical/cell_draws.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/loess.h>
+#include <calibrisk/classical/smooth_distances.h>
+
+#include <R_ext/Random.h>
 
 // x ascending; `copies` may be empty. Empty where a local fit is nearly singular.
 // [[Rcpp::export(rng = false)]]
@@ -47,4 +50,158 @@ Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector
   return wrap_matrix(calibrisk::redrawn_cells(
       engine, {as_vector(y), as_vector(y), as_vector(w), as_vector(copies), end}, times,
       static_cast<std::uint64_t>(seed)));
+}
+
+namespace {
+
+using calibrisk::CurveRows;
+using calibrisk::Index;
+using calibrisk::Vector;
+
+// Distances of samples from their predictions (`own`), then from other values of their rows
+// (`other`). Where a local fit is nearly singular the curve is R's: `curve_of(x, y, w, copies)`.
+class SmoothSamples {
+ public:
+  SmoothSamples(calibrisk::Smoother how, Rcpp::Function curve_of, bool own, bool other, Index times)
+      : how_(how), curve_of_(curve_of), own_(own), other_(other), out_(5 * (own + other), times) {}
+
+  // draw(r) on this thread, in order, for `at_once` samples at a time; rows_of(r, k) are the rows
+  // of sample r, the k-th of these.
+  template <class Draw, class RowsOf>
+  Rcpp::NumericMatrix run(const calibrisk::Engine& engine, Index at_once, const Draw& draw,
+                          const RowsOf& rows_of) {
+    std::vector<char> told(static_cast<std::size_t>(at_once));
+    for (Index begin = 0; begin < out_.cols(); begin += at_once) {
+      const Index size = std::min(at_once, out_.cols() - begin);
+      for (Index k = 0; k < size; ++k) draw(k);
+      calibrisk::parallel_for(engine, size, [&](Index k) {
+        const CurveRows rows = rows_of(begin + k, k);
+        const Vector curve = calibrisk::smooth_curve(rows, how_);
+        if ((told[static_cast<std::size_t>(k)] = curve.size() > 0)) store(begin + k, rows, curve);
+      });
+      for (Index k = 0; k < size; ++k) {
+        if (told[static_cast<std::size_t>(k)]) continue;
+        const CurveRows rows = rows_of(begin + k, k);
+        const Rcpp::NumericVector curve =
+            curve_of_(wrap_vector(rows.x()), wrap_vector(rows.y()), wrap_vector(rows.w()),
+                      rows.copies().size() > 0 ? SEXP(wrap_vector(rows.copies())) : R_NilValue);
+        store(begin + k, rows, as_vector(curve));
+      }
+    }
+    return wrap_matrix(out_);
+  }
+
+ private:
+  void store(Index r, const CurveRows& rows, const Vector& curve) {
+    Index row = 0;
+    const auto add = [&](const calibrisk::ConstVectorRef& values) {
+      for (const double one : calibrisk::smooth_distances(rows, curve, values))
+        out_(row++, r) = one;
+    };
+    if (own_) add(rows.x());
+    if (other_) add(rows.from());
+  }
+
+  calibrisk::Smoother how_;
+  Rcpp::Function curve_of_;
+  bool own_, other_;
+  calibrisk::Matrix out_;
+};
+
+// So many samples of n rows are held at once.
+Index samples_at_once(Index n, Index times) {
+  return std::min(times, std::max<Index>(4000000 / std::max<Index>(n, 1), 1));
+}
+
+}  // namespace
+
+// Bootstrap samples of sorted rows, drawn by R's generator in the order that they had: row i was
+// order[i], of cluster[i] (from 1; none: empty, as `w`). With clusters also the distances from
+// `from`, the values of the curve of all rows. [5 or 10 x times]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVector y,
+                                       Rcpp::NumericVector w, Rcpp::IntegerVector order,
+                                       Rcpp::IntegerVector cluster, Rcpp::NumericVector from,
+                                       bool loess, double span, int times, Rcpp::Function curve_of,
+                                       int threads) {
+  REngine r_engine(threads);
+  const calibrisk::Engine engine = r_engine;
+  const Index n = x.size(), at_once = samples_at_once(n, times);
+  const bool clustered = cluster.size() > 0;
+  const Index units = clustered ? *std::max_element(cluster.begin(), cluster.end()) : n;
+  std::vector<int> counts(static_cast<std::size_t>(at_once * units));
+  const auto draw = [&](Index k) {
+    int* count = counts.data() + k * units;
+    std::fill(count, count + units, 0);
+    for (Index i = 0; i < units; ++i) {
+      ++count[static_cast<Index>(R_unif_index(static_cast<double>(units)))];
+    }
+  };
+  const auto rows_of = [&](Index, Index k) {
+    const int* count = counts.data() + k * units;
+    CurveRows rows(n, true);
+    for (Index i = 0; i < n; ++i) {
+      const int times = count[(clustered ? cluster[i] : order[i]) - 1];
+      if (times == 0) continue;
+      rows.add(x[i], y[i], w.size() > 0 ? times * w[i] : times, clustered ? from[i] : 0.0, times);
+    }
+    return rows;
+  };
+  return SmoothSamples({loess, span}, curve_of, true, clustered, times)
+      .run(engine, at_once, draw, rows_of);
+}
+
+// Outcomes drawn from the frequencies `from` of sorted rows, by R's generator in the order that
+// they had: their curves' distances from `from`. [5 x times]
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVector w,
+                                       Rcpp::IntegerVector order, Rcpp::NumericVector from,
+                                       bool loess, double span, int times, Rcpp::Function curve_of,
+                                       int threads) {
+  REngine r_engine(threads);
+  const calibrisk::Engine engine = r_engine;
+  const Index n = x.size(), at_once = samples_at_once(n, times);
+  Vector chance(n);
+  for (Index i = 0; i < n; ++i) chance[order[i] - 1] = from[i];
+  std::vector<char> drawn(static_cast<std::size_t>(at_once * n));
+  const auto draw = [&](Index k) {
+    char* event = drawn.data() + k * n;
+    for (Index i = 0; i < n; ++i) event[i] = unif_rand() < chance[i];
+  };
+  const auto rows_of = [&](Index, Index k) {
+    CurveRows rows(n, false);
+    for (Index i = 0; i < n; ++i) {
+      const bool event = drawn[static_cast<std::size_t>(k * n + order[i] - 1)];
+      rows.add(x[i], event, w.size() > 0 ? w[i] : 1.0, from[i]);
+    }
+    return rows;
+  };
+  return SmoothSamples({loess, span}, curve_of, false, true, times)
+      .run(engine, at_once, draw, rows_of);
+}
+
+// The same of cells: `sums` has their weights, sums of predictions and of events, a column per
+// sample, `gap` the distance of each cell's curve of all rows from its prediction (none: empty).
+// `own`: whether the distances from the predictions come before those from that curve.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_cell_distances(Rcpp::NumericMatrix sums, Rcpp::NumericVector gap, bool own,
+                                       bool loess, double span, Rcpp::Function curve_of,
+                                       int threads) {
+  REngine r_engine(threads);
+  const calibrisk::Engine engine = r_engine;
+  const Index n = sums.nrow() / 3, times = sums.ncol();
+  const auto rows_of = [&](Index r, Index) {
+    const double *size = sums.begin() + 3 * n * r, *place = size + n, *events = place + n;
+    CurveRows rows(n, false);
+    for (Index k = 0; k < n; ++k) {
+      if (!(size[k] > 0)) continue;
+      const double at = place[k] / size[k];
+      rows.add(at, events[k] / size[k], size[k], gap.size() > 0 ? at + gap[k] : 0.0);
+    }
+    rows.sort();
+    return rows;
+  };
+  return SmoothSamples({loess, span}, curve_of, own, gap.size() > 0, times)
+      .run(
+          engine, times, [](Index) {}, rows_of);
 }

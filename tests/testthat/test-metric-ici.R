@@ -97,6 +97,31 @@ test_that("bootstrap limits: the noise of redrawn outcomes below, samples above"
   expect_equal(boot$conf.high, value + above)
 })
 
+test_that("samples of weighted rows in clusters are drawn as the rows that they repeat", {
+  d <- withr::with_seed(5, data.frame(x = stats::runif(90), w = stats::rexp(90) + .2, site = rep(1:30, 3)))
+  # so tied that some samples have no loess of their rows
+  d <- rbind(d, data.frame(x = rep(c(.2, .9), c(150, 60)), w = .5, site = rep(1:30, 7)))
+  for (used in list(1:90, 1:300)) {
+    part <- d[used, ]
+    part$y <- withr::with_seed(7, stats::rbinom(nrow(part), 1, sqrt(part$x)))
+    found <- withr::with_seed(6, ici(part, y, x, weights = w, cluster = site, times = 20))
+    curve <- function(s) smooth_frequency(s$x, s$y, "loess", .75, new_design(nrow(s), s$w))
+    distances <- function(gap, w) c(sum(w * abs(gap)) / sum(w), weighted_quantile(abs(gap), c(.5, .9, 1), w))
+    part$fit <- curve(part)
+    drawn <- withr::with_seed(6, replicate(20, sample.int(30, replace = TRUE)))
+    samples <- apply(drawn, 2, function(sites) {
+      s <- part[unlist(lapply(sites, function(one) which(part$site == one))), ]
+      c(distances(curve(s) - s$x, s$w), distances(curve(s) - s$fit, s$w))
+    })
+    expect_equal(found$std.error, apply(samples[1:4, ], 1, stats::sd))
+    # by these the lower limit is at most the estimate less their noise
+    noise <- apply(samples[5:8, ], 1, stats::quantile, pnorm(qt(.975, 29)), names = FALSE)
+    expect_true(all(found$conf.low <= pmax(found$.estimate - noise, 0) + 1e-12))
+    expect_equal(found$conf.high[2], min(found$.estimate[2] + max(qt(.975, 29) * found$std.error[2], noise[2]),
+                                         found$conf.high[4]))
+  }
+})
+
 test_that("intervals of the distances hold those of calibrated predictions, of rows and of clusters", {
   skip_on_cran()
   withr::local_seed(8)

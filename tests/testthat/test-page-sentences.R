@@ -158,22 +158,6 @@ test_that("pages of calibrated models claim evidence as rarely as one test", {
   expect_lte(sum(claims), 16)
 })
 
-test_that("percentages are written in one way", {
-  expect_identical(percent_text(c(0.95, 0.9, 0.999)), c("95%", "90%", "99.9%"))
-  expect_identical(percent_text(1 / 3, 1), "33.3%")
-  expect_identical(percent_text(numeric()), character())
-  d <- withr::with_seed(1, page_rows(300))
-  frame <- data.frame(y = d$y, a = d$p, b = d$p^2)
-  results <- withr::with_seed(2, list(
-    ce_validate(d$p, d$y, times = 0), ce_decision(frame, y, a, b, thresholds = c(0.2, 0.4)),
-    ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5)), ce_compare(frame, y, a, b, metric = rbs),
-    ce_rank(list(a = cbind(1 - d$p, d$p), b = cbind(1 - d$p^2, d$p^2)), d$y + 1L, metric = ece, times = 20),
-    ce_test(d$p, d$y, test = "joint")
-  ))
-  for (x in results) expect_no_match(page_text(print(x)), "[0-9] %")
-  expect_match(page_text(print(results[[2]])), "simultaneous 95% band")
-})
-
 test_that("a canonical row says which coarser error is above 0", {
   out <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
   said <- function(p) {

@@ -48,21 +48,6 @@ test_that("a page has the numbers of the verbs, in one file", {
   expect_true(has(text, "alt=\"Smooth calibration curve", fixed = TRUE))
 })
 
-test_that("a page contradicts neither its numbers nor itself", {
-  options <- validation_options(.3, "loess", NULL, 20, NULL, .95)
-  laws <- list(list(332), list(332, slope = .75), list(1000, slope = .75), list(332, intercept = .5), list(332, base = -3))
-  kinds <- withr::with_seed(11, vapply(laws, function(law) {
-    d <- do.call(page_rows, law)
-    predictions <- as_predictions(d$p, rlang::quo(d$y), rlang::quos(), "second", design = design_input(rlang::quo(NULL), rlang::quo(NULL)))
-    parts <- report_parts(list(m = list(predictions = predictions, groups = NULL)), "binary", options)
-    v <- parts$validations$m
-    text <- paste(c(sign_sentences("m", v), validation_paragraphs(v)), collapse = " ")
-    expect_identical(contradictions(text, tidy(v)), character())
-    if (has(text, "No evidence of miscalibration")) "none" else "some"
-  }, ""))
-  expect_setequal(kinds, c("none", "some"))
-})
-
 test_that("the verdict of several classes is over the tests of all notions", {
   v <- ce_validate(vehicle_predictions, truth, notion = "top_label", times = 0)
   notions <- ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))

@@ -166,7 +166,7 @@ test_that("samples of cells move as those of rows", {
     frequency <- problem_frequency(problem, "loess", .75)
     value <- curve_distances(frequency - d$p, problem)
     given <- replace(options, "times", 400)
-    exact <- withr::with_seed(1, smooth_draws(problem, frequency, "loess", .75, curve_distances, 400))
+    exact <- withr::with_seed(1, smooth_draws(problem, frequency, "loess", .75, 400))
     cells <- withr::with_seed(1, cell_draws(problem, moderate_cells(problem, given, 300), frequency, value, given))
     for (name in c("samples", "noise")) {
       expect_equal(rowMeans(cells[[name]]), rowMeans(exact[[name]]), tolerance = .1)
