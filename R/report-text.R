@@ -43,8 +43,7 @@ curve_alt <- function(curve) {
     ", observed frequency ", fixed_text(rows$event_rate),
     "; its simultaneous band excludes the diagonal at ", percent_text(rows$outside, 0), " of the points"
   )
-  # in one line: a blank one may end the tag of the figure, and what follows would be markup
-  single_line(paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), "."))
+  paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), ".")
 }
 
 # Definitions of the terms that a page shows.

@@ -76,6 +76,17 @@ write_paragraphs <- function(...) {
 
 write_list <- function(lines) cat("", paste("-", plain_text(lines)), "", sep = "\n")
 
+# Drawn once: knitr would draw it to record it, and again to show it. `alt`: what a page of HTML says of it; `height`: in
+# inches.
+write_figure <- function(plot, alt, height = 6) {
+  latex <- knitr::is_latex_output()
+  file <- basename(tempfile("figure-", ".", if (latex) ".pdf" else ".png"))
+  if (latex) grDevices::pdf(file, 7, height) else grDevices::png(file, 7, height, "in", res = 240)
+  tryCatch(print(plot), finally = grDevices::dev.off())
+  if (!knitr::is_html_output()) return(cat("\n\n![](", file, ")\n\n", sep = ""))
+  cat("\n\n<p><img src=\"", file, "\" alt=\"", plain_text(alt, "html"), "\" width=\"840\" /></p>\n\n", sep = "")
+}
+
 write_table <- function(table, ...) {
   print(if (inherits(table, "knitr_kable")) table else text_table(table, ...))
   cat("\n\n")

@@ -13,7 +13,7 @@ skip_without_pandoc <- function() {
 
 # A page in which no figure is drawn, which takes half of its time, for tests that look at none.
 local_no_figures <- function(env = parent.frame()) {
-  local_stand_ins(list(autoplot = function(...) NULL), "ggplot2", frame = env)
+  local_stand_ins(list(write_figure = function(...) NULL), frame = env)
 }
 
 # expect_match() writes down the whole page first
