@@ -74,10 +74,9 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   group <- enquo(group)
   input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
   name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
-  run <- function(part) {
-    laws <- tested_laws(part, input)
+  run <- function(laws, group) {
     if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
-    laws$group <- ckce_group(group_values(group, part), NULL, laws)
+    laws$group <- ckce_group(group, NULL, laws)
     check_test_design(if (auto) "auto" else test$name, laws)
     if (auto) {
       test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test")
@@ -92,7 +91,10 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
     if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
     new_ce_test(result, test, problem, name)
   }
-  objects_by_groups(x, input$by, run)
+  objects_by_groups(x, input$by, function(part) {
+    laws <- tested_laws(part, input)
+    with_read(run(laws, group_values(group, part)), laws)
+  })
 }
 
 # Whether the joint test is made, from redraws or flips.

@@ -209,10 +209,11 @@ conditional_frame <- function(x, input, group, metric, fn) {
     laws <- laws_of(part, input)
     values <- group_values(group, part)
     if (is.null(laws$law)) {
-      return(class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
-                         kept = c("n", "ridge")))
+      out <- class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
+                         kept = c("n", "ridge"))
+      return(with_read(out, laws))
     }
     columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
-    result_frame(metric, family_text(laws), columns)
+    with_read(result_frame(metric, family_text(laws), columns, read = laws), laws)
   })
 }

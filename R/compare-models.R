@@ -6,15 +6,13 @@ compare_models <- function(objects, truth, columns, metric, settings) {
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
       models <- told_once(warned_once(column_models(part, truth, columns, settings), "calibrisk_warning_cluster"))
-      compare_pairs(common_rows(models), metric, settings)
+      with_read(compare_pairs(common_rows(models), metric, settings), models)
     }))
   }
   stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
           class = "group", arg = ".by")
-  collect_read({
-    models <- told_once(warned_once(list_models(objects, truth, settings), "calibrisk_warning_cluster"))
-    compare_pairs(common_rows(models), metric, settings)
-  })$value
+  models <- told_once(warned_once(list_models(objects, truth, settings), "calibrisk_warning_cluster"))
+  as_counted(all_rows(with_read(compare_pairs(common_rows(models), metric, settings), models)))
 }
 
 stop_no_outcomes <- function() {
@@ -47,8 +45,7 @@ list_models <- function(models, truth, settings) {
       if (is.null(law)) {
         if (is.data.frame(x)) x <- rank_columns(x, outcomes$column)
         out <- new_predictions(x, outcomes$values, settings$event_level, TRUE, raw = raw)
-        out$truth_name <- called
-        keep_read(event = event_label(out, horizon = outcomes$censoring))
+        out[c("truth_name", "event_level")] <- list(called, settings$event_level)
         out
       } else {
         law_or_classes(join_laws(law, outcomes$values, settings$event_level, TRUE, raw))

@@ -104,8 +104,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
     margin = margin, times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
   )
   check_models(objects, columns)
-  out <- as_counted(collect_kept(compare_models(objects, outcome, columns, metric, settings),
-                            "reads"))
+  out <- compare_models(objects, outcome, columns, metric, settings)
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
   new_differences(out, adjust, level)
 }
@@ -144,7 +143,7 @@ compare_fits <- function(objects, x, input, level) {
   out <- by_groups(x, input$by, function(part) {
     predictions <- told_once(lapply(fits, predictions_for, part, input))
     out <- compare_risks(fit_risks(fits, predictions), level, predictions[[1]]$design)
-    if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out
+    with_read(if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out, predictions)
   })
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
 }

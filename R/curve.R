@@ -80,7 +80,7 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
     event <<- event_label(predictions, notion, input$design$horizon)
-    notion_problems(predictions, notion)
+    with_read(notion_problems(predictions, notion), predictions)
   }
   axis <- event <- NULL
   curves <- read_curves(x, input$by, read)
@@ -153,8 +153,7 @@ read_curves <- function(x, by, read) {
 
 # Groups whose data do not suffice have no curve.
 read_groups <- function(x, groups, read) {
-  x <- ungroup_frame(x)
-  parts <- run_groups(groups, function(rows) read(vctrs::vec_slice(x, rows)))
+  parts <- run_groups(groups, group_parts(x, read))
   parts[vapply(parts, rlang::is_error, NA)] <- list(list())
   parts
 }

@@ -78,7 +78,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   dropped <- 0
   read <- function(part) {
     models <- decision_models(part, input)
-    lapply(names(models) %||% list(NULL), function(name) {
+    with_read(lapply(names(models) %||% list(NULL), function(name) {
       predictions <- if (is.null(name)) models[[1]] else models[[name]]
       check_decision_input(predictions)
       axis <<- axis %||% probability_of(predictions)
@@ -93,7 +93,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       better <- recalibrated_probs(problem, recalibration, fold)
       list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
            problem = problem, rows = predictions$rows)
-    })
+    }), models)
   }
   parts <- read_curves(x, input$by, read)
   keys <- vctrs::vec_rbind(!!!parts$keys)

@@ -191,7 +191,6 @@ bind_design <- function(raw, rows, censored = NULL) {
   if (!is.null(censored)) {
     out$follow_up <- list(horizon = raw$censoring$horizon,
                           events = sum(raw$censoring$outcomes[rows] * (copies %||% 1)), censored = censored)
-    keep_read(design = out)
   }
   out
 }

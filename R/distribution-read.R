@@ -77,7 +77,8 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   } else if (is_law(x)) {
     check_no_columns(x, dots)
     y <- outcome_vector(truth)
-    return(join_laws(x, y, event_level, na_rm, read_design(design, NULL, NROW(y))))
+    laws <- join_laws(x, y, event_level, na_rm, read_design(design, NULL, NROW(y)))
+    return(replace(laws, "kept", list(attr(x, "kept"))))
   }
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, design = design))
 }
@@ -169,7 +170,7 @@ class_laws <- function(predictions) {
   list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
        n = if (predictions$na) n + predictions$dropped else n, na = predictions$na,
        binary = is.null(predictions$probs), rows = predictions$rows, n_input = predictions$n_input,
-       design = predictions$design, predictions = predictions)
+       design = predictions$design, predictions = predictions, kept = predictions$kept)
 }
 
 join_laws <- function(law, y, event_level, na_rm, raw = list()) {

@@ -76,13 +76,15 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   x <- read_table(x, FALSE)
   input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
   if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))])
-  parts <- list()
+  # what a group says beside its rows stands in the first of them
   out <- by_predictions(x, function(predictions) {
     part <- estimate_group(predictions, notion, method, bases, level, input$design$horizon)
-    parts <<- c(parts, list(part))
-    part$rows
+    part$rows$.said <- c(list(part), rep(list(NULL), nrow(part$rows) - 1))
+    structure(part$rows, estimates = if (isTRUE(predictions$kept)) part$estimates)
   }, c(input, list(notion = notion, sums = "ladder")))
-  of_groups <- function(name) Filter(length, lapply(parts, `[[`, name))
+  said <- out$.said
+  out$.said <- NULL
+  of_groups <- function(name) Filter(length, lapply(said, `[[`, name))
   # the line of outcomes counts the events
   attr(out, "event") <- NULL
   attr(out, "dropped") <- if (na_rm) Reduce(`+`, of_groups("dropped"), c(0, 0))
@@ -92,7 +94,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
 }
 
 # The rows of one group, and what the result says about it: list(rows, dropped = c(dropped, of all), design, events,
-# least = the fewest clusters of a ladder, note).
+# least = the fewest clusters of a ladder, note, estimates).
 estimate_group <- function(predictions, notion, method, bases, level, horizon) {
   notion <- notion %||% default_notion(predictions)
   out <- list(dropped = c(predictions$dropped, predictions$n_input), design = predictions$design,
@@ -116,7 +118,7 @@ estimate_group <- function(predictions, notion, method, bases, level, horizon) {
       holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, headline = row))
     }, rows, notion)
   } else {
-    keep_estimates(lapply(unname(ladders), ladder_value))
+    out$estimates <- lapply(unname(ladders), ladder_value)
   }
   of_ladders <- function(name) unlist(lapply(unname(ladders), `[[`, name))
   c(out, list(rows = bind_rows(rows), least = of_ladders("least"), note = of_ladders("note")))

@@ -48,7 +48,7 @@ fit_groups <- function(x, input, fit) {
   force(input) # errors are not those of a group
   objects_by_groups(x, input$by, function(part) {
     predictions <- predictions_of(part, input)
-    fit(predictions)
+    with_read(fit(predictions), predictions)
   })
 }
 

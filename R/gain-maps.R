@@ -54,13 +54,14 @@ gain_of_maps <- function(part, maps, input) {
   summary <- summarise_estimates(estimates, input$level)
   infinite <- !is.finite(summary$.estimate)
   mask <- function(v) ifelse(infinite, NA_real_, v)
-  columns_frame(
+  out <- columns_frame(
     map = c("none", names(maps)), score = input$score$name, before = row_mean(before, data$design),
     after = vapply(parts, function(one) row_mean(one$after, data$design), 0), gain = summary$.estimate,
     std.error = mask(summary$std.error), conf.low = mask(summary$conf.low), conf.high = mask(summary$conf.high),
     injective = pick("injective", NA), converged = pick("converged", NA), folds = max(splits[[1]]),
     repeats = length(splits), n = data$design$n, level = input$level
   )
+  with_read(out, read$predictions)
 }
 
 # Scores of the rows; `probs` has a column per class.

@@ -101,11 +101,11 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
     }
   }
   check_same_kind(before, after)
-  out <- as_counted(collect_kept(by_pairs(before, after, input$by, function(before, after) {
+  out <- by_pairs(before, after, input$by, function(before, after) {
     pair <- gain_pair(before, after, input, after_dots)
     one <- injective %||% if (not_injective(pair$before, pair$after)) FALSE else NA
-    gain_table(pair, score, one, level)
-  }), "reads"))
+    with_read(gain_table(pair, score, one, level), pair$read)
+  })
   if (!stated && any(out$injective %in% FALSE)) warn_not_injective(reason)
   measures <- unique(out$measures[out$scale == "squared"])
   new_table(out, c("Gain" = "before minus after, on the same rows",
@@ -148,15 +148,16 @@ by_pairs <- function(x, y, by, fn) {
     x <- ungroup_frame(x)
     y <- ungroup_frame(y)
   }
-  if (is.null(groups)) return(collect_read(fn(x, y))$value)
-  bind_parts(groups$keys, run_groups(groups, function(rows) {
-    fn(vctrs::vec_slice(x, rows), vctrs::vec_slice(y, rows))
-  }))
+  if (is.null(groups)) return(as_counted(all_rows(fn(x, y))))
+  parts <- run_groups(groups, function(rows) {
+    group_parts(x, function(x) fn(x, vctrs::vec_slice(y, rows)))(rows)
+  })
+  as_counted(bind_parts(groups$keys, lapply(parts, with_read, NULL)), lapply(parts, attr, "read"))
 }
 
 # Both predictions on the rows that are complete in both.
 gain_pair <- function(before, after, input, after_dots) {
-  one <- predictions_of(before, input)
+  one <- read <- predictions_of(before, input)
   # the outcomes of `before` are those of `after`
   outcomes <- read_outcomes(input$truth, before, input$design$horizon)
   if (is.data.frame(before)) {
@@ -173,7 +174,7 @@ gain_pair <- function(before, after, input, after_dots) {
   at <- match(one$rows, two$rows)
   one <- take_rows(one, which(!is.na(at)))
   two <- take_rows(two, at[!is.na(at)])
-  list(before = one, after = two, na = one$na || two$na)
+  list(before = one, after = two, na = one$na || two$na, read = read)
 }
 
 # augment() adds columns to the old predictions; its columns are used.

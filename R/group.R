@@ -3,15 +3,37 @@
 
 by_groups <- function(x, by, fn) {
   if (missing(x)) stop_no_predictions()
-  if (is_read(x)) return(fn(x))
+  if (is_read(x)) return(with_read(fn(x), NULL))
   x <- read_results(x)
   groups <- find_groups(x, by)
-  if (is.null(groups)) return(as_counted(collect_read(metric_table(as_result(fn(x))))))
-  x <- ungroup_frame(x)
-  found <- collect_kept(run_groups(groups, function(rows) fn(vctrs::vec_slice(x, rows))), "reads")
-  out <- as_result(bind_parts(groups$keys, found$value))
+  if (is.null(groups)) return(as_counted(metric_table(as_result(all_rows(fn(x))))))
+  parts <- run_groups(groups, group_parts(x, fn))
+  out <- as_result(bind_parts(groups$keys, lapply(parts, with_read, NULL)))
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
-  as_counted(list(value = metric_table(out), kept = found$kept))
+  as_counted(metric_table(out), lapply(parts, attr, "read"))
+}
+
+# fn(rows) of the rows of a group, which know that they are a part.
+group_parts <- function(x, fn) {
+  x <- ungroup_frame(x)
+  function(rows) fn(structure(vctrs::vec_slice(x, rows), in_group = TRUE))
+}
+
+# A value that has what was read for it as an attribute, until a result says it: predictions, laws, or a list of them.
+with_read <- function(value, read) {
+  attr(value, "read") <- if (!is.null(read)) read_facts(if (is.null(read[["design"]])) read else list(read))
+  value
+}
+
+# list(event, designs): the event of the last one, to which others are aligned, and the designs of survival outcomes.
+read_facts <- function(reads) {
+  reads <- lapply(reads, function(read) read$predictions %||% read)
+  events <- lapply(reads, function(read) {
+    if (!is.null(read$event_level)) event_label(read, horizon = read$design$follow_up)
+  })
+  designs <- lapply(reads, `[[`, "design")
+  list(event = Find(Negate(is.null), events, right = TRUE),
+       designs = Filter(function(design) !is.null(design$follow_up), designs))
 }
 
 # Tables of metrics print in their own way.
@@ -28,11 +50,11 @@ as_result <- function(out) {
   out
 }
 
-# A result that says which outcome is its event, and whose survival it is of: see design_sentence(). `found`: what
-# collect_kept() returns.
-as_counted <- function(found) {
-  designs <- read_designs(found$kept)
-  out <- name_event(found$value, read_event(found$kept))
+# A result that says which outcome is its event, and whose survival it is of (see design_sentence()), of these
+# read_facts().
+as_counted <- function(out, reads = list(attr(out, "read"))) {
+  designs <- read_designs(reads)
+  out <- name_event(with_read(out, NULL), Find(Negate(is.null), lapply(reads, `[[`, "event"), right = TRUE))
   if (length(designs) == 0) return(out)
   said <- design_sentence(designs)
   if (is.data.frame(out)) {
@@ -43,16 +65,8 @@ as_counted <- function(found) {
   out
 }
 
-# A result of one group with all rows that entered it, and what was read.
-collect_read <- function(value) {
-  found <- collect_kept(value, "reads")
-  censored <- unlist(lapply(read_designs(found$kept), function(design) design$follow_up$censored))
-  found$value <- all_rows(found$value, if (length(censored) > 0) min(censored) else 0L)
-  found
-}
-
 # Its number of rows with these, which were censored by the horizon.
-all_rows <- function(out, censored) {
+all_rows <- function(out, censored = least_censored(attr(out, "read"))) {
   if (is.list(out) && censored > 0 && is.numeric(out[["n"]])) out[["n"]] <- out[["n"]] + censored
   out
 }
@@ -70,24 +84,24 @@ name_event <- function(out, event) {
   out
 }
 
-# That of the last reading: a fit or another model has aligned it, and it is that of all.
-read_event <- function(reads) Find(Negate(is.null), lapply(reads, `[[`, "event"), right = TRUE)
+read_designs <- function(reads) unlist(unname(lapply(reads, `[[`, "designs")), recursive = FALSE)
 
-read_designs <- function(reads) drop_null(lapply(reads, `[[`, "design"))
+least_censored <- function(read) {
+  if (length(read$designs) == 0) 0L else min(unlist(lapply(read$designs, function(one) one$follow_up$censored)))
+}
 
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
 run_groups <- function(groups, fn) {
   one <- function(g) {
     rows <- groups$rows[[g]]
-    value <- function() in_group(collect_read(fn(rows))$value, groups$keys, g, rows)
+    value <- function() in_group(all_rows(fn(rows)), groups$keys, g, rows)
     rlang::try_fetch(value(), calibrisk_error_group = function(cnd) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
   shared <- paste0("calibrisk_warning_", c("cluster", "direction", "decisions"))
-  found <- collect_kept(while_in_groups(told_once(warned_once(lapply(seq_along(groups$rows), one), shared))), "reads")
-  check_group_events(read_designs(found$kept))
-  parts <- found$value
+  parts <- told_once(warned_once(lapply(seq_along(groups$rows), one), shared))
+  check_group_events(read_designs(lapply(parts, attr, "read")))
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
   if (any(failed)) warn_groups(groups$keys, parts, failed)
@@ -114,14 +128,11 @@ in_group <- function(value, keys, g, rows = NULL) {
 # The same for functions that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn) {
   if (missing(x)) stop_no_predictions()
-  if (is_read(x)) return(fn(x))
+  if (is_read(x)) return(with_read(fn(x), NULL))
   x <- read_results(x)
   groups <- find_groups(x, by)
-  if (is.null(groups)) return(as_counted(collect_read(fn(x))))
-  x <- ungroup_frame(x)
-  new_grouped(groups$keys, run_groups(groups, function(rows) {
-    as_counted(collect_kept(fn(vctrs::vec_slice(x, rows)), "reads"))
-  }))
+  if (is.null(groups)) return(as_counted(all_rows(fn(x))))
+  new_grouped(groups$keys, lapply(run_groups(groups, group_parts(x, fn)), as_counted))
 }
 
 # `by` is a quosure. NULL where there are no groups.

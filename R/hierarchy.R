@@ -43,7 +43,7 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = 
   input <- rows_input()
   out <- by_groups(x, input$by, function(part) {
     predictions <- predictions_of(part, input)
-    hierarchy_rows(predictions, p, n_bins, level)
+    with_read(hierarchy_rows(predictions, p, n_bins, level), predictions)
   })
   class(out) <- c("ce_hierarchy", class(out))
   out

@@ -110,10 +110,11 @@ print.ce_horizon <- function(x, ...) {
 # list(values = 0/1, column, censoring): NA where time or status is missing. `censoring` has the `horizon`, and of every
 # row its weight (0 if censored before) and its outcome; see bind_design().
 outcomes_at <- function(truth, x, horizon, weights = NULL) {
+  part <- isTRUE(attr(x, "in_group"))
   if (is.data.frame(x)) x <- ungroup_frame(x)
   surv <- survival_outcome(truth, x)
   followed <- follow_up(surv, x, horizon, weights)
-  check_horizon(followed, horizon)
+  if (!part) check_horizon(followed, horizon)
   weights <- rep(NA_real_, nrow(surv))
   for (rows in split(seq_len(nrow(surv)), followed$stratum)) {
     weights[rows] <- followed_weights(followed, rows, horizon)
@@ -150,7 +151,6 @@ followed_weights <- function(followed, rows, horizon) {
 # A horizon in another unit than the times is beyond all of them, or before all events. In a group without events both
 # may be true of the right one: run_groups() looks at all groups.
 check_horizon <- function(followed, horizon) {
-  if (in_groups()) return(invisible())
   all <- horizon$censoring %||% followed
   known <- !is.na(all$time) & !is.na(all$event) & (all$count > 0) %in% TRUE
   time <- all$time[known]

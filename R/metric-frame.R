@@ -31,16 +31,19 @@ class_frame <- function(metric, predictions, fn, choices = list(), kept = "n") {
     if (!is.null(values$n)) values$n <- values$n + predictions$dropped
   }
   if ("notion" %in% names(choices)) choices$notion <- choices$notion %||% default_notion(predictions)
-  result_frame(metric, if (n_classes(predictions) == 2) "binary" else "multiclass", values, choices)
+  result_frame(metric, if (n_classes(predictions) == 2) "binary" else "multiclass", values, choices,
+               predictions)
 }
 
-# The value of a metric as rows. Its own columns replace choices of the same name, and its estimates are for the caller
-# that collects them. A function that returns rows of several metrics sets `.metric` itself.
-result_frame <- function(metric, estimator, values, choices = list()) {
+# The value of a metric as rows. Its own columns replace choices of the same name. Its estimates and notes are
+# attributes where what was read asks for them (`kept`). A function of several metrics sets `.metric` itself.
+result_frame <- function(metric, estimator, values, choices = list(), read = NULL) {
   choices <- choices[!names(choices) %in% names(values)]
   first <- list(.metric = values$.metric %||% metric, .estimator = estimator)
-  keep_estimates(values$.estimates)
-  as_columns_frame(c(first, values[!names(values) %in% c(".metric", ".estimates")], choices))
+  beside <- c(".metric", ".estimates", ".notes")
+  out <- as_columns_frame(c(first, values[!names(values) %in% beside], choices))
+  if (isTRUE(read$kept)) attributes(out)[c("estimates", "notes")] <- values[beside[-1]]
+  out
 }
 
 mask_numbers <- function(values, kept = "n") {

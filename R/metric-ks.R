@@ -51,8 +51,9 @@ ks_error <- new_metric("ks_error", function(x, truth, ..., notion = NULL, level 
   interval <- check_interval(level, times)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "ks_error", function(predictions) {
     columns <- ks_columns(notion_problems(predictions, notion), interval)
-    if (!is.null(predictions$between)) keep_note("Cumulative residuals ", predictions$between(columns$.estimate))
-    c(columns, list(n = n_obs(predictions)))
+    between <- if (!is.null(predictions$between)) predictions$between(columns$.estimate)
+    between <- if (!is.null(between)) paste0("Cumulative residuals ", between, ".")
+    c(columns, list(n = n_obs(predictions), .notes = between))
   }, choices = list(notion = notion, interval = interval$type, level = level), edges = numeric())
 }, "minimize", c(0, Inf))
 

@@ -12,45 +12,61 @@ panel_problem <- function(predictions, notion) {
   problem
 }
 
-# The metrics of the default panel: their names (of several from one function), what to say, and the columns from a
-# problem.
-classical_metrics <- function(n_bins, smoother, floor, level) {
+# The scalar metrics of panels, in the order of their rows: of rows, or of the cells of a state with these `bins`.
+#   metric   its name (of several from one function)
+#   detail   what to say; numbers may have another one
+#   numbers  function(problem) -> an estimate, or columns
+#   of       what a problem must be made of
+#   over     what all classes of a state together have, NULL for none
+scalar_metrics <- function(of, level, n_bins, smoother = "loess", floor = NULL, bins = NULL) {
   interval <- list(type = "analytic", level = level)
-  entry <- function(metric, detail, fn) list(metric = metric, detail = detail, fn = fn)
-  binned <- function(detail, type, p, debias = FALSE) {
-    scheme <- plain_scheme(n_bins, type, p, debias, "top_label")
-    entry("ece", detail, function(problem) error_columns(scalar_ece(list(problem), scheme)$estimates, interval))
+  entry <- function(metric, detail, numbers, of = c("rows", "cells"), over = NULL) {
+    list(metric = metric, detail = detail, numbers = numbers, of = of, over = over)
   }
-  bins <- paste0(n_bins, " bins of equal ")
-  list(
-    entry("rbs", "scalar", function(problem) {
-      rbs_columns(problem$residuals[, 1]^2, "scalar", interval, problem$design)
+  binned <- function(detail, type, p, debias = FALSE, of = "rows") {
+    scheme <- plain_scheme(n_bins, type, p, debias, "top_label")
+    if (!is.null(bins)) scheme <- scheme_of_breaks(scheme, bins[-1])
+    entry("ece", paste0(detail, ", p = ", p, if (debias) ", debiased"),
+          function(problem) scalar_ece(list(problem), scheme)$estimates[[1]], of, "mean")
+  }
+  rows_of <- function(names) paste(n_bins, "bins of equal", names)
+  width <- if (is.null(bins)) rows_of("width") else bin_words(n_bins, bins)
+  squares <- function(problem, ...) mean_estimate(problem$residuals[, 1]^2, problem$design, ...)
+  all <- list(
+    entry("rbs", "scalar", function(problem) squares(problem, power = 2), over = "sum"),
+    binned(width, "width", 1, of = c("rows", "cells")), binned(rows_of("mass"), "mass", 1),
+    binned("monotone sweep", "sweep", 1), binned(width, "width", 2, of = c("rows", "cells")),
+    binned(rows_of("mass"), "mass", 2, TRUE), binned(width, "width", 2, TRUE, "cells"),
+    entry("ks_error", "ties together", function(problem) {
+      columns <- ks_columns(list(problem), interval)
+      c(columns, detail = if (!is.null(problem$between)) problem$between(columns$.estimate))
     }),
-    binned(paste0(bins, "width, p = 1"), "width", 1),
-    binned(paste0(bins, "mass, p = 1"), "mass", 1),
-    binned("monotone sweep, p = 1", "sweep", 1),
-    binned(paste0(bins, "width, p = 2"), "width", 2),
-    binned(paste0(bins, "mass, p = 2, debiased"), "mass", 2, TRUE),
-    entry("ks_error", "ties together", function(problem) ks_columns(list(problem), interval)),
-    entry("mmce", "Laplace kernel, bandwidth 0.4, biased", function(problem) {
-      mmce_columns(list(problem), 0.4, "biased", interval)
-    }),
+    entry("brier", "squared error of the probability", squares, "cells", "sum"),
+    entry("log_loss", "logarithmic score", function(problem) problem$log, "cells"),
+    entry("oe_ratio", "events observed over expected", function(problem) oe_columns(problem, level), "cells"),
+    entry("mmce", "Laplace kernel, bandwidth 0.4, biased", function(problem) mmce_estimate(problem, 0.4, "biased"),
+          "rows"),
     entry("kde_error", "triweight kernel, p = 2", function(problem) {
       value <- triweight_error(problem, 2, NULL)
-      error_columns(list(new_estimate(value$power, value$rows, problem$design, 2, value$bound, largest = 1)), interval)
-    }),
-    entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error", function(problem) {
-      smooth_columns(list(problem), NULL, interval)
-    }),
+      new_estimate(value$power, value$rows, problem$design, 2, value$bound, largest = 1)
+    }, "rows"),
+    entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error",
+          function(problem) smooth_columns(list(problem), NULL, interval), "rows"),
     entry(c("ici", "e50", "e90", "emax"), paste0(smoother, "; for an interval see ici(times = 200)"),
           function(problem) {
             list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
-          }),
+          }, "rows"),
     entry(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
           function(problem) cox_columns(problem, floor, level)),
     entry("spiegelhalter", "z statistic", spiegelhalter_columns),
-    entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE))
+    entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE), "rows")
   )
+  Filter(function(metric) of %in% metric$of, all)
+}
+
+bin_words <- function(n_bins, bins) {
+  equal <- all(abs(bins - (0:n_bins) / n_bins) < 1e-12)
+  paste(n_bins, if (equal) "bins of equal width" else "bins between given breaks")
 }
 
 # The metrics of the user, from predictions.
@@ -65,7 +81,7 @@ given_metrics <- function(metrics, notion, level, given) {
     shown <- metric$options[!names(metric$options) %in% c("level", "notion")]
     detail <- toString(sprintf("%s = %s", names(shown), vapply(shown, option_text, "")))
     name <- metric_label(metric)
-    list(metric = name, detail = detail, fn = function(predictions) {
+    list(metric = name, detail = detail, numbers = function(predictions) {
       value <- named_row(estimate_metric(metric, predictions), metric$name)
       if (!is.data.frame(value)) return(list(.metric = metric$name %||% name, .estimate = metric_number(value)))
       size <- nrow(value)
@@ -78,18 +94,19 @@ given_metrics <- function(metrics, notion, level, given) {
   })
 }
 
-# Columns that a metric does not have are NA.
-panel_part <- function(metric, data) {
-  detail <- metric$detail
-  value <- with_reasons(metric$fn(data), function(reason) {
-    detail <<- paste(c(if (nzchar(metric$detail)) metric$detail, reason), collapse = "; ")
-  }, list(.estimate = rep(NA_real_, length(metric$metric))))
+# Columns that a metric does not have are NA, and so is what is not defined (a ratio to no expected events).
+panel_part <- function(metric, data, level) {
+  reasons <- NULL
+  value <- with_reasons(metric$numbers(data), function(reason) reasons <<- c(reasons, reason),
+                        list(.estimate = rep(NA_real_, length(metric$metric))))
+  if (!is.null(value$value)) value <- summarise_estimates(list(value), level)
   size <- length(value$.estimate)
   out <- lapply(stats::setNames(nm = panel_numbers), function(name) {
-    as.numeric(value[[name]] %||% rep(NA_real_, size))
+    nan_to_na(as.numeric(value[[name]] %||% rep(NA_real_, size)))
   })
-  c(out, list(.metric = as.character(value[[".metric"]] %||% metric$metric), detail = rep(detail, size),
-              notion = value[["notion"]]))
+  detail <- c(value$detail %||% metric$detail, reasons, cell_error_text(value$error))
+  c(list(.metric = as.character(value[[".metric"]] %||% metric$metric)), out,
+    list(detail = rep(paste(detail[nzchar(detail)], collapse = "; "), size), notion = value[["notion"]]))
 }
 
 # The value, or `otherwise` where it cannot be computed; `note()` gets the reason, and that of a fit which has not

@@ -55,8 +55,9 @@ cox_calibration <- new_metric("cox_calibration", function(x, truth, ..., floor =
   metric_frame(x, rows_input(quote_dots, copies = TRUE), names, function(predictions) {
     problem <- notion_problems(predictions, notion)[[1]]
     columns <- cox_columns(problem, floor, level)
-    keep_note("Cox's regression: ", cell_error_text(columns$error))
-    c(columns[names(columns) != "error"], list(n = n_obs(predictions)))
+    error <- cell_error_text(columns$error)
+    c(columns[names(columns) != "error"],
+      list(n = n_obs(predictions), .notes = if (!is.null(error)) paste0("Cox's regression: ", error, ".")))
   }, choices = list(notion = notion, level = level), edges = floor_edges(floor))
 }, "zero", c(-Inf, Inf))
 
@@ -94,6 +95,28 @@ whole_cox <- function(problem, floor, level) {
   own <- of()
   fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
   c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE)))
+}
+
+# The ratio of observed to expected events, its interval on the log scale. Few events have the binomial limits of their
+# number (Clopper and Pearson 1934), which hold for the sum of events of any risks, and the test that agrees with them.
+oe_columns <- function(problem, level) {
+  y <- as.numeric(problem$labels)
+  p <- problem$features[, 1]
+  observed <- row_mean(y, problem$design)
+  expected <- row_mean(p, problem$design)
+  ratio <- observed / expected
+  out <- scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
+  design <- problem$design
+  # of weights and clusters where none has an event
+  alike <- is_unweighted(design)
+  n <- if (alike) copy_count(design) else min(1 / weight_concentration(design), cluster_count(design))
+  events <- observed * n
+  if (!isTRUE(expected > 0 && (observed %in% c(0, 1) || alike && events < 20))) return(out)
+  if (alike) events <- round(events)
+  out[c("conf.low", "conf.high")] <- lapply(clopper_pearson(events, n, (1 - level) / 2), `/`, expected)
+  chance <- stats::pbeta(expected, events + 0:1, n - events + 1:0)
+  out$p.value <- min(1, 2 * chance[1], 2 * (1 - chance[2]))
+  out
 }
 
 # NULL where there is none.

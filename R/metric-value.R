@@ -153,7 +153,7 @@ metric_presets <- function() {
 error_rate <- new_metric("error", function(predictions) {
   wrong <- max.col(simplex_probs(predictions), "first") != simplex_truth(predictions)
   estimate <- mean_estimate(as.numeric(wrong), predictions$design)
-  result_frame("error", "multiclass", list(.estimate = estimate$value, .estimates = list(estimate)))
+  result_frame("error", "multiclass", list(.estimate = estimate$value, .estimates = list(estimate)), read = predictions)
 })
 
 # Every prediction against the outcomes of its cell, by which it is also not 0 for calibrated models.
@@ -216,7 +216,8 @@ estimate_metric <- function(metric, data) {
           "x" = "Its arguments are {.arg {arguments}}.", class = "weights", arg = "metric")
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
-  value <- function() try_metric(rlang::exec(metric$fn, input$x, input$truth, !!!design, !!!metric$options))
+  # a function around a metric leaves its estimates too
+  value <- function() try_metric(rlang::exec(metric$fn, structure(input$x, kept = data$kept), input$truth, !!!design, !!!metric$options))
   # the warnings were said when the predictions were read
   suppressWarnings(suppressMessages(value(), "calibrisk_message_weights"),
                    c("calibrisk_warning_direction", "calibrisk_warning_cluster"))
@@ -240,14 +241,15 @@ try_metric <- function(value) {
 
 # The metric of complete predictions: list(value, estimate, name); the estimate is NULL where the metric has none.
 metric_value <- function(metric, predictions) {
-  found <- collect_kept(estimate_metric(metric, predictions), "estimates")
-  value <- named_row(found$value, metric_label(metric))
+  value <- estimate_metric(metric, replace(predictions, "kept", TRUE))
+  estimates <- attr(value, "estimates")
+  value <- named_row(value, metric_label(metric))
   # the headline's column has no dot
   column <- if (is.data.frame(value)) intersect(c(".estimate", "estimate"), names(value))
   one <- metric_number(if (length(column) > 0) value[[column[1]]] else value,
                        if (is.data.frame(value)) value[[".metric"]])
   name <- metric$name %||% if (is.data.frame(value)) as.character(value[[".metric"]] %||% "ce_estimate") else "custom"
-  list(value = one, estimate = if (length(found$kept) == 1) found$kept[[1]], name = name,
+  list(value = one, estimate = if (length(estimates) == 1) estimates[[1]], name = name,
        notion = if (is.data.frame(value)) value[["notion"]])
 }
 

@@ -19,6 +19,7 @@
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE, direction = TRUE,
                            design = NULL, logits = FALSE) {
   if (is_read(x)) return(x)
+  kept <- attr(x, "kept")
   check_flag(na_rm)
   event_level <- check_event_level(event_level, truth, x)
   x <- read_table(x)
@@ -37,8 +38,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   name <- outcome_name(truth, x, outcomes$column)
   if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column)
   out <- new_predictions(x, outcomes$values, event_level, na_rm, direction, raw, logits)
-  out[c("truth_name", "event_level")] <- list(name, event_level)
-  keep_read(event = event_label(out, horizon = design$horizon))
+  out[c("truth_name", "event_level", "kept")] <- list(name, event_level, kept)
   out
 }
 

@@ -35,17 +35,15 @@ rank_data <- function(models, truth, event_level, design = NULL) {
           arg = "models")
   check_truth_given(truth)
   settings <- list(design = design, event_level = event_level)
-  found <- collect_kept(told_once(warned_once(list_models(models, truth, settings), "calibrisk_warning_cluster")),
-                   "reads")
-  parts <- found$value
-  designs <- read_designs(found$kept)
+  parts <- told_once(warned_once(list_models(models, truth, settings), "calibrisk_warning_cluster"))
+  read <- read_facts(parts)
   check_two_models(parts, "models")
   parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]))
   if (is_real(parts[[1]])) return(list(models = parts))
   list(
     models = parts,
-    counted = c(event_sentence(read_event(found$kept)), if (length(designs) > 0) design_sentence(designs)),
+    counted = c(event_sentence(read$event), if (length(read$designs) > 0) design_sentence(read$designs)),
     probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]])
   )
 }

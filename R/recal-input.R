@@ -14,7 +14,7 @@ recal_data <- function(x, input) {
   data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)))
   data$truth <- read$truth %||% (as.integer(read$outcome) + 1L)
   data[c("rows", "n_rows", "design")] <- read[c("rows", "n_input", "design")]
-  list(data = data, layout = layout)
+  list(data = data, layout = layout, predictions = read)
 }
 
 # Whether a map is made of log-probabilities.

@@ -87,8 +87,8 @@ recalibrate.ce_choice <- function(method, part, input) {
     loss = function(probs) probs_loss(probs, data, loss),
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
-  fit_recalibration(method, of, data$probs, data, read$layout, input$folds, n_classes = ncol(data$probs),
-                    kind = data$kind, fingerprint = fingerprint(data$given))
+  with_read(fit_recalibration(method, of, data$probs, data, read$layout, input$folds, n_classes = ncol(data$probs),
+                              kind = data$kind, fingerprint = fingerprint(data$given)), read$predictions)
 }
 
 # The map of some rows of recal data, and the probabilities that it makes of others.

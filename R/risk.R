@@ -44,7 +44,7 @@ ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level
   input <- rows_input()
   out <- by_groups(x, input$by, function(part) {
     predictions <- predictions_for(fit, part, input)
-    risk_row(fit_risk(fit, predictions), level, predictions)
+    with_read(risk_row(fit_risk(fit, predictions), level, predictions), predictions)
   })
   new_table(out, c("Calibration risk" = notion_label(fit), "Method" = fit$label), "ce_risk")
 }
@@ -58,7 +58,6 @@ predictions_for <- function(fit, x, input) {
           "{.arg x} must have the classes of the fit.",
           "x" = "It has {n_classes(predictions)}, the fit {length(fit$levels)}.", class = "columns", arg = "x")
   predictions <- align_levels(predictions, fit, given)
-  keep_read(event = event_label(predictions, horizon = input$design$horizon))
   warn_direction(predictions)
   predictions
 }

@@ -26,7 +26,10 @@ by_predictions <- function(x, fn, input) UseMethod("by_predictions")
 
 #' @export
 by_predictions.default <- function(x, fn, input) {
-  by_groups(x, input$by, function(part) fn(predictions_of(part, input)))
+  by_groups(x, input$by, function(part) {
+    predictions <- predictions_of(part, input)
+    with_read(fn(predictions), predictions)
+  })
 }
 
 sums_predictions <- function(problem, about, ...) {

@@ -8,7 +8,7 @@ decompose_real <- function(x, input, scores, n_bins, times) {
     y <- data$y[, 1]
     rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na, data$design))
     if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
-    vctrs::vec_rbind(!!!rows)
+    with_read(vctrs::vec_rbind(!!!rows), data)
   })
 }
 

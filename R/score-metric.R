@@ -186,6 +186,6 @@ regression_frame <- function(x, input, metric, fn, choices) {
     check_of_numbers(is.null(data$law))
     values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)
-    result_frame(metric, "standard", values, choices)
+    with_read(result_frame(metric, "standard", values, choices, data), data)
   })
 }

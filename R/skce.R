@@ -78,13 +78,12 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   if (!is.null(locations)) check_locations(locations)
   input <- rows_input()
   group <- enquo(group)
-  out <- by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input)
+  row <- function(laws, group) {
     if (laws$na && !is.null(locations)) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
     }
     if (laws$na) return(skce_row(NULL, laws, type))
-    laws$group <- ckce_group(group_values(group, part), group_kernel, laws)
+    laws$group <- ckce_group(group, group_kernel, laws)
     if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel)
     problem <- kernel_problem(laws, kernel, target_kernel, draws)
     if (!is.null(locations)) return(ucme_row(problem, locations, laws, level))
@@ -92,6 +91,10 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     row <- skce_row(value, laws, type, problem, level)
     check_computable(row$std.error[!is.na(row$std.error)])
     row
+  }
+  out <- by_groups(x, input$by, function(part) {
+    laws <- laws_of(part, input)
+    with_read(row(laws, group_values(group, part)), laws)
   })
   with_terms(out)
 }
@@ -135,7 +138,7 @@ skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {
     target_kernel = text("target_kernel"), target_computation = text("target_computation"),
     computation = value$computation, rank = value$rank, error_bound = value$error_bound,
     groups = if (!is.null(value$groups)) list(value$groups)
-  )))
+  )), read = laws)
 }
 
 # list(estimate, block, computation, rank, error_bound, groups); choices: see read_computation().

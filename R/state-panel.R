@@ -65,74 +65,31 @@ sorted_cells <- function(problem, upper) {
 
 block_detail <- function(state, detail) paste0(detail, "; errors from ", count_of(used_blocks(state), "block"))
 
-# The errors that are means over rows.
-mean_errors <- function(problem, spec) {
-  of_bins <- function(p, debias) {
-    scheme <- scheme_of_breaks(plain_scheme(spec$n_bins, "width", p, debias, "binary"), spec$bins[-1])
-    scalar_ece(list(problem), scheme)$estimates[[1]]
-  }
-  squared <- problem$residuals[, 1]^2
-  list(mean_estimate(squared, problem$design, power = 2), of_bins(1, FALSE), of_bins(2, FALSE), of_bins(2, TRUE),
-       mean_estimate(squared, problem$design))
-}
-
-mean_metrics <- c("rbs", "ece", "ece", "ece", "brier")
-
-mean_details <- function(spec) {
-  c("scalar", paste0(bin_words(spec), ", p = ", c("1", "2", "2, debiased")), "squared error of the probability")
-}
-
 # The rows of one problem, sorted, with bins between edges of its cells.
 sums_panel <- function(predictions, spec, level) {
   problem <- predictions$problem
+  problem[c("log", "between")] <- predictions[c("log", "between")]
   class_frame(NULL, predictions, function() {
-    ks <- ks_columns(list(problem), list(type = "analytic", level = level))
-    between <- if (is.null(predictions$between)) "ties together" else predictions$between(ks$.estimate)
-    means <- panel_frame(mean_metrics, summarise_estimates(mean_errors(problem, spec), level), mean_details(spec))
-    score <- score_rows(predictions, list(score_log()))[[1]]
-    log <- predictions$log %||%
-      new_estimate(row_mean(score, problem$design), if (all_finite(score)) score, problem$design)
-    cox <- reasoned_cox(problem, level)
-    z <- suppressWarnings(spiegelhalter_columns(problem), classes = "calibrisk_warning_convergence")
-    rows <- vctrs::vec_rbind(
-      means[1:4, ], panel_frame("ks_error", ks, between), means[5, ],
-      panel_frame("log_loss", summarise_estimates(list(log), level), "logarithmic score"),
-      panel_frame("oe_ratio", oe_columns(problem, level), "events observed over expected"),
-      panel_frame(c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint"), cox,
-                  paste0("logistic regression on the logit", cox$reason)),
-      panel_frame("spiegelhalter", z, "z statistic")
-    )
-    c(rows, n = predictions$n)
+    c(vctrs::vec_rbind(!!!lapply(cell_metrics(spec, level), panel_rows, problem, level)), n = predictions$n)
   }, list(notion = predictions$notion, level = level))
 }
 
-panel_frame <- function(metric, columns, detail) {
-  missing <- rep(NA_real_, length(metric))
-  # what is not defined (a ratio to no expected events, a statistic without a variance) is missing
-  out <- lapply(setNames(nm = panel_numbers), function(name) {
-    nan_to_na(unname(columns[[name]] %||% missing))
-  })
-  tibble::new_tibble(c(list(.metric = metric), out, list(detail = rep_len(detail, length(metric)))),
-                     nrow = length(metric))
-}
+cell_metrics <- function(spec, level) scalar_metrics("cells", level, spec$n_bins, bins = spec$bins)
 
-bin_words <- function(spec) {
-  equal <- all(abs(spec$bins - (0:spec$n_bins) / spec$n_bins) < 1e-12)
-  paste(spec$n_bins, if (equal) "bins of equal width" else "bins between given breaks")
-}
+panel_rows <- function(...) columns_frame(!!!panel_part(...)[panel_columns])
 
 # Over the classes, as for rows in memory: Brier scores are summed, binned errors averaged. A block has all classes of
 # its rows.
 all_classes <- function(state, level) {
-  errors <- lapply(seq_along(state$sums), function(j) {
-    lapply(mean_errors(panel_cells(state, j, TRUE), state$spec), over_blocks)
-  })
-  averaged <- mean_metrics == "ece"
-  values <- lapply(seq_along(mean_metrics), function(m) {
-    (if (averaged[m]) class_mean else combine_estimates)(lapply(errors, `[[`, m))
-  })
-  details <- paste0(mean_details(state$spec), ifelse(averaged, "; mean", "; sum"), " over the classes")
-  panel_frame(mean_metrics, summarise_estimates(values, level), block_detail(state, details))
+  problems <- lapply(seq_along(state$sums), panel_cells, state = state, blocks = TRUE)
+  vctrs::vec_rbind(!!!lapply(Filter(function(metric) !is.null(metric$over), cell_metrics(state$spec, level)),
+                             function(metric) {
+    combine <- if (metric$over == "mean") class_mean else combine_estimates
+    numbers <- metric$numbers
+    metric$numbers <- function(problems) combine(lapply(problems, function(problem) over_blocks(numbers(problem))))
+    metric$detail <- block_detail(state, paste0(metric$detail, "; ", metric$over, " over the classes"))
+    panel_rows(metric, problems, level)
+  }))
 }
 
 # An estimate with an influence for every block instead of its rows.
@@ -171,34 +128,4 @@ log_estimate <- function(state, j) {
   used <- which(weight > 0)
   sums <- sum_array(state$sums[[j]]$scores, c(length(score_sums), length(weight)))[1, used]
   mean_estimate(sums / weight[used], new_design(length(used), weight[used], seq_along(used)))
-}
-
-# The ratio of observed to expected events, its interval on the log scale. Few events have the binomial limits of their
-# number (Clopper and Pearson 1934), which hold for the sum of events of any risks, and the test that agrees with them.
-oe_columns <- function(problem, level) {
-  y <- as.numeric(problem$labels)
-  p <- problem$features[, 1]
-  observed <- row_mean(y, problem$design)
-  expected <- row_mean(p, problem$design)
-  ratio <- observed / expected
-  out <- scaled_columns(ratio, ratio * (y / observed - p / expected), problem$design, level, log_scale, null = 1)
-  design <- problem$design
-  # of weights and clusters where none has an event
-  alike <- is_unweighted(design)
-  n <- if (alike) copy_count(design) else min(1 / weight_concentration(design), cluster_count(design))
-  events <- observed * n
-  if (!isTRUE(expected > 0 && (observed %in% c(0, 1) || alike && events < 20))) return(out)
-  if (alike) events <- round(events)
-  out[c("conf.low", "conf.high")] <- lapply(clopper_pearson(events, n, (1 - level) / 2), `/`, expected)
-  chance <- stats::pbeta(expected, events + 0:1, n - events + 1:0)
-  out$p.value <- min(1, 2 * chance[1], 2 * (1 - chance[2]))
-  out
-}
-
-# With the reason where there is none, or the error of cells.
-reasoned_cox <- function(problem, level) {
-  reason <- NULL
-  columns <- with_reasons(cox_columns(problem, NULL, level), function(why) reason <<- why,
-                          list(.estimate = rep(NA_real_, 4)))
-  c(columns, reason = paste0("; ", c(reason, cell_error_text(columns$error)), collapse = ""))
 }

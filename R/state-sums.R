@@ -14,10 +14,12 @@ by_predictions.ce_state <- function(x, fn, input) {
           "x" = "One probability per row is read here.",
           "i" = "{.fn ce_panel} has the errors of every class and their sums.",
           class = c("unsupported", "state", "notion"), arg = "x")
-  found <- collect_kept(fn(state_predictions(x, if (rows) 1)), "notes")
-  out <- all_rows(metric_table(as_result(found$value)), x$follow_up[["censored"]])
+  out <- fn(replace(state_predictions(x, if (rows) 1), "kept", TRUE))
+  notes <- attr(out, "notes")
+  attributes(out)[c("estimates", "notes")] <- NULL
+  out <- all_rows(metric_table(as_result(out)), x$follow_up[["censored"]])
   out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
-  attr(out, "design") <- c(followed_sentence(x), block_sentence(x), unlist(found$kept))
+  attr(out, "design") <- c(followed_sentence(x), block_sentence(x), notes)
   out
 }
 

@@ -10,7 +10,7 @@ ucme_row <- function(problem, locations, laws, level) {
     root = sqrt(columns$.estimate), n = laws$n, locations = ncol(z), witness = list(mean),
     kernel = format(problem$kernel), target_kernel = format(problem$target_kernel),
     target_computation = problem$target_computation
-  )))
+  )), read = laws)
 }
 
 check_locations <- function(locations) {

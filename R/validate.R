@@ -81,7 +81,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
     predictions <- predictions_of(part, input)
     notion <<- notion %||% if (n_classes(predictions) == 2) "binary" else "class_wise"
     groups <- validation_groups(group, part, predictions$rows, input)
-    validated_problems(predictions, groups, notion, horizon)
+    with_read(validated_problems(predictions, groups, notion, horizon), predictions)
   }
   if (has_sums(x)) {
     check_no_group(group)
@@ -112,7 +112,6 @@ check_no_group <- function(group) {
 
 # The validation of a state.
 validate_sums <- function(x, input, options) {
-  problems <- list()
   table <- by_predictions(x, function(predictions) {
     about <- validation_about(predictions, predictions$notion, NULL)
     problem <- predictions$problem
@@ -122,13 +121,12 @@ validate_sums <- function(x, input, options) {
       problem$ladder <- predictions$ladder(options$level)
     }
     problem$about <- about
-    problems[[length(problems) + 1]] <<- problem
-    columns_frame(place = length(problems))
+    columns_frame(problem = list(problem))
   }, input)
-  table <- table[!is.na(table$place), ]
-  keys <- table[setdiff(names(table), "place")]
-  data <- list(problems = problems[table$place], keys = lapply(seq_len(nrow(keys)), function(i) keys[i, ]))
-  replace(new_validation(data, problems[[1]]$about$notion, NULL, options, attr(table, "design")), "data", list(NULL))
+  keys <- table[setdiff(names(table), "problem")]
+  data <- list(problems = table$problem, keys = lapply(seq_len(nrow(keys)), function(i) keys[i, ]))
+  notion <- table$problem[[1]]$about$notion
+  replace(new_validation(data, notion, NULL, options, attr(table, "design")), "data", list(NULL))
 }
 
 # The facts that the page states about predictions.

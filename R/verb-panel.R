@@ -50,14 +50,14 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
     return(panel_of_sums(x, given, n_bins, level, c(rows_input(copies = TRUE), list(notion = notion))))
   }
   of_panel <- if (is.null(metrics)) {
-    classical_metrics(n_bins, smoother, floor, level)
+    scalar_metrics("rows", level, n_bins, smoother, floor)
   } else {
     given_metrics(metrics, notion, level, given)
   }
   names <- unlist(lapply(of_panel, `[[`, "metric"))
   metric_frame(x, rows_input(quote_dots, copies = is.null(metrics)), names, function(predictions) {
     data <- if (is.null(metrics)) panel_problem(predictions, notion) else predictions
-    parts <- lapply(of_panel, panel_part, data)
+    parts <- lapply(of_panel, panel_part, data, level)
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
     columns <- c(columns, list(n = n_obs(predictions)))
     if (!is.null(metrics)) {

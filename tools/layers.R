@@ -8,7 +8,7 @@
 # of the installed namespace, in its lists of functions, and in lines that run when the package is built (values
 # that functions make). That a generic finds its method is no call.
 rooms <- c(
-  util   = paste0("^util-|^(args|calibrisk-package|check|choice|collect|conditions|data|",
+  util   = paste0("^util-|^(args|calibrisk-package|check|choice|conditions|data|",
                   "dots|meant-words|memory|progress|RcppExports|table|threads|values|workers|plot-theme)$"),
   kern   = "^kern-|^kernel(-scale)?$",
   law    = "^law-|^(family.*|distribution)$",

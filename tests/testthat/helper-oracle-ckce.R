@@ -69,7 +69,16 @@ draw_labels <- function(probs) {
 temper <- function(probs, t) softmax(log(pmax(probs, 1e-300)) / t)
 
 # The estimates behind the columns of metrics.
-estimates_of <- function(value) collect_kept(value, "estimates")$kept
+estimates_of <- function(value) {
+  kept <- NULL
+  own <- result_frame
+  local_stand_ins(list(result_frame = function(metric, estimator, values, ...) {
+    kept <<- values$.estimates
+    own(metric, estimator, values, ...)
+  }))
+  force(value)
+  kept
+}
 
 # Standard errors of the influence alone, without the variance at calibration.
 influence_errors <- function(call) {
