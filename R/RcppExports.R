@@ -153,18 +153,6 @@ cpp_factor_features <- function(kernel, pivot_rows, triangle, x, threads) {
     .Call(`_calibrisk_cpp_factor_features`, kernel, pivot_rows, triangle, x, threads)
 }
 
-cpp_ridge_factor <- function(kernel, x) {
-    .Call(`_calibrisk_cpp_ridge_factor`, kernel, x)
-}
-
-cpp_ridge_extend <- function(factor, x, tolerance, enough, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_extend`, factor, x, tolerance, enough, threads, progress)
-}
-
-cpp_ridge_pivots <- function(factor, rank) {
-    .Call(`_calibrisk_cpp_ridge_pivots`, factor, rank)
-}
-
 cpp_ladder <- function(features, residuals, weights, copies, cluster, bases, moments, threads) {
     .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, copies, cluster, bases, moments, threads)
 }
@@ -357,72 +345,32 @@ cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
     .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads)
 }
 
-cpp_taylor_rank <- function(gamma, half_range, max_rank) {
-    .Call(`_calibrisk_cpp_taylor_rank`, gamma, half_range, max_rank)
+cpp_scalar_features <- function(kernel, x) {
+    .Call(`_calibrisk_cpp_scalar_features`, kernel, x)
 }
 
-cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {
-    .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank, basis, threads)
+cpp_ridge_bases <- function(kernel, x, residuals, fold, features_given, design, limits, ridge, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_bases`, kernel, x, residuals, fold, features_given, design, limits, ridge, threads, progress)
 }
 
-cpp_taylor_risk <- function(residuals, x, map, basis, core, threads) {
-    .Call(`_calibrisk_cpp_taylor_risk`, residuals, x, map, basis, core, threads)
+cpp_ridge_tune <- function(bases, type, ridges, exact, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_tune`, bases, type, ridges, exact, threads, progress)
 }
 
-cpp_taylor_squared <- function(x, map, basis, core, threads) {
-    .Call(`_calibrisk_cpp_taylor_squared`, x, map, basis, core, threads)
+cpp_ridge_form <- function(bases, type, ridge, fold, size, used, spaces, threads) {
+    .Call(`_calibrisk_cpp_ridge_form`, bases, type, ridge, fold, size, used, spaces, threads)
 }
 
-cpp_ridge_explicit <- function(x, residuals, fold, n_folds, map, design, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_explicit`, x, residuals, fold, n_folds, map, design, threads, progress)
+cpp_ridge_fit <- function(bases, type, ridge, exact, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_fit`, bases, type, ridge, exact, threads, progress)
 }
 
-cpp_ridge_explicit_path <- function(ridge, type, ridges, x, residuals, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_explicit_path`, ridge, type, ridges, x, residuals, threads, progress)
+cpp_ridge_map <- function(bases, type, size) {
+    .Call(`_calibrisk_cpp_ridge_map`, bases, type, size)
 }
 
-cpp_ridge_explicit_form <- function(ridge, fold, type, value) {
-    .Call(`_calibrisk_cpp_ridge_explicit_form`, ridge, fold, type, value)
-}
-
-cpp_ridge_spectra <- function(factor, residuals, begin, rank, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_spectra`, factor, residuals, begin, rank, threads, progress)
-}
-
-cpp_ridge_factor_path <- function(factor, spectra, type, residuals, begin, ridges, rank, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_factor_path`, factor, spectra, type, residuals, begin, ridges, rank, threads, progress)
-}
-
-cpp_ridge_factor_form <- function(spectra, fold, type, ridge, rank, threads) {
-    .Call(`_calibrisk_cpp_ridge_factor_form`, spectra, fold, type, ridge, rank, threads)
-}
-
-cpp_ridge_factor_unseen <- function(factor, spectra, begin, fold, type, ridge, rank, threads) {
-    .Call(`_calibrisk_cpp_ridge_factor_unseen`, factor, spectra, begin, fold, type, ridge, rank, threads)
-}
-
-cpp_ridge_krylov <- function(kernel, x, residuals, begin, threads) {
-    .Call(`_calibrisk_cpp_ridge_krylov`, kernel, x, residuals, begin, threads)
-}
-
-cpp_ridge_krylov_extend <- function(ridge, blocks, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_krylov_extend`, ridge, blocks, threads, progress)
-}
-
-cpp_ridge_krylov_path <- function(ridge, type, blocks, residuals, ridges, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_krylov_path`, ridge, type, blocks, residuals, ridges, threads, progress)
-}
-
-cpp_ridge_krylov_errors <- function(ridge, type, blocks, ridges, threads) {
-    .Call(`_calibrisk_cpp_ridge_krylov_errors`, ridge, type, blocks, ridges, threads)
-}
-
-cpp_ridge_krylov_form <- function(ridge, fold, type, value, blocks, rank, threads) {
-    .Call(`_calibrisk_cpp_ridge_krylov_form`, ridge, fold, type, value, blocks, rank, threads)
-}
-
-cpp_ridge_krylov_unseen <- function(ridge, fold, type, value, blocks, rank, threads) {
-    .Call(`_calibrisk_cpp_ridge_krylov_unseen`, ridge, fold, type, value, blocks, rank, threads)
+cpp_ridge_unseen <- function(bases, type, ridge, fold, size, used, spaces, threads) {
+    .Call(`_calibrisk_cpp_ridge_unseen`, bases, type, ridge, fold, size, used, spaces, threads)
 }
 
 cpp_gram_features <- function(kernel, rows, basis, x, threads) {
@@ -623,5 +571,17 @@ cpp_group_rows <- function(low, high, above, most, moments, m, nodes) {
 
 cpp_plain_table <- function(columns) {
     .Call(`_calibrisk_cpp_plain_table`, columns)
+}
+
+cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {
+    .Call(`_calibrisk_cpp_taylor_features`, x, centre, gamma, scale, rank, basis, threads)
+}
+
+cpp_taylor_risk <- function(residuals, x, map, basis, core, threads) {
+    .Call(`_calibrisk_cpp_taylor_risk`, residuals, x, map, basis, core, threads)
+}
+
+cpp_taylor_squared <- function(x, map, basis, core, threads) {
+    .Call(`_calibrisk_cpp_taylor_squared`, x, map, basis, core, threads)
 }
 

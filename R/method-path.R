@@ -49,6 +49,17 @@ advance <- function(context, fraction) {
   if (!is.null(context$progress)) context$progress(fraction)
 }
 
+nan_to_na <- function(x) replace(x, is.nan(x), NA_real_)
+
+# The context with its progress confined to a stretch of the whole.
+part_of <- function(context, from, to) {
+  outer <- context$progress
+  if (!is.null(outer)) {
+    context$progress <- function(fraction) outer(from + (to - from) * fraction)
+  }
+  context
+}
+
 # Held-out rows of each fold and features of the test rows, the same for all methods. `design`: that of the test rows,
 # or of all in the order of the folds.
 unseen_parts <- function(problem, fold, cache) {

@@ -90,22 +90,6 @@ method_grid.ce_method_ridge <- function(method, notion, n) {
   )
 }
 
-#' @export
-fit_form.ce_method_ridge <- function(method, problem, point, context) {
-  kernel <- point$kernel %||% method$kernel
-  if (!is_kernel(kernel)) kernel <- kernel[[1]]
-  # all rows train: those of fold 2 are the training set of fold 1, which is empty
-  fold <- rep(2L, nrow(problem$features))
-  context$cache <- new.env(parent = emptyenv())
-  bases <- if (is.null(problem$design$w)) {
-    ridge_bases(kernel, problem, fold, context)
-  } else {
-    kernel <- resolve_kernel(kernel, problem$features)
-    explicit_bases(kernel, problem, fold, context) %||% weighted_bases(kernel, problem, fold, point$value, context)
-  }
-  fit_ridge(bases, method$name, point$value, isTRUE(method$exact), context)
-}
-
 # phi(p) = basis' l(p), with l(p) the explicit features of scalars or those of a factor.
 #' @export
 pair_features.ce_form_taylor <- function(form, features) {

@@ -56,7 +56,7 @@ frozen_landmarks <- function(spec, probs, levels, most = 5000) {
 # For the trace: what is left of a landmark beside the others is more than rounding.
 landmark_tolerance <- 1e-9
 
-# As factor_map() has it.
+# As forms of a factor have it.
 landmark_map <- function(about) {
   factor <- cpp_pivoted_cholesky(about$kernel, about$landmarks, landmark_tolerance, nrow(about$landmarks), 1L)
   list(kernel = about$kernel, pivot_rows = about$landmarks[factor$pivots, , drop = FALSE],

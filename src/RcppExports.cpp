@@ -562,43 +562,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ridge_factor
-SEXP cpp_ridge_factor(Rcpp::List kernel, Rcpp::NumericMatrix x);
-RcppExport SEXP _calibrisk_cpp_ridge_factor(SEXP kernelSEXP, SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor(kernel, x));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_extend
-Rcpp::List cpp_ridge_extend(SEXP factor, Rcpp::NumericMatrix x, double tolerance, double enough, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_extend(SEXP factorSEXP, SEXP xSEXP, SEXP toleranceSEXP, SEXP enoughSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type tolerance(toleranceSEXP);
-    Rcpp::traits::input_parameter< double >::type enough(enoughSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_extend(factor, x, tolerance, enough, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_pivots
-Rcpp::List cpp_ridge_pivots(SEXP factor, int rank);
-RcppExport SEXP _calibrisk_cpp_ridge_pivots(SEXP factorSEXP, SEXP rankSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_pivots(factor, rank));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_ladder
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads);
 RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
@@ -1261,260 +1224,109 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_taylor_rank
-int cpp_taylor_rank(double gamma, double half_range, int max_rank);
-RcppExport SEXP _calibrisk_cpp_taylor_rank(SEXP gammaSEXP, SEXP half_rangeSEXP, SEXP max_rankSEXP) {
+// cpp_scalar_features
+SEXP cpp_scalar_features(Rcpp::List kernel, Rcpp::NumericMatrix x);
+RcppExport SEXP _calibrisk_cpp_scalar_features(SEXP kernelSEXP, SEXP xSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
-    Rcpp::traits::input_parameter< double >::type half_range(half_rangeSEXP);
-    Rcpp::traits::input_parameter< int >::type max_rank(max_rankSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_rank(gamma, half_range, max_rank));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_features
-Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads);
-RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP basisSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type centre(centreSEXP);
-    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_features(x, centre, gamma, scale, rank, basis, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_risk
-Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
-RcppExport SEXP _calibrisk_cpp_taylor_risk(SEXP residualsSEXP, SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_risk(residuals, x, map, basis, core, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_taylor_squared
-Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
-RcppExport SEXP _calibrisk_cpp_taylor_squared(SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_taylor_squared(x, map, basis, core, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_explicit
-SEXP cpp_ridge_explicit(Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, int n_folds, Rcpp::Nullable<Rcpp::List> map, Rcpp::Nullable<Rcpp::List> design, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_explicit(SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP mapSEXP, SEXP designSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type map(mapSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_explicit(x, residuals, fold, n_folds, map, design, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_scalar_features(kernel, x));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ridge_explicit_path
-Rcpp::List cpp_ridge_explicit_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_explicit_path(SEXP ridgeSEXP, SEXP typeSEXP, SEXP ridgesSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_explicit_path(ridge, type, ridges, x, residuals, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_explicit_form
-Rcpp::List cpp_ridge_explicit_form(SEXP ridge, int fold, std::string type, double value);
-RcppExport SEXP _calibrisk_cpp_ridge_explicit_form(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_explicit_form(ridge, fold, type, value));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_spectra
-SEXP cpp_ridge_spectra(SEXP factor, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin, int rank, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_spectra(SEXP factorSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_spectra(factor, residuals, begin, rank, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_factor_path
-Rcpp::List cpp_ridge_factor_path(SEXP factor, SEXP spectra, std::string type, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin, Rcpp::NumericVector ridges, int rank, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_factor_path(SEXP factorSEXP, SEXP spectraSEXP, SEXP typeSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP ridgesSEXP, SEXP rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type spectra(spectraSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
-    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor_path(factor, spectra, type, residuals, begin, ridges, rank, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_factor_form
-Rcpp::List cpp_ridge_factor_form(SEXP spectra, int fold, std::string type, double ridge, double rank, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_factor_form(SEXP spectraSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type spectra(spectraSEXP);
-    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor_form(spectra, fold, type, ridge, rank, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_factor_unseen
-Rcpp::List cpp_ridge_factor_unseen(SEXP factor, SEXP spectra, Rcpp::IntegerVector begin, int fold, std::string type, double ridge, double rank, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_factor_unseen(SEXP factorSEXP, SEXP spectraSEXP, SEXP beginSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type factor(factorSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type spectra(spectraSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
-    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_factor_unseen(factor, spectra, begin, fold, type, ridge, rank, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_krylov
-SEXP cpp_ridge_krylov(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector begin, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_krylov(SEXP kernelSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP beginSEXP, SEXP threadsSEXP) {
+// cpp_ridge_bases
+SEXP cpp_ridge_bases(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, bool features_given, Rcpp::Nullable<Rcpp::List> design, Rcpp::Nullable<Rcpp::List> limits, double ridge, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_bases(SEXP kernelSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP features_givenSEXP, SEXP designSEXP, SEXP limitsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type begin(beginSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov(kernel, x, residuals, begin, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_krylov_extend
-Rcpp::List cpp_ridge_krylov_extend(SEXP ridge, int blocks, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_krylov_extend(SEXP ridgeSEXP, SEXP blocksSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< bool >::type features_given(features_givenSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type limits(limitsSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_extend(ridge, blocks, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_bases(kernel, x, residuals, fold, features_given, design, limits, ridge, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ridge_krylov_path
-Rcpp::List cpp_ridge_krylov_path(SEXP ridge, std::string type, int blocks, Rcpp::NumericMatrix residuals, Rcpp::NumericVector ridges, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_krylov_path(SEXP ridgeSEXP, SEXP typeSEXP, SEXP blocksSEXP, SEXP residualsSEXP, SEXP ridgesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+// cpp_ridge_tune
+Rcpp::List cpp_ridge_tune(SEXP bases, std::string type, Rcpp::NumericVector ridges, bool exact, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_tune(SEXP basesSEXP, SEXP typeSEXP, SEXP ridgesSEXP, SEXP exactSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
+    Rcpp::traits::input_parameter< bool >::type exact(exactSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_path(ridge, type, blocks, residuals, ridges, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_tune(bases, type, ridges, exact, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ridge_krylov_errors
-Rcpp::NumericMatrix cpp_ridge_krylov_errors(SEXP ridge, std::string type, int blocks, Rcpp::NumericVector ridges, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_krylov_errors(SEXP ridgeSEXP, SEXP typeSEXP, SEXP blocksSEXP, SEXP ridgesSEXP, SEXP threadsSEXP) {
+// cpp_ridge_form
+Rcpp::List cpp_ridge_form(SEXP bases, std::string type, double ridge, int fold, double size, double used, bool spaces, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_form(SEXP basesSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP foldSEXP, SEXP sizeSEXP, SEXP usedSEXP, SEXP spacesSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ridges(ridgesSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_errors(ridge, type, blocks, ridges, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_ridge_krylov_form
-Rcpp::List cpp_ridge_krylov_form(SEXP ridge, int fold, std::string type, double value, int blocks, double rank, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_krylov_form(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP, SEXP blocksSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
-    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
-    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< double >::type used(usedSEXP);
+    Rcpp::traits::input_parameter< bool >::type spaces(spacesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_form(ridge, fold, type, value, blocks, rank, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_form(bases, type, ridge, fold, size, used, spaces, threads));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ridge_krylov_unseen
-Rcpp::List cpp_ridge_krylov_unseen(SEXP ridge, int fold, std::string type, double value, int blocks, double rank, int threads);
-RcppExport SEXP _calibrisk_cpp_ridge_krylov_unseen(SEXP ridgeSEXP, SEXP foldSEXP, SEXP typeSEXP, SEXP valueSEXP, SEXP blocksSEXP, SEXP rankSEXP, SEXP threadsSEXP) {
+// cpp_ridge_fit
+Rcpp::List cpp_ridge_fit(SEXP bases, std::string type, double ridge, bool exact, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_fit(SEXP basesSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP exactSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< SEXP >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
-    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
-    Rcpp::traits::input_parameter< int >::type blocks(blocksSEXP);
-    Rcpp::traits::input_parameter< double >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< bool >::type exact(exactSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_krylov_unseen(ridge, fold, type, value, blocks, rank, threads));
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_fit(bases, type, ridge, exact, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_map
+Rcpp::List cpp_ridge_map(SEXP bases, std::string type, double size);
+RcppExport SEXP _calibrisk_cpp_ridge_map(SEXP basesSEXP, SEXP typeSEXP, SEXP sizeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type bases(basesSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_map(bases, type, size));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ridge_unseen
+Rcpp::List cpp_ridge_unseen(SEXP bases, std::string type, double ridge, int fold, double size, double used, bool spaces, int threads);
+RcppExport SEXP _calibrisk_cpp_ridge_unseen(SEXP basesSEXP, SEXP typeSEXP, SEXP ridgeSEXP, SEXP foldSEXP, SEXP sizeSEXP, SEXP usedSEXP, SEXP spacesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type bases(basesSEXP);
+    Rcpp::traits::input_parameter< std::string >::type type(typeSEXP);
+    Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< int >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< double >::type used(usedSEXP);
+    Rcpp::traits::input_parameter< bool >::type spaces(spacesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_unseen(bases, type, ridge, fold, size, used, spaces, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2159,6 +1971,51 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_taylor_features
+Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP basisSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< double >::type gamma(gammaSEXP);
+    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< int >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_features(x, centre, gamma, scale, rank, basis, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_taylor_risk
+Rcpp::List cpp_taylor_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_risk(SEXP residualsSEXP, SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_risk(residuals, x, map, basis, core, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_taylor_squared
+Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map, Rcpp::Nullable<Rcpp::NumericMatrix> basis, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads);
+RcppExport SEXP _calibrisk_cpp_taylor_squared(SEXP xSEXP, SEXP mapSEXP, SEXP basisSEXP, SEXP coreSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type map(mapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type basis(basisSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericMatrix> >::type core(coreSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_taylor_squared(x, map, basis, core, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 
 static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_fit", (DL_FUNC) &_calibrisk_cpp_bins_fit, 7},
@@ -2199,9 +2056,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_triweight_error", (DL_FUNC) &_calibrisk_cpp_triweight_error, 6},
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
     {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
-    {"_calibrisk_cpp_ridge_factor", (DL_FUNC) &_calibrisk_cpp_ridge_factor, 2},
-    {"_calibrisk_cpp_ridge_extend", (DL_FUNC) &_calibrisk_cpp_ridge_extend, 6},
-    {"_calibrisk_cpp_ridge_pivots", (DL_FUNC) &_calibrisk_cpp_ridge_pivots, 2},
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
     {"_calibrisk_cpp_symmetric_order", (DL_FUNC) &_calibrisk_cpp_symmetric_order, 1},
     {"_calibrisk_cpp_gap_products", (DL_FUNC) &_calibrisk_cpp_gap_products, 3},
@@ -2250,23 +2104,13 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
-    {"_calibrisk_cpp_taylor_rank", (DL_FUNC) &_calibrisk_cpp_taylor_rank, 3},
-    {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
-    {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
-    {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
-    {"_calibrisk_cpp_ridge_explicit", (DL_FUNC) &_calibrisk_cpp_ridge_explicit, 8},
-    {"_calibrisk_cpp_ridge_explicit_path", (DL_FUNC) &_calibrisk_cpp_ridge_explicit_path, 7},
-    {"_calibrisk_cpp_ridge_explicit_form", (DL_FUNC) &_calibrisk_cpp_ridge_explicit_form, 4},
-    {"_calibrisk_cpp_ridge_spectra", (DL_FUNC) &_calibrisk_cpp_ridge_spectra, 6},
-    {"_calibrisk_cpp_ridge_factor_path", (DL_FUNC) &_calibrisk_cpp_ridge_factor_path, 9},
-    {"_calibrisk_cpp_ridge_factor_form", (DL_FUNC) &_calibrisk_cpp_ridge_factor_form, 6},
-    {"_calibrisk_cpp_ridge_factor_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_factor_unseen, 8},
-    {"_calibrisk_cpp_ridge_krylov", (DL_FUNC) &_calibrisk_cpp_ridge_krylov, 5},
-    {"_calibrisk_cpp_ridge_krylov_extend", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_extend, 4},
-    {"_calibrisk_cpp_ridge_krylov_path", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_path, 7},
-    {"_calibrisk_cpp_ridge_krylov_errors", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_errors, 5},
-    {"_calibrisk_cpp_ridge_krylov_form", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_form, 7},
-    {"_calibrisk_cpp_ridge_krylov_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_krylov_unseen, 7},
+    {"_calibrisk_cpp_scalar_features", (DL_FUNC) &_calibrisk_cpp_scalar_features, 2},
+    {"_calibrisk_cpp_ridge_bases", (DL_FUNC) &_calibrisk_cpp_ridge_bases, 10},
+    {"_calibrisk_cpp_ridge_tune", (DL_FUNC) &_calibrisk_cpp_ridge_tune, 6},
+    {"_calibrisk_cpp_ridge_form", (DL_FUNC) &_calibrisk_cpp_ridge_form, 8},
+    {"_calibrisk_cpp_ridge_fit", (DL_FUNC) &_calibrisk_cpp_ridge_fit, 6},
+    {"_calibrisk_cpp_ridge_map", (DL_FUNC) &_calibrisk_cpp_ridge_map, 3},
+    {"_calibrisk_cpp_ridge_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_unseen, 8},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
     {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 4},
@@ -2317,6 +2161,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
     {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},
+    {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
+    {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
+    {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},
     {NULL, NULL, 0}
 };
 

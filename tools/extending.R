@@ -31,6 +31,23 @@ checks <- list(
     pairs <- (exp(-as.matrix(stats::dist(probs)) / 0.2) * tcrossprod(residuals))[off]
     all.equal(c(form_risk(residuals, features, core), laplace_skce(probs, residuals, 0.2)),
               c(mean(errors), mean(pairs)), tolerance = 1e-10)
+  },
+  # the verbs give the same
+  tune_and_test.cpp = function() {
+    set.seed(3)
+    probs <- matrix(stats::rexp(900), 300)
+    probs <- probs / rowSums(probs)
+    truth <- apply(probs, 1, function(p) sample.int(3, 1, prob = p^2))
+    fold <- rep(1:3, 100)
+    ridges <- 10^-(1:5)
+    got <- tune_and_test(probs, truth, fold, ridges, probs[1:9, ])
+    kernel <- calibrisk::kernel_gaussian(0.5)
+    tuned <- calibrisk::ce_tune(probs, truth, folds = fold, test = 0, notion = "canonical",
+                                methods = list(calibrisk::method_kkr(ridges, kernel)))
+    test <- calibrisk::ce_test(probs, truth, kernel = kernel, test = calibrisk::test_block(10))
+    all.equal(got, list(colMeans(matrix(tuned$tidy$risk, 3)), tuned$glance$value, stats::predict(tuned, probs[1:9, ]),
+                        calibrisk::skce(probs, truth, kernel = kernel)$.estimate, test$estimate, test$p.value),
+              tolerance = 1e-10, check.attributes = FALSE)
   }
 )
 

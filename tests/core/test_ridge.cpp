@@ -4,6 +4,7 @@
 #include "check.h"
 #include "threads.h"
 
+#include <calibrisk/estimator.h>
 #include <calibrisk/kernels/pivoted_cholesky.h>
 #include <calibrisk/methods/bins_path.h>
 #include <calibrisk/methods/kde_path.h>
@@ -328,5 +329,69 @@ TEST(paths_of_weighted_clusters_are_means_over_pairs_of_different_clusters) {
       b(i) = fit.values.b[static_cast<std::size_t>(cell_of(fit.edges, z(i)))];
     }
     check(f, b * b.transpose(), e, path.risk(0, f - 1), path.squared_error(0, f - 1));
+  }
+}
+
+TEST(spaces_grow_by_what_is_still_needed) {
+  const double nan = not_a_number;
+  const Vector ridges = (Vector(4) << 1.0, 0.1, 0.01, 0.001).finished();
+  const auto numbers = [](std::array<double, 4> x) {
+    return Vector(Eigen::Map<Vector>(x.data(), 4));
+  };
+  const auto blocks = [&](std::array<double, 4> risk, std::array<double, 4> error,
+                          std::array<double, 4> excess, const ridge::Rows& open, Index grown = 1) {
+    return ridge::further_blocks({10, grown, numbers({1.0, 2.0, 2.0, 1.5})}, numbers(risk), ridges,
+                                 numbers(error), numbers(excess), open);
+  };
+  // the second is selected; its error has to fall to an eighth
+  CHECK(blocks({1.5, 1, 1.1, nan}, {0, 0.8, 1, 5}, {0, 8, 10, 50}, {1, 2, 3}) == 3);
+  CHECK(blocks({1.5, 1, 1.1, nan}, {0, 0.8, 1, 5}, {0, 8, 10, 50}, {1, 2, 3}, 2) == 5);
+  // it is settled: the third must be surely noise, 1.02 of its risk, for the fourth not to matter
+  const std::array<double, 4> error = {0, 0, 2 * (1 - 1 / 1.1), 5};
+  CHECK(blocks({1.5, 1, 1.1, nan}, error, {0, 0, 1e5, 1e6}, {2, 3}) == 2);
+  // or surely larger, where there is no fourth
+  CHECK(blocks({1.5, 1, 1.1, 1.3}, error, {0, 0, 1e5, 1e6}, {2}) == 1);
+  CHECK(blocks({1.5, 1, 1.01, nan}, error, {0, 0, 1e5, 1e6}, {2, 3}) == 5);
+}
+
+TEST(a_problem_is_tuned_and_predicted_without_a_host) {
+  std::mt19937 random(8);
+  const Index n = 30;
+  Matrix x(n, 3);
+  Labels labels, fold;
+  for (Index i = 0; i < n; ++i) {
+    for (Index k = 0; k < 3; ++k) x(i, k) = 1.0 + static_cast<double>(random() % 1000);
+    x.row(i) /= x.row(i).sum();
+    labels.push_back(1 + static_cast<int>(random() % 3));
+    fold.push_back(1 + static_cast<int>(i % 3));
+  }
+  const Matrix d = class_residuals(x, labels);
+  const MatrixView features(x.data(), n, 3), residuals(d.data(), n, 3);
+  const Engine engine = serial_engine();
+  const Vector ridges = (Vector(3) << 1e-4, 1e-2, 1.0).finished();
+  for (RidgeType type : {RidgeType::kronecker, RidgeType::two_step}) {
+    const Tuned tuned = tune(engine, {features, residuals, fold}, {type, gaussian(0.5), ridges});
+    const KernelFactor whole = pivoted_cholesky(engine, gaussian(0.5), x, CholeskyOptions());
+    Matrix mean = Matrix::Zero(n, n);
+    Vector risks = Vector::Zero(3);
+    for (Index v = 0; v < 3; ++v) {
+      for (int f = 1; f <= 3; ++f) {
+        std::vector<Index> in, out;
+        for (Index i = 0; i < n; ++i) {
+          (fold[static_cast<std::size_t>(i)] == f ? out : in).push_back(i);
+        }
+        const Matrix h =
+            naive_ridge(type, take_rows(whole.l, in), take_rows(d, in), whole.l, ridges(v));
+        const Matrix of_rows = take_rows(h, out).transpose();
+        risks(v) += naive_risk(take_rows(d, out), take_rows(of_rows, out)) / 3.0;
+        if (ridges(v) == tuned.value) mean += h / 3.0;
+      }
+    }
+    Index best;
+    risks.minCoeff(&best);
+    CHECK(tuned.value == ridges(best));
+    CHECK((tuned.risks - risks).norm() <= 1e-8 * risks.norm());
+    const Vector squared = tuned.form.squared(engine, x);
+    CHECK((squared - mean.diagonal()).norm() <= 1e-6 * mean.diagonal().norm());
   }
 }

@@ -74,11 +74,7 @@ test_that("many rows take spaces where the factor leaves more the more rows ther
   form <- function(...) {
     tune_path(method_ukkr(0.1), problem, fold, data.frame(value = 0.1), krylov_context(spaces = 1, ...))$form(1, 1)
   }
-  left <- {
-    pointer <- cpp_ridge_factor(kernel_gaussian(1 / sqrt(2)), problem$features)
-    steps <- cpp_ridge_extend(pointer, problem$features, 0, 8, 1L, NULL)
-    steps$residual_trace[steps$rank >= 8][1]
-  }
+  left <- cpp_pivoted_cholesky(kernel_gaussian(1 / sqrt(2)), problem$features, 0, 8, 1L)$residual_trace
   expect_s3_class(form(diffuse = left / 1.5, wide = 200), "ce_form_gram")
   expect_s3_class(form(diffuse = left / 1.5, wide = 100), "ce_form_factor")
   expect_s3_class(form(diffuse = left / 3, wide = 100), "ce_form_gram")
@@ -86,9 +82,9 @@ test_that("many rows take spaces where the factor leaves more the more rows ther
 })
 
 test_that("an external pointer to something else is refused", {
-  factor <- cpp_ridge_factor(kernel_gaussian(1), matrix(0, 2, 1))
-  expect_error(cpp_bins_path(factor, 2L, "width", FALSE, 1L), "not valid", class = "calibrisk_error_core")
-  expect_error(cpp_ridge_krylov_extend(factor, 1L, 1L, NULL), "not valid", class = "calibrisk_error_core")
+  kernel <- kernel_laplace(1)
+  bases <- cpp_ridge_bases(kernel, matrix(0, 2, 1), matrix(0, 2, 1), 1:2, FALSE, NULL, NULL, 1, 1L, NULL)
+  expect_error(cpp_bins_path(bases, 2L, "width", FALSE, 1L), "not valid", class = "calibrisk_error_core")
 })
 
 test_that("tied rows and residuals of 0 do no harm", {
@@ -147,20 +143,4 @@ test_that("the risk of the selected ridge is that of exact fits to 1e-6 on odd p
       expect_lt(abs(mean(krylov$squared_error[v, ]) / mean(exact$squared_error[v, ]) - 1), 2e-4)
     }
   }
-})
-
-test_that("spaces grow by what is still needed", {
-  ridges <- c(1, 0.1, 0.01, 0.001)
-  blocks <- function(risk, error, excess, open, grown = 1L) {
-    further_blocks(10L, grown, matrix(risk), ridges, error, excess, open, fall = c(1, 2, 2, 1.5))
-  }
-  # the second is selected; its error has to fall to an eighth
-  expect_identical(blocks(c(1.5, 1, 1.1, NaN), c(0, 0.8, 1, 5), c(0, 8, 10, 50), 2:4), 3L)
-  expect_identical(blocks(c(1.5, 1, 1.1, NaN), c(0, 0.8, 1, 5), c(0, 8, 10, 50), 2:4, grown = 2L), 5L)
-  # it is settled: the third must be surely noise, 1.02 of its risk, for the fourth not to matter
-  error <- c(0, 0, 2 * (1 - 1 / 1.1), 5)
-  expect_identical(blocks(c(1.5, 1, 1.1, NaN), error, c(0, 0, 1e5, 1e6), 3:4), 2L)
-  # or surely larger, where there is no fourth
-  expect_identical(blocks(c(1.5, 1, 1.1, 1.3), error, c(0, 0, 1e5, 1e6), 3L), 1L)
-  expect_identical(blocks(c(1.5, 1, 1.01, NaN), error, c(0, 0, 1e5, 1e6), 3:4), 5L)
 })

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "as_ridge.h"
 #include "as_risk.h"
-#include "as_weights.h"
-#include <calibrisk/methods/ridge_explicit.h>
+#include <calibrisk/kernels/taylor_features.h>
 #include <calibrisk/taylor_risk.h>
 
 namespace {
@@ -30,12 +28,6 @@ calibrisk::TaylorForm as_taylor_form(const Rcpp::List& map,
 }
 
 }  // namespace
-
-// Rank of the explicit features of a Gaussian kernel on an interval; 0 above max_rank.
-// [[Rcpp::export(rng = false)]]
-int cpp_taylor_rank(double gamma, double half_range, int max_rank) {
-  return static_cast<int>(calibrisk::TaylorFeatures::rank_for(gamma, half_range, max_rank));
-}
 
 // Explicit features of scalars, times a basis unless that is NULL.
 // [[Rcpp::export(rng = false)]]
@@ -71,38 +63,4 @@ Rcpp::NumericVector cpp_taylor_squared(Rcpp::NumericVector x, Rcpp::List map,
   REngine engine(threads);
   return wrap_vector(
       calibrisk::taylor_squared(engine, as_vector(x), as_taylor_form(map, basis, core)));
-}
-
-// Eigenbases of the training sets of all folds, from explicit features of scalars; map NULL: from
-// the columns of x.
-// [[Rcpp::export(rng = false)]]
-SEXP cpp_ridge_explicit(Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
-                        Rcpp::IntegerVector fold, int n_folds, Rcpp::Nullable<Rcpp::List> map,
-                        Rcpp::Nullable<Rcpp::List> design, int threads, SEXP progress) {
-  REngine engine(threads, progress);
-  const RowDesign of(design);
-  const auto features = map.isNull()
-                            ? calibrisk::ExplicitFeatures(x.ncol())
-                            : calibrisk::ExplicitFeatures(as_taylor(Rcpp::List(map.get())));
-  return owned(std::make_unique<calibrisk::ExplicitRidge>(engine, features, as_matrix(x),
-                                                          as_matrix(residuals), as_labels(fold),
-                                                          n_folds, of.weights, of.clusters));
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ridge_explicit_path(SEXP ridge, std::string type, Rcpp::NumericVector ridges,
-                                   Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
-                                   int threads, SEXP progress) {
-  auto* pointer = held<calibrisk::ExplicitRidge>(ridge);
-  REngine engine(threads, progress);
-  return wrap_path(pointer->path(engine, ridge_type(type), as_vector(ridges), as_matrix(x),
-                                 as_matrix(residuals)));
-}
-
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ridge_explicit_form(SEXP ridge, int fold, std::string type, double value) {
-  auto* pointer = held<calibrisk::ExplicitRidge>(ridge);
-  REngine engine(1);
-  const calibrisk::RidgeSpectrum& spectrum = pointer->spectrum(fold);
-  return wrap_form(engine, spectrum, type, value, spectrum.rank());
 }
