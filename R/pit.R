@@ -74,9 +74,8 @@ point_jumps <- function(points, values, level) {
 read_pit <- function(x, input) {
   law <- law_given(x, input$dots)
   if (is.null(law)) {
-    data <- read_moments(x, input$truth, input$dots, input$na_rm, design = input$design)
-    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na,
-                 design = data$design)
+    data <- read_moments(x, input$truth, input$dots, design = input$design)
+    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, design = data$design)
   } else {
     data <- laws_of(x, input)
     # class probabilities are not predictive distributions of a number
