@@ -29,12 +29,8 @@ cpp_laplace_row_sums <- function(x, d, bandwidth) {
     .Call(`_calibrisk_cpp_laplace_row_sums`, x, d, bandwidth)
 }
 
-cpp_class_sums <- function(probs, labels) {
-    .Call(`_calibrisk_cpp_class_sums`, probs, labels)
-}
-
-cpp_folded_normal <- function(m, s) {
-    .Call(`_calibrisk_cpp_folded_normal`, m, s)
+cpp_falling_trends <- function(probs, labels, classes, copies) {
+    .Call(`_calibrisk_cpp_falling_trends`, probs, labels, classes, copies)
 }
 
 cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
@@ -51,6 +47,34 @@ cpp_factor_sums <- function(computation, source, residuals, right, weights, clus
 
 cpp_map_features <- function(terms, x, threads) {
     .Call(`_calibrisk_cpp_map_features`, terms, x, threads)
+}
+
+cpp_quantile_forecast <- function(values, levels, at, what) {
+    .Call(`_calibrisk_cpp_quantile_forecast`, values, levels, at, what)
+}
+
+cpp_folded_normal <- function(m, s) {
+    .Call(`_calibrisk_cpp_folded_normal`, m, s)
+}
+
+cpp_mixture_crps <- function(weight, location, scale, y, laplace) {
+    .Call(`_calibrisk_cpp_mixture_crps`, weight, location, scale, y, laplace)
+}
+
+cpp_mixture_moments <- function(weight, mean, cov, dimension) {
+    .Call(`_calibrisk_cpp_mixture_moments`, weight, mean, cov, dimension)
+}
+
+cpp_covariance_faults <- function(cov, dimension) {
+    .Call(`_calibrisk_cpp_covariance_faults`, cov, dimension)
+}
+
+cpp_normal_draws <- function(mean, roots, pick, noise) {
+    .Call(`_calibrisk_cpp_normal_draws`, mean, roots, pick, noise)
+}
+
+cpp_normal_affinity <- function(mean, cov, threads) {
+    .Call(`_calibrisk_cpp_normal_affinity`, mean, cov, threads)
 }
 
 cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {

@@ -52,55 +52,30 @@ check_share <- function(x, arg = rlang::caller_arg(x)) {
 }
 
 # A vector of finite numbers in [lower, upper] (or ]lower, upper[ where open).
-check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf,
-                          open = FALSE, null = FALSE, size = NULL) {
+check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf, open = FALSE, null = FALSE,
+                          size = NULL, whole = FALSE) {
   if (null && is.null(x)) return(invisible(x))
-  # most are one number, for which the functions after this would take several times as long
-  if (is_number_between(x, lower, upper, size) && !open) return(invisible(x))
-  if (has_numbers(x, size) && all(are_inside(x, lower, upper, open))) return(invisible(x))
-  stop_numbers(x, arg, lower, upper, open, size)
-}
-
-is_number_between <- function(x, lower, upper, size = NULL) {
-  one <- is.numeric(x) && length(x) == 1 && is.null(dim(x)) && is.finite(x)
-  one && x >= lower && x <= upper && (is.null(size) || size == 1)
-}
-
-stop_numbers <- function(x, arg, lower, upper, open, size) {
-  range <- range_text(lower, upper, open)
-  what <- if (identical(size, 1L)) "a single number" else "a vector of numbers"
-  bad <- if (has_numbers(x, size)) x[!are_inside(x, lower, upper, open)][1] else x
-  stop_input("{.arg {arg}} must be {what}{range}.", "x" = "It is {describe(bad)}.", arg = arg, value = x)
+  numbers <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
+  right <- if (numbers) (if (open) x > lower & x < upper else x >= lower & x <= upper) & (!whole | x == round(x))
+  if (numbers && all(right)) return(invisible(x))
+  kind <- paste0(if (whole) "whole ", "number", if (!identical(size, 1L)) "s")
+  what <- paste(if (is.null(size)) "a vector of" else if (size == 1) "a single" else size, kind)
+  stop_input("{.arg {arg}} must be {what}{range_text(lower, upper, open)}.",
+             "x" = "It is {describe(if (numbers) x[!right][1] else x)}.", arg = arg, value = x)
 }
 
 # Arrays of length one do not recycle.
 is_sized <- function(x, size) is.null(size) || length(x) == size && is.null(dim(x))
 
-has_numbers <- function(x, size = NULL) {
-  is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
-}
-
-are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper else x >= lower & x <= upper
-
 range_text <- function(lower, upper, open) {
   # the largest integer is not named as a limit
-  if (is.finite(lower) && upper < 2^31 - 1) {
-    paste0(if (open) " strictly", " between ", lower, " and ", upper)
-  } else if (is.finite(lower)) {
-    paste0(if (open) " greater than " else " of at least ", lower)
-  } else if (is.finite(upper)) {
-    paste0(if (open) " less than " else " of at most ", upper)
-  } else {
-    ""
-  }
+  if (is.finite(lower) && upper < 2^31 - 1) return(paste0(if (open) " strictly", " between ", lower, " and ", upper))
+  if (is.finite(lower)) return(paste0(if (open) " greater than " else " of at least ", lower))
+  if (is.finite(upper)) paste0(if (open) " less than " else " of at most ", upper) else ""
 }
 
 check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE, size = NULL, upper = 2^31 - 1) {
-  if (null && is.null(x)) return(invisible(x))
-  check_numbers(x, arg, lower = lower, upper = upper, size = size)
-  if (all(x == round(x))) return(invisible(x))
-  stop_input("{.arg {arg}} must be whole.", "x" = "It has the value {.val {x[x != round(x)][1]}}.", arg = arg,
-             value = x)
+  check_numbers(x, arg, lower, upper, null = null, size = size, whole = TRUE)
 }
 
 check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE) {

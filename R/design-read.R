@@ -71,14 +71,13 @@ select_column <- function(quo, x, arg) {
   if (length(columns) == 1) columns
 }
 
-# A vector beside predictions that are not a data frame.
-row_vector <- function(quo, arg) {
-  rlang::try_fetch(rlang::eval_tidy(quo), error = function(cnd) {
-    name <- if (rlang::quo_is_symbol(quo)) as.character(rlang::quo_get_expr(quo))
-    unknown <- !is.null(name) && !exists(name, envir = rlang::quo_get_env(quo))
-    stop_input("{.arg {arg}} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
-               "i" = "If {.arg x} is a matrix or a vector, {.arg {arg}} is a vector with a value per row.", arg = arg,
-               parent = if (!unknown) cnd)
+# A vector beside predictions that are not a data frame; or an expression of the columns of `data`.
+row_vector <- function(quo, arg, data = NULL) {
+  rlang::try_fetch(rlang::eval_tidy(quo, data), error = function(cnd) {
+    stop_input("{.arg {arg}} cannot be evaluated.",
+               "i" = if (is.null(data)) "Beside a matrix or a vector, {.arg {arg}} is a vector with a value per row, \\
+                      not the name of a column.", class = if (arg == "truth") arg else "argument", arg = arg,
+               parent = cnd)
   })
 }
 
@@ -125,18 +124,12 @@ weight_kind <- function(weights) {
 
 # `repeated`: whether rows are made of them.
 check_weights <- function(weights, repeated) {
-  bad <- which(!is.na(weights) & (!is.finite(weights) | weights < 0))
-  stop_if(
-    length(bad) > 0, "{.arg weights} must be finite and not negative.",
-    "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} rows \\
-           are affected.", "i" = "A weight of 0 leaves a row out.", class = "weights", arg = "weights", row = bad[1],
-    value = weights[bad[1]]
-  )
-  extreme <- which(weights > 1e50 | weights > 0 & weights < 1e-50)
-  stop_if(length(extreme) > 0, "{.arg weights} must be 0 or between 1e-50 and 1e50: products of several are summed up.",
-          "x" = "Row {extreme[1]} has the weight {.val {weights[extreme[1]]}}; {length(extreme)} of {length(weights)} \\
-                 rows are affected.", "i" = "Divide all by one number: only their ratios count.",
-          class = c("weights", "size"), arg = "weights", row = extreme[1], value = weights[extreme[1]])
+  # products of several are summed up
+  bad <- which(!(is.na(weights) & !is.nan(weights) | weights == 0 | weights >= 1e-50 & weights <= 1e50))
+  stop_if(length(bad) > 0, "{.arg weights} must be 0, or between 1e-50 and 1e50.",
+          "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} \\
+                 rows are affected.", "i" = "A weight of 0 leaves a row out. Only ratios of weights count.",
+          class = c("weights", "size"), arg = "weights", row = bad[1], value = weights[bad[1]])
   stop_if(
     repeated && sum(weights, na.rm = TRUE) > most_repeated_rows,
     "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",

@@ -115,7 +115,8 @@ mask_rows <- function(y, rows) {
 # A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector comes first: as a
 # selection, integer codes would be read as positions of columns.
 read_group <- function(group, x) {
-  value <- tryCatch(rlang::eval_tidy(group, data = data_mask(x)), error = function(e) NULL)
+  value <- tryCatch(rlang::eval_tidy(group, data = data_mask(x)), error = function(cnd) cnd)
+  if (is.null(value)) return(NULL)
   if (vctrs::vec_is(value)) {
     if (vctrs::vec_size(value) == nrow(x)) return(value)
     named <- is.character(value) && all(value %in% names(x))
@@ -127,11 +128,11 @@ read_group <- function(group, x) {
 
 # The values of a `group` argument, NULL where there is none.
 group_values <- function(group, x) {
-  if (!is.data.frame(x)) return(check_group_values(row_vector(group, "group")))
-  x <- ungroup_frame(x)
-  # also a variable that is NULL
-  none <- tryCatch(is.null(rlang::eval_tidy(group, data = data_mask(x))), error = function(e) FALSE)
-  if (none) NULL else read_group(group, x)
+  value <- if (is.data.frame(x)) read_group(group, ungroup_frame(x)) else row_vector(group, "group")
+  stop_if(!is.null(value) && !vctrs::vec_is(value),
+          "{.arg group} must be a vector or a data frame, with a value per observation.",
+          "x" = "It is {.cls {class(value)[1]}}.", arg = "group")
+  value
 }
 
 # The distributions that are given: a vector, or a column of a data frame; NULL where there are none.
@@ -174,7 +175,6 @@ class_laws <- function(predictions) {
 }
 
 join_laws <- function(law, y, event_level, na_rm, raw = list()) {
-  check_no_survival(y)
   missing <- law_missing(law)
   law <- rlang::try_fetch(as_distribution(fill_missing(law, missing)), error = function(cnd) {
     stop_input("{.arg x} cannot be read as predictive distributions.", class = "distribution", parent = cnd)
@@ -183,33 +183,24 @@ join_laws <- function(law, y, event_level, na_rm, raw = list()) {
   if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
   probs <- class_probs(law)
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, raw = raw)))
-  y <- numeric_outcomes(y, law)
+  y <- numeric_outcomes(y, length(law), dimension_of(law))
   check_magnitude(y, parameters_of(law))
-  if (family_of(law) == "draws" && all(y %in% c(0, 1, NA))) check_drawn_outcomes(par_of(law, "draws"))
-  rows <- nrow(y)
-  # the usual case, without a pass over all rows for each condition
-  whole <- is.null(raw$weights) && is.null(raw$cluster) && !anyNA(y)
-  complete <- if (whole) seq_len(rows) else which(stats::complete.cases(y) & design_complete(raw, rows))
-  keep <- design_kept(raw, complete)
-  dropped <- rows - length(complete)
-  na <- !na_rm && dropped > 0
-  if (length(keep) == 0 && !na) stop_empty(dropped, raw)
-  if (!whole) {
+  stop_if(family_of(law) == "draws" && all(y %in% c(0, 1, NA)) && all(abs(par_of(law, "draws") - 0.5) < 0.5),
+          "Draws must be of the outcomes.",
+          "x" = "All outcomes are 0 or 1, and all draws lie between them, as draws of a probability do.",
+          "i" = "Functions of probabilities read one for each row, such as the mean of its draws.",
+          class = "distribution", arg = "x")
+  complete <- complete_rows(y, TRUE, na_rm, raw = raw)
+  keep <- complete$rows
+  if (!complete$whole) {
     y <- y[keep, , drop = FALSE]
     law <- law[keep]
   }
   if (is_count(law)) check_count_outcomes(y, keep)
-  structure(list(law = law, probs = NULL, y = y, levels = NULL, n = if (na) rows else length(keep),
-                 na = na, binary = FALSE, rows = keep, n_input = rows, dropped = dropped,
-                 design = bind_design(raw, keep)), class = "ce_laws")
-}
-
-# Of outcomes 0 and 1.
-check_drawn_outcomes <- function(draws) {
-  stop_if(all(draws > 0 & draws < 1), "Draws must be of the outcomes.",
-          "x" = "All outcomes are 0 or 1, and all draws lie between them, as draws of a probability do.",
-          "i" = "Functions of probabilities read one for each row, such as the mean of its draws.",
-          class = "distribution", arg = "x")
+  structure(list(law = law, probs = NULL, y = y, levels = NULL,
+                 n = if (complete$na) complete$n_input else length(keep), na = complete$na, binary = FALSE, rows = keep,
+                 n_input = complete$n_input, dropped = complete$dropped, design = bind_design(raw, keep)),
+            class = "ce_laws")
 }
 
 # Class probabilities, of predictions that are made of them.
@@ -218,36 +209,30 @@ class_probs <- function(law) {
   if (!is.null(probs)) probs(law)
 }
 
-# Outcomes of predictive distributions of numbers: a matrix with a row per prediction, NA if it is missing.
-numeric_outcomes <- function(y, law) {
-  stop_if(is.factor(y) || !is.numeric(y) && !is.logical(y),
-          "{.arg truth} must be numeric for {.val {family_of(law)}} predictions.", "x" = "It is {.cls {class(y)[1]}}.",
+# Outcomes of n predictions of d numbers: a matrix with a row per prediction. Missing values are left out later.
+numeric_outcomes <- function(y, n, d = 1L) {
+  check_no_survival(y)
+  stop_if(is.factor(y) || !is.numeric(y) && !is.logical(y), "{.arg truth} must be numeric for predictions of numbers.",
+          "x" = "It is {.cls {class(y)[1]}}.",
           "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}.", class = "truth", arg = "truth")
   y <- unname(as.matrix(y))
   storage.mode(y) <- "double"
-  d <- dimension_of(law)
   stop_if(ncol(y) != d, "{.arg truth} must have the dimension of the predictions.",
           "x" = "It has {ncol(y)} column{?s}, the predictions have dimension {d}.", class = "length", arg = "truth")
-  check_length(length(law), nrow(y))
-  check_finite_outcomes(y)
-  y
-}
-
-# A matrix; missing values are left out later.
-check_finite_outcomes <- function(y) {
+  check_length(n, nrow(y))
   row <- if (!all_finite(y)) which(rowSums(is.nan(y) | is.infinite(y)) > 0)[1]
   stop_if(isTRUE(row > 0), "{.arg truth} must be finite.", "x" = "Row {row} is {.val {y[row, 1]}}.",
           class = "truth", arg = "truth", row = row)
+  y
 }
 
 largest_number <- 1e50
 
 # Products of a few squares have to be finite: of outcomes y and parameters, a list by their names.
 check_magnitude <- function(y, parameters, arg = "x") {
-  values <- vapply(c(list(truth = y), parameters), function(v) {
-    if (all_within(v, -largest_number, largest_number)) return(0)
-    max(0, abs(v), na.rm = TRUE)
-  }, 0)
+  values <- c(list(truth = y), parameters)
+  values <- vapply(values, function(v) if (all_within(v, -largest_number, largest_number)) 0 else
+    max(0, abs(v), na.rm = TRUE), 0)
   bad <- which(values > largest_number)
   stop_if(length(bad) > 0, "Outcomes and parameters of predictions must be at most {largest_number} in absolute value.",
           "x" = "The largest {.field {names(values)[bad[1]]}} is {.val {values[[bad[1]]]}}.", "i" = "Use other units.",
@@ -259,13 +244,6 @@ check_count_outcomes <- function(y, rows, arg = "truth") {
   stop_if(!is.na(bad), "Outcomes of predictions of counts must be counts.",
           "x" = "Row {rows[bad]} is {.val {signif(y[bad], 7)}}.",
           "i" = "Other numbers are predicted by other families, such as {.fn pred_normal}.", class = "truth", arg = arg)
-}
-
-check_group_values <- function(group) {
-  stop_if(!is.null(group) && !vctrs::vec_is(group),
-          "{.arg group} must be a vector or a data frame, with a value per observation.",
-          "x" = "It is {.cls {class(group)[1]}}.", arg = "group")
-  group
 }
 
 #' @rdname pred

@@ -88,17 +88,15 @@ par_of <- function(x, name) {
   if (is.matrix(value)) value else matrix(value)
 }
 
-check_parameter <- function(x, arg, lower = -Inf, upper = Inf) {
+# `open`: whether the limits are no values.
+check_parameter <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE) {
   if (is.data.frame(x)) x <- as.matrix(x)
   stop_if(!is.numeric(x) || length(x) == 0, "{.arg {arg}} must be numeric, with at least one value.",
           "x" = "It is {describe(x)}.", class = "distribution")
-  if (!all_within(x, lower, upper)) {
-    bad <- which(!is.finite(x) | x < lower | x > upper)
-    if (length(bad) == 0) return(x)
-    stop_input("{.arg {arg}} must hold finite numbers{range_text(lower, upper, FALSE)}.",
-               "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.",
-               class = "distribution")
-  }
+  if (!open && all_within(x, lower, upper)) return(x)
+  bad <- which(!is.finite(x) | x < lower | x > upper | open & (x == lower | x == upper))
+  stop_if(length(bad) > 0, "{.arg {arg}} must hold finite numbers{range_text(lower, upper, open)}.",
+          "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", class = "distribution")
   x
 }
 

@@ -12,23 +12,22 @@ no_dots <- rlang::quos()
 check_dot_names <- function(dots, frame = called_verb()) {
   named <- names(dots)[nzchar(rlang::names2(dots))]
   if (length(named) == 0) return(dots)
-  hint <- argument_hint(named[1], frame_arguments(frame))
-  stop_input("{.arg ...} selects columns and takes no named arguments.",
-             "x" = "{.arg {named[1]}} is not an argument of this function.",
-             "i" = if (!is.null(hint)) "{hint}", arg = named[1], call = frame)
+  stop_argument(named[1], frame, TRUE)
 }
 
 # For a function that selects no columns.
 check_empty <- function(..., .frame = caller_env()) {
   if (...length() == 0) return(invisible())
   named <- names(enquos(...))
-  named <- c(named[nzchar(named)], "")[1]
-  extra <- ...length()
-  hint <- argument_hint(named, frame_arguments(.frame))
-  stop_input("{.arg ...} must be empty.",
-             "x" = if (nzchar(named)) "{.arg {named}} is not an argument of this function." else
-               "{extra} extra argument{?s} given.",
-             "i" = if (!is.null(hint)) "{hint}", arg = if (nzchar(named)) named else "...", call = .frame)
+  stop_argument(c(named[nzchar(named)], "...")[1], .frame)
+}
+
+stop_argument <- function(name, frame, selects = FALSE) {
+  hint <- if (name != "...") argument_hint(name, frame_arguments(frame))
+  stop_input(if (selects) "{.arg ...} selects columns and takes no named arguments." else "{.arg ...} must be empty.",
+             "x" = if (name == "...") "An extra argument is given." else
+               "{.arg {name}} is not an argument of this function.",
+             "i" = if (!is.null(hint)) "{hint}", arg = name, call = frame)
 }
 
 # `x` is missing, or was given by another name.

@@ -19,9 +19,7 @@ family_draws <- function() {
     moments = function(law) {
       draws <- par_of(law, "draws")
       d <- dimension_of(law)
-      s <- ncol(draws) / d
-      n <- nrow(draws)
-      mixture_moments(matrix(1 / s, n, s), draws, matrix(0, n, s * d * d), d)
+      mixture_moments(matrix(d / ncol(draws), nrow(draws), ncol(draws) / d), draws, NULL, d)
     },
     cdf = function(law, y) rowMeans(par_of(law, "draws") <= y),
     draw = redraw_draws,

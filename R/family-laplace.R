@@ -1,9 +1,7 @@
 #' @rdname pred
 #' @export
 pred_laplace <- function(location, scale) {
-  location <- check_parameter(location, "location")
-  scale <- check_parameter(scale, "scale", lower = 0)
-  new_distribution(recycle_parameters(location = as.vector(location), scale = as.vector(scale)), "laplace")
+  make_distribution(families$laplace, list(location = location, scale = scale))
 }
 
 family_laplace <- function() {
@@ -19,14 +17,16 @@ family_laplace <- function() {
     draw = draw_laplace,
     density = function(y, location, scale) exp(-abs(y - location) / scale) / (2 * scale),
     support = "real",
-    crps = function(y, location, scale) folded_laplace(y - location, scale) - 3 / 4 * scale,
+    crps = function(y, location, scale) {
+      cpp_mixture_crps(matrix(1, length(scale), 1), matrix(location), matrix(scale), y, TRUE)
+    },
     features = function(location, scale) cbind(location, sqrt(2) * scale),
     closed_forms = list(
       wasserstein = function(location, scale) cbind(location, sqrt(2) * scale), affinity = laplace_affinity
     )
   )
   extend_record(
-    record, label = "Laplace", temper = temper_scale(1, log(2)),
+    record, label = "Laplace", closed = TRUE, temper = temper_scale(1, log(2)),
     mixed = list(family = "mixture_laplace", fields = c(location = "location", scale = "scale")),
     closed_forms = list(laplace_components = one_component),
     reads = list(laplace = function(par) pred_laplace(par$mu, par$sigma %||% par$b %||% par$scale))

@@ -3,27 +3,18 @@
 # some observations are components of weight 0.
 
 family_mixture_normal <- function() {
-  extend_record(
-    location_scale_mixture("mixture_normal", stats::rnorm, 1),
-    crps = function(law, y) crps_mixture(par_of(law, "weight"), par_of(law, "location"), par_of(law, "scale"), y,
-                                         near = folded_normal, apart = function(m, a, b) {
-                                           folded_normal(m, sqrt(a^2 + b^2))
-                                         }),
-    closed_forms = list(normal_components = mixture_components)
-  )
+  location_scale_mixture("mixture_normal", "normal_components", stats::rnorm, 1)
 }
 
 family_mixture_laplace <- function() {
-  extend_record(
-    location_scale_mixture("mixture_laplace", draw_laplace, 2),
-    crps = function(law, y) crps_mixture(par_of(law, "weight"), par_of(law, "location"), par_of(law, "scale"), y,
-                                         near = folded_laplace, apart = folded_laplaces),
-    closed_forms = list(laplace_components = mixture_components)
-  )
+  location_scale_mixture("mixture_laplace", "laplace_components", draw_laplace, 2)
 }
 
 # `variance`: that of the standard component.
-location_scale_mixture <- function(name, draw, variance) {
+location_scale_mixture <- function(name, components, draw, variance) {
+  components_of <- function(law) {
+    list(weight = par_of(law, "weight"), location = par_of(law, "location"), scale = par_of(law, "scale"))
+  }
   new_record(
     name, support = "real",
     moments = function(law) {
@@ -36,10 +27,12 @@ location_scale_mixture <- function(name, draw, variance) {
       of <- function(name) par_of(law, name)[cbind(rows, as.vector(pick))]
       matrix(draw(length(rows), of("location"), of("scale")), length(law))
     },
+    crps = function(law, y) {
+      parts <- components_of(law)
+      cpp_mixture_crps(parts$weight, parts$location, parts$scale, y, components == "laplace_components")
+    },
     features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
-    closed_forms = list(wasserstein = function(law) {
-      list(distance = mixture_wasserstein(law), valid = FALSE)
-    })
+    closed_forms = setNames(list(components_of, mixture_distances), c(components, "wasserstein"))
   )
 }
 
@@ -49,20 +42,16 @@ family_mixture_mvnormal <- function() {
     moments = function(law) {
       mixture_moments(par_of(law, "weight"), par_of(law, "mean"), par_of(law, "cov"), dimension_of(law))
     },
-    prepare = function(law) mixture_roots(law),
+    prepare = function(law) covariance_roots(par_of(law, "cov"), dimension_of(law)),
     draw = function(law, size, roots) {
       draw_mvnormal(par_of(law, "mean"), roots, draw_components(par_of(law, "weight"), size), dimension_of(law))
     },
     features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
     closed_forms = list(
       gaussian = function(law) full_normal_form(law, par_of(law, "weight")),
-      wasserstein = function(law) list(distance = mixture_wasserstein(law), valid = FALSE)
+      wasserstein = mixture_distances
     )
   )
-}
-
-mixture_components <- function(law) {
-  list(weight = par_of(law, "weight"), location = par_of(law, "location"), scale = par_of(law, "scale"))
 }
 
 mixture_text <- function(law, number) paste0("mixture[", rowSums(par_of(law, "weight") > 0), "]")
@@ -78,49 +67,16 @@ draw_components <- function(weight, size) {
   pmin(pick, max.col(weight > 0, "last"))
 }
 
-# Mean and covariance of mixtures: weight n x K, mean n x K d, cov n x K d^2.
+# Mean and covariance of mixtures: weight n x K, mean n x K d, cov n x K d^2, NULL for points.
 mixture_moments <- function(weight, mean, cov, d) {
-  k <- ncol(weight)
-  pick <- function(m, size, a) m[, (a - 1) * size + seq_len(size), drop = FALSE]
-  centre <- Reduce(`+`, lapply(seq_len(k), function(a) weight[, a] * pick(mean, d, a)))
-  outer_rows <- function(x) x[, rep(seq_len(d), d), drop = FALSE] * x[, rep(seq_len(d), each = d), drop = FALSE]
-  spread <- Reduce(`+`, lapply(seq_len(k), function(a) {
-    weight[, a] * (pick(cov, d * d, a) + outer_rows(pick(mean, d, a) - centre))
-  }))
-  list(mean = centre, cov = spread)
+  both <- cpp_mixture_moments(weight, mean, cov %||% matrix(0, 0, 0), d)
+  list(mean = both[, seq_len(d), drop = FALSE], cov = both[, -seq_len(d), drop = FALSE])
 }
 
 # Mean and root covariance of the mixture.
 mixture_features <- function(law) {
   m <- law_moments(law)
   cbind(m$mean, covariance_roots(m$cov, dimension_of(law)))
-}
-
-# near: E|X_a - y|; apart: E|X_a - X_b|
-crps_mixture <- function(w, location, scale, y, near, apart) {
-  k <- ncol(w)
-  first <- rowSums(w * matrix(near(location - y, scale), ncol = k))
-  spread <- 0
-  for (a in seq_len(k)) {
-    between <- apart(location[, a] - location, scale[, a], scale)
-    spread <- spread + w[, a] * rowSums(w * matrix(between, ncol = k))
-  }
-  first - spread / 2
-}
-
-# E |m + s X| of a standard Laplace X
-folded_laplace <- function(m, s) abs(m) + s * ifelse(s > 0, exp(-abs(m) / s), 0)
-
-# E |m + a X - b X'|: the density is (a^2 f_a - b^2 f_b) / (a^2 - b^2); of nearly equal scales its limit.
-folded_laplaces <- function(m, a, b) {
-  a <- rep_len(a, length(b))
-  m <- as.vector(m)
-  b <- as.vector(b)
-  term <- function(s) s^2 * folded_laplace(m, s)
-  near <- abs(a - b) <= 1e-5 * (a + b)
-  s <- (a + b) / 2
-  limit <- abs(m) + ifelse(s > 0, exp(-abs(m) / s), 0) * (3 * s + abs(m)) / 2
-  ifelse(near, limit, (term(a) - term(b)) / ifelse(near, 1, a^2 - b^2))
 }
 
 mixture_weights <- function(weights, n, k) {
@@ -153,23 +109,14 @@ pad_mixture <- function(law, k) {
   new_distribution(fields, family_of(law), dimension_of(law), k)
 }
 
-# Mixture Wasserstein distance of order `order`, from the component distances D:
-# (min over couplings of sum w D^order)^(1/order).
-mixture_wasserstein <- function(law, order = 2) {
-  weight <- par_of(law, "weight")
+# Mixture Wasserstein distances, from the component distances D: the root of the minimum over couplings of sum w D^2.
+mixture_distances <- function(law) {
   features <- switch(family_of(law),
     mixture_normal = list(par_of(law, "location"), par_of(law, "scale")),
     mixture_laplace = list(par_of(law, "location"), sqrt(2) * par_of(law, "scale")),
-    list(par_of(law, "mean"), mixture_roots(law))
+    list(par_of(law, "mean"), covariance_roots(par_of(law, "cov"), dimension_of(law)))
   )
-  cpp_mixture_wasserstein(weight, features[[1]], features[[2]], dimension_of(law), order, thread_count())
-}
-
-mixture_roots <- function(law) {
-  d <- dimension_of(law)
-  cov <- par_of(law, "cov")
-  blocks <- lapply(seq_len(attr(law, "components")), function(a) {
-    covariance_roots(cov[, (a - 1) * d * d + seq_len(d * d), drop = FALSE], d)
-  })
-  do.call(cbind, blocks)
+  distance <- cpp_mixture_wasserstein(par_of(law, "weight"), features[[1]], features[[2]], dimension_of(law), 2,
+                                      thread_count())
+  list(distance = distance, valid = FALSE)
 }

@@ -28,16 +28,14 @@ pred_mvnormal <- function(mean, cov) {
 }
 
 check_covariances <- function(packed, d) {
-  swapped <- as.vector(t(matrix(seq_len(d * d), d)))
-  largest <- apply(abs(packed), 1, max)
-  bad <- which(apply(abs(packed - packed[, swapped, drop = FALSE]), 1, max) > 1e-8 * largest)
+  faults <- cpp_covariance_faults(packed, d)
+  bad <- which(faults[, 1] > 1e-8)
   stop_if(length(bad) > 0, "Covariances must be symmetric.",
           "x" = "Observation {bad[1]} has another one; {length(bad)} of {nrow(packed)} do.", class = "distribution")
-  for (i in which(!duplicated(packed))) {
-    values <- eigen(matrix(packed[i, ], d), symmetric = TRUE, only.values = TRUE)$values
-    stop_if(values[d] < -1e-8 * max(largest[i], .Machine$double.xmin), "Covariances must be positive semidefinite.",
-            "x" = "Observation {i} has the eigenvalue {.val {signif(values[d], 3)}}.", class = "distribution")
-  }
+  bad <- which(faults[, 2] < -1e-8)
+  stop_if(length(bad) > 0, "Covariances must be positive semidefinite.",
+          "x" = "Observation {bad[1]} has a negative eigenvalue; {length(bad)} of {nrow(packed)} do.",
+          class = "distribution")
 }
 
 family_mvnormal <- function() {
@@ -78,13 +76,9 @@ family_mvnormal_diagonal <- function() {
     "mvnormal_diagonal", support = "real",
     moments = function(law) list(mean = par_of(law, "mean"), cov = full_covariance(law)),
     draw = function(law, size, roots) {
-      n <- length(law)
-      d <- dimension_of(law)
-      noise <- array(stats::rnorm(n * size * d), c(n, size, d))
-      mean <- par_of(law, "mean")
-      sd <- sqrt(par_of(law, "var"))
-      value <- lapply(seq_len(d), function(k) mean[, k] + sd[, k] * noise[, , k])
-      array(unlist(value, use.names = FALSE), c(n, size, d))
+      noise <- array(stats::rnorm(length(law) * size * dimension_of(law)), c(length(law), size, dimension_of(law)))
+      every_draw <- function(v) as.vector(v[, rep(seq_len(ncol(v)), each = size)])
+      every_draw(par_of(law, "mean")) + every_draw(sqrt(par_of(law, "var"))) * noise
     },
     features = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
     format = mvnormal_text,
@@ -144,43 +138,14 @@ full_covariance <- function(law) {
 }
 
 draw_mvnormal <- function(mean, roots, pick, d) {
-  n <- nrow(pick)
-  size <- ncol(pick)
-  noise <- array(stats::rnorm(n * size * d), c(n, size, d))
-  rows <- rep(seq_len(n), size)
-  out <- array(0, c(n, size, d))
-  for (k in seq_len(d)) {
-    value <- mean[cbind(rows, (as.vector(pick) - 1) * d + k)]
-    for (l in seq_len(d)) {
-      root <- roots[cbind(rows, (as.vector(pick) - 1) * d * d + (l - 1) * d + k)]
-      value <- value + root * as.vector(noise[, , l])
-    }
-    out[, , k] <- value
-  }
-  out
+  noise <- matrix(stats::rnorm(length(pick) * d), ncol = d)
+  array(cpp_normal_draws(mean, roots, as.integer(pick), noise), c(dim(pick), d))
 }
 
 mvnormal_affinity <- function(law) {
-  mean <- par_of(law, "mean")
-  cov <- full_covariance(law)
-  d <- dimension_of(law)
-  n <- nrow(mean)
-  half_logdet <- function(s) sum(log(diag(chol(s))))
-  own <- rlang::try_fetch(
-    vapply(seq_len(n), function(i) half_logdet(matrix(cov[i, ], d)), 0),
-    error = function(cnd) {
-      stop_input("The Hellinger distance needs covariances of full rank.", "x" = "Some are singular.", class = "kernel",
-                 arg = "kernel")
-    })
-  out <- diag(1, n)
-  for (i in seq_len(n)) {
-    for (j in seq_len(i - 1)) {
-      root <- chol(matrix(cov[i, ] + cov[j, ], d) / 2)
-      gap <- backsolve(root, mean[i, ] - mean[j, ], transpose = TRUE)
-      out[i, j] <- out[j, i] <-
-        exp(0.5 * (own[i] + own[j]) - sum(log(diag(root))) - sum(gap^2) / 8)
-    }
-  }
+  out <- cpp_normal_affinity(par_of(law, "mean"), full_covariance(law), thread_count())
+  stop_if(anyNA(out), "The Hellinger distance needs covariances of full rank.", "x" = "Some are singular.",
+          class = "kernel", arg = "kernel")
   out
 }
 
@@ -198,11 +163,13 @@ temper_mvnormal <- function(name, squares, determinants) {
   )
 }
 
-# n x d^2 symmetric roots of n x d^2 covariances.
+# Symmetric roots of covariances, n x d^2, or of those of K components side by side.
 covariance_roots <- function(cov, d) {
   if (d == 1) return(sqrt(pmax(cov, 0)))
   t(apply(cov, 1, function(v) {
-    e <- eigen(matrix(v, d), symmetric = TRUE)
-    as.vector(e$vectors %*% (sqrt(pmax(e$values, 0)) * t(e$vectors)))
+    apply(matrix(v, d * d), 2, function(one) {
+      e <- eigen(matrix(one, d), symmetric = TRUE)
+      as.vector(e$vectors %*% (sqrt(pmax(e$values, 0)) * t(e$vectors)))
+    })
   }))
 }

@@ -1,9 +1,7 @@
 #' @rdname pred
 #' @export
 pred_normal <- function(mean, sd) {
-  mean <- check_parameter(mean, "mean")
-  sd <- check_parameter(sd, "sd", lower = 0)
-  new_distribution(recycle_parameters(mean = as.vector(mean), sd = as.vector(sd)), "normal")
+  make_distribution(families$normal, list(mean = mean, sd = sd))
 }
 
 family_normal <- function() {
@@ -16,8 +14,8 @@ family_normal <- function() {
     closed_forms = list(wasserstein = function(mean, sd) cbind(mean, sd), affinity = normal_affinity)
   )
   extend_record(
-    record, label = "N", mixed = list(family = "mixture_normal", fields = c(location = "mean", scale = "sd")),
-    temper = temper_scale(2, log(2 * pi) / 2),
+    record, label = "N", closed = TRUE, temper = temper_scale(2, log(2 * pi) / 2),
+    mixed = list(family = "mixture_normal", fields = c(location = "mean", scale = "sd")),
     reads = list(normal = function(par) pred_normal(par$mu, par$sigma)),
     closed_forms = list(
       normal_components = one_component,

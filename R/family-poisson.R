@@ -1,7 +1,7 @@
 #' @rdname pred
 #' @export
 pred_poisson <- function(rate) {
-  new_distribution(list(rate = as.vector(check_parameter(rate, "rate", lower = 0))), "poisson")
+  make_distribution(families$poisson, list(rate = rate))
 }
 
 family_poisson <- function() {
@@ -19,7 +19,7 @@ family_poisson <- function() {
   )
   extend_record(
     record,
-    label = "Poisson",
+    label = "Poisson", closed = TRUE,
     window = function(law, tail) {
       rate <- vctrs::field(law, "rate")
       list(from = stats::qpois(tail, rate), to = stats::qpois(tail, rate, lower.tail = FALSE))

@@ -37,13 +37,21 @@ check_levels <- function(levels) {
   levels
 }
 
-# The quantile function is linear between the levels; beyond the outer ones the tails are exponential, with the density
-# of the segment next to them. Equal quantiles are a point with the probability between their levels.
+# The formulas are those of law/quantile_forecast.h.
 family_quantiles <- function() {
   by_name <- family_record(
     "quantiles", c("values", "levels"),
-    moments = quantile_moments, cdf = quantile_cdf, quantile = quantile_level, draw = NULL, density = quantile_density,
-    support = "real", crps = quantile_crps, features = function(values, levels) values
+    moments = function(values, levels) {
+      list(mean = quantile_law(0, values, levels, "mean"), variance = quantile_law(0, values, levels, "variance"))
+    },
+    cdf = function(y, values, levels) quantile_law(y, values, levels, "cdf"),
+    quantile = function(u, values, levels) quantile_law(u, values, levels, "quantile"), draw = NULL,
+    density = function(y, values, levels, log = FALSE) {
+      value <- quantile_law(y, values, levels, "log")
+      if (log) value else exp(value)
+    },
+    support = "real", crps = function(y, values, levels) quantile_law(y, values, levels, "crps"),
+    features = function(values, levels) values
   )
   extend_record(
     by_name,
@@ -55,130 +63,24 @@ family_quantiles <- function() {
   )
 }
 
-# Scales of the two exponential tails.
-tail_scales <- function(values, levels) {
-  k <- ncol(values)
-  list(low = levels[, 1] * (values[, 2] - values[, 1]) / (levels[, 2] - levels[, 1]),
-       high = (1 - levels[, k]) * (values[, k] - values[, k - 1]) / (levels[, k] - levels[, k - 1]))
-}
-
-# The piece of every row between two quantiles that begins at number `at`; at the tails the outermost.
-quantile_pieces <- function(at, values, levels) {
-  left <- cbind(seq_len(nrow(values)), pmin(pmax(at, 1), ncol(values) - 1))
-  right <- cbind(left[, 1], left[, 2] + 1)
-  list(value = values[left], width = values[right] - values[left], level = levels[left],
-       rise = levels[right] - levels[left])
-}
-
-# P(Y <= y), or P(Y < y).
-quantile_cdf <- function(y, values, levels, open = FALSE) {
-  k <- ncol(values)
-  tails <- tail_scales(values, levels)
-  at <- rowSums(if (open) values < y else values <= y)
-  piece <- quantile_pieces(at, values, levels)
-  wide <- piece$width > 0
-  share <- ifelse(wide, pmin(pmax((y - piece$value) / ifelse(wide, piece$width, 1), 0), 1), 0)
-  value <- piece$level + share * piece$rise
-  below <- at == 0
-  decay <- function(gap, scale) ifelse(scale > 0, exp(-pmax(gap, 0) / ifelse(scale > 0, scale, 1)), 0)
-  value[below] <- (levels[, 1] * decay(values[, 1] - y, tails$low))[below]
-  above <- at == k
-  value[above] <- (1 - (1 - levels[, k]) * decay(y - values[, k], tails$high))[above]
-  # a left limit at the lowest quantile: the tail's, not that of a point
-  value
-}
-
-quantile_level <- function(u, values, levels) {
-  k <- ncol(values)
-  tails <- tail_scales(values, levels)
-  at <- rowSums(levels < u)
-  piece <- quantile_pieces(at, values, levels)
-  value <- piece$value + (u - piece$level) / piece$rise * piece$width
-  below <- at == 0
-  value[below] <- (values[, 1] + tails$low * log(u / levels[, 1]))[below]
-  above <- at == k
-  value[above] <- (values[, k] - tails$high * log((1 - u) / (1 - levels[, k])))[above]
-  value
-}
-
-quantile_density <- function(y, values, levels, log = FALSE) {
-  k <- ncol(values)
-  tails <- tail_scales(values, levels)
-  at <- rowSums(values <= y)
-  piece <- quantile_pieces(at, values, levels)
-  low <- base::log(levels[, 1] / tails$low) - (values[, 1] - y) / tails$low
-  high <- base::log((1 - levels[, k]) / tails$high) - (y - values[, k]) / tails$high
-  value <- ifelse(at == 0, low, ifelse(at == k, high, base::log(piece$rise / piece$width)))
-  if (log) value else exp(value)
-}
-
-# Mixtures of uniform distributions and two exponential ones.
-quantile_moments <- function(values, levels) {
-  k <- ncol(values)
-  tails <- tail_scales(values, levels)
-  weight <- levels[, -1, drop = FALSE] - levels[, -k, drop = FALSE]
-  middle <- (values[, -1, drop = FALSE] + values[, -k, drop = FALSE]) / 2
-  width <- values[, -1, drop = FALSE] - values[, -k, drop = FALSE]
-  ends <- cbind(values[, 1] - tails$low, values[, k] + tails$high)
-  share <- cbind(levels[, 1], 1 - levels[, k])
-  mean <- rowSums(weight * middle) + rowSums(share * ends)
-  variance <- rowSums(weight * ((middle - mean)^2 + width^2 / 12)) +
-    rowSums(share * ((ends - mean)^2 + cbind(tails$low, tails$high)^2))
-  list(mean = mean, variance = variance)
-}
-
-# int (F - 1{x >= y})^2 dx piece by piece: F is linear between quantiles, exponential outside.
-quantile_crps <- function(y, values, levels) {
-  k <- ncol(values)
-  tails <- tail_scales(values, levels)
-  y <- rep_len(y, nrow(values))
-  total <- lower_tail_crps(y, values[, 1], levels[, 1], tails$low) +
-    lower_tail_crps(-y, -values[, k], 1 - levels[, k], tails$high)
-  for (j in seq_len(k - 1)) {
-    a <- levels[, j]
-    b <- levels[, j + 1]
-    width <- values[, j + 1] - values[, j]
-    share <- ifelse(width > 0, pmin(pmax((y - values[, j]) / ifelse(width > 0, width, 1), 0), 1), 0)
-    cut <- a + share * (b - a)
-    square <- function(p, q) (p^2 + p * q + q^2) / 3
-    total <- total + width * (share * square(a, cut) + (1 - share) * square(1 - cut, 1 - b))
-  }
-  total
-}
-
-# Up to the lowest quantile q: F = level exp((x - q) / scale).
-lower_tail_crps <- function(y, q, level, scale) {
-  gap <- pmax(q - y, 0)
-  at <- ifelse(scale > 0, exp(-gap / ifelse(scale > 0, scale, 1)), as.numeric(gap == 0))
-  below <- level^2 * scale / 2 * at^2
-  # int_y^q (1 - F)^2
-  above <- gap - 2 * level * scale * (1 - at) + level^2 * scale / 2 * (1 - at^2)
-  below + above
-}
+# "open" is P(Y < y).
+quantile_law <- function(at, values, levels, what) cpp_quantile_forecast(values, levels, as.numeric(at), what)
 
 # Equal quantiles are jumps. Between two levels that all rows have, only the number of outcomes is known.
 quantile_pit <- function(law, y) {
   parts <- parameters_of(law)
   values <- parts$values
   levels <- common_levels(parts$levels)
-  high <- quantile_cdf(y, values, parts$levels)
+  high <- quantile_law(y, values, parts$levels, "cdf")
   tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
   if (!any(tied)) return(new_pit(high, high, levels = levels))
   jumps <- function(rows) {
-    at <- which(tied[rows, , drop = FALSE], arr.ind = TRUE)
-    row <- at[, 1]
-    value <- values[rows, -1, drop = FALSE][at]
-    order <- order(row, value)
-    row <- row[order]
-    value <- value[order]
-    once <- !duplicated(cbind(row, value))
-    row <- row[once]
-    value <- value[once]
-    here <- lapply(parts, function(m) m[rows, , drop = FALSE][row, , drop = FALSE])
-    jump_table(tabulate(row, length(rows)), quantile_cdf(value, here$values, here$levels, open = TRUE),
-               quantile_cdf(value, here$values, here$levels))
+    point_jumps(tied[rows, , drop = FALSE], values[rows, -1, drop = FALSE], function(at, value, open) {
+      here <- lapply(parts, function(m) m[rows[at], , drop = FALSE])
+      quantile_law(value, here$values, here$levels, if (open) "open" else "cdf")
+    })
   }
-  new_pit(quantile_cdf(y, values, parts$levels, open = TRUE), high, jumps, levels = levels)
+  new_pit(quantile_law(y, values, parts$levels, "open"), high, jumps, levels = levels)
 }
 
 # Between its levels a forecast says nothing; equal quantiles are one cell with the levels among them, at the ends also

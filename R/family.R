@@ -106,22 +106,15 @@ family_record <- function(name, parameters, moments, cdf, quantile, draw, densit
 }
 
 # Fields of the right range and length. Families of the package are found by their names; others go with their vectors.
+# The limits of a range are values of the families that are `closed`.
 make_distribution <- function(family, values) {
   values <- Map(function(value, range, name) {
-    open_parameter(value, name, range[1], range[2])
+    value <- check_parameter(value, name, range[1], range[2], !isTRUE(family$closed))
+    if (is.matrix(value) && ncol(value) > 1) value else as.vector(value)
   }, values, family$ranges, names(values))
   values <- do.call(recycle_parameters, values)
   own <- !identical(families[[family$name]], family)
   new_distribution(values, family$name, record = if (own) family)
-}
-
-open_parameter <- function(x, arg, lower = -Inf, upper = Inf) {
-  x <- check_parameter(x, arg)
-  bad <- which(x <= lower | x >= upper)
-  below <- if (is.finite(upper)) paste(" and less than", upper)
-  stop_if(length(bad) > 0, "{.arg {arg}} must be greater than {lower}{below}.",
-          "x" = "Value {bad[1]} is {.val {x[bad[1]]}}; {length(bad)} of {length(x)} are not.", class = "distribution")
-  if (is.matrix(x) && ncol(x) > 1) x else as.vector(x)
 }
 
 parameter_ranges <- function(parameters) {

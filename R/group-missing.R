@@ -26,6 +26,9 @@ warn_groups <- function(keys, parts, failed, most = 3) {
 bind_parts <- function(keys, parts) {
   failed <- vapply(parts, rlang::is_error, NA)
   worked <- parts[!failed]
+  clash <- if (length(worked) > 0) intersect(names(keys), names(worked[[1]]))
+  stop_if(length(clash) > 0, "A column of groups must not have the name of a column of the result.",
+          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by")
   parts[failed] <- lapply(parts[failed], function(cnd) missing_part(worked, data_condition(cnd)$n))
   vctrs::vec_rbind(!!!Map(function(g, part) {
     vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, g), nrow(part)), part)

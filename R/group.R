@@ -1,13 +1,17 @@
 # Grouped data frames and `.by`: one mechanism for every function. `fn` gets the rows of one group (a plain tibble) and
 # returns a tibble; group columns come first.
 
-by_groups <- function(x, by, fn) {
+by_groups <- function(x, by, fn, objects = FALSE) {
   if (missing(x)) stop_no_predictions()
   if (is_read(x)) return(with_read(fn(x), NULL))
   x <- read_results(x)
   groups <- find_groups(x, by)
-  if (is.null(groups)) return(as_counted(metric_table(as_result(all_rows(fn(x))))))
+  if (is.null(groups)) {
+    all <- all_rows(fn(x))
+    return(as_counted(if (objects) all else metric_table(as_result(all))))
+  }
   parts <- run_groups(groups, group_parts(x, fn))
+  if (objects) return(new_grouped(groups$keys, lapply(parts, as_counted)))
   out <- as_result(bind_parts(groups$keys, lapply(parts, with_read, NULL)))
   if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
   as_counted(metric_table(out), lapply(parts, attr, "read"))
@@ -35,6 +39,9 @@ read_facts <- function(reads) {
   list(event = Find(Negate(is.null), events, right = TRUE),
        designs = Filter(function(design) !is.null(design$follow_up), designs))
 }
+
+# The same for functions that return an object: one per group (see R/grouped.R).
+objects_by_groups <- function(x, by, fn) by_groups(x, by, fn, objects = TRUE)
 
 # Tables of metrics print in their own way.
 metric_table <- function(out) {
@@ -125,16 +132,6 @@ in_group <- function(value, keys, g, rows = NULL) {
   })
 }
 
-# The same for functions that return an object: one per group (see R/grouped.R).
-objects_by_groups <- function(x, by, fn) {
-  if (missing(x)) stop_no_predictions()
-  if (is_read(x)) return(with_read(fn(x), NULL))
-  x <- read_results(x)
-  groups <- find_groups(x, by)
-  if (is.null(groups)) return(as_counted(all_rows(fn(x))))
-  new_grouped(groups$keys, lapply(run_groups(groups, group_parts(x, fn)), as_counted))
-}
-
 # `by` is a quosure. NULL where there are no groups.
 find_groups <- function(x, by) {
   by_given <- !rlang::quo_is_null(by)
@@ -155,14 +152,12 @@ find_groups <- function(x, by) {
     if (nrow(data) == 0) return(NULL)
     keys <- data[setdiff(names(data), ".rows")]
     attr(keys, ".drop") <- NULL
-    check_group_names(names(keys))
     return(list(keys = tibble::as_tibble(keys), rows = as.list(data$.rows)))
   }
   if (!by_given) return(NULL)
   columns <- select_columns(by, x, ".by")
   # a selection of no column groups nothing, as `.by = all_of(character())` of a program
   if (nrow(x) == 0 || length(columns) == 0) return(NULL)
-  check_group_names(names(x)[columns])
   keys <- ungroup_frame(x)[unname(columns)]
   for (key in keys) check_text(key, ".by")
   bad <- which(vapply(keys, function(key) is.complex(key) || is.character(key) && !all(validUTF8(key)), NA))
@@ -172,34 +167,6 @@ find_groups <- function(x, by) {
   loc <- vctrs::vec_group_loc(keys)
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
-}
-
-# Names of the columns of results, of their tables, and of the data of figures. Columns of groups need other names.
-result_columns <- c(
-  "a", "after", "alternative", "area", "b", "band.high", "band.low", "bandwidth", "before", "below", "block", "bought",
-  "calibration", "calibration_std.error", "certified", "changed", "chosen", "class", "computation", "conf.high",
-  "conf.low", "confidence", "converged", "corrected", "debias", "detail", "df", "difference", "difference_std.error",
-  "entropy", "entropy_std.error", "error", "error_bound", ".estimate", "estimate", "estimate_a", "estimate_b",
-  "estimate_holdout", ".estimator", "estimator", "event_rate", "events", "fold", "folds", "from", "gain", "groups",
-  "holds", "injective", "interval", "iterations", "kernel", "kuiper", "left", "level", "location", "locations",
-  "log_likelihood", "loss", "lower_bound", "map", "mean_confidence", "mean_prediction", "mean_score",
-  "mean_score_std.error", "method", ".metric", "model", "n", "n_bins", "n_censored", "n_classes", "n_clusters",
-  "n_distinct", "n_effective", "n_groups", "n_parameters", "net_benefit", "net_benefit.band.high",
-  "net_benefit.band.low", "net_benefit.conf.high", "net_benefit.conf.low", "net_benefit.std.error", "noninferior",
-  "notion", "null.high", "null.low", "null_band.high", "null_band.low", "objective_after", "objective_before",
-  "objective_crossfit", "observed", "outside", "p", "p.adjusted", "p.value", "parameter", "power", "prediction",
-  "prevalence", "quantity", "rank", "recalibrated", "rejected", "repeats", "resolution", "ridge", "right", "risk",
-  "risk_std.error", "root", "root_risk", "root_std.error", "score", "selected", "sharpness", "sharpness_std.error",
-  "sigma", "skill", "slack", "slope", "smoother", "split", "squared_error", "squared_error_test", "squared_holdout",
-  "statistic", "std.error", "std.error_holdout", "superior", "target", "target_computation", "target_kernel", "term",
-  "test", "threshold", "to", "treat_all", "type", "upper_bound", "useful", "value", "witness", "won", "worst",
-  "zero_risk"
-)
-
-check_group_names <- function(names) {
-  clash <- intersect(names, result_columns)
-  stop_if(length(clash) > 0, "A column of groups must not have the name of a column of a result.",
-          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by")
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

@@ -54,16 +54,14 @@
 #' ce_moments(x, y)
 #' map <- ce_recalibrate(x[1:100, ], y[1:100], method = "variance")
 #' ce_moments(x[101:200, ], y[101:200], after = map)
-ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, na_rm = TRUE, .by = NULL,
+ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, .by = NULL,
                        weights = NULL, cluster = NULL) {
   check_level(level)
-  check_flag(na_rm)
   input <- rows_input()
   stop_if(!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(input$by),
           "With {.arg .by}, {.arg after} must be a map.", arg = "after")
   by_groups(x, input$by, function(part) {
-    before <- read_moments(part, input$truth, input$dots, na_rm, design = input$design, any_family = TRUE)
-    if (before$na) return(moment_table(before, level, missing = TRUE))
+    before <- read_moments(part, input$truth, input$dots, design = input$design, any_family = TRUE)
     if (is.null(after)) return(moment_table(before, level))
     second <- read_after(part, after, before, input$truth, input$dots)
     vctrs::vec_cbind(
@@ -84,7 +82,7 @@ read_after <- function(x, after, before, truth, dots) {
     column <- names(select_columns(truth, ungroup_frame(x), "truth"))[1]
     after[[column]] <- x[[column]]
   }
-  out <- read_moments(after, truth, dots, TRUE, raw = before$raw, any_family = TRUE)
+  out <- read_moments(after, truth, dots, raw = before$raw, any_family = TRUE)
   if (!identical(before$rows, out$rows)) {
     both <- intersect(before$rows, out$rows)
     stop_input("{.arg x} and {.arg after} must be complete in the same rows.",
@@ -128,11 +126,10 @@ skew_of <- function(v, design) {
   raised_skew * sum(unit_powers(unit, design, 3)) / sum(unit_powers(unit, design, 2))^1.5
 }
 
-moment_table <- function(data, level, missing = FALSE) {
+moment_table <- function(data, level) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
   targets <- c(0, 1, NA, NA, 0, 1, 1, NA, NA)
   design <- data$design
-  if (missing) return(moment_rows(quantities, NA_real_, NA_real_, targets, design, level))
   r <- (data$mean - data$outcome)^2
   v <- data$variance
   ratio <- ifelse(v == 0, ifelse(r == 0, 0, Inf), r / v)
@@ -254,58 +251,42 @@ gain_rows <- function(before, after, level) {
 # Means, variances and outcomes from a vector of normal predictions, two columns, or a frame
 # with either. `layout` remembers which, so that results are written alike.
 # `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
-read_moments <- function(x, truth, dots, na_rm, design = NULL, raw = NULL, any_family = FALSE) {
+read_moments <- function(x, truth, dots, design = NULL, raw = NULL, any_family = FALSE) {
   check_truth_given(truth)
   frame <- if (is.data.frame(x)) ungroup_frame(x)
-  layout <- list(frame = is.data.frame(x), type = "matrix", columns = if (!is_distribution_like(x)) colnames(x))
+  layout <- list(frame = is.data.frame(x), columns = if (!is_law(x)) colnames(x))
   if (layout$frame) {
-    law <- if (length(dots) == 1) law_in_frame(frame, dots)
-    own <- select_columns(truth, frame, "truth")
-    outcome <- frame[[own[1]]]
-    if (!is.null(law)) {
-      layout["columns"] <- list(".pred")
-      layout$law <- dots[[1]]
-      x <- law
+    own <- truth_column(truth, frame)
+    outcome <- frame[[own]]
+    x <- law_in_frame(frame, dots)
+    if (is.null(x)) {
+      predicted <- names(frame)[startsWith(names(frame), ".pred_") & names(frame) != own]
+      if (length(dots) > 0) predicted <- names(select_columns(rlang::quo(c(!!!dots)), frame, "..."))
+      layout$columns <- predicted
+      x <- as.matrix(frame[predicted])
     } else {
-      columns <- if (length(dots) > 0) {
-        names(frame)[select_columns(rlang::quo(c(!!!dots)), frame, "...")]
-      } else {
-        setdiff(names(frame)[startsWith(names(frame), ".pred_")], names(own))
-      }
-      if (length(dots) == 0 && length(columns) == 0) columns <- names(frame)[vapply(frame, is_distribution_like, NA)]
-      layout$columns <- columns
-      x <- if (length(columns) == 1) frame[[columns]] else as.matrix(frame[columns])
+      layout$columns <- if (length(dots) > 0) ".pred" else names(frame)[vapply(frame, is_law, NA)]
+      if (length(dots) > 0) layout$law <- dots[[1]]
     }
   } else {
-    if (length(dots) > 0) as_predictions(x, truth, dots) # its error
+    check_no_columns(x, dots)
     outcome <- outcome_vector(truth)
   }
-  check_no_survival(outcome)
   moments <- moments_of(x, any_family = any_family)
-  layout$type <- moments$type
-  layout$roles <- moments$roles
-  stop_if(!is.numeric(outcome) && !is.logical(outcome), "{.arg truth} must be numeric for a regression.",
-          "x" = "It is {.cls {class(outcome)[1]}}.", class = "truth", arg = "truth")
-  outcome <- as.numeric(outcome)
-  check_length(length(moments$mean), length(outcome))
-  check_finite_outcomes(as.matrix(outcome))
+  layout[c("type", "roles")] <- moments[c("type", "roles")]
+  outcome <- numeric_outcomes(outcome, length(moments$mean))[, 1]
   raw <- raw %||% read_design(design, frame, length(outcome))
-  complete <- !is.na(moments$mean) & !is.na(moments$variance) & !is.na(outcome) &
-    design_complete(raw, length(outcome))
-  keep <- design_kept(raw, which(complete))
-  if (length(keep) == 0) stop_empty(sum(!complete), raw)
+  complete <- complete_rows(outcome, !is.na(moments$mean) & !is.na(moments$variance), TRUE, raw = raw)
+  keep <- complete$rows
   list(mean = moments$mean[keep], variance = moments$variance[keep], outcome = outcome[keep], rows = keep,
-       law = moments$law[keep], n_rows = length(outcome), na = !na_rm && !all(complete), layout = layout, raw = raw,
+       law = moments$law[keep], n_rows = length(outcome), layout = layout, raw = raw,
        design = bind_design(raw, keep))
 }
-
-# Classes that as_distribution() converts.
-is_distribution_like <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar"))
 
 # `any_family`: moments of all predictions of a number are taken, not only those of normal ones, which a map keeps.
 # `columns`: names where `x` has none, of a matrix like the one of the fit.
 moments_of <- function(x, columns = NULL, any_family = FALSE) {
-  if (is_distribution_like(x)) {
+  if (is_law(x)) {
     missing <- law_missing(x)
     x <- as_distribution(fill_missing(x, missing))
     if (any_family && dimension_of(x) == 1 && is.null(class_probs(x))) {

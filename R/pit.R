@@ -50,20 +50,23 @@ location_scale_pit <- function(parts, y) {
   points <- parts$scale == 0 & parts$weight > 0
   if (!any(points)) return(new_pit(high, high))
   new_pit(location_scale_cdf(parts, y, open = TRUE), high, function(rows) {
-    some <- lapply(parts[c("location", "scale", "weight")], function(v) v[rows, , drop = FALSE])
-    some$cdf <- parts$cdf
-    at <- which(points[rows, , drop = FALSE], arr.ind = TRUE)
-    value <- some$location[at]
-    order <- order(at[, 1], value)
-    row <- at[order, 1]
-    value <- value[order]
-    once <- !duplicated(cbind(row, value))
-    row <- row[once]
-    here <- lapply(some[c("location", "scale", "weight")], function(v) v[row, , drop = FALSE])
-    here$cdf <- parts$cdf
-    jump_table(tabulate(row, length(rows)), location_scale_cdf(here, value[once], open = TRUE),
-               location_scale_cdf(here, value[once]))
+    point_jumps(points[rows, , drop = FALSE], parts$location[rows, , drop = FALSE], function(at, value, open) {
+      here <- lapply(parts[c("location", "scale", "weight")], function(v) v[rows[at], , drop = FALSE])
+      location_scale_cdf(c(here, cdf = parts$cdf), value, open)
+    })
   })
+}
+
+# Jumps at the values that are points of their row: `level(row, value, open)`, the distribution function.
+point_jumps <- function(points, values, level) {
+  at <- which(points, arr.ind = TRUE)
+  row <- at[, 1]
+  value <- values[at]
+  order <- order(row, value)
+  order <- order[!duplicated(cbind(row, value)[order, , drop = FALSE])]
+  row <- row[order]
+  value <- value[order]
+  jump_table(tabulate(row, nrow(points)), level(row, value, TRUE), level(row, value, FALSE))
 }
 
 # PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
@@ -71,9 +74,8 @@ location_scale_pit <- function(parts, y) {
 read_pit <- function(x, input) {
   law <- law_given(x, input$dots)
   if (is.null(law)) {
-    data <- read_moments(x, input$truth, input$dots, input$na_rm, design = input$design)
-    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, na = data$na,
-                 design = data$design)
+    data <- read_moments(x, input$truth, input$dots, design = input$design)
+    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, design = data$design)
   } else {
     data <- laws_of(x, input)
     # class probabilities are not predictive distributions of a number

@@ -67,17 +67,12 @@ stop_no_columns <- function(x, by_default, except) {
 default_columns <- function(x, outcomes, except) {
   numeric <- vapply(x, is.numeric, NA)
   columns <- which(startsWith(names(x), ".pred_") & numeric & !is_other_prediction(names(x), outcomes))
-  if (length(columns) == 0) columns <- level_columns(x, outcomes, except, numeric)
-  setNames(columns, names(x)[columns])
-}
-
-level_columns <- function(x, outcomes, except, numeric) {
   levels <- if (is.factor(outcomes)) levels(outcomes) else if (is.character(outcomes)) sort(unique(outcomes))
   for (named in list(match(levels, names(x)), match(make.names(levels), names(x)))) {
-    found <- length(named) > 1 && !anyNA(named) && anyDuplicated(named) == 0
-    if (found && !any(except %in% named) && all(numeric[named])) return(named)
+    found <- length(columns) == 0 && length(named) > 1 && !anyNA(named) && anyDuplicated(named) == 0
+    if (found && !any(except %in% named) && all(numeric[named])) columns <- named
   }
-  integer()
+  setNames(columns, names(x)[columns])
 }
 
 # The name of the one column that `truth` selects.
@@ -92,72 +87,40 @@ select_columns <- function(quo, x, arg) {
   found <- named_columns(quo, names(x))
   if (!is.null(found)) return(found)
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival()
-  check_no_values(quo, x, arg)
-  check_no_arithmetic(quo, x, arg)
-  seen <- NULL
-  columns <- rlang::try_fetch(
-    tidyselect::eval_select(with_value_seen(quo, function(value) seen <<- value), x, error_call = called_verb()),
-    error = function(cnd) {
-      if (arg == "truth" && inherits(seen, "Surv")) stop_survival()
-      if (is_row_values(seen, x)) stop_values(x, arg)
-      unknown <- unknown_column(quo, names(x))
-      for (part in selected_quos(quo)) {
-        if (is.null(unknown) && is_computed(part, names(x))) stop_values(x, arg, computed = part)
-      }
-      stop_unknown_columns(unknown, x, arg, cnd)
-    }
-  )
-  # tidyselect takes outcomes 0 and 1 for the place of a column
-  if (is_row_values(seen, x) && !is.character(seen)) stop_values(x, arg)
-  columns
+  parts <- lapply(selected_quos(quo), selected_part, x, arg)
+  all <- rlang::quo(c(!!!parts))
+  rlang::try_fetch(tidyselect::eval_select(all, x, error_call = called_verb()), error = function(cnd) {
+    stop_unknown_columns(unknown_column(parts, names(x)), x, arg, cnd)
+  })
 }
 
-# A selection that is one call, whose value `see()` gets: it is evaluated once. Operators are those of tidyselect.
-with_value_seen <- function(quo, see) {
-  expr <- rlang::quo_get_expr(quo)
-  operators <- c("c", ":", "-", "!", "&", "|", "(", "$", "[[", "@", "{", "&&", "||", "^", "~")
-  if (!rlang::is_call(expr) || rlang::is_call(expr, operators)) return(quo)
-  rlang::new_quosure(call(".see", expr), rlang::new_environment(list(.see = see), rlang::quo_get_env(quo)))
+# Operators and helpers of tidyselect, and `-` of one column.
+selections <- c("c", ":", "!", "&", "|", "all_of", "any_of", "starts_with", "ends_with", "contains", "matches",
+                "num_range", "everything", "last_col", "where", "pick")
+
+# What stands for columns stays. A value that is computed from columns, or has a number for each row, as in
+# `ece(x, x$truth)`, is none: a selection has no arithmetic, and outcomes 0 and 1 would be places of columns.
+selected_part <- function(part, x, arg) {
+  expr <- rlang::quo_get_expr(part)
+  while (rlang::is_call(expr, "(")) expr <- expr[[2]]
+  plain <- if (rlang::is_symbol(expr)) as.character(expr) %in% names(x) || arg == "..." else
+    !rlang::is_call(expr) || rlang::is_call(expr, selections) || rlang::is_call(expr, "-", n = 1)
+  if (plain) return(part)
+  if (!rlang::is_call(expr, c("$", "[[")) && any(all.vars(expr) %in% names(x))) stop_values(x, arg, part)
+  value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
+  if (arg == "truth" && inherits(value, "Surv")) stop_survival()
+  if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))) stop_values(x, arg)
+  if (is.atomic(value) && !is.null(value)) rlang::new_quosure(value) else part
 }
 
-# Values where the name of their column is expected, as in `ece(x, x$truth)`: tidyselect would list every outcome as a
-# column that does not exist.
-check_no_values <- function(quo, x, arg) {
-  parts <- if (arg == "...") selected_quos(quo) else list(quo)
-  for (part in parts) {
-    variable <- rlang::quo_is_symbol(part) && !as.character(rlang::quo_get_expr(part)) %in% names(x) && arg != "..."
-    if (!variable && !rlang::quo_is_call(part, c("$", "[["))) next
-    value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
-    if (arg == "truth" && inherits(value, "Surv")) stop_survival()
-    if (is_row_values(value, x)) stop_values(x, arg, if (variable) as.character(rlang::quo_get_expr(part)))
-  }
-}
-
-check_no_arithmetic <- function(quo, x, arg) {
-  found <- Find(function(part) is_computed(part, names(x), c("+", "-", "*", "/", "^")), selected_quos(quo))
-  if (!is.null(found)) stop_values(x, arg, computed = found)
-}
-
-stop_values <- function(x, arg, name = NULL, computed = NULL) {
+stop_values <- function(x, arg, computed = NULL) {
   stop_input("{.arg {arg}} must select columns of {.arg x}.",
              "x" = if (is.null(computed)) "It is a vector of {nrow(x)} values." else
                "{.code {rlang::as_label(computed)}} computes with columns.",
-             "x" = if (!is.null(name)) "{.arg x} has no column {.val {name}}.",
              "i" = if (!is.null(computed) && rlang::quo_is_call(computed, "cbind"))
                "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
                "Beside a data frame, give the name of a column.", class = "columns", arg = arg)
 }
-
-# A value that is computed from columns, by one of the functions. A selection has no arithmetic: `1 - y` would take
-# another `y`, and `p / 100` is p without the column 100.
-is_computed <- function(quo, names, functions = NULL) {
-  expr <- rlang::quo_get_expr(quo)
-  while (rlang::is_call(expr, "(")) expr <- expr[[2]]
-  selects <- rlang::is_call(expr, c("c", ":", "!", "&", "|", "$", "[[")) || rlang::is_call(expr, "-", n = 1)
-  rlang::is_call(expr, functions) && !selects && any(all.vars(expr) %in% names)
-}
-
-is_row_values <- function(value, x) is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1
 
 stop_unknown_columns <- function(unknown, x, arg, cnd) {
   if (is.null(unknown)) {
@@ -193,11 +156,10 @@ selected_quos <- function(quo) {
   lapply(parts, function(one) if (rlang::is_quosure(one)) one else rlang::quo_set_expr(quo, one))
 }
 
-selected_exprs <- function(quo) lapply(selected_quos(quo), rlang::quo_get_expr)
-
 # The first name or text of a selection that is not a column; NULL if there is none.
-unknown_column <- function(quo, names) {
-  named <- Filter(function(expr) rlang::is_symbol(expr) || rlang::is_string(expr), selected_exprs(quo))
+unknown_column <- function(parts, names) {
+  exprs <- lapply(parts, rlang::quo_get_expr)
+  named <- Filter(function(expr) rlang::is_symbol(expr) || rlang::is_string(expr), exprs)
   unknown <- setdiff(vapply(named, as.character, ""), names)
   if (length(unknown) > 0) unknown[1]
 }

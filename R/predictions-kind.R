@@ -1,45 +1,38 @@
 # Errors for objects that are not predictions: their kind.
 
-check_kind <- function(x) {
+check_kind <- function(x, arg = "x") {
   if (is.numeric(x) && length(dim(x)) < 3) return(invisible(if (is.matrix(x)) x else plain_vector(x)))
-  kind <- kind_of(x)
+  check_text(x, arg)
+  elsewhere <- arg == "data" || is_source(x) || rlang::is_bare_list(x) && any(vapply(x, is_source, NA))
+  hint <- if (elsewhere) "`ce_source()` reads files, tables and pieces for `update()` of a state." else kind_hint(x)
   stop_input(
-    "{.arg x} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
-     vector of probabilities.", "x" = "It is {kind}.",
-    "i" = if (is_model(x)) "Predictions are given, not the model: {.fn ce_predictions} adds them to new data.",
-    "i" = if (is_law(x)) "{.fn skce}, {.fn ce_test}, {.fn ce_score} and {.fn ce_curve} read distributions.",
-    "i" = if (rlang::is_bare_list(x)) "{.fn ce_compare} takes a list of several models' predictions.",
-    "i" = if (inherits(x, c("survey.design", "svyrep.design"))) "Its {.field variables} are a data frame; weights and \
-           clusters are columns of it, given as {.arg weights} and {.arg cluster}.",
-    "i" = if (inherits(x, c("mids", "mild"))) "Multiple imputations are not pooled: one completed data set is read at \
-           a time, as a data frame.",
-    "i" = if (is_path(x)) "{file_words}",
-    class = "probs", arg = "x", value = x
+    "{.arg {arg}} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
+     vector of probabilities.", "x" = "It is {kind_of(x)}.", "i" = if (!is.null(hint)) "{hint}",
+    class = c("source"[elsewhere], "probs"), arg = arg, value = x
   )
 }
 
-file_words <- "Files are read into a data frame first, by `read.csv()` or a package of their own, such as jsonlite."
+# Rows that are elsewhere.
+is_source <- function(x) {
+  files <- is.character(x) && is.null(dim(x)) && length(x) > 0 && all(file.exists(x))
+  files || inherits(x, c("ce_source", "tbl_lazy", "DBIConnection"))
+}
+
+kind_hint <- function(x) {
+  if (is_law(x)) return("`skce()`, `ce_test()`, `ce_score()` and `ce_curve()` read distributions.")
+  if (is_model(x)) return("Predictions are given, not the model: `ce_predictions()` adds them to new data.")
+  if (rlang::is_bare_list(x)) "`ce_compare()` takes a list of several models' predictions."
+}
 
 kind_of <- function(x) {
   if (is.null(x)) return("NULL, as a column that does not exist")
   if (is_result(x)) return(paste0("a result of calibrisk (", class(x)[1], ")"))
   if (is_law(x)) return("a vector of predictive distributions")
-  if (isS4(x) && inherits(x, "DBIConnection")) return("a connection to a database, not one of its tables")
-  kind_of_values(x)
-}
-
-kind_of_values <- function(x) {
   if (is.factor(x)) return(paste0("a factor with the levels ", toString(utils::head(levels(x), 5))))
-  if (is.matrix(x) && is.atomic(x)) return(paste("a matrix of type", typeof(x)))
-  if (is.array(x) && length(dim(x)) > 2) return(paste("an array of", length(dim(x)), "dimensions"))
-  if (rlang::is_bare_list(x)) return(paste("a list of", count_of(length(x), "element")))
-  if (rlang::is_string(x)) return(paste("the text", describe(x)))
-  if (is.function(x)) return("a function")
-  if (is.atomic(x) && !is.object(x)) paste0("of type ", typeof(x), seen_text(x)) else paste("of class", class(x)[1])
+  if (is.array(x)) return(paste0("an array of type ", typeof(x), " and ", length(dim(x)), " dimensions"))
+  if (is.atomic(x) && !is.object(x) && length(x) != 1) return(paste0("of type ", typeof(x), seen_text(x)))
+  if (is.object(x)) paste("of class", class(x)[1]) else paste0(if (is.character(x)) "the text ", describe(x))
 }
-
-# The name of a file that exists, or that ends as one.
-is_path <- function(x) rlang::is_string(x) && (file.exists(x) || nzchar(tools::file_ext(x)))
 
 # A pattern that all texts share, given instead of numbers.
 seen_text <- function(x) {

@@ -1,148 +1,67 @@
 # Which column is the probability of which level: the one place where names of columns are compared with levels.
 
-# The column of every level, by their names; NULL if the names do not say it one to one. Names match exactly, or after a
-# common prefix or suffix, letter case and what make.names() changes, or each after a word for a probability.
-matched_columns <- function(names, levels) {
-  if (length(names) != length(levels) || anyDuplicated(names) > 0) return(NULL)
+# The column of every level; NULL if the names do not say it. Names match exactly, or with a prefix and a suffix that
+# all of them have, and then up to letter case and what make.names() changes. `more`: other levels may have columns.
+matched_columns <- function(names, levels, more = FALSE) {
+  if (length(names) != length(levels) && !(more && length(names) > length(levels))) return(NULL)
+  if (anyDuplicated(names) > 0) return(NULL)
   at <- match(levels, names)
   if (!anyNA(at)) return(at)
   # what has no valid characters has no prefix or letter case
   if (!all(validUTF8(c(names, levels)))) return(NULL)
-  for (texts in name_forms(names, levels)) {
-    at <- match_affixed(texts$names, texts$levels)
-    if (!is.null(at)) return(at)
-  }
-  at <- match(seq_along(levels), named_levels(names, levels))
-  if (!anyNA(at)) at
+  match_affixed(names, levels) %||% match_affixed(plain_name(names), plain_name(levels)) %||%
+    match_affixed(plain_name(names), plain_name(make.names(levels)))
 }
 
-# Names and levels made comparable, from the strictest form to the loosest; without forms in which two levels are one.
-name_forms <- function(names, levels) {
-  plain <- function(text) gsub("[^[:alnum:]]", ".", text)
-  made <- make.names(levels)
-  forms <- list(identity, tolower, plain, function(text) tolower(plain(text)))
-  out <- lapply(forms, function(form) {
-    lapply(list(levels, made), function(of) list(names = form(names), levels = form(of)))
-  })
-  Filter(function(texts) anyDuplicated(texts$levels) == 0, unlist(out, FALSE))
-}
+plain_name <- function(text) gsub("[^[:alnum:]]", ".", tolower(text))
 
-# All names are levels with the same text before and after. Its length follows from the numbers of characters.
+# The text before and after a level is that around the longest one, in any of the names.
 match_affixed <- function(names, levels) {
-  size <- (sum(nchar(names)) - sum(nchar(levels))) / length(levels)
-  if (size < 0 || size != round(size)) return(NULL)
-  first <- names[1]
-  for (before in 0:size) {
-    prefix <- substr(first, 1, before)
-    suffix <- substring(first, nchar(first) - (size - before) + 1)
-    at <- match(paste0(prefix, levels, suffix), names)
-    if (!anyNA(at)) return(at)
-  }
-  NULL
-}
-
-probability_words <- paste0("(p|pr|prob|probs|proba|probability|pred|predicted|prediction|phat|risk|score|posterior|",
-                            "class)")
-
-# The level that each name says on its own, NA if none: the level itself, in some form, with or without words for a
-# probability before or after it.
-named_levels <- function(names, levels) {
-  out <- match(names, paste0(".pred_", levels))
-  out[is.na(out)] <- match(names[is.na(out)], levels)
-  if (!anyNA(out) || !all(validUTF8(c(names, levels)))) return(out)
-  for (cores in name_cores(names)) {
-    for (texts in name_forms(cores, levels)) {
-      found <- match(texts$names, texts$levels)
-      out[is.na(out)] <- found[is.na(out)]
+  if (anyDuplicated(names) > 0 || anyDuplicated(levels) > 0) return(NULL)
+  longest <- levels[which.max(nchar(levels))]
+  for (name in names[grepl(longest, names, fixed = TRUE)]) {
+    for (start in gregexpr(longest, name, fixed = TRUE)[[1]]) {
+      before <- substr(name, 1, start - 1)
+      after <- substring(name, start + nchar(longest))
+      at <- match(paste0(before, levels, after), names)
+      if (!anyNA(at) && all(startsWith(names, before) & endsWith(names, after))) return(at)
     }
   }
-  out
-}
-
-# Names without up to three words before and two after the level.
-name_cores <- function(names) {
-  before <- further_cores(list(names), paste0("^[.]?", probability_words, "[._ -]"), 3)
-  further_cores(before, paste0("[._ -]", probability_words, "$"), 2)
-}
-
-# `cores`, and what is left of them without the pattern, up to so many times.
-further_cores <- function(cores, pattern, times) {
-  newest <- cores
-  for (i in seq_len(times)) {
-    more <- unique(c(cores, lapply(newest, function(text) sub(pattern, "", text, ignore.case = TRUE))))
-    newest <- more[-seq_along(cores)]
-    if (length(newest) == 0) break
-    cores <- more
-  }
-  cores
-}
-
-# The levels that single names say, where the names do not say all of them: also after a common prefix or suffix.
-partly_named <- function(names, levels) {
-  best <- named_levels(names, levels)
-  if (any(!is.na(best)) || !all(validUTF8(c(names, levels)))) return(best)
-  for (cores in shared_cores(names)) {
-    for (texts in name_forms(cores, levels)) {
-      found <- match(texts$names, texts$levels)
-      if (sum(!is.na(found)) > sum(!is.na(best))) best <- found
-    }
-  }
-  best
-}
-
-# Names without what all of them begin and end with, or a part of it; the whole names first.
-shared_cores <- function(names) {
-  if (length(names) < 2) return(list(names))
-  size <- nchar(names)
-  shared <- function(part) {
-    sum(cumprod(vapply(seq_len(min(size)), function(i) length(unique(part(i))) == 1, NA)))
-  }
-  front <- shared(function(i) substr(names, i, i))
-  back <- shared(function(i) substr(names, size - i + 1, size - i + 1))
-  cuts <- expand.grid(after = 0:back, before = 0:front)
-  cuts <- cuts[cuts$before + cuts$after <= min(size), ]
-  Map(function(before, after) substr(names, before + 1, size - after), cuts$before, cuts$after)
 }
 
 # The column of every level: by name, else that of `position`, which a message says; an error if some names match.
 column_order <- function(names, levels, arg = "x", what = "levels of `truth`", position = seq_along(levels)) {
+  names <- names %||% character(length(levels))
   names[is.na(names)] <- ""
-  # NULL too
   if (!any(nzchar(names))) {
-    if (!in_numeric_order(levels)) tell_column_order(rep("", length(levels)), levels, position)
+    if (!in_numeric_order(levels)) tell_column_order(names, levels, position)
     return(position)
   }
   at <- matched_columns(names, levels)
   if (!is.null(at)) return(at)
-  named <- partly_named(names, levels)
-  # the one column without a name is that of the one level without a column
-  if (sum(!nzchar(names)) == 1 && sum(is.na(named)) == 1 && anyDuplicated(stats::na.omit(named)) == 0) {
-    named[is.na(named)] <- setdiff(seq_along(levels), named)
-    return(order(named))
-  }
-  if (any(!is.na(named))) stop_partly_named(names, levels, named, arg, what)
+  if (any(names_level(names, levels))) stop_columns(names, levels, arg, what)
   tell_column_order(names, levels, position)
   position
 }
 
-stop_partly_named <- function(names, levels, named, arg = "x", what = "levels of `truth`") {
-  hit <- which(!is.na(named))
-  twice <- hit[named[hit] %in% named[hit][duplicated(named[hit])]]
-  pair <- twice[named[twice] == named[twice[1]]]
-  stop_input(
-    "Names of probability columns must match all {what}, or none.",
-    "x" = if (length(twice) > 0) {
-      "Columns {.val {names[pair]}} are all named after {.val {levels[named[pair[1]]]}}."
-    } else if (length(hit) == length(names)) {
-      "There is no column of {.val {levels[-named]}}."
-    } else {
-      "{cli::qty(length(hit))}{.val {names[hit]}} {?is/are} named after {.val {levels[named[hit]]}}, but \\
-       {.val {names[is.na(named)]}} after none of them."
-    },
-    "x" = "Columns: {.val {names}}.", "x" = "Levels: {.val {levels}}.",
-    "i" = "Name all columns {.code .pred_<level>}. The columns of a matrix without names are in the order of the \\
-           levels.", class = c("columns", "argument"[arg != "x"]), arg = arg, columns = names, levels = levels
-  )
+# Which of the levels are a name, or a word of one.
+names_level <- function(names, levels) {
+  if (!all(validUTF8(c(names, levels)))) return(levels %in% names)
+  framed <- function(text) paste0(".", plain_name(text), ".")
+  names <- framed(names)
+  has <- function(text) vapply(framed(text), function(word) any(grepl(word, names, fixed = TRUE)), NA)
+  grepl("[^.]", framed(levels)) & (has(levels) | has(make.names(levels)))
+}
+
+stop_columns <- function(names, levels, arg = "x", what = "levels of `truth`") {
+  absent <- levels[!names_level(names, levels)]
+  stop_input("Names of probability columns must match all {what}, or none.",
+             "x" = if (length(absent) > 0) "There is no column of {.val {absent}}." else
+               "They have no prefix or suffix in common.",
+             "x" = "Columns: {.val {names}}.", "x" = "Levels: {.val {levels}}.",
+             "i" = "Name all columns {.code .pred_<level>}. The columns of a matrix without names are in the order of \\
+                    the levels.", class = c("columns", "argument"[arg != "x"]), arg = arg, columns = names,
+             levels = levels)
 }
 
 # FALSE for numbers after one stem that are sorted as text, such as "1", "10", "2".
@@ -162,9 +81,18 @@ tell_column_order <- function(names, levels, at, most = 30) {
        columns = names, levels = levels)
 }
 
-# The level that the name of a lone column says, NULL if none.
+probability_words <- "(p|pr|prob|probs|proba|probability|pred|predicted|prediction|phat|risk|score|posterior|class)"
+
+# The level that the name of a lone column says, beside words for a probability; NULL if none.
 named_level <- function(column, levels) {
-  if (is.null(column) || is.na(column)) return(NULL)
-  at <- named_levels(column, levels)
-  if (!is.na(at)) at
+  if (is.null(column) || is.na(column) || !all(validUTF8(c(column, levels)))) return(NULL)
+  cores <- column
+  for (times in c("", "+")) {
+    before <- sub(paste0("^[.]?(", probability_words, "[._ -])", times), "", column, ignore.case = TRUE)
+    after <- paste0("([._ -]", probability_words, ")+$")
+    cores <- c(cores, before, sub(after, "", c(before, column), ignore.case = TRUE))
+  }
+  found <- c(match(cores, levels), match(plain_name(cores), plain_name(levels)),
+             match(plain_name(cores), plain_name(make.names(levels))))
+  found[!is.na(found)][1] %|% NULL
 }

@@ -10,8 +10,8 @@ stop_empty <- function(dropped, raw = list(), censored = NULL) {
 
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
 # an error, not a missing value: it comes from a computation that failed. `x`: a matrix or a vector; `known`: rows whose
-# outcome is, or TRUE.
-complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list()) {
+# outcome is, or TRUE; `empty`: whether there may be none.
+complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(), empty = FALSE) {
   missing <- anyNA(x)
   n <- NROW(x)
   if (missing) x <- as.matrix(x)
@@ -29,8 +29,11 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list())
   }
   rows <- design_kept(raw, complete)
   dropped <- n - length(complete)
-  list(rows = rows, whole = is.null(raw$weights) && length(rows) == n, na = !na_rm && dropped > 0,
-       dropped = dropped, n_input = n, censored = count_censored(raw, complete))
+  na <- !na_rm && dropped > 0
+  censored <- count_censored(raw, complete)
+  if (length(rows) == 0 && !na && !empty) stop_empty(dropped, raw, censored)
+  list(rows = rows, whole = is.null(raw$weights) && length(rows) == n, na = na, dropped = dropped, n_input = n,
+       censored = censored)
 }
 
 check_probs <- function(x, rows) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows)

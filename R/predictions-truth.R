@@ -20,19 +20,7 @@ read_outcomes <- function(truth, x, horizon, weights = NULL) {
     return(list(values = outcome_vector(truth, data_mask(x)), column = known[known > 0]))
   }
   column <- match(truth_column(truth, x), names(x))
-  check_no_prediction(x, column)
   list(values = plain_vector(x[[column]]), column = column)
-}
-
-# Predicted classes beside the outcomes, such as `.pred_class` of tidymodels, are not outcomes.
-check_no_prediction <- function(x, column) {
-  name <- names(x)[column]
-  if (!grepl("^[.]?pred(ict(ed|ion)s?)?([._]?(class|label))?$", name, ignore.case = TRUE)) return(invisible())
-  twin <- vapply(x, function(v) is.factor(v) && identical(levels(v), levels(x[[column]])), NA)
-  twin[column] <- FALSE
-  stop_if(is.factor(x[[column]]) && any(twin), "{.arg truth} must be the outcomes, not the predicted classes.",
-          "x" = "It is {.field {name}}, beside {.field {names(x)[twin][1]}} with the same levels.",
-          class = "truth", arg = "truth", value = name)
 }
 
 # Survival times are outcomes that are only partly known.
@@ -49,97 +37,70 @@ stop_survival <- function() {
 
 # `truth` beside a matrix or a vector: the outcomes themselves. `data`: a data frame of which `truth` is an expression.
 outcome_vector <- function(truth, data = NULL) {
-  value <- withCallingHandlers(rlang::eval_tidy(truth, data), error = function(cnd) {
-    name <- as.character(rlang::quo_get_expr(truth))
-    unknown <- rlang::quo_is_symbol(truth) && !exists(name, envir = rlang::quo_get_env(truth))
-    stop_input("{.arg truth} cannot be evaluated.", "x" = if (unknown) "There is no object {.val {name}}.",
-               "i" = if (is.null(data)) "Beside a matrix or a vector, {.arg truth} is a vector of outcomes, not the \
-                      name of a column.", class = "truth", arg = "truth", parent = if (!unknown) cnd)
-  })
+  value <- row_vector(truth, "truth", data)
   if (!is.atomic(value)) stop_truth_kind(value)
   plain_vector(value)
-}
-
-stop_truth_matrix <- function(value) {
-  columns <- colnames(value)
-  stop_input("{.arg truth} must be a vector of outcomes.", "x" = "It is a matrix of {ncol(value)} columns.",
-             "x" = if (!is.null(columns)) "They are {.val {columns}}.", class = "truth", arg = "truth")
 }
 
 # Several outcomes are a matrix.
 stop_truth_kind <- function(value) {
   stop_input("{.arg truth} must be a vector of outcomes.", "x" = "It is {describe(value)}.",
-             "x" = if (is.data.frame(value)) "Its columns are {.field {names(value)}}.", class = "truth", arg = "truth")
+             "x" = if (!is.null(colnames(value))) "Its columns are {.field {colnames(value)}}.", class = "truth",
+             arg = "truth")
 }
 
 # Truth -> integer 1..K, with the columns of x put in the order of the levels; `order` has the column of every level.
 code_truth <- function(truth, x) {
   k <- ncol(x)
   names <- colnames(x)
-  lost <- is.factor(truth) && nlevels(truth) < k && all(levels(truth) %in% sub("^\\.pred_", "", names))
-  if (is.character(truth) || lost) truth <- factor(truth, levels = truth_levels(as.character(truth), names))
   if (is.logical(truth) && k == 2) truth <- factor(truth, levels = c(FALSE, TRUE))
-  if (is.numeric(truth) && counts_from_zero(truth, names, k)) truth <- factor(truth, levels = seq_len(k) - 1)
-  if (is.factor(truth)) {
-    levels <- levels(truth)
-    unused <- setdiff(levels, unique(as.character(truth)))
-    order <- match_columns(names, k, levels, unused)
-    return(list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order))
+  if (is.numeric(truth)) {
+    if (!counts_from_zero(truth, names, k)) return(code_numbers(truth, x))
+    truth <- factor(truth, levels = seq_len(k) - 1)
   }
-  stop_if(!is.numeric(truth), "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
+  levels <- if (is.factor(truth)) levels(truth) else if (is.character(truth)) sort(unique(truth), method = "radix")
+  stop_if(is.null(levels), "{.arg truth} must be a factor or integer classes 1, ..., {k}.",
           "x" = "It is {.cls {class(truth)[1]}}, and {.arg x} has {k} columns.", class = "truth", arg = "truth")
+  # classes without rows are those of the other columns
+  at <- if (is.character(truth) || length(levels) < k) matched_columns(names, levels, more = TRUE)
+  if (!is.null(at)) {
+    levels <- replace(sub("^\\.pred_", "", names), at, levels)
+    return(list(truth = match(truth, levels), x = x, levels = levels, order = seq_len(k)))
+  }
+  if (is.character(truth)) stop_text_truth(names, levels)
+  order <- match_columns(names, k, levels, setdiff(levels, unique(as.character(truth))))
+  list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order)
+}
+
+in_order <- function(x, order) if (is.unsorted(order)) x[, order, drop = FALSE] else x
+
+# Classes 0, ..., K - 1, where the columns say so or have no names.
+counts_from_zero <- function(truth, names, k) {
+  any(truth == 0, na.rm = TRUE) && all(truth %in% c(NA, seq_len(k) - 1)) &&
+    (is.null(names) || !is.null(matched_columns(names, as.character(seq_len(k) - 1))))
+}
+
+code_numbers <- function(truth, x) {
+  k <- ncol(x)
   bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
   range <- if (length(bad) > 0) range(truth, na.rm = TRUE)
   stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
           "x" = "Values range from {range[1]} to {range[2]}.",
-          "i" = if (any(truth != round(truth), na.rm = TRUE))
-            "Outcomes that are numbers are predicted by distributions; see {.code ?pred}.", class = "truth",
+          "i" = "Outcomes that are no classes are predicted by distributions; see {.code ?pred}.", class = "truth",
           arg = "truth", row = bad[1], value = truth[bad[1]])
-  order <- numbered_columns(names, seq_len(k)) %||% seq_len(k)
-  levels <- (names %||% as.character(seq_len(k)))[order]
-  list(truth = as.integer(truth), x = in_order(x, order), levels = sub("^\\.pred_", "", levels), order = order)
+  names <- colnames(x)
+  order <- matched_columns(names, as.character(seq_len(k))) %||% seq_len(k)
+  levels <- sub("^\\.pred_", "", (names %||% seq_len(k))[order])
+  list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order)
 }
 
-in_order <- function(x, order) if (is.unsorted(order)) x[, order, drop = FALSE] else x
-
-# Columns that are named after these numbers; NULL if they are not.
-numbered_columns <- function(names, numbers) {
-  if (!is.null(names) && all(grepl("[0-9]", names))) matched_columns(names, as.character(numbers))
-}
-
-# Classes 0, ..., K - 1, where the columns say so or have no names.
-counts_from_zero <- function(truth, names, k) {
-  any(truth == 0, na.rm = TRUE) && all(truth %in% c(NA, seq_len(k) - 1)) &&
-    (is.null(names) || !is.null(numbered_columns(names, seq_len(k) - 1)))
-}
-
-# Levels of character truth, in the order of the columns that name them; there may be classes without rows.
-truth_levels <- function(truth, names) {
-  values <- sort(unique(truth), method = "radix")
-  if (!is.null(names)) {
-    plain <- sub("^\\.pred_", "", names)
-    if (all(values %in% plain)) return(plain)
-    at <- matched_columns(names, values)
-    if (!is.null(at)) return(values[order(at)])
-    for (cores in if (all(validUTF8(c(names, values)))) shared_cores(names)) {
-      for (texts in name_forms(cores, values)) {
-        found <- match(texts$levels, texts$names)
-        if (anyNA(found)) next
-        cores[found] <- values
-        return(cores)
-      }
-    }
-    named <- partly_named(names, values)
-    if (any(!is.na(named))) stop_partly_named(names, values, named)
-  }
-  numbers <- suppressWarnings(as.numeric(values))
-  numbered <- !anyNA(numbers) && is.unsorted(numbers)
+stop_text_truth <- function(names, values) {
+  if (any(names_level(names, values))) stop_columns(names, values)
   stop_input("A character {.arg truth} needs column names to match.",
              "x" = if (is.null(names)) "The columns have no names." else "Columns: {.val {names}}.",
              "x" = "Values: {.val {values}}.",
              "i" = "A factor says the order: its levels are those of the columns, first to last.",
-             "i" = if (numbered) "The values are numbers; as text they sort in another order.",
              class = c("truth", "columns"), arg = "truth")
 }
 

@@ -21,12 +21,11 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   if (is_read(x)) return(x)
   kept <- attr(x, "kept")
   check_flag(na_rm)
-  event_level <- check_event_level(event_level, truth, x)
+  event_level <- check_choice(event_level, c("first", "second"))
   x <- read_table(x)
   if (is_result(x)) check_kind(x)
   if (!is.data.frame(x)) {
     check_has_rows(x)
-    check_rows_here(x, "x")
     x <- check_kind(x)
     check_no_columns(x, dots)
   }
@@ -40,19 +39,6 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   out <- new_predictions(x, outcomes$values, event_level, na_rm, direction, raw, logits)
   out[c("truth_name", "event_level", "kept")] <- list(name, event_level, kept)
   out
-}
-
-# A level's own name is not its place, which the error says.
-check_event_level <- function(event_level, truth, x) {
-  places <- c("first", "second")
-  if (rlang::is_string(event_level) && !event_level %in% places) {
-    values <- tryCatch(read_outcomes(truth, x, NULL)$values, error = function(cnd) NULL)
-    at <- if (is.factor(values)) match(event_level, levels(values)) else NA
-    stop_if(at %in% 1:2, "{.arg event_level} must be {.or {.val {places}}}.",
-            "x" = "It is {.val {event_level}}, the {places[at]} level of {.arg truth}.", arg = "event_level",
-            value = event_level)
-  }
-  check_choice(event_level, places)
 }
 
 check_no_columns <- function(x, dots) {
@@ -80,7 +66,6 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
     x <- rows_of_part(x, keep)
     outcome <- outcome[keep]
   }
-  if (length(keep) == 0 && !complete$na) stop_empty(complete$dropped, raw, complete$censored)
   x <- if (logits) check_logits(x, keep) else check_probs(x, keep)
   # no copy of what has no names
   x <- unname(x)
@@ -146,23 +131,6 @@ unlabelled_predictions <- function(x, levels, event) {
   dimnames(x) <- NULL
   new_ce_predictions(n_input = complete$n_input, probs = x, levels = levels, event = event, rows = keep,
                      dropped = complete$dropped, na = complete$na)
-}
-
-# An error if `x` is a source of rows instead of the rows.
-check_rows_here <- function(x, arg) {
-  check_text(x, arg)
-  of_frames <- rlang::is_bare_list(x) && length(x) > 0 &&
-    all(vapply(x, inherits, NA, c("data.frame", "ce_source", "tbl_lazy")))
-  files <- is.character(x) && is.null(dim(x)) && (arg == "data" || all(file.exists(x)))
-  what <- if (inherits(x, "ce_source")) "a source" else if (is_table(x)) "a table of a database" else
-    if (of_frames) "a list of them" else if (files) "text"
-  if (is.null(what)) return(invisible())
-  stop_input(
-    "{.arg {arg}} must be rows: a data frame, a matrix or a vector of probabilities.", "x" = "It is {what}.",
-    "i" = if (files && arg == "x") "{file_words}",
-    "i" = "{.fn ce_source} reads CSV and Parquet files, tables and pieces for {.fn update} of a state.",
-    class = c("source", "probs"), arg = arg
-  )
 }
 
 predictions_of <- function(x, input, ...) {

@@ -48,7 +48,7 @@ read_new_probs <- function(new, layout, fitted = NULL) {
   x <- if (is.data.frame(new)) layout_columns(new, layout) else new
   x <- layout_order(x, new, layout)
   if (layout$logits) layout$logits <- !are_probabilities(x, fitted)
-  complete <- complete_rows(x, TRUE, TRUE, if (layout$logits) "Logits" else "Probabilities")
+  complete <- complete_rows(x, TRUE, TRUE, if (layout$logits) "Logits" else "Probabilities", empty = TRUE)
   keep <- complete$rows
   if (!is.matrix(x)) x <- as.numeric(x)
   if (!complete$whole) x <- rows_of_part(x, keep)

@@ -19,7 +19,7 @@ map_loss.map_variance <- function(method) "dss"
 
 #' @export
 recalibrate.map_variance <- function(method, part, input) {
-  data <- read_moments(part, input$truth, input$dots, input$na_rm, design = input$design)
+  data <- read_moments(part, input$truth, input$dots, design = input$design)
   data <- deal_copies(data, input$folds)
   check_moments(data$outcome, data)
   r <- (data$mean - data$outcome)^2

@@ -51,7 +51,7 @@ chunk_taker <- function(truth, dots, given) {
 }
 
 update_chunk <- function(object, data, truth, dots, given) {
-  check_rows_here(data, "data")
+  if (!is.data.frame(data)) check_kind(data, "data")
   if (NROW(data) == 0) return(object)
   horizon <- given$horizon
   data <- at_horizon(data, horizon)

@@ -113,25 +113,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_class_sums
-Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels);
-RcppExport SEXP _calibrisk_cpp_class_sums(SEXP probsSEXP, SEXP labelsSEXP) {
+// cpp_falling_trends
+Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels, std::vector<int> classes, Rcpp::NumericVector copies);
+RcppExport SEXP _calibrisk_cpp_falling_trends(SEXP probsSEXP, SEXP labelsSEXP, SEXP classesSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_sums(probs, labels));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_folded_normal
-Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector s);
-RcppExport SEXP _calibrisk_cpp_folded_normal(SEXP mSEXP, SEXP sSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type m(mSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type s(sSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_folded_normal(m, s));
+    Rcpp::traits::input_parameter< std::vector<int> >::type classes(classesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_falling_trends(probs, labels, classes, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -197,6 +188,93 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_map_features(terms, x, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_quantile_forecast
+Rcpp::NumericVector cpp_quantile_forecast(Rcpp::NumericMatrix values, Rcpp::NumericMatrix levels, Rcpp::NumericVector at, std::string what);
+RcppExport SEXP _calibrisk_cpp_quantile_forecast(SEXP valuesSEXP, SEXP levelsSEXP, SEXP atSEXP, SEXP whatSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type levels(levelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< std::string >::type what(whatSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_quantile_forecast(values, levels, at, what));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_folded_normal
+Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector s);
+RcppExport SEXP _calibrisk_cpp_folded_normal(SEXP mSEXP, SEXP sSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type m(mSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type s(sSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_folded_normal(m, s));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mixture_crps
+Rcpp::NumericVector cpp_mixture_crps(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace);
+RcppExport SEXP _calibrisk_cpp_mixture_crps(SEXP weightSEXP, SEXP locationSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP laplaceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< bool >::type laplace(laplaceSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_crps(weight, location, scale, y, laplace));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mixture_moments
+Rcpp::NumericMatrix cpp_mixture_moments(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix mean, Rcpp::NumericMatrix cov, int dimension);
+RcppExport SEXP _calibrisk_cpp_mixture_moments(SEXP weightSEXP, SEXP meanSEXP, SEXP covSEXP, SEXP dimensionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
+    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_moments(weight, mean, cov, dimension));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_covariance_faults
+Rcpp::NumericMatrix cpp_covariance_faults(Rcpp::NumericMatrix cov, int dimension);
+RcppExport SEXP _calibrisk_cpp_covariance_faults(SEXP covSEXP, SEXP dimensionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
+    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_covariance_faults(cov, dimension));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_normal_draws
+Rcpp::NumericMatrix cpp_normal_draws(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, std::vector<int> pick, Rcpp::NumericMatrix noise);
+RcppExport SEXP _calibrisk_cpp_normal_draws(SEXP meanSEXP, SEXP rootsSEXP, SEXP pickSEXP, SEXP noiseSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type roots(rootsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type pick(pickSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type noise(noiseSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_normal_draws(mean, roots, pick, noise));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_normal_affinity
+Rcpp::NumericMatrix cpp_normal_affinity(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix cov, int threads);
+RcppExport SEXP _calibrisk_cpp_normal_affinity(SEXP meanSEXP, SEXP covSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_normal_affinity(mean, cov, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2025,12 +2103,18 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
-    {"_calibrisk_cpp_class_sums", (DL_FUNC) &_calibrisk_cpp_class_sums, 2},
-    {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
+    {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
+    {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},
+    {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
+    {"_calibrisk_cpp_mixture_crps", (DL_FUNC) &_calibrisk_cpp_mixture_crps, 5},
+    {"_calibrisk_cpp_mixture_moments", (DL_FUNC) &_calibrisk_cpp_mixture_moments, 4},
+    {"_calibrisk_cpp_covariance_faults", (DL_FUNC) &_calibrisk_cpp_covariance_faults, 2},
+    {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
+    {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},

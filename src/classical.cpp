@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors.
 #include "r_engine.h"
-#include <calibrisk/classical/class_sums.h>
 #include <calibrisk/classical/cumulative.h>
+#include <calibrisk/classical/falling_trend.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
 
@@ -16,23 +16,18 @@ Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVec
                                                 static_cast<std::size_t>(x.size()), bandwidth));
 }
 
-// The sums of every class's column over its own rows and over all rows, [classes x 2].
+// The trends (classical/falling_trend.h) of every column, whose events are the rows labelled
+// `classes`: [columns x 2]. `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_class_sums(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
-  if (labels.size() != probs.nrow()) Rcpp::stop("class_sums: one label per row.");
-  return wrap_matrix(calibrisk::class_sums(as_matrix(probs), labels.begin()));
-}
-
-// E |m + s Z| of a standard normal Z.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector s) {
-  calibrisk::require(m.size() == s.size(), "folded_normal: a mean for each deviation.");
-  Rcpp::NumericVector out(Rcpp::no_init(m.size()));
-  for (R_xlen_t i = 0; i < m.size(); ++i) {
-    const double u = m[i] / s[i];
-    out[i] = s[i] == 0.0 ? std::abs(m[i])
-                         : std::sqrt(2.0 / M_PI) * s[i] * std::exp(-0.5 * u * u) +
-                               m[i] * std::erf(u * M_SQRT1_2);
+Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels,
+                                       std::vector<int> classes, Rcpp::NumericVector copies) {
+  if (labels.size() != probs.nrow()) Rcpp::stop("falling_trends: one label per row.");
+  const auto trends =
+      calibrisk::falling_trends(as_matrix(probs), labels.begin(), classes, as_vector(copies));
+  Rcpp::NumericMatrix out(static_cast<int>(trends.size()), 2);
+  for (int k = 0; k < out.nrow(); ++k) {
+    out(k, 0) = trends[static_cast<std::size_t>(k)].auc;
+    out(k, 1) = trends[static_cast<std::size_t>(k)].z;
   }
   return out;
 }

@@ -55,7 +55,7 @@ test_that("the mixture distance is not Hilbertian, and the kernel says so", {
   two <- function(m, s) pred_mixture(pred_normal(m[1], s[1]), pred_normal(m[2], s[2]))
   p <- c(two(c(0, 1), c(3, 3)), two(c(0, 1), c(2, 3)), two(c(1, 0), c(2, 3)), two(c(0, 1), c(2, 2)),
          two(c(1, 1), c(1, 3)))
-  d <- mixture_wasserstein(p)^2
+  d <- mixture_distances(p)$distance^2
   expect_equal(c(d[1, 2], d[1, 3], d[2, 4], d[3, 4], d[1, 4], d[2, 3], d[1, 5], d[2, 5], d[3, 5], d[4, 5]),
                c(.5, .5, .5, .5, 1, 1, 2.5, 1, 1, 1.5), tolerance = 1e-12)
   warning <- expect_warning(gram_of(p, kernel_wasserstein(1, 2)), class = "calibrisk_warning_not_psd")
@@ -80,7 +80,7 @@ test_that("the coupling is the cheapest", {
   scale <- par_of(p, "scale")
   cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(scale[1, ], scale[2, ], `-`)^2
   best <- min(apply(permutations, 1, function(r) mean(cost[cbind(1:4, r)])))
-  expect_equal(mixture_wasserstein(p)[1, 2]^2, best, tolerance = 1e-12)
+  expect_equal(mixture_distances(p)$distance[1, 2]^2, best, tolerance = 1e-12)
   # and against a linear programme for unequal ones
   skip_if_not_installed("lpSolve")
   for (seed in 1:5) {
@@ -90,7 +90,7 @@ test_that("the coupling is the cheapest", {
                       pred_normal(location[, 4], .5), weights = w)
     cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(c(1, 2, .1, .5), c(1, 2, .1, .5), `-`)^2
     best <- lpSolve::lp.transport(cost, "min", rep("=", 4), w[1, ], rep("=", 4), w[2, ], integers = NULL)$objval
-    expect_equal(mixture_wasserstein(q)[1, 2]^2, best, tolerance = 1e-9)
+    expect_equal(mixture_distances(q)$distance[1, 2]^2, best, tolerance = 1e-9)
   }
 })
 

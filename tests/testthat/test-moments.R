@@ -72,7 +72,6 @@ test_that("moments have their edge cases, groups and input errors", {
   expect_equal(lawless(ce_moments(pred_normal(f$mean, sqrt(f$variance)), f$y)), lawless(ce_moments(frame, y)))
   frame$y[3] <- NA
   expect_equal(ce_moments(frame, y)$n[1], 9)
-  expect_true(all(is.na(ce_moments(frame, y, na_rm = FALSE)$estimate)))
   expect_error(ce_moments(moment_columns(1, -1), 0), class = "calibrisk_error_variance")
   expect_error(ce_moments(moment_columns(1, 1), Inf), class = "calibrisk_error_truth")
   expect_error(ce_moments(moment_columns(1, 1), 1:2), class = "calibrisk_error_length")
@@ -129,7 +128,6 @@ test_that("missing predictive distributions are dropped, and draws have moments 
   law <- distributional::dist_normal(mean, 1)
   law[3] <- NA
   expect_equal(ce_moments(law, outcome), ce_moments(pred_normal(mean, 1)[-3], outcome[-3]))
-  expect_true(all(is.na(ce_moments(law, outcome, na_rm = FALSE)$estimate)))
   map <- ce_recalibrate(law, outcome, method = "variance")
   expect_equal(tidy(map), tidy(ce_recalibrate(pred_normal(mean, 1)[-3], outcome[-3], method = "variance")))
   expect_identical(which(is.na(suppressWarnings(predict(map, law)))), 3L)

@@ -133,16 +133,22 @@ test_that("a class that becomes rarer as its probability rises is one warning, i
   expect_length(warnings_of(ece(p[k != 2, ], y[k != 2])), 0)
 })
 
-test_that("the trend is the rank test's, with ties", {
-  withr::with_seed(2, {
-    x <- round(stats::runif(80), 1)
-    y <- as.numeric(stats::runif(80) < 1 - x)
-  })
-  trend <- rank_trend(x, y)
-  pairs <- outer(x[y == 1], x[y == 0], function(a, b) (a > b) + (a == b) / 2)
-  expect_equal(trend$auc, mean(pairs))
-  test <- stats::wilcox.test(x[y == 1], x[y == 0], exact = FALSE, correct = FALSE)
-  expect_equal(2 * stats::pnorm(trend$z), test$p.value)
+test_that("the trend is the rank test's, with ties and copies", {
+  withr::local_seed(2)
+  x <- round(stats::runif(80), 1)
+  y <- as.integer(stats::runif(80) < 1 - x)
+  copies <- rep(1:2, 40)
+  for (at in list(seq_along(x), rep(seq_along(x), copies))) {
+    counts <- if (length(at) == 80) numeric() else as.numeric(copies)
+    trend <- cpp_falling_trends(cbind(x, 1 - x), y, c(1L, 0L), counts)
+    expect_equal(trend[1, ], trend[2, ])
+    test <- stats::wilcox.test(x[at][y[at] == 1], x[at][y[at] == 0], exact = FALSE, correct = FALSE)
+    expect_equal(trend[1, 1], unname(test$statistic) / prod(table(y[at])))
+    expect_equal(2 * stats::pnorm(trend[1, 2]), test$p.value)
+  }
+  # where outcomes do not clearly become rarer there is none
+  expect_true(all(is.na(cpp_falling_trends(cbind(1 - x, 0.5, x), y, c(1L, 1L, 2L), numeric()))))
+  expect_error(cpp_falling_trends(cbind(x), y[-1], 1L, numeric()), "one label")
 })
 
 test_that("fits, maps, gains and ranks read columns of either level alike", {
@@ -163,16 +169,6 @@ test_that("fits, maps, gains and ranks read columns of either level alike", {
   ranked <- ce_rank(models, type, metric = c("brier", "ckce"), times = 5)
   values <- matrix(tidy(ranked)$estimate, 2)
   expect_equal(values[1, ], values[2, ])
-})
-
-test_that("sums of classes are those of a loop", {
-  p <- withr::with_seed(1, matrix(stats::rexp(200), 40))
-  p <- p / rowSums(p)
-  truth <- rep(c(1:4, 1L), 8)
-  own <- vapply(1:5, function(k) sum(p[truth == k, k]), 0)
-  expect_equal(cpp_class_sums(p, truth), cbind(own, colSums(p)), ignore_attr = TRUE)
-  expect_error(cpp_class_sums(p, truth + 5L), "no class")
-  expect_error(cpp_class_sums(p, truth[-1]), "one label")
 })
 
 test_that("outcomes that are the model's own decisions are warned about", {

@@ -12,7 +12,7 @@ test_that("outcomes given beside a data frame are told from its columns", {
   outcomes <- v$truth
   for (bad in list(quote(ece(v, v$truth)), quote(ece(v, outcomes)), quote(ece(v, as.integer(v$truth))),
                    quote(skce(v, v$truth)), quote(ce_gain(v, v, v$truth)))) {
-    error <- expect_error(eval(bad), "It is a vector of 500 values", class = "calibrisk_error_columns")
+    error <- expect_error(eval(bad), "a vector of 500 values|computes with columns", class = "calibrisk_error_columns")
     expect_lt(nchar(conditionMessage(error)), 400)
   }
   expect_error(ece(v, nothing), class = "calibrisk_error_columns")

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Mixtures: the CRPS of normal and Laplace components, and the moments of any.
+#ifndef CALIBRISK_LAW_MIXTURE_H
+#define CALIBRISK_LAW_MIXTURE_H
+
+#include <calibrisk/types.h>
+
+#include <cmath>
+
+namespace calibrisk {
+
+// E |m + s Z| of a standard normal Z.
+inline double folded_normal(double m, double s) {
+  if (s == 0.0) return std::abs(m);
+  const double u = m / s;
+  const double root_two_over_pi = 0.79788456080286535588, root_half = 0.70710678118654752440;
+  return root_two_over_pi * s * std::exp(-0.5 * u * u) + m * std::erf(u * root_half);
+}
+
+struct NormalComponents {
+  static double near(double m, double s) { return folded_normal(m, s); }
+  static double apart(double m, double a, double b) {
+    return folded_normal(m, std::sqrt(a * a + b * b));
+  }
+};
+
+struct LaplaceComponents {
+  // E |m + s X| of a standard Laplace X.
+  static double near(double m, double s) {
+    return std::abs(m) + (s > 0.0 ? s * std::exp(-std::abs(m) / s) : 0.0);
+  }
+  // E |m + a X - b X'|: the density is (a^2 f_a - b^2 f_b) / (a^2 - b^2); of nearly equal scales
+  // its limit.
+  static double apart(double m, double a, double b) {
+    if (std::abs(a - b) > 1e-5 * (a + b)) {
+      return (a * a * near(m, a) - b * b * near(m, b)) / (a * a - b * b);
+    }
+    const double s = (a + b) / 2.0, size = std::abs(m);
+    return size + (s > 0.0 ? std::exp(-size / s) : 0.0) * (3.0 * s + size) / 2.0;
+  }
+};
+
+// E|X - y| - E|X - X'| / 2 of every row; a column per component.
+template <class Components>
+Vector mixture_crps(const ConstMatrixRef& weight, const ConstMatrixRef& location,
+                    const ConstMatrixRef& scale, const ConstVectorRef& y) {
+  const Index n = weight.rows(), k = weight.cols();
+  require(location.rows() == n && location.cols() == k && scale.rows() == n && scale.cols() == k,
+          "mixture_crps: every component has a weight, a location and a scale.");
+  require(y.size() == n || y.size() == 1, "mixture_crps: one outcome for each row, or for all.");
+  Vector out(n);
+  for (Index i = 0; i < n; ++i) {
+    const double outcome = y[y.size() == 1 ? 0 : i];
+    double first = 0.0, spread = 0.0;
+    for (Index a = 0; a < k; ++a) {
+      first += weight(i, a) * Components::near(location(i, a) - outcome, scale(i, a));
+      double between = 0.0;
+      for (Index b = 0; b < k; ++b) {
+        between += weight(i, b) *
+                   Components::apart(location(i, a) - location(i, b), scale(i, a), scale(i, b));
+      }
+      spread += weight(i, a) * between;
+    }
+    out[i] = first - spread / 2.0;
+  }
+  return out;
+}
+
+// Means [n x d] and covariances [n x d^2] side by side, from those of the components [n x K d] and
+// [n x K d^2]; without columns of covariances these are points.
+inline Matrix mixture_moments(const ConstMatrixRef& weight, const ConstMatrixRef& mean,
+                              const ConstMatrixRef& cov, Index d) {
+  const Index n = weight.rows(), k = weight.cols();
+  require(mean.rows() == n && mean.cols() == k * d, "mixture_moments: every component has a mean.");
+  require(cov.cols() == 0 || (cov.rows() == n && cov.cols() == k * d * d),
+          "mixture_moments: every component has a covariance.");
+  Matrix out = Matrix::Zero(n, d + d * d);
+  for (Index a = 0; a < k; ++a) {
+    for (Index l = 0; l < d; ++l) {
+      out.col(l).array() += weight.col(a).array() * mean.col(a * d + l).array();
+    }
+  }
+  for (Index a = 0; a < k; ++a) {
+    for (Index l = 0; l < d * d; ++l) {
+      for (Index i = 0; i < n; ++i) {
+        const double square =
+            (mean(i, a * d + l % d) - out(i, l % d)) * (mean(i, a * d + l / d) - out(i, l / d));
+        out(i, d + l) += weight(i, a) * ((cov.cols() > 0 ? cov(i, a * d * d + l) : 0.0) + square);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Multivariate normals: means [n x d] and covariances [n x d^2], a row per observation.
+#ifndef CALIBRISK_LAW_MULTIVARIATE_NORMAL_H
+#define CALIBRISK_LAW_MULTIVARIATE_NORMAL_H
+
+#include <calibrisk/engine.h>
+#include <calibrisk/linalg/small_algebra.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace calibrisk {
+
+// A row as a matrix.
+inline Matrix row_square(const ConstMatrixRef& x, Index row, Index d) {
+  const Vector values = x.row(row);
+  return Eigen::Map<const Matrix>(values.data(), d, d);
+}
+
+// The largest |S - S'| and the least eigenvalue of every row, [n x 2], over the largest |S|. NaN
+// where the eigenvalues do not converge.
+inline Matrix covariance_faults(const ConstMatrixRef& cov, Index d) {
+  require(cov.cols() == d * d, "covariance_faults: a row is a square matrix.");
+  Matrix out(cov.rows(), 2);
+  SymEigen eigen;
+  for (Index i = 0; i < cov.rows(); ++i) {
+    const Matrix s = row_square(cov, i, d);
+    const double size = std::max(s.cwiseAbs().maxCoeff(), std::numeric_limits<double>::min());
+    out(i, 0) = (s - s.transpose()).cwiseAbs().maxCoeff() / size;
+    out(i, 1) = small_eigen(s / size, eigen) ? eigen.values.minCoeff()
+                                             : std::numeric_limits<double>::quiet_NaN();
+  }
+  return out;
+}
+
+// mean + root noise for component `pick` (from 1) of each row's draws; noise and result
+// [n size x d], roots side by side [n x K d^2].
+inline Matrix normal_draws(const ConstMatrixRef& mean, const ConstMatrixRef& roots,
+                           const std::vector<int>& pick, const ConstMatrixRef& noise) {
+  const Index n = mean.rows(), d = noise.cols();
+  require(n > 0 && noise.rows() == static_cast<Index>(pick.size()) && noise.rows() % n == 0 &&
+              roots.rows() == n && roots.cols() == mean.cols() * d,
+          "normal_draws: shapes do not agree.");
+  Matrix out(noise.rows(), d);
+  for (Index r = 0; r < out.rows(); ++r) {
+    const Index row = r % n, at = pick[static_cast<std::size_t>(r)] - 1;
+    require(at >= 0 && (at + 1) * d <= mean.cols(), "normal_draws: no such component.");
+    for (Index k = 0; k < d; ++k) {
+      double value = mean(row, at * d + k);
+      for (Index l = 0; l < d; ++l) value += roots(row, at * d * d + l * d + k) * noise(r, l);
+      out(r, k) = value;
+    }
+  }
+  return out;
+}
+
+// int sqrt(p_i p_j), which is NaN where a covariance is singular.
+inline Matrix normal_affinity(const Engine& engine, const ConstMatrixRef& mean,
+                              const ConstMatrixRef& cov) {
+  const Index n = mean.rows(), d = mean.cols();
+  require(cov.rows() == n && cov.cols() == d * d, "normal_affinity: shapes do not agree.");
+  const auto half_log_det = [](const Matrix& factor) {
+    return factor.diagonal().array().log().sum();
+  };
+  Vector own(n);
+  for (Index i = 0; i < n; ++i) own[i] = half_log_det(cholesky_factor(row_square(cov, i, d)));
+  Matrix out = Matrix::Identity(n, n);
+  parallel_for(engine, n, [&](Index j) {
+    for (Index i = j + 1; i < n; ++i) {
+      const Matrix factor = cholesky_factor((row_square(cov, i, d) + row_square(cov, j, d)) / 2.0);
+      const double gap = inverse_square(factor, (mean.row(i) - mean.row(j)).transpose());
+      out(i, j) = std::exp((own[i] + own[j]) / 2.0 - half_log_det(factor) - gap / 8.0);
+    }
+  });
+  out.triangularView<Eigen::StrictlyUpper>() = out.transpose();
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif
