@@ -242,13 +242,17 @@ TEST(small_clusters_on_local_bases_are_those_on_their_columns) {
   }
 }
 
-TEST(sums_over_pairs_by_rows_are_those_by_columns) {
+TEST(sums_over_pairs_are_those_of_all_columns_in_one_matrix) {
   const Engine engine = serial_engine();
   const Rows rows = rows_of(60, 12);
   const RowWeights weights(Vector::LinSpaced(60, 0.5, 2.0));
   const Vector counts = Vector::LinSpaced(60, 1.0, 3.0);
+  std::vector<Index> all_rows(60);
+  std::iota(all_rows.begin(), all_rows.end(), Index{0});
   for (const RowWeights& v : {RowWeights(), weights, RowWeights::copies(counts)}) {
-    const BasisShape shape = basis_shape(engine, Recipe::hats, {8, 0, 0, 0}, rows.p, v);
+    BasisShape shape = basis_shape(engine, Recipe::hats, {8, 0, 0, 0}, rows.p, v);
+    shape.own[3] = {0.1};                   // a constant
+    shape.own[5] = {-0.9, -0.8, 0.0, 1.0};  // hats without a row are dropped
     const LocalBases bases(engine, shape, rows.p);
     std::vector<detail::LocalCoordinate> parts;
     Matrix gap(60, 12), half(60, 12);
@@ -259,13 +263,37 @@ TEST(sums_over_pairs_by_rows_are_those_by_columns) {
       columns += parts.back().whitener.rows();
     }
     CHECK(columns > 60);
-    RungSums by_rows, by_columns;
-    detail::sums_of_rows(engine, bases.bases(), parts, rows.e, v, by_rows);
-    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, columns, by_columns);
-    CHECK(is_near(by_rows.t20, by_columns.t20, 1e-10));
-    CHECK(is_near(by_rows.t11, by_columns.t11, 1e-10));
-    CHECK(is_near(by_rows.s2, by_columns.s2, 1e-10));
-    CHECK(is_near(by_rows.s3, by_columns.s3, 1e-10));
+    Matrix x(60, columns), a(60, columns);  // rows times their basis, and left-out scales
+    for (Index j = 0, at = 0; j < 12; ++j) {
+      const auto& part = parts[static_cast<std::size_t>(j)];
+      const Matrix basis = local_columns(bases.bases()[static_cast<std::size_t>(j)], all_rows) *
+                           part.whitener.transpose();
+      for (Index i = 0; i < 60; ++i) {
+        x.row(i).segment(at, basis.cols()) =
+            std::sqrt(v.copies(i)) * v.each(i) * rows.e(i, j) * basis.row(i);
+        a.row(i).segment(at, basis.cols()).setConstant(part.scale(i));
+      }
+      at += basis.cols();
+    }
+    const Matrix root = x.cwiseProduct(a.cwiseSqrt()), scaled = x.cwiseProduct(a);
+    const Matrix s = root.transpose() * root, t1 = x.transpose() * scaled;
+    const double t20 = (x.transpose() * x).cwiseProduct(scaled.transpose() * scaled).sum();
+    RungSums sums[4];
+    detail::sums_of_rows(engine, bases.bases(), parts, rows.e, v, sums[0]);
+    detail::sums_of_dense(engine, bases.bases(), parts, rows.e, v, sums[1]);
+    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, false, sums[2]);
+    for (int way = 0; way < 3; ++way) {
+      CHECK(is_near(sums[way].t20, t20, 1e-10));
+      CHECK(is_near(sums[way].t11, t1.cwiseProduct(t1.transpose()).sum(), 1e-10));
+      CHECK(is_near(sums[way].s2, s.squaredNorm(), 1e-10));
+      CHECK(is_near(sums[way].s3, (s * s * s).trace(), 1e-10));
+    }
+    RungSums bounded;
+    bounded.exact = false;
+    detail::sums_of_cells(engine, bases.bases(), parts, rows.e, v, sums[3]);
+    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, true, bounded);
+    CHECK(is_near(sums[3].s2, s.squaredNorm(), 1e-10));
+    CHECK(is_near(sums[3].s3, bounded.s3, 1e-10));
   }
 }
 

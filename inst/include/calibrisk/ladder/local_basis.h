@@ -27,6 +27,13 @@ struct LocalRow {
 class LocalBasis {
  public:
   Index columns() const { return columns_; }
+  int values() const { return values_; }  // of a row, at most
+  // Where the basis is one term of hats and nothing else.
+  const HatPositions* hats() const {
+    const bool plain =
+        terms_.size() == 1 && terms_[0].factor == nullptr && terms_[0].gate == nullptr;
+    return plain ? terms_[0].hats : nullptr;
+  }
 
   void add(LocalTerm term, Index columns) {
     values_ += term.hats == nullptr ? 1 : 2;
@@ -62,7 +69,7 @@ class LocalBasis {
 
   std::vector<LocalTerm> terms_;
   Index columns_ = 0;
-  int values_ = 0;  // of a row, at most
+  int values_ = 0;
 };
 
 }  // namespace calibrisk
