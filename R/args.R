@@ -56,7 +56,8 @@
 #' `.by` is an alternative to a grouped data frame. Groups come in the order of their levels, or sorted if they are not
 #' factors. A group with too little data gets a row of `NA`, and a warning of class `calibrisk_warning_group` names it.
 #'
-#' With `na_rm = FALSE` a missing value makes the result `NA`; functions that fit something have no `na_rm`.
+#' Incomplete rows are dropped. With `na_rm = FALSE` a missing value makes a metric `NA`; other functions have no such
+#' argument.
 #' @section Weights, clusters and censoring:
 #' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors.
 #' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and

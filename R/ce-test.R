@@ -63,7 +63,7 @@
 #' # is the error below a tenth?
 #' ce_test(p, rbinom(200, 1, p), delta = 0.1)
 ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, target_kernel = NULL, group = NULL,
-                    draws = 100, level = 0.95, event_level = "first", na_rm = TRUE, .by = NULL,
+                    draws = 100, level = 0.95, event_level = "first", .by = NULL,
                     weights = NULL, cluster = NULL, horizon = NULL) {
   check_delta(delta)
   if (!is.null(delta)) test <- equivalence_choice(test, delta)
@@ -75,7 +75,6 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
   name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
   run <- function(laws, group) {
-    if (laws$na) return(missing_test(if (auto) "auto" else test$name, laws, name))
     laws$group <- ckce_group(group, NULL, laws)
     check_test_design(if (auto) "auto" else test$name, laws)
     if (auto) {
@@ -184,12 +183,6 @@ new_ce_test <- function(result, choice, problem, name) {
 # The quantity that is 0 under the hypothesis.
 estimand <- function(test) {
   switch(test, cme = "UCME", joint = "calibration error", cumulative = "KS calibration error", "SKCE")
-}
-
-missing_test <- function(test, laws, name) {
-  new_ce_test(list(statistic = c(statistic = NA_real_), p.value = NA_real_, estimate = NA_real_,
-                   method = "Calibration test: missing values and na_rm = FALSE"),
-              list(name = test), list(laws = laws, n = laws$n), name)
 }
 
 #' @export

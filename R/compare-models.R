@@ -88,13 +88,10 @@ compare_pairs <- function(models, metric, settings) {
   errors[c("std.error", "conf.low", "conf.high")] <-
     lapply(errors[c("std.error", "conf.low", "conf.high")], function(v) ifelse(same & !is.na(v), 0, v))
   errors$p.value[same] <- 1
-  missing <- settings$incomplete(models)
-  mask <- function(v) if (missing) rep(NA_real_, length(v)) else v
   out <- columns_frame(
     a = names(models)[at[1, ]], b = names(models)[at[2, ]], .metric = found[[1]]$name, notion = found[[1]]$notion,
-    estimate_a = mask(values[at[1, ]]), estimate_b = mask(values[at[2, ]]),
-    difference = mask(values[at[1, ]] - values[at[2, ]]), std.error = mask(errors$std.error),
-    conf.low = mask(errors$conf.low), conf.high = mask(errors$conf.high), p.value = mask(errors$p.value)
+    estimate_a = values[at[1, ]], estimate_b = values[at[2, ]], difference = values[at[1, ]] - values[at[2, ]],
+    std.error = errors$std.error, conf.low = errors$conf.low, conf.high = errors$conf.high, p.value = errors$p.value
   )
   if (several) {
     out$p.adjusted <- stats::p.adjust(out$p.value, settings$adjust)

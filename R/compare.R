@@ -72,7 +72,7 @@
 #' # two models of a number
 #' ce_compare(cars, dist, pred_normal(3 * speed, 15), pred_poisson(3 * speed), metric = "crps")
 ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", margin = NULL, times = 200,
-                       .by = NULL, level = 0.95, event_level = NULL, na_rm = TRUE,
+                       .by = NULL, level = 0.95, event_level = NULL,
                        weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(objects, "objects")
   objects <- read_table(objects)
@@ -96,12 +96,11 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
   }
   if (!is.list(objects)) check_models(objects, NULL)
   columns <- Filter(Negate(rlang::quo_is_missing), c(if (named) enquo(x) else enquo(truth), model_dots(...)))
-  check_flag(na_rm)
   check_choice(adjust, stats::p.adjust.methods)
   check_count(times, lower = 20)
   settings <- list(
     by = enquo(.by), design = design, level = level, event_level = event_level %||% "first", adjust = adjust,
-    margin = margin, times = times, incomplete = function(models) !na_rm && any(vapply(models, `[[`, 0, "dropped") > 0)
+    margin = margin, times = times
   )
   check_models(objects, columns)
   out <- compare_models(objects, outcome, columns, metric, settings)
@@ -142,8 +141,7 @@ compare_fits <- function(objects, x, input, level) {
   input <- evaluate_input_once(input, x)
   out <- by_groups(x, input$by, function(part) {
     predictions <- told_once(lapply(fits, predictions_for, part, input))
-    out <- compare_risks(fit_risks(fits, predictions), level, predictions[[1]]$design)
-    with_read(if (predictions[[1]]$na) missing_comparison(out, predictions[[1]]) else out, predictions)
+    with_read(compare_risks(fit_risks(fits, predictions), level, predictions[[1]]$design), predictions)
   })
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
 }
@@ -189,12 +187,4 @@ compare_risks <- function(risks, level, design) {
     n = length(best$squared)
   )
   out[order, ]
-}
-
-# na_rm = FALSE with a missing value.
-missing_comparison <- function(out, predictions) {
-  kept <- c("method", "n")
-  for (name in setdiff(names(out), kept)) out[[name]] <- vctrs::vec_init(out[[name]], nrow(out))
-  out$n <- out$n + predictions$dropped
-  out
 }

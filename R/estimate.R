@@ -66,7 +66,7 @@
 #' @examples
 #' ce_estimate(vehicle_predictions, truth, notion = c("top_label", "class_wise", "canonical"))
 ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases = NULL,
-                        .by = NULL, level = 0.95, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL,
+                        .by = NULL, level = 0.95, event_level = "first", weights = NULL, cluster = NULL,
                         horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   notion <- unique(check_notion(notion, several = TRUE))
@@ -87,7 +87,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   of_groups <- function(name) Filter(length, lapply(said, `[[`, name))
   # the line of outcomes counts the events
   attr(out, "event") <- NULL
-  attr(out, "dropped") <- if (na_rm) Reduce(`+`, of_groups("dropped"), c(0, 0))
+  attr(out, "dropped") <- Reduce(`+`, of_groups("dropped"), c(0, 0))
   attr(out, "design") <- c(attr(out, "design") %||% design_sentence(of_groups("design")),
                            few_clusters_sentence(unlist(of_groups("least")), level), unique(unlist(of_groups("note"))))
   new_estimate_table(out, level, sum_events(of_groups("events")))
@@ -99,11 +99,6 @@ estimate_group <- function(predictions, notion, method, bases, level, horizon) {
   notion <- notion %||% default_notion(predictions)
   out <- list(dropped = c(predictions$dropped, predictions$n_input), design = predictions$design,
               events = events_of(predictions, notion, horizon))
-  if (predictions$na) {
-    n <- n_obs(predictions) + predictions$dropped
-    name <- if (is_method(method)) method$name else "adaptive"
-    return(c(out, list(rows = vctrs::vec_rbind(!!!lapply(notion, missing_estimate, name, n)))))
-  }
   ladders <- list()
   # the canonical ladder takes the coarser ones on the default bases
   last <- notion == "canonical"

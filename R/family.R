@@ -250,6 +250,18 @@ new_pit <- function(low, high, jumps = NULL, members = NULL, levels = NULL) {
 # Jumps as a table: those of row i are start[i] + 1 to start[i + 1].
 jump_table <- function(count, low, high) list(start = c(0L, cumsum(as.integer(count))), low = low, high = high)
 
+# Jumps at the values that are points of their row: `level(row, value, open)`, the distribution function.
+point_jumps <- function(points, values, level) {
+  at <- which(points, arr.ind = TRUE)
+  row <- at[, 1]
+  value <- values[at]
+  order <- order(row, value)
+  order <- order[!duplicated(cbind(row, value)[order, , drop = FALSE])]
+  row <- row[order]
+  value <- value[order]
+  jump_table(tabulate(row, nrow(points)), level(row, value, TRUE), level(row, value, FALSE))
+}
+
 # Mixtures of normal or Laplace distributions: n x components, and the standard distribution function.
 location_scale_parts <- function(law) {
   parts <- components_of(law)

@@ -25,7 +25,6 @@ unfitted_maps <- function(after) {
 # `input`: the other arguments of ce_gain().
 gains_of_maps <- function(x, maps, input) {
   check_count(input$repeats, "repeats")
-  check_flag(input$na_rm, "na_rm")
   input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level")
   out <- by_groups(x, input$by, function(part) gain_of_maps(part, maps, input))
   gain_table_of_maps(out, input)

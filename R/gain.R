@@ -62,7 +62,7 @@
 #' ce_gain(p, list(map_platt(), "isotonic", map_update()), y)
 #' @export
 ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL, level = 0.95,
-                    .by = NULL, event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
+                    .by = NULL, event_level = "first", weights = NULL, cluster = NULL, horizon = NULL,
                     folds = 10, repeats = 1) {
   score <- as_scores(score)[[1]]
   stop_if(score$kind != "class", "{.fn ce_gain} needs a score of class probabilities.",
@@ -166,7 +166,7 @@ gain_pair <- function(before, after, input, after_dots) {
     except <- match(names(before)[outcomes$column], names(after), 0L)
     after <- read_probs(after, after_dots, outcomes$values, except)
   }
-  two <- align_event(new_predictions(after, outcomes$values, input$event_level, input$na_rm), one$levels[2])
+  two <- align_event(new_predictions(after, outcomes$values, input$event_level), one$levels[2])
   stop_if(n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs),
           "{.arg before} and {.arg after} must have the same classes.",
           "x" = "They have {n_classes(one)} and {n_classes(two)}.", class = "columns", arg = "after")
@@ -174,7 +174,7 @@ gain_pair <- function(before, after, input, after_dots) {
   at <- match(one$rows, two$rows)
   one <- take_rows(one, which(!is.na(at)))
   two <- take_rows(two, at[!is.na(at)])
-  list(before = one, after = two, na = one$na || two$na, read = read)
+  list(before = one, after = two, read = read)
 }
 
 # augment() adds columns to the old predictions; its columns are used.
@@ -220,7 +220,6 @@ gain_table <- function(pair, score, injective, level) {
   gain <- vapply(estimates, `[[`, 0, "value")
   std.error <- vapply(estimates, estimate_std_error, 0)
   std.error[!is.finite(std.error)] <- NA # an infinite score
-  if (pair$na) gain <- std.error <- rep(NA_real_, 2)
   z <- design_quantile((1 + level) / 2, design)
   measures <- if (isTRUE(injective)) {
     c("improvement of the calibration error",
@@ -237,7 +236,6 @@ gain_table <- function(pair, score, injective, level) {
     conf.high = gain + z * std.error, injective = injective, measures = measures, n = n,
     level = level
   )
-  if (pair$na) out$before <- out$after <- NA_real_
   # only the Brier score is a squared distance, whose root has a meaning
   if (score$name == "brier") out else out[1, ]
 }

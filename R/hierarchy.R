@@ -36,7 +36,7 @@
 #' ce_hierarchy(probs, c(1, 2, 3, 3))
 #' @export
 ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = NULL,
-                         event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
+                         event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   check_exponent(p)
   check_bins(n_bins, size = NULL)
   check_level(level)
@@ -51,8 +51,7 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = 
 
 hierarchy_rows <- function(predictions, p, n_bins, level) {
   scalar <- is.null(predictions$probs)
-  # where values are missing there is nothing to compute, maybe not a single row
-  errors <- if (!predictions$na) hierarchy_errors(predictions, p, n_bins, level)
+  errors <- hierarchy_errors(predictions, p, n_bins, level)
   ece_names <- paste0("ECE, ", n_bins, " bins")
   names <- c("ceiling", "RBS", if (!scalar) c("CE", "CWCE"), if (p != 1) "TCE", "TCE_1", "KS", ece_names, "MMCE")
   column <- function(name) vapply(names, function(q) as.numeric(errors[[q]][[name]] %||% NA_real_), 0)
@@ -78,7 +77,7 @@ hierarchy_rows <- function(predictions, p, n_bins, level) {
     conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
     below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
     n_classes = n_classes(predictions), n_distinct = vctrs::vec_unique_count(predictions$probs %||% predictions$prob),
-    n = n_obs(predictions) + if (predictions$na) predictions$dropped else 0L
+    n = n_obs(predictions)
   )
 }
 

@@ -57,18 +57,6 @@ location_scale_pit <- function(parts, y) {
   })
 }
 
-# Jumps at the values that are points of their row: `level(row, value, open)`, the distribution function.
-point_jumps <- function(points, values, level) {
-  at <- which(points, arr.ind = TRUE)
-  row <- at[, 1]
-  value <- values[at]
-  order <- order(row, value)
-  order <- order[!duplicated(cbind(row, value)[order, , drop = FALSE])]
-  row <- row[order]
-  value <- value[order]
-  jump_table(tabulate(row, nrow(points)), level(row, value, TRUE), level(row, value, FALSE))
-}
-
 # PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
 # of a normal one.
 read_pit <- function(x, input) {

@@ -83,7 +83,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
 
 # The p-values of all pairs, as in ce_compare().
 rank_tests <- function(metric, data, level, times) {
-  settings <- list(level = level, adjust = "holm", times = max(times, 20), incomplete = function(models) FALSE)
+  settings <- list(level = level, adjust = "holm", times = max(times, 20))
   found <- suppressMessages(compare_pairs(data$models, metric, settings))
   columns_frame(a = found$a, b = found$b, difference = found$difference,
                 p.value = found[["p.adjusted"]] %||% found$p.value)

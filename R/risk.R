@@ -38,7 +38,7 @@
 #' fit <- ce_fit(vehicle_predictions[1:250, ], truth, method = method_bins(10))
 #' ce_risk(fit, vehicle_predictions[251:423, ], truth)
 ce_risk <- function(object, x, truth, ..., .by = NULL, level = 0.95, event_level = NULL,
-                    na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL) {
+                    weights = NULL, cluster = NULL, horizon = NULL) {
   check_level(level)
   fit <- as_fit(object)
   input <- rows_input()
@@ -110,7 +110,7 @@ risk_row <- function(parts, level, predictions) {
   design <- predictions$design
   std_error <- risk_std_error(parts$projections, design)
   root <- sqrt(max(parts$risk, 0))
-  row <- columns_frame(
+  columns_frame(
     risk = parts$risk,
     root_risk = root,
     std.error = std_error,
@@ -121,9 +121,4 @@ risk_row <- function(parts, level, predictions) {
     estimate = sqrt(max(mean_squared(parts$squared, design = design), 0)),
     lower_bound = ce_lower_bound(paired_difference(parts$zero_projections, parts$projections, design), level, design)
   )
-  if (predictions$na) {
-    row[setdiff(names(row), "n")] <- NA_real_
-    row$n <- row$n + predictions$dropped
-  }
-  row
 }

@@ -6,7 +6,7 @@ decompose_real <- function(x, input, scores, n_bins, times) {
     data <- laws_of(part, input)
     if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real()
     y <- data$y[, 1]
-    rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$na, data$design))
+    rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$design))
     if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
     with_read(vctrs::vec_rbind(!!!rows), data)
   })
@@ -18,7 +18,7 @@ stop_not_real <- function() {
              "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x")
 }
 
-real_parts <- function(score, law, y, n_bins, times, na, design) {
+real_parts <- function(score, law, y, n_bins, times, design) {
   n <- length(y)
   group <- law_groups(law, n_bins, design$w)
   own <- score$value(law, y)
@@ -42,8 +42,7 @@ real_parts <- function(score, law, y, n_bins, times, na, design) {
   value <- apply(all, 2, row_mean, design)
   value[is.nan(value) | single & is.infinite(value)] <- NA_real_
   error[!is.finite(error) | !is.finite(value)] <- NA_real_
-  out <- parts_frame(score$name, "discrete", "regression", value, error, max(group), n)
-  if (na) mask_numbers(out, "n") else out
+  parts_frame(score$name, "discrete", "regression", value, error, max(group), n)
 }
 
 warn_single_outcomes <- function() {

@@ -59,7 +59,7 @@
 #' @export
 ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", "isotonic"),
                          notion = NULL, times = 0, .by = NULL, event_level = "first",
-                         na_rm = TRUE, n_bins = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
+                         n_bins = NULL, weights = NULL, cluster = NULL, horizon = NULL) {
   scores <- as_scores(score)
   method <- check_choice(method, c("discrete", "isotonic"))
   check_count(times, lower = 0)
@@ -85,9 +85,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   by_predictions(read_table(x), function(predictions) {
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     data <- decompose_data(predictions, used)
-    rows <- lapply(scores, function(s) {
-      decompose_score(data, s, method, used, times, predictions$na)
-    })
+    rows <- lapply(scores, function(s) decompose_score(data, s, method, used, times))
     if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, rows[[1]]$n)
     vctrs::vec_rbind(!!!rows)
   }, c(input, asked))
@@ -105,18 +103,18 @@ decompose_data <- function(predictions, notion) {
   list(probs = cpp_event_columns(x), truth = problem$labels + 1L, scalar = TRUE, design = predictions$design)
 }
 
-decompose_score <- function(data, score, method, notion, times, na) {
+decompose_score <- function(data, score, method, notion, times) {
   factor <- if (data$scalar) score$scalar else 1
   n <- copy_count(data$design)
   unknown <- rep(NA_real_, 4)
-  whole <- if (na || n == 0) {
+  whole <- if (n == 0) {
     structure(unknown, distinct = NA_integer_, std.error = unknown)
   } else {
     decompose_parts(data, score, method)
   }
   value <- factor * as.numeric(whole)
   error <- factor * attr(whole, "std.error")
-  if (times > 0 && !na && n > 1) {
+  if (times > 0 && n > 1) {
     draws <- vapply(seq_len(times), function(b) {
       factor * as.numeric(decompose_parts(sampled_rows(data, resampled_copies(data$design)), score, method))
     }, value)

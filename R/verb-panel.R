@@ -36,7 +36,7 @@
 #' @export
 ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
                      smoother = c("loess", "isotonic"), floor = NULL, level = 0.95, .by = NULL,
-                     event_level = "first", na_rm = TRUE, weights = NULL, cluster = NULL, horizon = NULL,
+                     event_level = "first", weights = NULL, cluster = NULL, horizon = NULL,
                      metrics = NULL) {
   notion <- check_one_problem(notion)
   check_bins(n_bins)

@@ -127,8 +127,6 @@ test_that("the hypothesis names the statistic that is estimated", {
     out <- withr::with_seed(2, ce_test(p, rep(0:1, 20), test = test))
     expect_identical(names(out$null.value), names(out$estimate))
   }
-  out <- ce_test(p, c(NA, rep(0:1, 19), 1), test = "cme", na_rm = FALSE)
-  expect_identical(c(names(out$null.value), names(out$estimate)), c("UCME", "UCME"))
 })
 
 test_that("the bound of a kernel of embeddings is that of its target kernel", {

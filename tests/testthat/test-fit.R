@@ -69,16 +69,12 @@ test_that("a fit has tables", {
   expect_identical(glance(fit)$n, 500L)
 })
 
-test_that("na_rm = FALSE gives NA and counts all rows", {
+test_that("incomplete rows are left out of risks", {
   fit <- ce_fit(vehicle_predictions, truth, method = method_bins(7))
   data <- vehicle_predictions[1:50, ]
   data$truth[3] <- NA
-  risk <- ce_risk(fit, data, truth, na_rm = FALSE)
-  expect_identical(c(risk$n, is.na(risk$risk)), c(50L, 1L))
-  both <- ce_compare(list(a = fit, b = fit), data, truth, na_rm = FALSE)
-  expect_identical(both$n, c(50L, 50L))
-  expect_true(all(is.na(both$risk)) && all(is.na(both$diagnosis)))
-  expect_identical(ce_compare(list(a = fit), data, truth)$n, 49L)
+  expect_equal(ce_risk(fit, data, truth), ce_risk(fit, data[-3, ], truth))
+  expect_equal(ce_compare(list(a = fit, b = fit), data, truth), ce_compare(list(a = fit, b = fit), data[-3, ], truth))
 })
 
 test_that("fits by group are fits to the groups' rows", {

@@ -63,7 +63,6 @@ test_that("frames, missing rows and mismatches", {
   p <- b$p
   p[2, 1] <- NA
   expect_equal(ce_gain(p, q, b$y), ce_gain(b$p[-2, ], q[-2, ], b$y[-2]))
-  expect_true(is.na(ce_gain(p, q, b$y, na_rm = FALSE)$gain[1]))
   expect_error(ce_gain(b$p, q[, 1], b$y), class = "calibrisk_error")
   expect_error(ce_gain(b$p, frame, b$y), class = "calibrisk_error_argument")
   expect_error(ce_gain(b$p, q, b$y, score = "mse"), class = "calibrisk_error_score")

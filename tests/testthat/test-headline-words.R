@@ -5,5 +5,4 @@ test_that("the printed estimate says how many incomplete rows were dropped", {
   expect_output(print(ce_estimate(data$p, data$y, notion = c("binary", "canonical"))), "2 incomplete rows were dropped.", fixed = TRUE)
   expect_output(print(ce_estimate(data, y, p, .by = g)), "2 incomplete rows were dropped.", fixed = TRUE)
   expect_no_match(capture.output(print(ce_estimate(p, data$y))), "dropped")
-  expect_no_match(capture.output(print(ce_estimate(data, y, p, na_rm = FALSE))), "dropped")
 })

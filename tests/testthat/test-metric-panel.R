@@ -76,6 +76,4 @@ test_that("a panel of chosen metrics has their rows, with weights, clusters, not
   expect_error(ce_panel(data, y, p, metrics = "rmse"), class = "calibrisk_error_argument")
   expect_error(ce_panel(data, y, p, metrics = list()), class = "calibrisk_error_argument")
   expect_error(ce_panel(data, y, p, metrics = ece, n_bins = 5), "n_bins", class = "calibrisk_error_argument")
-  data$p[3] <- NA
-  expect_identical(ce_panel(data, y, p, metrics = list(ece, own), na_rm = FALSE)$.estimate, c(NA_real_, NA_real_))
 })

@@ -180,7 +180,6 @@ test_that("bad arguments are classed errors", {
   fit <- ce_fit(data$p, data$y, method = method_kkr(0.1))
   expect_error(predict(fit, data$p, type = "gap"), class = "calibrisk_error_method")
   expect_error(ce_risk("fit", data$p, data$y), class = "calibrisk_error_argument")
-  expect_equal(ce_estimate(c(NA, data$p[-1]), data$y, na_rm = FALSE)$estimate, NA_real_)
 })
 
 test_that("few rows: risks are averaged over splits, the first of which is that of a single one", {

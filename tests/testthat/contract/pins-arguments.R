@@ -67,7 +67,7 @@ local({
     event <- verbs[[verb]][[1]]
     call <- verbs[[verb]][[2]]
     pin(paste0("level/", verb), call(frame, level = 0.8))
-    if (verb %in% c("ce_curve", "ce_fit", "ce_recalibrate", "ce_tune")) {
+    if (startsWith(verb, "ce_") && verb != "ce_score") {
       pin(paste0("na_rm/true/", verb), call(holes))
     } else {
       pin(paste0("na_rm/true/", verb), call(holes, na_rm = TRUE))

@@ -6,6 +6,7 @@
 #include <calibrisk/engine.h>
 #include <calibrisk/linalg/small_algebra.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
