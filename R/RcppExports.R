@@ -553,6 +553,10 @@ cpp_isotonic_rows <- function(x, y, w) {
     .Call(`_calibrisk_cpp_isotonic_rows`, x, y, w)
 }
 
+cpp_auroc <- function(y, w, ties, order) {
+    .Call(`_calibrisk_cpp_auroc`, y, w, ties, order)
+}
+
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {
     .Call(`_calibrisk_cpp_source_factor`, prediction, tolerance, max_rank, threads, progress)
 }

@@ -116,32 +116,15 @@ report_parts <- function(data, notion, options) {
 
 # The curve of every group in a panel.
 report_groups <- function(data, notion, options) {
-  frame <- tibble::as_tibble(data$groups$values)
-  by <- names(frame)
-  predictions <- data$predictions
-  scalar <- is.null(predictions$probs)
-  levels <- predictions$levels
-  truth <- factor(levels[if (scalar) predictions$outcome + 1 else predictions$truth], levels)
-  added <- drop_null(list(truth = truth, weights = data$groups$weights %||% predictions$design$w,
-                          cluster = predictions$design$cluster))
-  probs <- if (scalar) list(predictions$prob) else as.data.frame(predictions$probs)
-  names(probs) <- paste0(".pred_", if (scalar) levels[2] else levels)
-  # columns of its own make way for the groups' names
-  group_names <- make.unique(c(names(probs), paste0(".", names(added)), by))[-seq_len(length(probs) + length(added))]
-  names(frame) <- group_names
-  frame[names(probs)] <- probs
-  frame[paste0(".", names(added))] <- added
-  out <- suppressWarnings(ce_curve(
-    frame, ".truth", tidyselect::all_of(!!names(probs)), .by = tidyselect::all_of(!!group_names), type = "smooth",
-    notion = notion, level = options$level,
-    event_level = if (scalar || predictions$event == 2) "second" else "first",
-    weights = tidyselect::any_of(".weights"), cluster = tidyselect::any_of(".cluster")
-  ))
-  named <- function(names) ifelse(names %in% group_names, by[match(names, group_names)], names)
-  out[c("curve", "histogram", "summary", "ends")] <- lapply(out[c("curve", "histogram", "summary", "ends")],
-                                                            function(part) stats::setNames(part, named(names(part))))
-  out$keys <- by
-  out
+  groups <- data$groups
+  problems <- validated_problems(data$predictions, NULL, notion, options$horizon)
+  parts <- unlist(lapply(seq_along(groups$rows), function(g) lapply(problems, group_part, groups, g)), FALSE)
+  keys <- vctrs::vec_slice(tibble::as_tibble(groups$values), rep(vapply(groups$rows, min, 0L), each = length(problems)))
+  if (length(problems) > 1) keys$class <- vapply(parts, function(part) as.character(part$class), "")
+  known <- !vapply(parts, function(part) anyNA(part$design$w), NA)
+  about <- problems[[1]]$about
+  bind_curves(list(problems = parts[known]), keys[known, ], as_choice("smooth", "curve", "type"), options$level, notion,
+              about$axis, about$event$label)
 }
 
 # Paired differences of the calibration error and the score of all pairs of models, on the rows that all of them have.
@@ -202,10 +185,9 @@ render_report <- function(parts, file, format) {
   on.exit(unlink(folder, recursive = TRUE))
   source <- system.file("report", package = "calibrisk")
   file.copy(list.files(source, full.names = TRUE), folder)
-  options <- list(toc = FALSE)
-  if (format == "html") {
-    options <- list(toc = TRUE, toc_depth = 2, theme = NULL, highlight = NULL, mathjax = NULL, css = "report.css",
-                    self_contained = TRUE)
+  options <- if (format != "html") list(toc = FALSE) else {
+    list(toc = TRUE, toc_depth = 2, theme = NULL, highlight = NULL, mathjax = NULL, css = "report.css",
+         self_contained = TRUE)
   }
   output <- do.call(getExportedValue("rmarkdown", report_formats[[format]]), options)
   # in a document that is being knitted chunks of the same names are others

@@ -19,13 +19,18 @@
 #' it is degenerate. Give the U-score as a function of `(p1, y1, p2, y2)`: matrices of probabilities with one row per
 #' pair, and integer classes. It returns a number per pair and must not change when the two are swapped. For order 3 it
 #' is a function of `(p1, y1, p2, y2, p3, y3)`, and so on.
+#' # AUROC
+#' `score = "auroc"`, alone, is the area under the ROC curve of two classes: the probability that an event has a higher
+#' prediction than a non-event, ties half. Larger values are better. It has the limits of DeLong et al. (1988), cut to 0
+#' and 1. Those of [ce_validate()] have the same standard error, on the logit scale. With fewer than 30 events or
+#' non-events they go over into Wilson's, and with fewer than 2 there are none.
 #' # Errors
 #' `calibrisk_error_score` for an unknown score, a class score of real outcomes or the
 #' reverse, and an upper bound that does not exist.
 #' @inheritParams ece
 #' @param x For class scores as everywhere; for `"dss"`, `"mse"`, `"crps"` and `"log"` a vector of
 #'   predictive distributions such as [pred_normal()], or a data frame with such a column.
-#' @param score One or several scores: names, or a list of [score_rules]. Or a function, see *U-scores*.
+#' @param score One or several scores: names, or a list of [score_rules]. Or a function, see *U-scores*; or `"auroc"`.
 #' @param bound Whether to estimate the upper bound \eqn{U_S} instead of the mean score.
 #' @return A tibble with `.metric` (the score, or `"upper_bound"`), `.estimator`,
 #' `.estimate`, `std.error`, `conf.low`, `conf.high`, `score`, `upper_bound`, `n`, `notion`
@@ -34,11 +39,14 @@
 #' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
 #' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
+#'   DeLong, DeLong and Clarke-Pearson (1988) \doi{10.2307/2531595}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
 #' @concept proper scoring rule
 #' @concept Brier score
 #' @concept log loss
 #' @concept CRPS
+#' @concept AUC
+#' @concept DeLong
 #' @concept forecast
 #' @concept ensemble
 #' @concept probabilistic forecast
@@ -57,9 +65,8 @@ ce_score <- new_metric("ce_score", function(x, truth, ..., score = "brier", boun
                                 horizon = NULL) {
   check_flag(bound)
   check_level(level)
-  if (is_u_score(score)) {
-    return(u_score_frame(x, rows_input(quote_dots), score, level, bound))
-  }
+  if (is_u_score(score)) return(u_score_frame(x, rows_input(quote_dots), score, level, bound))
+  if (identical(score, "auroc")) return(auroc_frame(x, rows_input(quote_dots, copies = TRUE), level, bound))
   scores <- as_scores(score, of_both = TRUE)
   score_frame(x, rows_input(quote_dots, copies = TRUE), scores, level, bound)
 }, "minimize", c(-Inf, Inf))

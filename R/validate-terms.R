@@ -186,15 +186,21 @@ drawn_cells <- function(sorted, ends, times) {
   rbind(size, place, event)
 }
 
+# The rows of a group. Nobody of one may be followed to the horizon: its weights are NA.
+group_part <- function(problem, groups, g) {
+  rows <- groups$rows[[g]]
+  part <- take_rows(problem, rows)
+  if (!is.null(groups$weights)) part$design <- reweighted(part$design, groups$weights[rows])
+  part
+}
+
 # Strong calibration: what holds for all rows, in every pattern of covariates.
 strong_terms <- function(problem, options) {
   groups <- problem$group
   if (is.null(groups)) return(NULL)
   parts <- lapply(seq_along(groups$rows), function(g) {
-    part <- take_rows(problem, groups$rows[[g]])
-    if (!is.null(groups$weights)) part$design <- reweighted(part$design, groups$weights[groups$rows[[g]]])
+    part <- group_part(problem, groups, g)
     named <- function(term) paste0(term, "(", groups$labels[g], ")")
-    # nobody of the group is followed to the horizon
     if (anyNA(part$design$w)) return(validation_term("strong", named(c("oe_ratio", "calibration_error")), NA_real_))
     vctrs::vec_rbind(oe_row(part, options, "strong", named("oe_ratio")),
                      ladder_term(validation_ladder(part, options), "strong", named("calibration_error")))
@@ -205,54 +211,8 @@ strong_terms <- function(problem, options) {
   vctrs::vec_rbind(!!!parts, joint)
 }
 
-# P(p > p') + P(p = p') / 2 for an event and a non-event; the influence is that of the placements.
 auroc_row <- function(problem, options) {
-  design <- problem$design
-  prevalence <- row_mean(as.numeric(problem$labels), design)
-  if (prevalence %in% c(0, 1)) return(validation_term("discrimination", "auroc", NA_real_))
-  sorted <- sort_problem(problem)
-  ties <- sorted$ties
-  place <- rep(seq_along(ties), diff(c(0, ties)))
-  events <- bin_totals(sorted$sum_y, ties)
-  others <- bin_totals(sorted$sum_w %||% seq_along(place), ties) - events
-  below <- function(mass) ((cumsum(mass) - mass / 2) / sum(mass))[place]
-  event <- sorted$y == 1
-  placement <- 1 - below(events)
-  placement[event] <- below(others)[event]
-  w <- sorted$w %||% 1
-  # rounding does not take it beyond 1
-  value <- min(max(sum((w * placement)[event]) / sum(events), 0), 1)
-  influence <- replace(placement, sorted$order, (placement - value) / c(1 - prevalence, prevalence)[sorted$y + 1])
-  validation_row("discrimination", "auroc", auroc_columns(value, influence, as.numeric(problem$labels), design,
-                                                          options$level))
-}
-
-# The standard error of DeLong et al. (1988): the variances of the placements of events and of others are those of two
-# samples. With so few events (or others) that none may have a low placement by chance, the limits are those of Wilson
-# for as many pairs without a common row: the AUROC is a mean over such sets of independent pairs (Hoeffding 1963).
-auroc_columns <- function(value, influence, y, design, level) {
-  sizes <- c(unit_count(1 - y, design), unit_count(y, design))
-  few <- min(sizes)
-  if (few < 2) return(list(.estimate = value))
-  n <- cluster_count(design) %||% copy_count(design)
-  std_error <- row_std_error(influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1], design)
-  reach <- stats::qt((1 + level) / 2, min(design_df(design), few - 1)) * std_error / (value * (1 - value))
-  bound <- wilson_interval(value * few, few, level)
-  # up to 10 rows Wilson's limits alone, from 30 on those of the standard error alone
-  design$cluster <- NULL
-  rows <- min(unit_count(1 - y, design), unit_count(y, design))
-  share <- if (isTRUE(std_error > 0)) min(max((30 - rows) / 20, 0), 1) else 1
-  limit <- function(side, of) {
-    if (share == 1) of else share * of + (1 - share) * stats::plogis(stats::qlogis(value) + side * reach)
-  }
-  list(.estimate = value, std.error = if (isTRUE(std_error > 0)) std_error else NA_real_,
-       conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high))
-}
-
-# The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.
-unit_count <- function(share, design) {
-  total <- sum(design_weights(design) * share)
-  total^2 / sum(unit_powers(share, design, 2))
+  validation_row("discrimination", "auroc", auroc_columns(problem, options$level, logit = TRUE))
 }
 
 overall_rows <- function(problem, options) {

@@ -97,7 +97,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
 # The checked options of a validation.
 validation_options <- function(thresholds, smoother, floor, times, delta, level) {
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
-  check_validation_times(times)
+  check_count(times, lower = if (isTRUE(times == 0)) 0 else 20)
   check_delta(delta)
   check_level(level)
   list(thresholds = check_thresholds(thresholds),
@@ -176,11 +176,6 @@ check_validation_notion <- function(notion) {
     "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; {.fn ce_estimate} estimates the canonical error.",
     class = c("notion", "argument"), arg = "notion", value = notion
   )
-}
-
-check_validation_times <- function(times) {
-  check_count(times, lower = 0)
-  if (times > 0) check_count(times, lower = 20)
 }
 
 check_thresholds <- function(thresholds) {

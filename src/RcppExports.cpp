@@ -1909,6 +1909,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_auroc
+Rcpp::List cpp_auroc(SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::IntegerVector ties, Rcpp::IntegerVector order);
+RcppExport SEXP _calibrisk_cpp_auroc(SEXP ySEXP, SEXP wSEXP, SEXP tiesSEXP, SEXP orderSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type ties(tiesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_auroc(y, w, ties, order));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_source_factor
 Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max_rank, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_source_factor(SEXP predictionSEXP, SEXP toleranceSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -2234,6 +2247,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
+    {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},

@@ -130,3 +130,17 @@ Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp:
                        {"high", high}});
   });
 }
+
+// The AUROC of sorted rows, and its influence in the order that they had.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_auroc(SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::IntegerVector ties,
+                     Rcpp::IntegerVector order) {
+  const R_xlen_t n = order.size();
+  std::vector<double> sorted(static_cast<std::size_t>(n));
+  const double value = with_outcomes(y, n, [&](const auto* outcome) {
+    return calibrisk::auroc(sorted.size(), outcome, weights_of(w, n), ties.begin(), sorted.data());
+  });
+  Rcpp::NumericVector influence(Rcpp::no_init(n));
+  for (std::size_t i = 0; i < sorted.size(); ++i) influence[order[i] - 1] = sorted[i];
+  return named_list({{"value", value}, {"influence", static_cast<SEXP>(influence)}});
+}

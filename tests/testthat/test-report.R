@@ -164,18 +164,14 @@ test_that("a report says how many rows, events and censored ones there are", {
   expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective sample size"))
 })
 
-test_that("groups in columns with the names of the page's own have the curves of any other name", {
+test_that("curves of groups are those of each group's rows", {
   d <- report_rows(120)
-  curves <- function(name) {
-    data <- list(predictions = as_predictions(d$p, rlang::quo(d$y), event_level = "second"),
-                 groups = list(values = stats::setNames(data.frame(d$sex), name), weights = d$w))
-    report_groups(data, "binary", list(level = .95))
-  }
-  plain <- curves("sex")
-  for (name in c(".truth", ".weights", ".pred_Yes")) {
-    other <- curves(name)
-    expect_identical(other$keys, name)
-    expect_identical(names(tidy(other))[1], name)
-    expect_equal(tidy(other)[-1], tidy(plain)[-1])
-  }
+  d$w <- d$w + .1
+  quo <- rlang::quo
+  predictions <- as_predictions(d, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
+  data <- list(predictions = predictions, groups = list(values = d["sex"], rows = split(1:120, d$sex)))
+  found <- withr::with_seed(3, report_groups(data, "binary", list(level = .9)))
+  direct <- withr::with_seed(3, ce_curve(d, y, p, .by = sex, type = "smooth", event_level = "second", weights = w,
+                                         cluster = site, level = .9))
+  for (part in c("curve", "histogram", "summary", "ends", "keys")) expect_equal(found[[part]], direct[[part]])
 })

@@ -49,12 +49,6 @@ test_that("errors are those of a jackknife, on the scale of the interval", {
   expect_equal(c(row$conf.low, row$conf.high), plogis(qlogis(row$estimate) + c(-1, 1) * z))
 })
 
-# Its limits, without the other numbers.
-tidy_auroc <- function(p, y) {
-  problem <- list(features = matrix(p), labels = y, residuals = matrix(p - y), design = new_design(length(y)))
-  unlist(auroc_row(problem, list(level = .95))[c("conf.low", "conf.high")])
-}
-
 test_that("the AUROC has the standard error of DeLong et al., and limits with few events", {
   auroc <- function(p, y, ...) {
     out <- tidy(ce_validate(p, y, times = 0, ...))
@@ -66,6 +60,17 @@ test_that("the AUROC has the standard error of DeLong et al., and limits with fe
   delong <- sqrt(var(rowMeans(placed)) / nrow(placed) + var(colMeans(placed)) / ncol(placed))
   found <- auroc(d$p, d$y)
   expect_equal(found[["std.error"]], delong)
+  # limits of an interval of its own, as pROC::ci.auc() has them
+  many <- validation_rows(400)
+  one <- ce_score(many$p, many$y, score = "auroc", level = .9)
+  placed <- outer(many$p[many$y == 1], many$p[many$y == 0], function(a, b) (a > b) + (a == b) / 2)
+  error <- sqrt(var(rowMeans(placed)) / nrow(placed) + var(colMeans(placed)) / ncol(placed))
+  expect_equal(unlist(one[3:6], use.names = FALSE), c(mean(placed), error, mean(placed) + c(-1, 1) * qnorm(.95) * error))
+  several <- ce_score(d$p, d$y, score = "auroc", weights = d$w, cluster = rep(1:12, 5))
+  expect_equal(unlist(several[c(".estimate", "std.error")], use.names = FALSE),
+               unname(auroc(d$p, d$y, weights = d$w, cluster = rep(1:12, 5))[1:2]))
+  expect_error(ce_score(diag(3), 1:3, score = "auroc"), "3 classes", class = "calibrisk_error_score")
+  expect_error(ce_score(d$p, d$y, score = "auroc", bound = TRUE), class = "calibrisk_error_score")
   expect_equal(auroc(d$p, d$y, cluster = 60:1), found)
   expect_equal(auroc(d$p, d$y, weights = rep(.5, 60)), found)
   again <- rep(1:60, rep(1:3, 20))
@@ -75,11 +80,11 @@ test_that("the AUROC has the standard error of DeLong et al., and limits with fe
   expect_identical(is.na(auroc(p, as.numeric(1:40 == 30)))[2:4], c(std.error = TRUE, conf.low = TRUE, conf.high = TRUE))
   expect_equal(auroc(p, as.numeric(1:40 > 37))[3:4], c(conf.low = unname(1 / (1 + qnorm(.975)^2 / 3)), conf.high = 1))
   # covers where a tenth of the events have a low prediction
-  covered <- withr::with_seed(3, vapply(1:1000, function(i) {
+  covered <- withr::with_seed(3, vapply(1:500, function(i) {
     event <- rep(1:0, c(5, 60))
     score <- ifelse(event == 1 & stats::runif(65) < .9, 2, stats::runif(65))
-    limits <- tidy_auroc(score / 3 + .1, event)
-    limits[1] <= .95 && .95 <= limits[2]
+    limits <- suppressWarnings(ce_score(score / 3 + .1, event, score = "auroc"))
+    limits$conf.low <= .95 && .95 <= limits$conf.high
   }, NA))
   expect_gt(mean(covered), .93)
 })
