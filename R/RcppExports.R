@@ -81,6 +81,10 @@ cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
     .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds, p)
 }
 
+cpp_class_widths <- function(probs, truth, fold, n_bins, n_folds, p) {
+    .Call(`_calibrisk_cpp_class_widths`, probs, truth, fold, n_bins, n_folds, p)
+}
+
 cpp_bin_terms <- function(bins, n, p, debias) {
     .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
 }
@@ -547,6 +551,18 @@ cpp_cell_distances <- function(sums, gap, own, loess, span, curve_of, threads) {
 
 cpp_sorted_rows <- function(x, y, w, sorted) {
     .Call(`_calibrisk_cpp_sorted_rows`, x, y, w, sorted)
+}
+
+cpp_fold_cells <- function(sorted, fold, ends) {
+    .Call(`_calibrisk_cpp_fold_cells`, sorted, fold, ends)
+}
+
+cpp_ks_error <- function(sorted, fold) {
+    .Call(`_calibrisk_cpp_ks_error`, sorted, fold)
+}
+
+cpp_spiegelhalter <- function(p, y, w, w2) {
+    .Call(`_calibrisk_cpp_spiegelhalter`, p, y, w, w2)
 }
 
 cpp_isotonic_rows <- function(x, y, w) {

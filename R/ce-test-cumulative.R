@@ -21,7 +21,7 @@ cumulative_test <- function(test, laws) {
   )))
   name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
   list(
-    estimate = ks_value(sorted, FALSE)$value,
+    estimate = cpp_ks_error(sorted, integer())$value,
     statistic = stats::setNames(statistic, c(bridge = "T", kuiper = "range", ks = "max|S|")[[test$statistic]]),
     parameter = c(times = test$times),
     p.value = resampled_p(statistic, null, test$add_one),

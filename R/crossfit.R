@@ -43,49 +43,15 @@ multiple_bound <- function(problem, terms) {
 # A mean residual of 0 is one up to rounding, which must not choose a sign.
 no_gap <- 1e-13
 
-# Prefix sums of each fold's rows, in the order of the predictions.
-fold_prefixes <- function(sorted, fold) {
-  fold <- fold[sorted$order]
-  lapply(seq_len(max(fold)), function(f) {
-    # as numbers: see problem_ece()
-    at <- as.numeric(which(fold == f))
-    d <- sorted$d[at]
-    w <- sorted$w[at]
-    # without weights their number is a range, which takes no memory
-    list(at = at, sum_w = if (is.null(w)) seq(0L, length(at)) else c(0, cumsum(w)),
-         sum_d = c(0, cumsum(if (is.null(w)) d else w * d)), sum_d2 = c(0, cumsum(if (is.null(w)) d^2 else w * d^2)))
-  })
-}
-
-crossfit_bins <- function(prefixes, bins, p) {
-  cells <- fold_cells(prefixes, bins$ends)
+crossfit_bins <- function(sorted, fold, bins, p) {
+  cells <- cpp_fold_cells(sorted, fold, as.integer(bins$ends))
   cpp_cell_bound(cells$size, cells$d, cells$d2, bins, p)
 }
 
-# Sums of w, w d and w d^2 in every bin (rows) and fold (columns).
-fold_cells <- function(prefixes, ends) {
-  cells <- lapply(prefixes, function(fold) {
-    to <- findInterval(c(0, ends), fold$at) + 1
-    from <- to[-length(to)]
-    to <- to[-1]
-    list(size = fold$sum_w[to] - fold$sum_w[from], d = fold$sum_d[to] - fold$sum_d[from],
-         d2 = fold$sum_d2[to] - fold$sum_d2[from])
-  })
-  lapply(setNames(nm = c("size", "d", "d2")), function(name) {
-    matrix(unlist(lapply(cells, `[[`, name), use.names = FALSE), ncol = length(prefixes))
-  })
-}
-
 # The same row by row, in the order of the data.
-crossfit_bin_rows <- function(sorted, bins, prefixes, bound) {
-  bin <- rep(seq_along(bins$size), diff(c(0, bins$ends)))
-  out <- numeric(length(sorted$d))
-  for (f in seq_along(prefixes)) {
-    at <- prefixes[[f]]$at
-    out[at] <- bound$slope[bin[at], f] * sorted$d[at] - bound$offset[bin[at], f]
-  }
-  out[sorted$order] <- out
-  out
+crossfit_bin_rows <- function(sorted, fold, bins, bound) {
+  at <- cbind(rep(seq_along(bins$size), diff(c(0, bins$ends))), fold[sorted$order])
+  replace(sorted$d, sorted$order, bound$slope[at] * sorted$d - bound$offset[at])
 }
 
 # Gaps of cells: mean residual of the cell's rows in the other folds.

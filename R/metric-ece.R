@@ -63,9 +63,9 @@ scheme_edges <- function(scheme) {
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
-  problems <- scheme$problems(predictions, scheme$notion)
-  value <- scalar_ece(problems, scheme)
-  columns <- error_columns(value$estimates, interval, problems, function(part) {
+  problems <- function() scheme$problems(predictions, scheme$notion)
+  value <- if (is_class_counted(predictions, scheme)) class_ece(predictions, scheme) else scalar_ece(problems(), scheme)
+  columns <- error_columns(value$estimates, interval, problems(), function(part) {
     vapply(scalar_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
   })
   c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
@@ -90,11 +90,11 @@ problem_ece <- function(problem, scheme, honest) {
   sorted <- sort_problem(problem)
   # whole numbers would be copied as numbers in every search
   if (scheme$type == "mass") sorted$places <- as.numeric(sorted$ties)
-  folds <- if (honest) prefixes_of_folds(sorted, problem)
+  fold <- if (honest) problem_folds(problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
     ends <- used_ends(scheme$ends(sorted, n_bins))
     many <- length(ends) > many_bins && is.finite(scheme$p)
-    of <- (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, folds)
+    of <- (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
     list(estimate = power_estimate(of$value, of$rows, of$bound, of$bound_rows, problem$design, scheme$p, of$size),
          n_bins = length(ends))
   })
@@ -105,6 +105,25 @@ problem_ece <- function(problem, scheme, honest) {
 is_counted <- function(problem, scheme, most = 8) {
   scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
     max(scheme$n_bins) <= many_bins && is_plain(problem$design) && is.null(problem$sorted)
+}
+
+# The mean over the classes, in one pass for each.
+is_class_counted <- function(predictions, scheme) {
+  scheme$notion == "class_wise" && is.finite(scheme$p) && !scheme$debias && is_counted(predictions, scheme)
+}
+
+class_ece <- function(predictions, scheme) {
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  design <- predictions$design
+  fold <- design_folds(probs, truth, design)
+  parts <- lapply(scheme$n_bins, function(n_bins) {
+    mean <- cpp_class_widths(probs, truth, fold, n_bins, crossfit_folds, scheme$p)
+    # for `known` and `largest` see combine_estimates()
+    honest <- new_estimate(mean$bound, mean$bound_rows, design, known = 2 * mean$known)
+    new_estimate(mean$power, mean$rows, design, scheme$p, honest, mean$noise, largest = min(1, 2 / ncol(probs)))
+  })
+  list(estimates = parts, n_bins = scheme$n_bins)
 }
 
 counted_ece <- function(problem, scheme, honest) {
@@ -142,30 +161,22 @@ power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
 # More bins than this are treated in blocks.
 many_bins <- 20000L
 
-# Folds of the rows, and the prefix sums of each, made once when they are asked for.
-prefixes_of_folds <- function(sorted, problem) {
-  fold <- NULL
-  prefixes <- sorted$prefixes
-  of_rows <- function() fold <<- fold %||% problem_folds(problem)
-  list(of_rows = of_rows, prefixes = function() prefixes <<- prefixes %||% fold_prefixes(sorted, of_rows()))
-}
-
-# Error and bound of bins, and the influences of the rows when they are asked for; without `folds` there is no bound.
-errors_of_bins <- function(sorted, ends, scheme, folds) {
+# Error and bound of bins, and the influences of the rows when they are asked for; without folds there is no bound.
+errors_of_bins <- function(sorted, ends, scheme, fold) {
   bins <- bin_table(sorted, ends)
   value <- binned_power(bins, scheme$p, scheme$debias)
   bins <- bins[c("ends", "copies", "size", "gap", "accuracy", "spread", "concentration")]
-  bound <- if (!is.null(folds)) crossfit_bins(folds$prefixes(), bins, scheme$p)
+  bound <- if (!is.null(fold)) crossfit_bins(sorted, fold, bins, scheme$p)
   top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
   list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
-       bound_rows = function() crossfit_bin_rows(sorted, bins, folds$prefixes(), bound))
+       bound_rows = function() crossfit_bin_rows(sorted, fold, bins, bound))
 }
 
-errors_of_blocks <- function(sorted, ends, scheme, folds, at_once = many_bins) {
-  whole <- function() errors_of_bins(sorted, ends, scheme, folds)
+errors_of_blocks <- function(sorted, ends, scheme, fold, at_once = many_bins) {
+  whole <- function() errors_of_bins(sorted, ends, scheme, fold)
   list(value = blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
-       bound = if (!is.null(folds)) {
-         bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), folds$of_rows(), sorted$order, ends, scheme$p)
+       bound = if (!is.null(fold)) {
+         bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), fold, sorted$order, ends, scheme$p)
          replace(bound, "known", bound$known / if (is.null(sorted$w)) sorted$n else sorted$n^2 / sum(sorted$w2))
        },
        bound_rows = function() whole()$bound_rows())

@@ -60,29 +60,22 @@ ks_error <- new_metric("ks_error", function(x, truth, ..., notion = NULL, level 
 ks_columns <- function(problems, interval) {
   parts <- lapply(problems, function(problem) {
     problem <- fold_copies(problem)
-    sorted <- sort_problem(problem)
-    value <- ks_value(sorted)
-    honest <- multiple_bound(problem, crossfit_ks(sorted, problem_folds(problem)))
-    spread <- ks_spread(problem)
-    list(estimate = new_estimate(value$value, value$influence, problem$design, honest = honest, largest = 1,
-                                 lower = if (!is.null(spread)) ks_lower(value$value, spread)),
-         location = value$location, kuiper = value$kuiper, sigma = ks_sigma(value$value, spread))
+    design <- problem$design
+    of <- cpp_ks_error(sort_problem(problem), problem_folds(problem))
+    # variances of the whole sum: of calibrated predictions, and estimated by squared residuals
+    spread <- if (is.null(design$cluster)) of$spread
+    honest <- mean_estimate(of$terms, design, known = of$known)
+    list(estimate = new_estimate(of$value, of$rows, design, honest = honest, largest = 1,
+                                 lower = if (!is.null(spread)) ks_lower(of$value, spread)),
+         location = of$location, kuiper = of$kuiper, sigma = ks_sigma(of$value, spread))
   })
   columns <- error_columns(
     list(class_mean(lapply(parts, `[[`, "estimate"))), interval, problems,
-    function(part) mean(vapply(part, function(q) ks_value(sort_problem(q), FALSE)$value, 0))
+    function(part) mean(vapply(part, function(q) cpp_ks_error(sort_problem(q), integer())$value, 0))
   )
   shown <- c("location", "kuiper", "sigma", "p.value")
   if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))
   c(columns, c(parts[[1]], list(p.value = largest_motion_p(parts[[1]]$sigma)))[shown])
-}
-
-# Variances of the whole sum: of calibrated predictions, and estimated by squared residuals. NULL with clusters.
-ks_spread <- function(problem) {
-  if (!is.null(problem$design$cluster)) return(NULL)
-  p <- problem$features[, 1]
-  c(known = null_variance(p * (1 - p), problem$design),
-    estimated = null_variance(problem$residuals[, 1]^2, problem$design))
 }
 
 # The error in units of the standard deviation under calibration.
@@ -107,38 +100,6 @@ largest_motion_p <- function(x) {
   sign <- rep_len(c(1, -1), 21)
   if (x > 1) return(min(1, 4 * sum(sign * pnorm(-odd * x))))
   1 - 4 / pi * sum(sign / odd * exp(-(odd * pi / x)^2 / 8))
-}
-
-# With `influence`, each row's share in the order of the data.
-ks_value <- function(sorted, influence = TRUE) {
-  path <- sorted$sum_d[sorted$ties]
-  top <- which.max(abs(path))
-  out <- list(value = abs(path[top]) / sorted$n, location = sorted$x[sorted$ties[top]],
-              kuiper = (max(path, 0) - min(path, 0)) / sorted$n)
-  if (influence) {
-    below <- seq_len(sorted$ties[top])
-    rows <- 0 * sorted$d
-    # a sum of 0 has noise on both sides
-    rows[sorted$order[below]] <- (if (path[top] < 0) -1 else 1) * sorted$d[below]
-    out$influence <- rows
-  }
-  out
-}
-
-# Per row, the residual up to the maximum of the other folds' cumulative residual, with its sign.
-crossfit_ks <- function(sorted, fold) {
-  fold <- fold[sorted$order]
-  rows <- 0 * sorted$d
-  d <- if (is.null(sorted$w)) sorted$d else sorted$w * sorted$d
-  for (f in seq_len(max(fold))) {
-    own <- fold == f
-    path <- (sorted$sum_d - cumsum(d * own))[sorted$ties]
-    top <- which.max(abs(path))
-    inside <- which(own[seq_len(sorted$ties[top])])
-    rows[inside] <- sign(path[top]) * sorted$d[inside]
-  }
-  rows[sorted$order] <- rows
-  rows
 }
 
 check_scalar_notion <- function(notion) {

@@ -8,7 +8,6 @@ panel_problem <- function(predictions, notion) {
   problem <- fold_copies(notion_problems(predictions, notion)[[1]])
   problem$fold <- problem_folds(problem)
   problem$sorted <- sort_problem(problem)
-  problem$sorted$prefixes <- fold_prefixes(problem$sorted, problem$fold)
   problem
 }
 

@@ -212,20 +212,17 @@ spiegelhalter <- new_metric("spiegelhalter", function(x, truth, ..., notion = NU
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
 # clusters' sums. Weights may depend on the outcome given the prediction: it is that of the rows.
 spiegelhalter_columns <- function(problem) {
-  p <- problem$features[, 1]
   design <- problem$design
-  w <- design_weights(design)
-  rows <- (problem$labels - p) * (1 - 2 * p)
-  squares <- copy_powers(design, 2)
-  variance <- sum(squares * (1 - 2 * p)^2 * p * (1 - p))
+  sums <- cpp_spiegelhalter(problem$features, problem$labels, design$w, if (!is.null(design$w)) copy_powers(design, 2))
   clustered <- !is.null(design$cluster)
   error <- if (clustered) {
-    row_std_error(rows, design) * total_weight(design)
+    p <- problem$features[, 1]
+    row_std_error((problem$labels - p) * (1 - 2 * p), design) * total_weight(design)
   } else {
-    sqrt(if (equal_copies(design)) variance else sum(squares * rows^2))
+    sqrt(sums[[if (equal_copies(design)) 2 else 3]])
   }
-  z <- sum(w * rows) / error
-  if (variance == 0) {
+  z <- sums[1] / error
+  if (sums[2] == 0) {
     z <- NA_real_
     warn_result("Spiegelhalter's statistic is not defined: all predictions are 0, 0.5 or 1.", class = "convergence")
   }

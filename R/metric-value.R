@@ -217,7 +217,8 @@ estimate_metric <- function(metric, data) {
   # who resamples clusters needs no argument for them
   design <- input$design[names(input$design) %in% arguments]
   # a function around a metric leaves its estimates too
-  value <- function() try_metric(rlang::exec(metric$fn, structure(input$x, kept = data$kept), input$truth, !!!design, !!!metric$options))
+  x <- structure(input$x, kept = data$kept)
+  value <- function() try_metric(rlang::exec(metric$fn, x, input$truth, !!!design, !!!metric$options))
   # the warnings were said when the predictions were read
   suppressWarnings(suppressMessages(value(), "calibrisk_message_weights"),
                    c("calibrisk_warning_direction", "calibrisk_warning_cluster"))

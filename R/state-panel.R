@@ -58,7 +58,6 @@ sorted_cells <- function(problem, upper) {
   sorted <- sort_problem(problem)
   ends <- findInterval(upper, sorted$x)
   sorted$ties <- unique(ends[ends > 0])
-  sorted$prefixes <- fold_prefixes(sorted, problem$fold)
   problem[c("sorted", "cells")] <- list(sorted, TRUE)
   problem
 }

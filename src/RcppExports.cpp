@@ -293,6 +293,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_class_widths
+Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
+RcppExport SEXP _calibrisk_cpp_class_widths(SEXP probsSEXP, SEXP truthSEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP, SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_widths(probs, truth, fold, n_bins, n_folds, p));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_bin_terms
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias);
 RcppExport SEXP _calibrisk_cpp_bin_terms(SEXP binsSEXP, SEXP nSEXP, SEXP pSEXP, SEXP debiasSEXP) {
@@ -1897,6 +1912,42 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_fold_cells
+Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::IntegerVector ends);
+RcppExport SEXP _calibrisk_cpp_fold_cells(SEXP sortedSEXP, SEXP foldSEXP, SEXP endsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type ends(endsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_fold_cells(sorted, fold, ends));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ks_error
+Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold);
+RcppExport SEXP _calibrisk_cpp_ks_error(SEXP sortedSEXP, SEXP foldSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ks_error(sorted, fold));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_spiegelhalter
+Rcpp::NumericVector cpp_spiegelhalter(Rcpp::NumericVector p, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::Nullable<Rcpp::NumericVector> w2);
+RcppExport SEXP _calibrisk_cpp_spiegelhalter(SEXP pSEXP, SEXP ySEXP, SEXP wSEXP, SEXP w2SEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w2(w2SEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_spiegelhalter(p, y, w, w2));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_isotonic_rows
 Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w);
 RcppExport SEXP _calibrisk_cpp_isotonic_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP) {
@@ -2129,6 +2180,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
     {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
+    {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
@@ -2246,6 +2298,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 9},
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
+    {"_calibrisk_cpp_fold_cells", (DL_FUNC) &_calibrisk_cpp_fold_cells, 3},
+    {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 2},
+    {"_calibrisk_cpp_spiegelhalter", (DL_FUNC) &_calibrisk_cpp_spiegelhalter, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
+#include "interrupt.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
@@ -48,36 +50,33 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
     Rcpp::stop("width_cells: one outcome and fold per row.");
   }
   if (!folded) n_folds = 1;
+  const calibrisk::WidthBins width(n_bins);
   const auto cells = calibrisk::width_cells(x.begin(), y.begin(), folded ? fold.begin() : nullptr,
-                                            size_of(x.size()), n_bins, n_folds);
-  const auto cell = [&](int bin, int f) -> const calibrisk::WidthCell& {
-    return cells[size_of(bin) + size_of(n_bins) * size_of(f)];
-  };
-  std::vector<int> used;
-  for (int bin = 0; bin < n_bins; ++bin) {
-    for (int f = 0; f < n_folds; ++f) {
-      if (cell(bin, f).rows == 0) continue;
-      used.push_back(bin);
-      break;
-    }
-  }
-  const auto table = [&](const auto& value) {
-    calibrisk::Matrix out(static_cast<calibrisk::Index>(used.size()), n_folds);
-    for (calibrisk::Index b = 0; b < out.rows(); ++b) {
-      for (int f = 0; f < n_folds; ++f) out(b, f) = value(cell(used[size_of(b)], f));
-    }
-    return out;
-  };
-  using calibrisk::Matrix;
-  using Cell = calibrisk::WidthCell;
-  const Matrix size = table([](const Cell& c) { return static_cast<double>(c.rows); });
-  const Matrix events = table([](const Cell& c) { return static_cast<double>(c.events); });
-  const Matrix d = table([](const Cell& c) { return c.residual.value(); });
-  const Matrix d2 = table([](const Cell& c) { return c.square.value(); });
-  const calibrisk::BinTable bins = calibrisk::bins_of_sums(size, d, d2, events);
+                                            size_of(x.size()), width, n_folds);
+  const calibrisk::CellSums sums = calibrisk::cell_sums(cells, n_bins, n_folds);
+  const calibrisk::BinTable bins = sums.bins();
   if (!folded) return named_list({{"bins", bin_list(bins)}, {"bound", R_NilValue}});
-  const auto bound = calibrisk::cell_bound(size, d, d2, bins, p);
-  return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(bound)}});
+  return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(sums.bound(bins, p))}});
+}
+
+// The mean over the classes of the errors of bins of equal width, and of their bounds, with the
+// influence of each row; of rows that count 1 each.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
+                            Rcpp::IntegerVector fold, int n_bins, int n_folds, double p) {
+  const R_xlen_t n = probs.nrow();
+  if (truth.size() != n || fold.size() != n) Rcpp::stop("class_widths: a label and fold per row.");
+  Rcpp::NumericVector rows(n), bound_rows(n);
+  const auto mean = calibrisk::class_widths(
+      probs.begin(), truth.begin(), fold.begin(), size_of(n), probs.ncol(), n_bins, n_folds, p,
+      rows.begin(), bound_rows.begin(), check_interrupt);
+  return named_list({{"power", mean.power},
+                     {"noise", mean.noise},
+                     {"bound", mean.bound},
+                     {"known", mean.known},
+                     {"n_bins", mean.n_bins},
+                     {"rows", static_cast<SEXP>(rows)},
+                     {"bound_rows", static_cast<SEXP>(bound_rows)}});
 }
 
 // The error of bins among rows of weight n, with the terms of its variance and influence.

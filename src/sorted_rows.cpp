@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rows in the order of a number: their prefix sums, and isotonic regression.
 #include "r_values.h"
+#include <calibrisk/classical/ks.h>
 #include <calibrisk/classical/sorted_rows.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -38,6 +43,29 @@ Vector in_order(const Value* values, const Rcpp::IntegerVector& order) {
   Vector out(Rcpp::no_init(order.size()));
   std::transform(order.begin(), order.end(), out.begin(), [&](int row) { return values[row]; });
   return out;
+}
+
+// The folds of rows in the order of positions counted from 1, and the largest one.
+std::pair<std::vector<int>, std::size_t> sorted_folds(const Rcpp::IntegerVector& fold,
+                                                      const Rcpp::IntegerVector& order) {
+  calibrisk::require(fold.size() == order.size(), "sorted_rows: one fold per row.");
+  std::pair<std::vector<int>, std::size_t> out;
+  for (const int row : order) {
+    calibrisk::require(row > 0 && row <= fold.size(), "sorted_rows: an order of rows.");
+    const int own = fold[row - 1];
+    calibrisk::require(own > 0 && own < 10000, "sorted_rows: folds are 1, 2, ...");
+    out.first.push_back(own);
+    out.second = std::max(out.second, static_cast<std::size_t>(own));
+  }
+  return out;
+}
+
+void require_ends(const Rcpp::IntegerVector& ends, R_xlen_t n) {
+  int last = 0;
+  for (const int end : ends) {
+    calibrisk::require(end > last && end <= n, "sorted_rows: ends of rows ascend.");
+    last = end;
+  }
 }
 
 }  // namespace
@@ -82,6 +110,97 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
                        {"sum_d", static_cast<SEXP>(sum_d)},
                        {"sum_d2", static_cast<SEXP>(sum_d2)},
                        {"sum_y", static_cast<SEXP>(sum_y)}});
+  });
+}
+
+// Sums of w, w d and w d^2 in every bin (rows) and fold (columns) of sorted rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::IntegerVector ends) {
+  const Rcpp::NumericVector d = sorted["d"];
+  const bool weighted = !Rf_isNull(sorted["w"]);
+  const Rcpp::NumericVector w = weighted ? sorted["w"] : sorted["d"];
+  const Rcpp::IntegerVector order = sorted["order"];
+  const auto [own, n_folds] = sorted_folds(fold, order);
+  require_ends(ends, std::min(d.size(), fold.size()));
+  const int bins = static_cast<int>(ends.size()), folds = static_cast<int>(n_folds);
+  Rcpp::NumericMatrix size(bins, folds), sum_d(bins, folds), sum_d2(bins, folds);
+  calibrisk::fold_sums(d.begin(), weighted ? w.begin() : nullptr, own.data(), ends.begin(),
+                       static_cast<std::size_t>(bins), n_folds, size.begin(), sum_d.begin(),
+                       sum_d2.begin());
+  return named_list({{"size", static_cast<SEXP>(size)},
+                     {"d", static_cast<SEXP>(sum_d)},
+                     {"d2", static_cast<SEXP>(sum_d2)}});
+}
+
+// The largest cumulated residual of sorted rows of the total weight n, and the range of the sums;
+// with folds, in the order of the data: `rows`, each row's share in it; `terms`, the residuals up to
+// the largest sum of the other folds with its sign, and the variance `known` of their mean if
+// outcomes are drawn from the predictions; `spread`: variances of the error, known and estimated.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold) {
+  const Rcpp::NumericVector x = sorted["x"], d = sorted["d"], sum_d = sorted["sum_d"];
+  const Rcpp::IntegerVector order = sorted["order"], ties = sorted["ties"];
+  const double total = sorted["n"];
+  const R_xlen_t n = d.size(), m = fold.size();
+  const bool weighted = !Rf_isNull(sorted["w"]);
+  const Rcpp::NumericVector w = weighted ? sorted["w"] : sorted["d"],
+                            w2 = weighted ? sorted["w2"] : sorted["d"];
+  calibrisk::require(x.size() == n && sum_d.size() == n && order.size() == n && w.size() == n &&
+                         w2.size() == n && ties.size() > 0 && (m == 0 || m == n),
+                     "ks_error: one value per row.");
+  require_ends(ties, n);
+  const auto [own, n_folds] = sorted_folds(fold, m == 0 ? fold : order);
+  const auto walk =
+      calibrisk::ks_walk(d.begin(), weighted ? w.begin() : nullptr, sum_d.begin(), own.data(),
+                         ties.begin(), static_cast<std::size_t>(ties.size()), n_folds);
+  Rcpp::List out = named_list({{"value", std::abs(walk.all.walk) / total},
+                               {"location", x[static_cast<R_xlen_t>(walk.all.end) - 1]},
+                               {"kuiper", (walk.high - walk.low) / total}});
+  if (m == 0) return out;
+  Rcpp::NumericVector rows(n), terms(n);
+  long double known = 0.0L, of_predictions = 0.0L, of_outcomes = 0.0L;
+  for (R_xlen_t i = 0; i < n; ++i) {
+    const int at = order[i] - 1;
+    const auto place = static_cast<std::size_t>(i);
+    const double variance = x[i] * (1.0 - x[i]), square = weighted ? w2[i] : 1.0;
+    of_predictions += square * variance;
+    of_outcomes += square * (d[i] * d[i]);
+    // a sum of 0 has noise on both sides
+    if (place < walk.all.end) rows[at] = walk.all.walk < 0.0 ? -d[i] : d[i];
+    const auto& other = walk.others[static_cast<std::size_t>(own[place] - 1)];
+    if (place >= other.end || other.walk == 0.0 || d[i] == 0.0) continue;
+    terms[at] = other.walk < 0.0 ? -d[i] : d[i];
+    known += square * variance;
+  }
+  const auto variance = [&](long double sum) { return static_cast<double>(sum) / (total * total); };
+  out["rows"] = rows;
+  out["terms"] = terms;
+  out["known"] = variance(known);
+  out["spread"] = Rcpp::NumericVector::create(Rcpp::Named("known") = variance(of_predictions),
+                                              Rcpp::Named("estimated") = variance(of_outcomes));
+  return out;
+}
+
+// Sums of w r, of the variances of r = (y - p) (1 - 2 p) under calibration and of r^2; these with
+// the weights w2.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_spiegelhalter(Rcpp::NumericVector p, SEXP y,
+                                      Rcpp::Nullable<Rcpp::NumericVector> w,
+                                      Rcpp::Nullable<Rcpp::NumericVector> w2) {
+  const R_xlen_t n = p.size();
+  const double *weight = weights_of(w, n), *square = weights_of(w2, n);
+  return with_outcomes(y, n, [&](const auto* outcome) {
+    long double total = 0.0L, known = 0.0L, seen = 0.0L;
+    const double* x = p.begin();
+    for (R_xlen_t i = 0; i < n; ++i) {
+      const double tilt = 1.0 - 2.0 * x[i], row = (outcome[i] - x[i]) * tilt;
+      const double own = square == nullptr ? 1.0 : square[i];
+      total += weight == nullptr ? row : weight[i] * row;
+      known += own * (tilt * tilt) * x[i] * (1.0 - x[i]);
+      seen += own * (row * row);
+    }
+    return Rcpp::NumericVector::create(static_cast<double>(total), static_cast<double>(known),
+                                       static_cast<double>(seen));
   });
 }
 

@@ -86,14 +86,13 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
   problem <- scalar_problem(x, y)
   fold <- problem_folds(problem)
   sorted <- sort_problem(problem)
-  prefixes <- fold_prefixes(sorted, fold)
   bin <- oracle_width_bin(x, 6)
   gap <- oracle_gap(bin, d, fold)
   bins <- bin_table(sorted, width_ends(sorted, 6))
   for (p in c(1, 1.5, 2, 3)) {
-    bound <- crossfit_bins(prefixes, bins, p)
+    bound <- crossfit_bins(sorted, fold, bins, p)
     rows <- oracle_tangent(gap, d, p)
-    expect_equal(crossfit_bin_rows(sorted, bins, prefixes, bound), rows, tolerance = 1e-6)
+    expect_equal(crossfit_bin_rows(sorted, fold, bins, bound), rows, tolerance = 1e-6)
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
     expect_equal(bound$squares, sum((rows - mean(rows))^2), tolerance = 1e-6)
     plain <- new_design(120)
@@ -118,7 +117,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     top <- as.numeric(names(means)[which.max(abs(means))])
     if (bin[i] == top) sign(means[[as.character(top)]]) * d[i] / mean(bin == top) else 0
   }, 0)
-  expect_equal(crossfit_bins(prefixes, bins, Inf)$mean, mean(rows))
+  expect_equal(crossfit_bins(sorted, fold, bins, Inf)$mean, mean(rows))
   several <- list(residuals = cbind(d, -d / 2), features = cbind(x, 1 - x), cell = match(bin, sort(unique(bin))))
   share <- as.vector(table(several$cell)) / 120
   several$design <- new_design(120)
@@ -141,7 +140,7 @@ test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and s
     if (x[i] <= at[top]) sign(path[top]) * d[i] else 0
   }, 0)
   problem <- scalar_problem(x, y)
-  expect_equal(crossfit_ks(sort_problem(problem), fold), rows)
+  expect_equal(cpp_ks_error(sort_problem(problem), fold)$terms, rows)
   reflected <- function(t, v, s) {
     Reduce(`+`, lapply(-1:1, function(m) stats::dnorm(t, v + 2 * m, s) + stats::dnorm(t, 2 * m - v, s)))
   }
@@ -236,7 +235,7 @@ test_that("errors of very many bins and their bound are the same block by block"
   weighted$design <- calibrisk:::new_design(3000, w = withr::with_seed(10, runif(3000)))
   for (data in list(problem, weighted)) {
     sorted <- calibrisk:::sort_problem(data)
-    folds <- calibrisk:::prefixes_of_folds(sorted, data)
+    folds <- problem_folds(data)
     for (scheme in list(list(p = 1, debias = FALSE), list(p = 2, debias = TRUE), list(p = 3, debias = FALSE))) {
       whole <- calibrisk:::errors_of_bins(sorted, sorted$ties, scheme, folds)
       # the last block has one bin

@@ -60,9 +60,9 @@ test_that("influences belong to their rows", {
     rows <- abs(gap)^p + p * abs(gap)^(p - 1) * sign(gap) * (d - gap)
     expect_equal(row_influence(sorted, bins, binned_power(bins, p)), rows)
   }
-  ks <- ks_value(sorted)
+  ks <- cpp_ks_error(sorted, rep(1:5, 12))
   path <- sum(d[x <= ks$location])
-  expect_equal(ks$influence, sign(path) * d * (x <= ks$location))
+  expect_equal(ks$rows, sign(path) * d * (x <= ks$location))
   # the error moves with its bandwidth: against a small change of one residual's weight
   problem <- scalar_problem(x, withr::with_seed(15, stats::rbinom(60, 1, x)))
   d <- problem$residuals[, 1]

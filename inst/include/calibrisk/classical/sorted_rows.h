@@ -28,6 +28,32 @@ void prefix_sums(std::size_t n, const double* d, const Outcome* y, const double*
   }
 }
 
+// Sums of w, w d and w d^2 of sorted rows over bins, which end before the rows `ends`, and folds 1,
+// ..., n_folds: cell `bin + (fold - 1) n_ends` of each.
+inline void fold_sums(const double* d, const double* w, const int* fold, const int* ends,
+                      std::size_t n_ends, std::size_t n_folds, double* size, double* sum_d,
+                      double* sum_d2) {
+  struct Sums {
+    long double size = 0.0L, d = 0.0L, d2 = 0.0L;
+  };
+  std::size_t row = 0;
+  for (std::size_t b = 0; b < n_ends; ++b) {
+    std::vector<Sums> sums(n_folds);
+    for (; row < static_cast<std::size_t>(ends[b]); ++row) {
+      const double weight = w == nullptr ? 1.0 : w[row];
+      Sums& own = sums[static_cast<std::size_t>(fold[row] - 1)];
+      own.size += weight;
+      own.d += weight * d[row];
+      own.d2 += weight * (d[row] * d[row]);
+    }
+    for (std::size_t f = 0; f < n_folds; ++f) {
+      size[b + f * n_ends] = static_cast<double>(sums[f].size);
+      sum_d[b + f * n_ends] = static_cast<double>(sums[f].d);
+      sum_d2[b + f * n_ends] = static_cast<double>(sums[f].d2);
+    }
+  }
+}
+
 // Last rows (1-based) of the stretches of equal x, which ascends.
 inline std::vector<int> tie_ends(std::size_t n, const double* x) {
   std::vector<int> ends;

@@ -32,26 +32,40 @@ struct WidthCell {
   FixedSum residual, square;
 };
 
-// Bins ((b - 1) / B, b / B], 0 in the first; x in [0, 1]. Cell `bin + (fold - 1) n_bins`; folds 1,
-// 2, ..., or none.
-inline std::vector<WidthCell> width_cells(const double* x, const int* y, const int* fold,
-                                          std::size_t n, int n_bins, int n_folds) {
-  const auto bins = static_cast<std::size_t>(n_bins);
-  std::vector<double> edges(bins + 1);
-  for (std::size_t b = 0; b <= bins; ++b) {
-    edges[b] = static_cast<double>(b) / static_cast<double>(bins);
+// Bins ((b - 1) / B, b / B], 0 in the first, of numbers in [0, 1].
+class WidthBins {
+ public:
+  explicit WidthBins(int n_bins) : bins_(static_cast<std::size_t>(n_bins)), edges_(bins_ + 1) {
+    for (std::size_t b = 0; b <= bins_; ++b) {
+      edges_[b] = static_cast<double>(b) / static_cast<double>(bins_);
+    }
   }
-  std::vector<WidthCell> out(bins * static_cast<std::size_t>(n_folds));
-  for (std::size_t i = 0; i < n; ++i) {
+  std::size_t size() const { return bins_; }
+  std::size_t of(double x) const {
     // rounding takes the product to the next bin at most
-    auto bin = std::min(static_cast<std::size_t>(x[i] * static_cast<double>(bins)), bins - 1);
-    bin -= static_cast<std::size_t>(bin > 0 && x[i] <= edges[bin]);
-    bin += static_cast<std::size_t>(x[i] > edges[bin + 1]);
-    if (fold != nullptr) bin += bins * static_cast<std::size_t>(fold[i] - 1);
+    auto bin = std::min(static_cast<std::size_t>(x * static_cast<double>(bins_)), bins_ - 1);
+    bin -= static_cast<std::size_t>(bin > 0 && x <= edges_[bin]);
+    return bin + static_cast<std::size_t>(x > edges_[bin + 1]);
+  }
+
+ private:
+  std::size_t bins_;
+  std::vector<double> edges_;
+};
+
+// Cell `bin + (fold - 1) n_bins`; folds 1, 2, ..., or none. An event is an outcome `event`.
+inline std::vector<WidthCell> width_cells(const double* x, const int* y, const int* fold,
+                                          std::size_t n, const WidthBins& bins, int n_folds,
+                                          int event = 1) {
+  std::vector<WidthCell> out(bins.size() * static_cast<std::size_t>(n_folds));
+  for (std::size_t i = 0; i < n; ++i) {
+    auto bin = bins.of(x[i]);
+    if (fold != nullptr) bin += bins.size() * static_cast<std::size_t>(fold[i] - 1);
     WidthCell& cell = out[bin];
-    const double residual = x[i] - y[i];
+    const int happened = y[i] == event;
+    const double residual = x[i] - happened;
     ++cell.rows;
-    cell.events += y[i];
+    cell.events += happened;
     cell.residual.add(residual);
     cell.square.add(residual * residual);
   }
