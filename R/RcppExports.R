@@ -41,6 +41,26 @@ cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, times, se
     .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, times, seed, threads)
 }
 
+cpp_smooth_curve <- function(p, y, rows, noise, bandwidth, times, level, seeds, threads) {
+    .Call(`_calibrisk_cpp_smooth_curve`, p, y, rows, noise, bandwidth, times, level, seeds, threads)
+}
+
+cpp_simulated_band <- function(draws, level) {
+    .Call(`_calibrisk_cpp_simulated_band`, draws, level)
+}
+
+cpp_bin_count_limits <- function(prob, copies, bin, n_bins, level) {
+    .Call(`_calibrisk_cpp_bin_count_limits`, prob, copies, bin, n_bins, level)
+}
+
+cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, threads) {
+    .Call(`_calibrisk_cpp_isotonic_curve`, p, y, prob, rows, critical, times, level, seed, threads)
+}
+
+cpp_decision_curve <- function(p, better, y, w, w2, cluster, thresholds, curve, times, level, pointwise, df, threads) {
+    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, w, w2, cluster, thresholds, curve, times, level, pointwise, df, threads)
+}
+
 cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress)
 }
@@ -325,20 +345,8 @@ cpp_clenshaw_curtis <- function(n) {
     .Call(`_calibrisk_cpp_clenshaw_curtis`, n)
 }
 
-cpp_isotonic_blocks <- function(total, weight) {
-    .Call(`_calibrisk_cpp_isotonic_blocks`, total, weight)
-}
-
 cpp_knot_line <- function(x, y, v) {
     .Call(`_calibrisk_cpp_knot_line`, x, y, v)
-}
-
-cpp_isotonic_draws <- function(prob, copies, block_end, at, times, seed, threads) {
-    .Call(`_calibrisk_cpp_isotonic_draws`, prob, copies, block_end, at, times, seed, threads)
-}
-
-cpp_count_draws <- function(prob, copies, block_end, times, seed, threads) {
-    .Call(`_calibrisk_cpp_count_draws`, prob, copies, block_end, times, seed, threads)
 }
 
 cpp_pit_sums <- function(low, high, levels, weight) {
@@ -347,14 +355,6 @@ cpp_pit_sums <- function(low, high, levels, weight) {
 
 cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
     .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
-}
-
-cpp_isotonic_limits <- function(total, weight, at, critical, threads) {
-    .Call(`_calibrisk_cpp_isotonic_limits`, total, weight, at, critical, threads)
-}
-
-cpp_poisson_binomial_quantiles <- function(prob, levels) {
-    .Call(`_calibrisk_cpp_poisson_binomial_quantiles`, prob, levels)
 }
 
 cpp_resample_counts <- function(n, times) {
@@ -481,14 +481,6 @@ cpp_label_ranks <- function(label) {
     .Call(`_calibrisk_cpp_label_ranks`, label)
 }
 
-cpp_row_ranks <- function(x, ranks) {
-    .Call(`_calibrisk_cpp_row_ranks`, x, ranks)
-}
-
-cpp_column_maxima <- function(x) {
-    .Call(`_calibrisk_cpp_column_maxima`, x)
-}
-
 cpp_pair_sums <- function(prediction, target, threads, progress) {
     .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress)
 }
@@ -523,10 +515,6 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
 
 cpp_loess <- function(x, y, w, copies, span, leaf) {
     .Call(`_calibrisk_cpp_loess`, x, y, w, copies, span, leaf)
-}
-
-cpp_local_polynomials <- function(t, at, n, h, quadratic) {
-    .Call(`_calibrisk_cpp_local_polynomials`, t, at, n, h, quadratic)
 }
 
 cpp_resampled_cells <- function(x, y, w, copies, end, cluster, times, seed, threads) {

@@ -30,108 +30,22 @@ clopper_pearson <- function(successes, n, tail) {
   )
 }
 
-# Quantiles of the number of events of independent trials: exact while that is cheap (n sd up to 3e7), else normal with
-# a correction for skewness (Cornish and Fisher). `copies`: of each trial; NULL: 1.
-count_quantiles <- function(prob, levels, copies = NULL) {
-  each <- copies %||% 1
-  variance <- sum(each * prob * (1 - prob))
-  if (total_copies(length(prob), copies) * sqrt(variance + 1) <= 3e7) {
-    return(cpp_poisson_binomial_quantiles(repeat_values(prob, copies), levels))
-  }
-  z <- qnorm(levels)
-  skewness <- sum(each * prob * (1 - prob) * (1 - 2 * prob)) / variance^1.5
-  round(sum(each * prob) + sqrt(variance) * (z + skewness * (z^2 - 1) / 6))
-}
-
-# The tail probability, at most that of one bin, beyond which no bin's count lies with probability `level`. Counts are
-# discrete, so bins have less in their tails than that. `groups`: the probabilities of every bin's rows; `size`: their
-# number, with the `copies` of each (lists of NULL: 1). A bin of many rows counts as if its tails were full.
-joint_tail <- function(groups, level, size = lengths(groups), copies = list(NULL), many = 500) {
-  few <- size <= many
-  cumulative <- Map(function(prob, each) cumsum(count_mass(repeat_values(prob, each))), groups[few],
-                    rep_len(copies, length(groups))[few])
-  larger <- length(groups) - length(cumulative)
-  # a column for each bin, its distribution function from 0 on
-  most <- max(0, lengths(cumulative))
-  below <- matrix(as.numeric(unlist(lapply(cumulative, function(x) c(x, rep(Inf, most - length(x)))))), most)
-  at <- rbind(rep(0, ncol(below)), below)
-  bin <- seq_len(ncol(below))
-  inside <- function(tail) {
-    low <- colSums(below < tail)
-    high <- pmin(colSums(below < 1 - tail) + 1, lengths(cumulative))
-    (1 - 2 * tail)^larger * prod(at[cbind(high + 1, bin)] - at[cbind(low + 1, bin)])
-  }
-  # tails that independent bins with full tails need, and those of one bin
-  tail <- c((1 - level^(1 / length(groups))) / 2, (1 - level) / 2)
-  if (inside(tail[2]) >= level) return(tail[2])
-  for (step in 1:30) {
-    middle <- mean(tail)
-    tail[if (inside(middle) >= level) 1 else 2] <- middle
-  }
-  tail[1]
-}
-
-# Probabilities of 0, 1, ... events.
-count_mass <- function(prob) {
-  mass <- 1
-  for (p in prob) mass <- c(mass * (1 - p), 0) + c(0, mass * p)
-  mass
-}
-
-# A band from simulated curves (rows: places, columns: draws): pointwise quantiles, widened on each side by one factor
-# so that the share `level` of whole curves is inside. Quantiles come from one half of the draws and the factor from the
-# other. A curve of the same distribution as the draws is then inside with exactly that probability, however few they
-# are.
-simulated_band <- function(draws, level) {
-  tail <- (1 - level) / 2
-  limits <- row_quantiles(draws, c(tail, 1 - tail))
-  half <- seq_len(ncol(draws) %/% 2)
-  shape <- draws[, half, drop = FALSE]
-  quantiles <- row_quantiles(shape, c(tail, 0.5, 1 - tail))
-  middle <- quantiles[, 2]
-  # places where the draws hardly move must not decide on the factor
-  spread <- sqrt(pmax(rowMeans(shape^2) - rowMeans(shape)^2, 0))
-  least <- pmax(spread, 0.1 * max(spread), 1e-12)
-  below <- pmax(middle - quantiles[, 1], least)
-  above <- pmax(quantiles[, 3] - middle, least)
-  gap <- draws[, -half, drop = FALSE] - middle
-  excess <- sort(cpp_column_maxima(pmax(gap / above, -gap / below)))
-  factor <- excess[min(ceiling((length(excess) + 1) * level), length(excess))]
-  list(low = limits[, 1], high = limits[, 2], band_low = pmin(middle - factor * below, limits[, 1]),
-       band_high = pmax(middle + factor * above, limits[, 2]))
-}
-
-# The quantiles of each row at ascending probabilities: a column for each.
-row_quantiles <- function(x, probs) {
-  cpp_row_ranks(x, as.integer(pmax(1, pmin(ncol(x), ceiling(ncol(x) * probs)))))
-}
-
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al. 2023, here over the
 # intervals between G knots instead of all). For rows j..k the number of events lies above Binomial(n_jk, pi_j) and
 # below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
-honest_band <- function(pooled, at, level) {
-  n_total <- sum(pooled$n)
-  n_knots <- min(length(pooled$x), max(20, min(200, round(3 * n_total^(1 / 3)))))
-  # blocks of consecutive values with about equally many rows
-  sums <- cumsum(pooled$n)
-  block <- pmin(ceiling(sums / n_total * n_knots - 1e-9), n_knots)
-  ends <- c(which(block[-1] != block[-length(block)]), length(block))
-  g <- length(ends)
-  first <- pooled$x[c(1, ends[-g] + 1)]
-  last <- pooled$x[ends]
-  cum_n <- c(0, sums[ends])
-  cum_s <- c(0, cumsum(pooled$sum)[ends])
+# `knots`: a column for each block of rows: first and last value, rows up to its end and their events.
+honest_band <- function(knots, at, level) {
+  g <- ncol(knots)
+  rows <- c(0, knots[3, ])
+  events <- c(0, knots[4, ])
   j <- rep(seq_len(g), times = g + 1 - seq_len(g))
   k <- unlist(lapply(seq_len(g), function(i) i:g))
-  limits <- clopper_pearson(cum_s[k + 1] - cum_s[j], cum_n[k + 1] - cum_n[j], (1 - level) / (g * (g + 1)))
-  upper <- vapply(split(limits$high, j), min, 0)
-  lower <- vapply(split(limits$low, factor(k, seq_len(g))), max, 0)
-  upper <- rev(cummin(rev(upper)))
-  lower <- cummax(lower)
+  limits <- clopper_pearson(events[k + 1] - events[j], rows[k + 1] - rows[j], (1 - level) / (g * (g + 1)))
+  upper <- rev(cummin(rev(vapply(split(limits$high, j), min, 0))))
+  lower <- cummax(vapply(split(limits$low, k), max, 0))
   # rows at or right of x for the upper limit, at or left of it for the lower
-  right <- findInterval(at, first, left.open = TRUE) + 1L
-  left <- findInterval(at, last)
-  list(low = c(0, lower)[left + 1L], high = c(upper, 1)[right])
+  list(low = c(0, lower)[findInterval(at, knots[2, ]) + 1L],
+       high = c(upper, 1)[findInterval(at, knots[1, ], left.open = TRUE) + 1L])
 }
 
 # Critical values of twice the log likelihood ratio at one place: chi-squared where the prediction repeats; for

@@ -62,24 +62,12 @@ curve_weighting <- function(p, y, w, squares) {
   outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
 }
 
-# Weighted numbers of events per cell, for outcomes drawn from `prob`: [cells x times]. Their variance is that of the
-# fractions of rows. Weights that depend on the outcome are drawn with it.
-weighted_draws <- function(prob, counts, cell, times, most = 5e6) {
-  n <- length(prob)
-  u <- counts$v / counts$factor / sqrt(counts$shrink)
-  chance <- times_odds(prob, 1 / counts$k)
-  event <- counts$k * (1 - prob) + prob
-  mean <- sum_by_cluster(counts$v * prob, cell)
-  each <- max(1, floor(most / n))
-  parts <- lapply(split(seq_len(times), (seq_len(times) - 1) %/% each), function(some) {
-    drawn <- matrix(if (is.null(counts$copies)) {
-      stats::runif(n * length(some)) < chance
-    } else {
-      stats::rbinom(n * length(some), counts$copies, chance) / counts$copies
-    }, n)
-    mean + sum_by_cluster(u * (drawn * event - prob), cell)
-  })
-  do.call(cbind, unname(parts))
+# What rows count where outcomes are drawn (inst/include/calibrisk/classical/count_draws.h). The variance of weighted
+# sums is that of the fractions of rows; weights that depend on the outcome are drawn with it.
+draw_counts <- function(counts, copies, rows = TRUE) {
+  of <- function(v) if (is.null(v)) numeric() else as.numeric(v[rows])
+  u <- if (!is.null(counts)) counts$v / counts$factor / sqrt(counts$shrink)
+  list(copies = of(copies), v = of(counts$v), u = of(u), k = counts$k %||% 1)
 }
 
 # Upper edges of bins of equal weight, without the last.
@@ -101,7 +89,7 @@ binned_points_weighted <- function(p, y, control, counts) {
   squares <- u^2 / (counts$copies %||% 1)
   prob <- times_odds(p, 1 / counts$k)
   sums <- sum_by_cluster(cbind(w, w * p, u, u * y, squares, u * prob, squares * prob * (1 - prob)),
-                         integer_cells(bin - 1L))
+                         cumsum(rows > 0)[bin])
   mean <- sums[, 2] / sums[, 1]
   share <- pmin(sums[, 4] / sums[, 3], 1)
   size <- counts$shrink * sums[, 3]^2 / sums[, 5]

@@ -24,7 +24,7 @@ curve_points.curve_pit <- function(curve, problem, values, control, counts) {
     share <- sums[, 1]
     draws <- pit_null_draws(pit, upper, control, counts)
     draws <- draws - rbind(0, draws[-m, , drop = FALSE])
-    null <- simulated_band(draws, control$level)
+    null <- cpp_simulated_band(draws, control$level)
     size <- effective_size(sums, expected, draws, n)
   }
   limits <- function(v) lapply(v, `/`, expected)
@@ -74,11 +74,11 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
   kept <- seq_along(levels)
   sums <- rbind(start, cpp_pit_sums(pit$low, pit$high, upper, counts$v)[, 1:2] / n)[kept, , drop = FALSE]
   draws <- rbind(start, pit_null_draws(pit, upper, control, counts))[kept, , drop = FALSE]
-  null <- simulated_band(draws, control$level)
+  null <- cpp_simulated_band(draws, control$level)
   size <- effective_size(sums, levels, draws, n)
   # the largest of the standardised deviations of redrawn curves
   spread <- sqrt(rowMeans((draws - levels)^2))
-  largest <- cpp_column_maxima(abs(draws - levels) / ifelse(spread > 1e-9, spread, Inf))
+  largest <- apply(abs(draws - levels) / ifelse(spread > 1e-9, spread, Inf), 2, max)
   z <- max(stats::quantile(largest, control$level, names = FALSE), qnorm((1 + control$level) / 2))
   curve_frame(levels, sums[, 1], conf = wilson_interval(sums[, 1] * size, size, control$level),
               band = wilson_interval(sums[, 1] * size, size, z = z), null = null,

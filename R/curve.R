@@ -104,8 +104,8 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
 
 # A smooth curve needs more than a few predictions.
 default_curve <- function(problems) {
-  few <- vapply(problems, function(problem) !is.null(distinct_values(problem$features[, 1], 19)), NA)
-  if (any(few)) "isotonic" else "smooth"
+  few <- function(x) length(unique(x[seq_len(min(length(x), 1e4))])) < 20 && length(unique(x)) < 20
+  if (any(vapply(problems, function(problem) few(problem$features[, 1]), NA))) "isotonic" else "smooth"
 }
 
 # Reliability of predictive distributions of numbers is another curve. Those of classes are probabilities, as a matrix
@@ -180,15 +180,14 @@ one_curve <- function(problem, curve, control) {
   points <- agreeing_band(points, target)
   # a figure of rare events shows the tenth of them that it needs
   cells <- 500L
-  counts <- function(used = TRUE) {
-    check_interrupt()
-    cell <- findInterval(values[used], seq_len(cells - 1) / cells, left.open = TRUE) + 1L
-    if (is.null(design$w)) return(tabulate(cell, cells))
-    sum_by_cluster(design$w[used] * (copy_count(design) / sum(design$w)), cell, cells)
+  cell <- findInterval(values, seq_len(cells - 1) / cells, left.open = TRUE) + 1L
+  share <- if (!is.null(design$w)) design$w * (copy_count(design) / sum(design$w))
+  counts <- function(used) {
+    if (is.null(share)) tabulate(cell[used], cells) else sum_by_cluster(share[used], cell[used], cells)
   }
   list(
     curve = points, ends = drawn_ends(values, design$copies),
-    histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(),
+    histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(TRUE),
                               events = counts(problem$labels == 1)),
     summary = columns_frame(
       n = entered_rows(design),

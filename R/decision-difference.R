@@ -30,10 +30,8 @@ on_same_rows <- function(a, b) {
 
 # NB(a) - NB(b) is the loss of b with a as its recalibration: both sum over the rows whose decision changes.
 decision_difference <- function(a, b, settings) {
-  thresholds <- settings$thresholds
-  y <- as.numeric(a$labels)
-  limits <- changed_limits(b$features[, 1], a$features[, 1], y, a$design, "loss", settings)
-  columns_frame(threshold = thresholds, difference = limits$estimate, !!!limits[-1])
+  limits <- decision_limits(b$features[, 1], a$features[, 1], as.numeric(a$labels), a$design, settings)$sums[[1]]
+  columns_frame(threshold = settings$thresholds, difference = limits$estimate, !!!limits[2:6])
 }
 
 stop_no_differences <- function() {

@@ -250,7 +250,7 @@ utility_rows <- function(problem, options) {
   y <- as.numeric(problem$labels)
   design <- problem$design
   vctrs::vec_rbind(!!!lapply(options$thresholds, function(c) {
-    benefit <- mean_estimate(decision_rows(p, NULL, y, c, "net_benefit"), design)
+    benefit <- mean_estimate(reached(p, c) * (y - c) / (1 - c), design)
     std_error <- estimate_std_error(benefit)
     share <- function(outcome) row_mean(reached(p, c) * (y == outcome), design)
     limits <- net_benefit_limits(benefit$value, share(1), share(0), c, std_error, design,

@@ -159,6 +159,89 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_smooth_curve
+Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::List rows, Rcpp::NumericVector noise, double bandwidth, int times, double level, std::vector<double> seeds, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_curve(SEXP pSEXP, SEXP ySEXP, SEXP rowsSEXP, SEXP noiseSEXP, SEXP bandwidthSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type seeds(seedsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_curve(p, y, rows, noise, bandwidth, times, level, seeds, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_simulated_band
+Rcpp::List cpp_simulated_band(Rcpp::NumericMatrix draws, double level);
+RcppExport SEXP _calibrisk_cpp_simulated_band(SEXP drawsSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_simulated_band(draws, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_bin_count_limits
+Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> bin, int n_bins, double level);
+RcppExport SEXP _calibrisk_cpp_bin_count_limits(SEXP probSEXP, SEXP copiesSEXP, SEXP binSEXP, SEXP n_binsSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type bin(binSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bin_count_limits(prob, copies, bin, n_bins, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_isotonic_curve
+Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::NumericVector prob, Rcpp::List rows, std::vector<double> critical, int times, double level, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_isotonic_curve(SEXP pSEXP, SEXP ySEXP, SEXP probSEXP, SEXP rowsSEXP, SEXP criticalSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type critical(criticalSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_curve(p, y, prob, rows, critical, times, level, seed, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_decision_curve
+Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2, std::vector<int> cluster, Rcpp::NumericVector thresholds, bool curve, int times, double level, double pointwise, double df, int threads);
+RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP wSEXP, SEXP w2SEXP, SEXP clusterSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type better(betterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w2(w2SEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
+    Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, w, w2, cluster, thresholds, curve, times, level, pointwise, df, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_factor_sums
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::IntegerVector noise_rows, Rcpp::List moments, double ridge, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP noise_rowsSEXP, SEXP momentsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1154,17 +1237,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_isotonic_blocks
-Rcpp::NumericVector cpp_isotonic_blocks(std::vector<double> total, std::vector<double> weight);
-RcppExport SEXP _calibrisk_cpp_isotonic_blocks(SEXP totalSEXP, SEXP weightSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type total(totalSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type weight(weightSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_blocks(total, weight));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_knot_line
 Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y, Rcpp::NumericVector v);
 RcppExport SEXP _calibrisk_cpp_knot_line(SEXP xSEXP, SEXP ySEXP, SEXP vSEXP) {
@@ -1174,37 +1246,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<double> >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_knot_line(x, y, v));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_isotonic_draws
-Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> block_end, std::vector<int> at, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_isotonic_draws(SEXP probSEXP, SEXP copiesSEXP, SEXP block_endSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type at(atSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_draws(prob, copies, block_end, at, times, seed, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_count_draws
-Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> block_end, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_count_draws(SEXP probSEXP, SEXP copiesSEXP, SEXP block_endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_count_draws(prob, copies, block_end, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1235,31 +1276,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_isotonic_limits
-Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<double> weight, std::vector<int> at, std::vector<double> critical, int threads);
-RcppExport SEXP _calibrisk_cpp_isotonic_limits(SEXP totalSEXP, SEXP weightSEXP, SEXP atSEXP, SEXP criticalSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type total(totalSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type at(atSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type critical(criticalSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_limits(total, weight, at, critical, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_poisson_binomial_quantiles
-std::vector<double> cpp_poisson_binomial_quantiles(Rcpp::NumericVector prob, std::vector<double> levels);
-RcppExport SEXP _calibrisk_cpp_poisson_binomial_quantiles(SEXP probSEXP, SEXP levelsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type levels(levelsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_poisson_binomial_quantiles(prob, levels));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1653,27 +1669,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_row_ranks
-Rcpp::NumericMatrix cpp_row_ranks(Rcpp::NumericMatrix x, Rcpp::IntegerVector ranks);
-RcppExport SEXP _calibrisk_cpp_row_ranks(SEXP xSEXP, SEXP ranksSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type ranks(ranksSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_row_ranks(x, ranks));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_column_maxima
-Rcpp::NumericVector cpp_column_maxima(Rcpp::NumericMatrix x);
-RcppExport SEXP _calibrisk_cpp_column_maxima(SEXP xSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_column_maxima(x));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_pair_sums
 Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1792,20 +1787,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type span(spanSEXP);
     Rcpp::traits::input_parameter< double >::type leaf(leafSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_loess(x, y, w, copies, span, leaf));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_local_polynomials
-Rcpp::List cpp_local_polynomials(Rcpp::NumericVector t, Rcpp::NumericVector at, Rcpp::NumericVector n, double h, bool quadratic);
-RcppExport SEXP _calibrisk_cpp_local_polynomials(SEXP tSEXP, SEXP atSEXP, SEXP nSEXP, SEXP hSEXP, SEXP quadraticSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type t(tSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type h(hSEXP);
-    Rcpp::traits::input_parameter< bool >::type quadratic(quadraticSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_local_polynomials(t, at, n, h, quadratic));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2170,6 +2151,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
+    {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
+    {"_calibrisk_cpp_simulated_band", (DL_FUNC) &_calibrisk_cpp_simulated_band, 2},
+    {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
+    {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
+    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},
@@ -2241,14 +2227,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
-    {"_calibrisk_cpp_isotonic_blocks", (DL_FUNC) &_calibrisk_cpp_isotonic_blocks, 2},
     {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
-    {"_calibrisk_cpp_isotonic_draws", (DL_FUNC) &_calibrisk_cpp_isotonic_draws, 7},
-    {"_calibrisk_cpp_count_draws", (DL_FUNC) &_calibrisk_cpp_count_draws, 6},
     {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
-    {"_calibrisk_cpp_isotonic_limits", (DL_FUNC) &_calibrisk_cpp_isotonic_limits, 5},
-    {"_calibrisk_cpp_poisson_binomial_quantiles", (DL_FUNC) &_calibrisk_cpp_poisson_binomial_quantiles, 2},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
@@ -2280,8 +2261,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
-    {"_calibrisk_cpp_row_ranks", (DL_FUNC) &_calibrisk_cpp_row_ranks, 2},
-    {"_calibrisk_cpp_column_maxima", (DL_FUNC) &_calibrisk_cpp_column_maxima, 1},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},
@@ -2291,7 +2270,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
-    {"_calibrisk_cpp_local_polynomials", (DL_FUNC) &_calibrisk_cpp_local_polynomials, 5},
     {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 9},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 7},
     {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 11},

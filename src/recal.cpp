@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
-#include <calibrisk/recal/isotonic.h>
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/monotone_network.h>
 #include <calibrisk/recal/pit.h>
-#include <calibrisk/recal/poisson_binomial.h>
 #include <calibrisk/recal/softmax_loss.h>
 #include <calibrisk/recal/softmax_regression.h>
 
@@ -147,12 +145,6 @@ Rcpp::NumericVector cpp_clenshaw_curtis(int n) {
   return wrap_vector(calibrisk::clenshaw_curtis_weights(n));
 }
 
-// Totals and weights of tie blocks -> isotonic values.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_isotonic_blocks(std::vector<double> total, std::vector<double> weight) {
-  return wrap_vector(calibrisk::isotonic(total, weight));
-}
-
 // The line through ascending knots (x, y) at each v, constant outside of them.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
@@ -161,28 +153,6 @@ Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
   Rcpp::NumericVector out(Rcpp::no_init(v.size()));
   std::transform(v.begin(), v.end(), out.begin(), [&](double at) { return line(at); });
   return out;
-}
-
-// Isotonic fits of outcomes drawn from `prob`, [length(at) x times]; `copies` may be empty.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_isotonic_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies,
-                                       std::vector<int> block_end, std::vector<int> at, int times,
-                                       double seed, int threads) {
-  REngine engine(threads);
-  const calibrisk::ConstVectorRef p = as_vector(prob), c = as_vector(copies);
-  return wrap_matrix(calibrisk::isotonic_draws(engine, {p, c, block_end}, at, times,
-                                               static_cast<std::uint64_t>(seed)));
-}
-
-// Numbers of events per block, [blocks x times]; `copies` may be empty.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_count_draws(Rcpp::NumericVector prob, Rcpp::NumericVector copies,
-                                    std::vector<int> block_end, int times, double seed,
-                                    int threads) {
-  REngine engine(threads);
-  const calibrisk::ConstVectorRef p = as_vector(prob), c = as_vector(copies);
-  return wrap_matrix(
-      calibrisk::count_draws(engine, {p, c, block_end}, times, static_cast<std::uint64_t>(seed)));
 }
 
 // Sums of F(level | y) and of the mass between levels, each with its squares, [levels x 4].
@@ -205,19 +175,4 @@ Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector lo
   return wrap_matrix(calibrisk::pit_draws(
       engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), times,
       static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(first_row)));
-}
-
-// Lower and upper likelihood ratio limits at the blocks `at`, [length(at) x 2].
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_isotonic_limits(std::vector<double> total, std::vector<double> weight,
-                                        std::vector<int> at, std::vector<double> critical,
-                                        int threads) {
-  REngine engine(threads);
-  return wrap_matrix(calibrisk::isotonic_limits(engine, total, weight, at, critical));
-}
-
-// [[Rcpp::export(rng = false)]]
-std::vector<double> cpp_poisson_binomial_quantiles(Rcpp::NumericVector prob,
-                                                   std::vector<double> levels) {
-  return calibrisk::poisson_binomial_quantiles(as_vector(prob), levels);
 }

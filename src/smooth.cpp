@@ -2,7 +2,6 @@
 // Smooth curves, and what samples add to cells of rows.
 #include "r_engine.h"
 #include <calibrisk/classical/cell_draws.h>
-#include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/loess.h>
 #include <calibrisk/classical/smooth_distances.h>
 
@@ -15,16 +14,6 @@ Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp
   const calibrisk::Vector fit =
       calibrisk::loess(as_vector(x), as_vector(y), as_vector(w), as_vector(copies), span, leaf);
   return Rcpp::NumericVector(fit.data(), fit.data() + fit.size());
-}
-
-// Weights of one observation of each cell in local fits at t, [places x cells].
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_local_polynomials(Rcpp::NumericVector t, Rcpp::NumericVector at,
-                                 Rcpp::NumericVector n, double h, bool quadratic) {
-  const auto out =
-      calibrisk::local_polynomials(as_vector(t), as_vector(at), as_vector(n), h, quadratic);
-  if (!quadratic) return named_list({{"linear", out.linear}});
-  return named_list({{"linear", out.linear}, {"quadratic", out.quadratic}});
 }
 
 // [3 cells x times]; `cluster` from 1, or empty as `w` and `copies`.

@@ -74,38 +74,30 @@ test_that("the area of a fitted recalibration is a difference of mean squared er
   expect_equal(area / glance(found)$area, 1, tolerance = 0.01)
 })
 
-test_that("errors of cells are those of all rows", {
+test_that("sums over cells are those of all rows, and bands those of normal values with their covariance", {
   d <- decision_data(80)
   thresholds <- c(0.1, 0.2, 0.4, 0.45, 0.8)
   eta <- withr::with_seed(2, stats::runif(80))
   w <- withr::with_seed(3, stats::rexp(80))
   cluster <- rep(1:8, 10)
+  settings <- list(thresholds = thresholds, level = .95, times = 20000)
   designs <- list(new_design(80), new_design(80, w), new_design(80, NULL, cluster), new_design(80, w, cluster))
+  act <- function(p) outer(p, thresholds, ">=") * outer(d$y, thresholds, "-") / rep(1 - thresholds, each = 80)
   for (design in designs) {
-    cells <- decision_cells(findInterval(d$p, thresholds), findInterval(eta, thresholds), d$y, design, 5)
-    for (quantity in decision_quantities) {
-      rows <- vapply(thresholds, function(c) decision_rows(d$p, eta, d$y, c, quantity), numeric(80))
-      moments <- threshold_moments(cells, thresholds, quantity, design)
-      expect_equal(moments$value, apply(rows, 2, row_mean, design))
-      expect_equal(moments$covariance, row_covariance(rows, design))
-      expect_equal(sqrt(diag(moments$covariance)), apply(rows, 2, row_std_error, design))
+    found <- decision_limits(d$p, cbind(eta, 1), d$y, design, settings, curve = TRUE)
+    rows <- list(act(d$p), act(eta), act(eta) - act(d$p), act(rep(1, 80)) - act(d$p))
+    for (j in 1:4) {
+      expect_equal(found$sums[[j]]$estimate, apply(rows[[j]], 2, row_mean, design))
+      error <- apply(rows[[j]], 2, row_std_error, design)
+      if (j < 3) expect_equal(found$sums[[j]]$std.error, error)
+      if (j > 2) expect_true(all(found$sums[[j]]$std.error >= error - 1e-12))
     }
+    root <- chol(stats::cov2cor(row_covariance(rows[[2]], design)))
+    largest <- apply(abs(withr::with_seed(1, matrix(stats::rnorm(5 * 20000), 20000)) %*% root), 1, max)
+    df <- design_df(design)
+    if (is.finite(df)) largest <- largest * withr::with_seed(2, sqrt(df / stats::rchisq(20000, df)))
+    expect_equal(found$sums[[2]]$factor, stats::quantile(largest, .95, names = FALSE), tolerance = .04)
   }
-  # in blocks, too
-  expect_equal(lengths(cell_blocks(list(y = 1:10), 1, 3)), c(`1` = 3L, `2` = 3L, `3` = 3L, `4` = 1L))
-  expect_length(cell_blocks(list(y = 1:10, cluster = rep(1:2, each = 5)), 1, 3), 2)
-})
-
-test_that("the band is wider than one interval by the largest of correlated normal values", {
-  settings <- list(level = 0.95, times = 20000)
-  design <- new_design(1000)
-  withr::with_seed(1, {
-    expect_equal(band_factor(diag(5), rep(1, 5), design, settings), qnorm((1 + 0.95^(1 / 5)) / 2), tolerance = 0.02)
-    expect_equal(band_factor(matrix(1, 5, 5), rep(1, 5), design, settings), qnorm(0.975), tolerance = 0.02)
-    # few clusters: the multivariate t
-    few <- new_design(1000, NULL, rep(1:6, length.out = 1000))
-    expect_equal(band_factor(matrix(1, 2, 2), rep(1, 2), few, settings), qt(0.975, 5), tolerance = 0.03)
-  })
 })
 
 test_that("neither the order of the rows nor the way they are given matters", {

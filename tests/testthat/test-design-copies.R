@@ -212,20 +212,25 @@ test_that("validations of rows with counts are those of repeated rows", {
                     of(repeated, survival::Surv(time, status), horizon = 1.5))
 })
 
-test_that("numbers of events of many copies have their binomial distribution", {
-  prob <- c(.01, .6, .4, .97)
-  copies <- c(200, 34, 4000, 60)
-  drawn <- cpp_count_draws(prob, copies, 1:4, 4000, 1, 1L)
-  for (k in 1:4) {
-    at <- 0:copies[k]
-    expect_lt(max(abs(stats::ecdf(drawn[k, ])(at) - stats::pbinom(at, copies[k], prob[k]))), .03)
+test_that("redrawn events of rows with copies have their binomial distribution", {
+  # of one prediction the isotonic fit is the mean: null limits are quantiles of the number of events
+  limits <- function(prob, copies, level = .5) {
+    curve <- ce_curve(prob, rep(0:1, length.out = length(prob)), weights = as.integer(copies), level = level,
+                      type = curve_isotonic(times = 4000))
+    unlist(tidy(curve)[1, c("null.low", "null.high")])
   }
-  together <- cpp_count_draws(rep(prob, 2), c(copies, 1:4), 8L, 4000, 1, 1L)
-  expect_equal(mean(together), sum(prob * (copies + 1:4)), tolerance = .001)
-  expect_equal(stats::var(together[1, ]), sum(prob * (1 - prob) * (copies + 1:4)), tolerance = .08)
-  # up to 32 copies: those of repeated rows
-  expect_identical(cpp_count_draws(prob, c(3, 0, 32, 1), c(1L, 4L), 20, 2, 1L),
-                   cpp_count_draws(rep(prob, c(3, 0, 32, 1)), numeric(), c(3L, 36L), 20, 2, 1L))
+  # few rows, a normal law, rare events, and their opposite
+  for (k in 1:4) {
+    n <- c(100, 1e5, 15000, 15000)[k]
+    prob <- c(.03, .6, 2e-4, 1 - 2e-4)[k]
+    for (level in c(.5, .95)) {
+      found <- round(limits(rep(prob, 2), c(n, n), level) * 2 * n)
+      share <- (1 + c(-1, 1) * level) / 2
+      expect_true(all(found >= stats::qbinom(share - .02, 2 * n, prob)))
+      expect_true(all(found <= stats::qbinom(pmin(share + .02, 1), 2 * n, prob)))
+    }
+  }
+  for (n in c(30, 9000)) expect_identical(limits(c(.1, .1), c(n, n)), limits(rep(.1, 2 * n), rep(1, 2 * n)))
 })
 
 test_that("samples of weighted rows with many copies move as those of repeated rows", {
@@ -240,8 +245,10 @@ test_that("samples of weighted rows with many copies move as those of repeated r
     frequency <- problem_frequency(problem, "isotonic", .75)
     value <- curve_distances(frequency - problem$features[, 1], problem)
     counts <- row_counts(problem$features[, 1], problem$labels, frequency, problem$design, .95)
+    null <- curve_points(curve_isotonic(times = 400), problem, problem$features[, 1], list(times = 400, level = .95),
+                         counts)
     withr::with_seed(1, c(cell_draws(problem, moderate_cells(problem, options, 40), frequency, value, options), list(
-      curve = weighted_draws(problem$features[, 1], counts, cluster_codes(problem$features[, 1]), 400)
+      curve = cbind(null$null.low, null$null.high)[!duplicated(null$confidence), ]
     )))
   }
   counted <- of(problem)

@@ -30,10 +30,11 @@ test_that("limits of curves of a sample drawn by outcome are those of its rows, 
   # a redrawn null band that the curve leaves would cut its limits at the diagonal
   isotonic <- withr::with_seed(1, tidy(ce_curve(p, y, weights = w, type = curve_isotonic(times = 20))))
   expect_equal(isotonic$observed, cpp_isotonic_rows(p, y, w)$rows[match(isotonic$confidence, p)])
-  at <- order(p)
-  naive <- cpp_isotonic_limits(y[at] * shrink, rep(shrink, n), seq_len(n) - 1L, isotonic_critical(rep(1, n), .95), 1L)
-  expect_equal(isotonic$conf.low, odds(naive[, 1]), tolerance = 1e-6)
-  expect_equal(isotonic$conf.high, odds(naive[, 2]), tolerance = 1e-6)
+  # limits of the likelihood ratio are those of as many rows as the weights amount to
+  level <- 2 * stats::pnorm(stats::qnorm(.975) / sqrt(shrink)) - 1
+  own <- tidy(ce_curve(2.5 * p / (2.5 * p + 1 - p), y, type = curve_isotonic(times = 20), level = level))
+  expect_equal(isotonic$conf.low, odds(own$conf.low), tolerance = 1e-6)
+  expect_equal(isotonic$conf.high, odds(own$conf.high), tolerance = 1e-6)
 })
 
 test_that("curves of weights that depend on the outcome, and of small clusters, hold their level", {

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Net benefit of decisions at thresholds, and what another prediction of the same rows adds to it.
+// A row with the prediction p is treated at the threshold c if p >= c, and then contributes
+// (y - c) / (1 - c). Rows whose two predictions lie between the same thresholds have the same
+// decisions: they are counted in cells, so the cost does not grow with rows times thresholds.
+#ifndef CALIBRISK_CLASSICAL_DECISION_CURVE_H
+#define CALIBRISK_CLASSICAL_DECISION_CURVE_H
+
+#include <calibrisk/classical/simulated_band.h>
+
+#include <numeric>
+
+namespace calibrisk {
+
+// For bands at all thresholds. Rows (clusters) times independent standard normal multipliers have,
+// given the data, exactly the normal distribution with the covariance matrix of the influences: it
+// is drawn from at once, and with few degrees of freedom Student's.
+struct NormalDraws {
+  Matrix normal;  // [thresholds x times]
+  std::vector<double> stretch;
+
+  NormalDraws(const Engine& engine, Index count, Index times, double df)
+      : normal(count, times), stretch(static_cast<std::size_t>(times), 1.0) {
+    constexpr std::uint64_t seed = 0xd2b74407b1ce6e93ULL;
+    parallel_for(engine, times, [&](Index r) {
+      const std::uint64_t key = counter_key(seed, static_cast<std::uint64_t>(r));
+      for (Index k = 0; k < count; ++k) {
+        normal(k, r) = counter_normal(key, static_cast<std::uint64_t>(k));
+      }
+      if (!std::isfinite(df)) return;
+      const double tail = 1.0 - counter_number(key, static_cast<std::uint64_t>(count));
+      stretch[static_cast<std::size_t>(r)] = std::sqrt(df / (2.0 * gamma_quantile(df / 2.0, tail)));
+    });
+  }
+};
+
+// Weights of the rows, the squares of those of their copies, and clusters (from 1); empty: 1, 1,
+// none.
+struct DecisionRows {
+  ConstVectorRef p, better, y, w, w2;
+  const std::vector<int>& cluster;
+};
+
+// What the net benefit, the one with the better predictions, and the difference sum over.
+enum class Benefit { own, better, difference };
+
+class DecisionCurve {
+ public:
+  struct Moments {  // per threshold
+    Vector value, std_error;
+    Matrix covariance;
+  };
+
+  DecisionCurve(const Engine& engine, const DecisionRows& rows, const Vector& thresholds)
+      : engine_(engine), thresholds_(thresholds), clustered_(!rows.cluster.empty()) {
+    const Index n = rows.p.size();
+    const auto size = static_cast<std::size_t>(count()) + 1;
+    std::vector<int> place(clustered_ ? 0 : 2 * size * size, -1);
+    std::vector<int> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), 0);
+    if (clustered_) {
+      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+        return rows.cluster[static_cast<std::size_t>(a)] <
+               rows.cluster[static_cast<std::size_t>(b)];
+      });
+    }
+    for (const int i : order) {
+      Cell row{reached(rows.p[i]),
+               reached(rows.better[i]),
+               rows.y[i],
+               rows.w.size() == 0 ? 1.0 : rows.w[i],
+               rows.w2.size() == 0 ? 1.0 : rows.w2[i],
+               1.0,
+               clustered_ ? rows.cluster[static_cast<std::size_t>(i)] : 0};
+      total_ += row.w;
+      if (clustered_) {
+        units_ += cells_.empty() || cells_.back().unit != row.unit;
+        cells_.push_back(row);
+        continue;
+      }
+      int& at =
+          place[(static_cast<std::size_t>(row.own) * size + static_cast<std::size_t>(row.better)) *
+                    2 +
+                (row.y > 0.5)];
+      if (at < 0) {
+        at = row.unit = static_cast<int>(cells_.size());
+        cells_.push_back(row);
+        continue;
+      }
+      Cell& cell = cells_[static_cast<std::size_t>(at)];
+      cell.w += row.w;
+      cell.w2 += row.w2;
+      cell.rows += 1.0;
+    }
+    if (!clustered_) units_ = n;
+  }
+
+  Index count() const { return thresholds_.size(); }
+
+  // The number of rows whose decision changes at every threshold, and the least variance of the
+  // outcomes of these decisions: that of outcomes which happen as often as the threshold says,
+  // c / (1 - c) a row. If few decisions change, all of their outcomes may be the more likely one
+  // and look as if they did not vary.
+  Vector changed() const {
+    return of_changed([](const Cell& cell) { return cell.rows; });
+  }
+  Vector noise() const {
+    const Vector weight = of_changed([](const Cell& cell) { return cell.w2; }) / (total_ * total_);
+    return weight.cwiseProduct(thresholds_.cwiseQuotient((1.0 - thresholds_.array()).matrix()));
+  }
+  // The share of rows that are treated and have the outcome y.
+  Vector treated(double y) const {
+    Vector out = Vector::Zero(count());
+    for (const Cell& cell : cells_) {
+      if (cell.y == y) out.head(cell.own).array() += cell.w;
+    }
+    return out / total_;
+  }
+
+  // Mean, its standard error and covariance matrix, as row_mean() and row_covariance() of all rows
+  // have them. `least`: of the variances.
+  Moments moments(Benefit which, const Vector& least) const {
+    Moments out{Vector::Zero(count()), Vector(), Matrix()};
+    for (const Cell& cell : cells_) add(cell, which, cell.w, out.value);
+    out.value /= total_;
+    const auto draws = static_cast<double>(units_);
+    if (draws < 2.0) {
+      out.std_error = Vector::Constant(count(), std::numeric_limits<double>::quiet_NaN());
+      return out;
+    }
+    out.covariance = Matrix::Zero(count(), count());
+    const auto most = std::max<Index>(1, 4000000 / count());
+    std::size_t next = 0;
+    while (next < cells_.size()) {
+      Matrix block(count(), std::min(most, static_cast<Index>(cells_.size() - next)));
+      Index used = 0;
+      int unit = -1;
+      for (; next < cells_.size(); ++next) {
+        const Cell& cell = cells_[next];
+        if (used == 0 || cell.unit != unit) {
+          if (used == block.cols()) break;
+          block.col(used++).setZero();
+          unit = cell.unit;
+        }
+        const double w = clustered_ ? cell.w : std::sqrt(cell.w2);
+        add(cell, which, w, block.col(used - 1));
+        block.col(used - 1) -= w * out.value;
+      }
+      const auto filled = block.leftCols(used);
+      out.covariance += engine_.dense.multiply_a_bt(filled, filled);
+    }
+    out.covariance *= draws / (draws - 1.0) / (total_ * total_);
+    out.std_error = out.covariance.diagonal().cwiseMax(least).cwiseSqrt();
+    return out;
+  }
+
+  // By how many standard errors a band is wide that holds all thresholds at once. `pointwise`: at
+  // one.
+  double band_factor(const Moments& of, const NormalDraws& draws, double level,
+                     double pointwise) const {
+    Vector scale = Vector::Zero(count());
+    for (Index k = 0; k < count(); ++k) {
+      if (of.std_error(k) > 0.0 && of.covariance(k, k) > 0.0) scale(k) = 1.0 / of.std_error(k);
+    }
+    if (scale.isZero(0.0) || std::isnan(pointwise)) return pointwise;
+    const SymEigen spectrum =
+        engine_.dense.sym_eigen(scale.asDiagonal() * of.covariance * scale.asDiagonal());
+    // the symmetric root, which does not jump where eigenvalues are equal; what is 0 except for
+    // rounding is 0
+    const double least = 1e-12 * spectrum.values(spectrum.values.size() - 1);
+    const Vector length =
+        spectrum.values.unaryExpr([&](double v) { return v > least ? std::sqrt(v) : 0.0; });
+    const Matrix root =
+        engine_.dense.multiply_a_bt(spectrum.vectors * length.asDiagonal(), spectrum.vectors);
+    std::vector<double> largest =
+        column_maxima(engine_.dense.multiply(root, draws.normal).cwiseAbs());
+    for (std::size_t r = 0; r < largest.size(); ++r) largest[r] *= draws.stretch[r];
+    return std::max(pointwise, upper_order(std::move(largest), level));
+  }
+
+ private:
+  struct Cell {
+    int own, better;  // how many thresholds the predictions reach
+    double y, w, w2, rows;
+    int unit;  // cluster, or cell
+  };
+
+  // Except for rounding: 0.3 reaches 3 * 0.1, and 2/3 the threshold 2/3 with 12 digits.
+  int reached(double p) const {
+    const double* from = thresholds_.data();
+    return static_cast<int>(std::upper_bound(from, from + count(), p + 1e-12) - from);
+  }
+
+  template <class Out>
+  void add(const Cell& cell, Benefit which, double w, Out&& out) const {
+    const auto treat = [&](Index from, Index to, double sign) {
+      for (Index k = from; k < to; ++k) {
+        out(k) += sign * w * (cell.y - thresholds_(k)) / (1.0 - thresholds_(k));
+      }
+    };
+    if (which == Benefit::own) treat(0, cell.own, 1.0);
+    if (which == Benefit::better) treat(0, cell.better, 1.0);
+    if (which == Benefit::difference) {
+      treat(cell.own, cell.better, 1.0);
+      treat(cell.better, cell.own, -1.0);
+    }
+  }
+
+  template <class Of>
+  Vector of_changed(const Of& of) const {
+    Vector out = Vector::Zero(count());
+    for (const Cell& cell : cells_) {
+      const int from = std::min(cell.own, cell.better), to = std::max(cell.own, cell.better);
+      out.segment(from, to - from).array() += of(cell);
+    }
+    return out;
+  }
+
+  const Engine& engine_;
+  const Vector thresholds_;
+  const bool clustered_;
+  std::vector<Cell> cells_;
+  double total_ = 0.0;
+  Index units_ = 0;
+};
+
+}  // namespace calibrisk
+
+#endif
