@@ -14,8 +14,8 @@ decision_cells <- function(own, better, y, design, n_thresholds) {
   size <- diff(c(first, length(key) + 1L))
   at <- order[first]
   total <- function(v) if (length(v) == 0) as.numeric(size) else as.vector(rowsum(v[order], rep(seq_along(size), size)))
-  list(own = own[at], better = better[at], y = y[at], cluster = design$cluster[at], rows = size,
-       w = total(design$w), w2 = total(design$w^2))
+  list(own = own[at], better = better[at], y = y[at], cluster = design$cluster[at],
+       rows = total(design$copies), w = total(design$w), w2 = total(if (!is.null(design$w)) copy_powers(design, 2)))
 }
 
 decision_quantities <- c("net_benefit", "recalibrated", "loss")
@@ -43,7 +43,7 @@ threshold_moments <- function(cells, thresholds, quantity, design) {
   value <- Reduce(`+`, lapply(blocks, function(at) {
     colSums(cells$w[at] * cell_influence(cells, thresholds, quantity, at))
   })) / total
-  draws <- cluster_count(design) %||% design$n
+  draws <- cluster_count(design) %||% copy_count(design)
   if (draws < 2) return(list(value = value, covariance = matrix(NA_real_, length(value), length(value))))
   covariance <- Reduce(`+`, lapply(blocks, function(at) {
     centred <- cell_influence(cells, thresholds, quantity, at) - rep(value, each = length(at))
