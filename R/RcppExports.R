@@ -57,8 +57,8 @@ cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, t
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, prob, rows, critical, times, level, seed, threads)
 }
 
-cpp_decision_curve <- function(p, better, y, w, w2, cluster, thresholds, curve, times, level, pointwise, df, threads) {
-    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, w, w2, cluster, thresholds, curve, times, level, pointwise, df, threads)
+cpp_decision_curve <- function(p, better, y, w, w2, copies, cluster, thresholds, curve, times, level, pointwise, df, threads) {
+    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, w, w2, copies, cluster, thresholds, curve, times, level, pointwise, df, threads)
 }
 
 cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress = NULL) {

@@ -67,9 +67,7 @@ matrix_root <- function(gram) {
 # The numbers of all ridges: list(values = tibble, loo, null_estimate, null_diagonal, rank, trace_remainder,
 # computation, groups, influence: per row, see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
 ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
-  if (identical(group$type, "delta")) {
-    return(delta_numbers(problem, kernel, ridge, options, group))
-  }
+  if (identical(group$type, "delta")) return(delta_numbers(problem, kernel, ridge, options, group))
   n <- nrow(problem$residuals)
   options$computation <- choose_computation(options, problem, ridge, kernel)
   if (options$computation == "rff") check_random_features(problem, group)
@@ -97,9 +95,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
   out$values$trace <- out$values[[if (is.null(problem$probs)) "diagonal" else "null_mean"]]
   out$computation <- options$computation
   # |M| is at most 1 / (4 n ridge)
-  if (!is.null(problem$missed)) {
-    out$values$error_bound <- out$values$error_bound + sum(problem$missed) / (4 * n * ridge)
-  }
+  if (!is.null(problem$missed)) out$values$error_bound <- out$values$error_bound + sum(problem$missed) / (4 * n * ridge)
   # the inverse of a very small ridge overflows: the error is then unbounded
   out$values$error_bound[is.nan(out$values$error_bound)] <- Inf
   if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))

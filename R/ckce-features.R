@@ -3,25 +3,19 @@
 # numbers: with z normal, chi from a chi-squared with 2 nu degrees of freedom and Cauchy coordinates for the L1 norm.
 
 feature_terms <- function(kernel, q, n_features, frequencies = NULL) {
-  leaves <- feature_leaves(kernel, 1)
-  terms <- lapply(leaves, function(leaf) {
-    if (leaf$type == "linear") {
-      return(list(scale = leaf$weight, linear = TRUE, frequencies = NULL))
-    }
+  lapply(feature_leaves(kernel, 1), function(leaf) {
+    if (leaf$type == "linear") return(list(scale = leaf$weight, linear = TRUE, frequencies = NULL))
     w <- frequencies %||% draw_frequencies(leaf, q, n_features)
     if (!is.null(frequencies)) check_frequencies(w, q)
     list(scale = leaf$weight, linear = FALSE, frequencies = t(w))
   })
-  terms
 }
 
 featured_kernels <- c("linear", "gaussian", "laplace", "matern", "tv")
 
 feature_leaves <- function(kernel, weight) {
   weight <- weight * kernel$scale
-  if (kernel$type == "sum") {
-    return(unlist(lapply(kernel$parts, feature_leaves, weight), recursive = FALSE))
-  }
+  if (kernel$type == "sum") return(unlist(lapply(kernel$parts, feature_leaves, weight), recursive = FALSE))
   stop_if(!kernel$type %in% featured_kernels,
           "Random features need a sum of linear, Gaussian, Laplace, Mat\u00e9rn or total variation kernels.",
           "x" = "The kernel has the part {.val {format(kernel)}}.",

@@ -63,9 +63,7 @@ numeric_residuals <- function(target, laws, choices, outcome) {
   })
   different <- identical(choices$draws_diagonal, "different") && any(own != 0)
   out <- c(factor, list(variances = numeric(n)))
-  if (choices$debias == "null_mean") {
-    out$variances <- law_variances(target, laws, choices$draws, own, different)
-  }
+  if (choices$debias == "null_mean") out$variances <- law_variances(target, laws, choices$draws, own, different)
   if (different) out$excess <- own
   if (outcome) {
     tolerance <- 1e-14 * mean(cpp_gram_diagonal(target$kernel, laws$y))

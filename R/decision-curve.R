@@ -27,7 +27,8 @@ decision_curve <- function(problem, better, settings) {
 # rows that `p` treats with and without an event.
 decision_limits <- function(p, better, y, design, settings, curve = FALSE) {
   quantile <- design_quantile((1 + settings$level) / 2, design)
-  found <- cpp_decision_curve(p, as.matrix(better), y, design$w %||% numeric(), design$w^2,
+  squares <- if (is.null(design$w)) numeric() else copy_powers(design, 2)
+  found <- cpp_decision_curve(p, as.matrix(better), y, design$w %||% numeric(), squares, design$copies %||% numeric(),
                               design$cluster %||% integer(), settings$thresholds, curve, settings$times, settings$level,
                               quantile, design_df(design), thread_count())
   sums <- lapply(seq_along(found$factor), function(j) {

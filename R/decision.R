@@ -72,7 +72,8 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   settings <- list(thresholds = decision_thresholds(thresholds), level = level, times = times)
   recalibration <- check_recalibration(recalibration)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
-  input <- evaluate_input_once(rows_input(), x)
+  # clusters are dealt by the values of their rows
+  input <- evaluate_input_once(rows_input(copies = rlang::quo_is_null(enquo(cluster))), x)
   axis <- NULL
   event <- NULL
   dropped <- 0
@@ -88,10 +89,12 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       problem <- notion_problems(predictions, "binary")[[1]]
       cluster <- predictions$design$cluster
       # a number of folds: by the rows' values, so that nothing is random
-      fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster) %||%
+      fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster)
+      dealt <- if (is.null(fold)) fold_copies(problem, folds) else problem
+      fold <- fold %||% dealt$fold %||%
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
-      better <- recalibrated_probs(problem, recalibration, fold)
-      list(model = name, curve = decision_curve(problem, better, settings), design = predictions$design,
+      better <- recalibrated_probs(dealt, recalibration, fold)
+      list(model = name, curve = decision_curve(dealt, better, settings), design = predictions$design,
            problem = problem, rows = predictions$rows)
     }), models)
   }

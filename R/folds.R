@@ -7,7 +7,7 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
   given <- read_folds(folds)
   # fold 0 of a vector for all rows marks the test rows
   marked <- length(given) == n && is_share(test) && any(given == 0)
-  fixed_test <- marked || is_test_rows(test)
+  fixed_test <- marked || !is_share(test)
   test_rows <- if (marked) which(given == 0) else if (fixed_test) check_test_rows(test, n, single)
   if (is.null(given)) {
     order <- if (fixed_test) shuffle(setdiff(seq_len(n), test_rows)) else sample.int(n)
@@ -20,9 +20,7 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
     fold <- integer(n)
     fold[order] <- block_folds(length(order), folds)
   } else {
-    if (!fixed_test) {
-      test_rows <- sample.int(n, n - floor((1 - test) * n + 1e-9))
-    }
+    if (!fixed_test) test_rows <- sample.int(n, n - floor((1 - test) * n + 1e-9))
     fold <- place_folds(given, n, test_rows)
   }
   structure(list(fold = fold, k = max(fold)), class = "ce_split")
@@ -44,11 +42,10 @@ cluster_split <- function(n, folds, test, cluster) {
     check_whole_clusters(as.integer(seq_len(n) %in% rows), cluster)
     split <- make_split(length(first), folds, which(first %in% rows), single = TRUE)
     split$fold <- replace(split$fold[cluster], rows, 0L)
-  } else if (is_share(test) && test > 0 && !any(read_folds(folds) == 0)) {
-    given <- read_folds(folds)
-    tested <- sample.int(length(first), round(test * length(first)))
-    split <- make_split(n, given, which(cluster %in% tested), single = TRUE)
   } else {
+    if (is_share(test) && test > 0 && !any(read_folds(folds) == 0)) {
+      test <- which(cluster %in% sample.int(length(first), round(test * length(first))))
+    }
     split <- make_split(n, folds, test, single = TRUE)
   }
   check_whole_clusters(split$fold, cluster)
@@ -64,8 +61,6 @@ check_whole_clusters <- function(fold, cluster) {
 }
 
 # Anything but a share is taken for row numbers.
-is_test_rows <- function(test) !is_share(test)
-
 is_share <- function(test) {
   is_sized(test, 1) && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
 }
@@ -73,9 +68,7 @@ is_share <- function(test) {
 shuffle <- function(x) x[sample.int(length(x))]
 
 # Consecutive blocks: sizes floor(n / k), the first n mod k one longer.
-block_folds <- function(n, k) {
-  rep(seq_len(k), times = n %/% k + (seq_len(k) <= n %% k))
-}
+block_folds <- function(n, k) rep(seq_len(k), times = n %/% k + (seq_len(k) <= n %% k))
 
 # NULL for a number of folds; else an integer vector.
 read_folds <- function(folds) {
@@ -194,19 +187,20 @@ design_folds <- function(features, labels, design, folds = crossfit_folds, even 
 }
 
 # The number of copies of every row (rows) in every fold (columns), as of rows that are repeated.
-copies_by_fold <- function(features, labels, design) {
-  if (equal_copies(design)) return(cpp_copy_folds(features, labels, design$copies, crossfit_folds))
+copies_by_fold <- function(features, labels, design, folds = crossfit_folds) {
+  if (equal_copies(design)) return(cpp_copy_folds(features, labels, design$copies, folds))
   at <- order(design$w / design$copies)
-  out <- cpp_copy_folds(rows_of_part(features, at), labels[at], design$copies[at], crossfit_folds)
+  out <- cpp_copy_folds(rows_of_part(features, at), labels[at], design$copies[at], folds)
   out[order(at), , drop = FALSE]
 }
 
 # A problem whose rows stand for copies of one fold each, that of `fold`. Equal copies are in several folds, those of a
 # cluster in one.
-fold_copies <- function(problem) {
+fold_copies <- function(problem, folds = crossfit_folds) {
   copies <- problem$design$copies
   if (is.null(copies) || !is.null(problem$design$cluster) || !is.null(problem$fold)) return(problem)
-  split_copies(problem, problem$copies_by_fold %||% copies_by_fold(problem$features, problem$labels, problem$design))
+  split_copies(problem, problem$copies_by_fold %||%
+                 copies_by_fold(problem$features, problem$labels, problem$design, folds))
 }
 
 # The data with a row for each fold that a row has copies in; `counts`: of every row (rows) in every fold (columns).

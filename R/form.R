@@ -196,9 +196,7 @@ form_squared.ce_form_ensemble <- function(form, features) {
 }
 
 #' @export
-form_pairs.ce_form_ensemble <- function(form, x, y) {
-  mean_of_parts(form, form_pairs, x, y)
-}
+form_pairs.ce_form_ensemble <- function(form, x, y) mean_of_parts(form, form_pairs, x, y)
 
 # The mean of the parts' gaps. (h itself is the mean of their inner products.)
 #' @export
@@ -206,6 +204,4 @@ gap_features.ce_form_ensemble <- function(form, features) {
   mean_of_parts(form, gap_features, features)
 }
 
-mean_of_parts <- function(form, f, ...) {
-  Reduce(`+`, lapply(form$forms, f, ...)) / length(form$forms)
-}
+mean_of_parts <- function(form, f, ...) Reduce(`+`, lapply(form$forms, f, ...)) / length(form$forms)

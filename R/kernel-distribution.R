@@ -140,9 +140,7 @@ bind_features <- function(kernel, features) {
 
 # exp(-(D / b)^power / power) of a distance that is Euclidean in `features`.
 bind_hilbert <- function(kernel, features) {
-  if (!kernel$power %in% 1:2) {
-    return(bind_distances(kernel, as.matrix(stats::dist(features)), valid = TRUE))
-  }
+  if (!kernel$power %in% 1:2) return(bind_distances(kernel, as.matrix(stats::dist(features)), valid = TRUE))
   plain <- if (kernel$power == 1) kernel_laplace(kernel$bandwidth) else kernel_gaussian(kernel$bandwidth)
   plain$scale <- kernel$scale
   plain <- resolve_kernel(plain, features)

@@ -52,21 +52,15 @@ check_bandwidth <- function(bandwidth) {
 
 #' @rdname ce_kernels
 #' @export
-kernel_gaussian <- function(bandwidth) {
-  new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
-}
+kernel_gaussian <- function(bandwidth) new_kernel("gaussian", bandwidth = check_bandwidth(bandwidth))
 
 #' @rdname ce_kernels
 #' @export
-kernel_laplace <- function(bandwidth) {
-  new_kernel("laplace", bandwidth = check_bandwidth(bandwidth))
-}
+kernel_laplace <- function(bandwidth) new_kernel("laplace", bandwidth = check_bandwidth(bandwidth))
 
 #' @rdname ce_kernels
 #' @export
-kernel_tv <- function(bandwidth) {
-  new_kernel("tv", bandwidth = check_bandwidth(bandwidth))
-}
+kernel_tv <- function(bandwidth) new_kernel("tv", bandwidth = check_bandwidth(bandwidth))
 
 #' @rdname ce_kernels
 #' @export
@@ -155,9 +149,7 @@ median_rows <- 10000L
 
 median_bandwidth <- function(features, metric) {
   n <- nrow(features)
-  if (n > median_rows) {
-    features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
-  }
+  if (n > median_rows) features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
   cpp_median_distance(metric, features, thread_count())
 }
 

@@ -16,12 +16,8 @@ check_problem <- function(problem) {
 }
 
 check_problem_values <- function(problem) {
-  if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) {
-    stop_problem("a matrix has no column")
-  }
-  if (!all_finite(problem$features) || !all_finite(problem$residuals)) {
-    stop_problem("values are missing or not finite")
-  }
+  if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) stop_problem("a matrix has no column")
+  if (!all_finite(problem$features) || !all_finite(problem$residuals)) stop_problem("values are missing or not finite")
   k <- ncol(problem$residuals)
   labels <- problem$labels
   if (!(if (k == 1) cpp_all_whole(labels, 0, 1) else cpp_all_whole(labels, 1, k))) {

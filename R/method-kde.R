@@ -75,8 +75,7 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   )
   if (near_linear) path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], order, context)
   path$form <- function(v, f) {
-    fit_checked(method, take_rows(problem, training_rows(fold, f)),
-             list(value = grid$value[v]), context)
+    fit_checked(method, take_rows(problem, training_rows(fold, f)), list(value = grid$value[v]), context)
   }
   path
 }

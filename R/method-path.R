@@ -23,9 +23,7 @@ tune_path.default <- function(method, problem, fold, grid, context) {
         squared <- form_squared(form, test)
         path$squared_error_test[v, f] <- mean_squared(squared, form, rows$design)
       }
-      if (!is.null(unseen)) {
-        unseen[[f]] <- list(risk = risk, test_squared = if (!is.null(test)) squared)
-      }
+      if (!is.null(unseen)) unseen[[f]] <- list(risk = risk, test_squared = if (!is.null(test)) squared)
       forms[[(f - 1) * n_values + v]] <- form
       advance(context, ((f - 1) * n_values + v) / length(forms))
     }
@@ -54,9 +52,7 @@ nan_to_na <- function(x) replace(x, is.nan(x), NA_real_)
 # The context with its progress confined to a stretch of the whole.
 part_of <- function(context, from, to) {
   outer <- context$progress
-  if (!is.null(outer)) {
-    context$progress <- function(fraction) outer(from + (to - from) * fraction)
-  }
+  if (!is.null(outer)) context$progress <- function(fraction) outer(from + (to - from) * fraction)
   context
 }
 

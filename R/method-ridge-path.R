@@ -58,8 +58,7 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
   if (is.null(problem$design$w)) problem$design <- NULL
   bases <- ridge_bases(resolve_kernel(kernel, problem$features), problem, rep(2L, nrow(problem$features)), context,
                        point$value)
-  fit <- cpp_ridge_fit(bases$pointer, method$name, point$value, isTRUE(method$exact), thread_count(),
-                       context$progress)
+  fit <- cpp_ridge_fit(bases$pointer, method$name, point$value, isTRUE(method$exact), thread_count(), context$progress)
   ridge_form(fit, fit$size, bases)
 }
 

@@ -84,10 +84,7 @@ method_grid.ce_method_ridge <- function(method, notion, n) {
   grid <- NextMethod()
   if (is_kernel(method$kernel)) return(grid)
   kernels <- method$kernel
-  columns_frame(
-    value = rep(grid$value, length(kernels)),
-    kernel = rep(unname(kernels), each = nrow(grid))
-  )
+  columns_frame(value = rep(grid$value, length(kernels)), kernel = rep(unname(kernels), each = nrow(grid)))
 }
 
 # phi(p) = basis' l(p), with l(p) the explicit features of scalars or those of a factor.

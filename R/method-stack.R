@@ -16,11 +16,11 @@ format.ce_method_stack <- function(x, ...) "stack"
 #' @export
 fit_form.ce_method_stack <- function(method, problem, point, context) {
   features <- problem$features
-  n <- nrow(features)
-  bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), n)
+  design <- problem$design %||% new_design(nrow(features))
+  bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), copy_count(design))
   rungs <- core_ladder(problem, bases, FALSE)
   psi <- vapply(rungs, `[[`, 0, "psi")
-  products <- do.call(cbind, lapply(rungs, `[[`, "products")) / total_weight(problem$design %||% new_design(n))
+  products <- do.call(cbind, lapply(rungs, `[[`, "products")) / total_weight(design)
   weights <- cpp_stack_weights(products, psi)
   new_form("stack", shapes = lapply(rungs, `[[`, "shape")[weights > 0], weights = weights[weights > 0],
            dimension = ncol(problem$residuals), gap = TRUE)

@@ -5,9 +5,7 @@ finish_risk <- function(risk) {
   for (name in c("risk", "zero_risk", "projections", "zero_projections")) {
     if (anyNA(risk[[name]])) risk[[name]][is.na(risk[[name]])] <- NA_real_
   }
-  if (risk$clipped) {
-    tell("i" = "A risk was negative by rounding and is set to 0.", class = "rounding")
-  }
+  if (risk$clipped) tell("i" = "A risk was negative by rounding and is set to 0.", class = "rounding")
   risk
 }
 
@@ -71,9 +69,7 @@ ce_lower_bound <- function(difference, level, design = NULL) {
   max(0, difference$difference - z * difference$std.error)^(1 / 4)
 }
 
-mean_std_error <- function(x) {
-  if (length(x) < 2) NA_real_ else sd(x) / sqrt(length(x))
-}
+mean_std_error <- function(x) if (length(x) < 2) NA_real_ else sd(x) / sqrt(length(x))
 
 # Mean of h(p_i, p_i): an estimate of the squared error. NA without rows.
 mean_squared <- function(squared, form = NULL, design = NULL) {
@@ -87,6 +83,4 @@ mean_squared <- function(squared, form = NULL, design = NULL) {
 }
 
 # Missing values of a user's function are left out where it says so (a form or its risk).
-kept_squared <- function(squared, form) {
-  if (isTRUE(form$na_rm)) squared[!is.na(squared)] else squared
-}
+kept_squared <- function(squared, form) if (isTRUE(form$na_rm)) squared[!is.na(squared)] else squared

@@ -38,8 +38,7 @@ with_noise <- function(estimate, sums, value, weight, influence = estimate$influ
 
 # Sums over pairs with the noise of clusters.
 design_sums <- function(prediction, target, type, design) {
-  with_clusters(row_sums(prediction, target, type, design), design,
-               source_pairs(prediction, target, design$n))
+  with_clusters(row_sums(prediction, target, type, design), design, source_pairs(prediction, target, design$n))
 }
 
 # off_diagonal: sum_j w_j h_ij over the other rows, where it is unbiased of other clusters; across: of other clusters,

@@ -32,11 +32,7 @@ autoplot.ce_tune <- function(object, type = c("risk", "estimate", "gap"), method
 autoplot_tunes <- function(panels, type = tune_plots, methods = NULL, classes = NULL) {
   type <- check_choice(type, tune_plots)
   panels <- lapply(panels, keep_methods, methods)
-  switch(type,
-    risk = autoplot_risk(panels),
-    estimate = autoplot_estimate(panels),
-    gap = autoplot_gap(panels, classes)
-  )
+  switch(type, risk = autoplot_risk(panels), estimate = autoplot_estimate(panels), gap = autoplot_gap(panels, classes))
 }
 
 tune_plots <- c("risk", "estimate", "gap")

@@ -118,9 +118,7 @@ edge_note <- function(x) {
     length(values) > 1 && isTRUE(value %in% range(values))
   }, NA)
   edges <- names(edges)[edges]
-  if (length(edges) > 0) {
-    paste0("Chosen at the edge of its grid: ", paste(method_words(edges), collapse = ", "), ".")
-  }
+  if (length(edges) > 0) paste0("Chosen at the edge of its grid: ", paste(method_words(edges), collapse = ", "), ".")
 }
 
 # Grid values that the factor of the Gram matrix does not resolve, as their method reports.

@@ -79,8 +79,7 @@ new_tune <- function(results, methods, grids, headline, problems, about) {
       headline = headline,
       zero_root_risk = vapply(results, function(r) mean_root(fold_values(r, "zero_risk")), 0),
       forms = lapply(results, `[[`, "forms"),
-      diagnostics = lapply(results, `[[`, "diagnostics"),
-      labels = vapply(methods, format, "")
+      diagnostics = lapply(results, `[[`, "diagnostics"), labels = vapply(methods, format, "")
     ), about),
     class = c("ce_tune", "ce_result")
   )
@@ -97,7 +96,7 @@ keep_rows <- function(folds, test, predictions) {
   kept <- predictions$rows
   n_input <- predictions$n_input %||% (length(kept) + predictions$dropped)
   if (identical(as.integer(kept), seq_len(n_input))) return(list(folds = folds, test = test))
-  fixed_test <- is_test_rows(test)
+  fixed_test <- !is_share(test)
   test_rows <- if (fixed_test) check_test_rows(test, n_input) else integer()
   if (inherits(folds, "rset")) folds <- rset_folds(folds)
   if (length(folds) == n_input) {

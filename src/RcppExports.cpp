@@ -221,8 +221,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_decision_curve
-Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2, std::vector<int> cluster, Rcpp::NumericVector thresholds, bool curve, int times, double level, double pointwise, double df, int threads);
-RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP wSEXP, SEXP w2SEXP, SEXP clusterSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2, Rcpp::NumericVector copies, std::vector<int> cluster, Rcpp::NumericVector thresholds, bool curve, int times, double level, double pointwise, double df, int threads);
+RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP wSEXP, SEXP w2SEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
@@ -230,6 +230,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w2(w2SEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
     Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
@@ -238,7 +239,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);
     Rcpp::traits::input_parameter< double >::type df(dfSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, w, w2, cluster, thresholds, curve, times, level, pointwise, df, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, w, w2, copies, cluster, thresholds, curve, times, level, pointwise, df, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2155,7 +2156,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_simulated_band", (DL_FUNC) &_calibrisk_cpp_simulated_band, 2},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
-    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
+    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 14},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},

@@ -87,8 +87,9 @@ Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
                               Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2,
-                              std::vector<int> cluster, Rcpp::NumericVector thresholds, bool curve,
-                              int times, double level, double pointwise, double df, int threads) {
+                              Rcpp::NumericVector copies, std::vector<int> cluster,
+                              Rcpp::NumericVector thresholds, bool curve, int times, double level,
+                              double pointwise, double df, int threads) {
   using calibrisk::Benefit;
   using calibrisk::Vector;
   REngine host(threads);
@@ -102,7 +103,9 @@ Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
   Vector changed, events, others;
   for (calibrisk::Index j = 0; j < more.cols(); ++j) {
     const calibrisk::DecisionCurve own(
-        engine, {as_vector(p), more.col(j), as_vector(y), as_vector(w), as_vector(w2), cluster},
+        engine,
+        {as_vector(p), more.col(j), as_vector(y), as_vector(w), as_vector(w2), as_vector(copies),
+         cluster},
         reached);
     const auto add = [&](Benefit which, const Vector& least) {
       const auto of = own.moments(which, least);

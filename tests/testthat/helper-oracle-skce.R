@@ -4,9 +4,7 @@ oracle_classes <- list(
   probs = rbind(c(.7, .2, .1), c(.1, .8, .1), c(.25, .25, .5), c(.6, .3, .1), c(.05, .15, .8), c(.4, .35, .25)),
   truth = c(1L, 2L, 1L, 3L, 3L, 2L)
 )
-oracle_normal <- list(
-  mean = c(0, 1, -.5, 2, .3, -1.2), sd = c(1, 2, .5, .8, 1.5, .3), y = c(.4, 2.5, -.9, 1.1, .3, -1)
-)
+oracle_normal <- list(mean = c(0, 1, -.5, 2, .3, -1.2), sd = c(1, 2, .5, .8, 1.5, .3), y = c(.4, 2.5, -.9, 1.1, .3, -1))
 
 # H of classes from k on the predictions and a matrix M of the target kernel.
 oracle_class_h <- function(probs, truth, k, m = diag(ncol(probs))) {

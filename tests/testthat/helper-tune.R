@@ -15,8 +15,7 @@ expect_path_is_plain <- function(method, problem, fold, grid, tolerance = 1e-10)
   x <- problem$features[1:3, , drop = FALSE]
   for (f in seq_len(max(fold))) {
     v <- nrow(grid)
-    expect_close(form_pairs(path$form(v, f), x, x), form_pairs(plain$form(v, f), x, x),
-                 tolerance)
+    expect_close(form_pairs(path$form(v, f), x, x), form_pairs(plain$form(v, f), x, x), tolerance)
   }
   invisible(path)
 }

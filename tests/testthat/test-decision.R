@@ -364,6 +364,24 @@ test_that("folds depend on neither the order of tied weighted rows nor the names
   expect_equal(results(1:200, codes), results(d$o, d$names[codes][d$o]))
 })
 
+test_that("rows with counts give the numbers of repeated rows", {
+  d <- as.data.frame(decision_data())
+  d[c("q", "count")] <- list(round(d$p^1.2, 2), rep(0:4, 30))
+  r <- d[rep(1:150, d$count), ]
+  for (recalibration in list(method_stack(), method_bins(5), "platt")) {
+    for (folds in list(5, 4, rep(1:3, 50))) {
+      results <- function(data, folds, ...) {
+        out <- ce_decision(data, y, p, q, thresholds = c(.2, .5), recalibration = recalibration, folds = folds, ...)
+        out[c("curve", "summary", "differences")]
+      }
+      own <- if (length(folds) > 1) folds[rep(1:150, d$count)] else folds
+      expect_equal(withr::with_seed(1, results(d, folds, weights = count)), withr::with_seed(1, results(r, own)))
+    }
+  }
+  d$count <- d$count * 100000L
+  expect_identical(ce_decision(d, y, p, weights = count)$summary$n, sum(d$count))
+})
+
 test_that("useless risks are shown to be useful in few samples, useful ones in most", {
   shown <- function(informative) {
     mean(vapply(1:60, function(i) {

@@ -8,9 +8,7 @@ test_that("risk, projections and standard error equal the double loops on either
         expect_risk_equals_oracle(risk, H, pairs$E, 1e-11)
       }
       expect_risk_equals_oracle(form_risk(fixed_form(core), pairs$X, pairs$E), H, pairs$E, 1e-11)
-      expect_risk_equals_oracle(
-        finish_risk(cpp_pair_risk_matrix(pairs$E, H, FALSE, 2L)), H, pairs$E, 1e-11
-      )
+      expect_risk_equals_oracle(finish_risk(cpp_pair_risk_matrix(pairs$E, H, FALSE, 2L)), H, pairs$E, 1e-11)
     }
   }
 })

@@ -144,9 +144,7 @@ test_that("the path is the loop over fit_form(), for any number of threads", {
     fold <- rep(c(1L, 2L, 3L, 1L, 2L, 0L), 10)
     grid <- method_grid(method_kde(), notion, 33)
     path <- tune_path(method_kde(), problem, fold, grid, context())
-    expect_identical(
-      path[1:3], with_threads(2, tune_path(method_kde(), problem, fold, grid, context()))[1:3]
-    )
+    expect_identical(path[1:3], with_threads(2, tune_path(method_kde(), problem, fold, grid, context()))[1:3])
     for (v in c(1, 8, 20)) {
       for (f in 1:3) {
         form <- path$form(v, f)

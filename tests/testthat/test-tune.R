@@ -124,9 +124,7 @@ test_that("bins of a whole vector are refused before any work, in the name of th
 
 test_that("printed results show whole column names", {
   local_reproducible_output(width = 80)
-  lines <- utils::capture.output(print(
-    ce_estimate(vehicle_predictions, truth, notion = "top_label")
-  ))
+  lines <- utils::capture.output(print(ce_estimate(vehicle_predictions, truth, notion = "top_label")))
   expect_match(lines[4], "notion +estimate std.error conf.low conf.high", perl = TRUE)
   expect_null(getOption("pillar.min_title_chars"))
 })

@@ -34,10 +34,10 @@ struct NormalDraws {
   }
 };
 
-// Weights of the rows, the squares of those of their copies, and clusters (from 1); empty: 1, 1,
-// none.
+// Weights of the rows, the squares of those of their copies, the copies, and clusters (from 1);
+// empty: 1, 1, 1, none.
 struct DecisionRows {
-  ConstVectorRef p, better, y, w, w2;
+  ConstVectorRef p, better, y, w, w2, copies;
   const std::vector<int>& cluster;
 };
 
@@ -70,11 +70,11 @@ class DecisionCurve {
                rows.y[i],
                rows.w.size() == 0 ? 1.0 : rows.w[i],
                rows.w2.size() == 0 ? 1.0 : rows.w2[i],
-               1.0,
+               rows.copies.size() == 0 ? 1.0 : rows.copies[i],
                clustered_ ? rows.cluster[static_cast<std::size_t>(i)] : 0};
       total_ += row.w;
       if (clustered_) {
-        units_ += cells_.empty() || cells_.back().unit != row.unit;
+        units_ += cells_.empty() || cells_.back().unit != row.unit ? 1.0 : 0.0;
         cells_.push_back(row);
         continue;
       }
@@ -90,9 +90,9 @@ class DecisionCurve {
       Cell& cell = cells_[static_cast<std::size_t>(at)];
       cell.w += row.w;
       cell.w2 += row.w2;
-      cell.rows += 1.0;
+      cell.rows += row.rows;
     }
-    if (!clustered_) units_ = n;
+    if (!clustered_) units_ = rows.copies.size() == 0 ? static_cast<double>(n) : rows.copies.sum();
   }
 
   Index count() const { return thresholds_.size(); }
@@ -123,8 +123,7 @@ class DecisionCurve {
     Moments out{Vector::Zero(count()), Vector(), Matrix()};
     for (const Cell& cell : cells_) add(cell, which, cell.w, out.value);
     out.value /= total_;
-    const auto draws = static_cast<double>(units_);
-    if (draws < 2.0) {
+    if (units_ < 2.0) {
       out.std_error = Vector::Constant(count(), std::numeric_limits<double>::quiet_NaN());
       return out;
     }
@@ -149,7 +148,7 @@ class DecisionCurve {
       const auto filled = block.leftCols(used);
       out.covariance += engine_.dense.multiply_a_bt(filled, filled);
     }
-    out.covariance *= draws / (draws - 1.0) / (total_ * total_);
+    out.covariance *= units_ / (units_ - 1.0) / (total_ * total_);
     out.std_error = out.covariance.diagonal().cwiseMax(least).cwiseSqrt();
     return out;
   }
@@ -221,7 +220,7 @@ class DecisionCurve {
   const bool clustered_;
   std::vector<Cell> cells_;
   double total_ = 0.0;
-  Index units_ = 0;
+  double units_ = 0.0;
 };
 
 }  // namespace calibrisk
