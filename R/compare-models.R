@@ -148,80 +148,94 @@ check_two_models <- function(models, arg = "objects") {
 # Both values have their influence on the same rows. The test is on the scale on which they are means, where it is
 # defined near 0 too.
 influence_differences <- function(estimates, values, at, level) {
+  models <- lapply(estimates, paired_model, level)
   parts <- lapply(seq_len(ncol(at)), function(k) {
-    pair <- estimates[at[, k]]
-    honest <- honest_pair(pair)
-    c(difference_limits(pair, values[at[, k]], honest, level), list(p.value = difference_p_value(pair, honest)))
+    pair <- models[at[, k]]
+    means <- pair_means(pair)
+    c(difference_limits(pair, means, values[at[, k]], level), list(p.value = difference_p_value(pair, means)))
   })
   lapply(setNames(nm = names(parts[[1]])), function(name) vapply(parts, `[[`, 0, name))
+}
+
+# What every pair of a model asks for: its influence, its own limits (the headline's are those of its ladder), and
+# whether it is distinguished from 0, at twice its standard error.
+paired_model <- function(one, level) {
+  one["influence"] <- list(influence_rows(one))
+  if (!is.null(one$honest)) one$honest["influence"] <- list(influence_rows(one$honest))
+  limits <- one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
+  c(one, list(own = limits, told = isTRUE(one$value > 2 * estimate_std_error(one))))
+}
+
+mean_difference <- function(pair, slope = 1) {
+  of <- combine_estimates(pair, slope * c(1, -1))
+  list(value = of$value, std_error = estimate_std_error(of))
 }
 
 # Errors are biased upwards by the noise of their estimated gaps (R/crossfit.R), more so for the model whose gaps are
 # small compared with their noise. The difference of two errors is therefore biased. The difference of their honest
 # lower bounds is biased the other way, or not at all if both models are calibrated. The interval contains both
 # intervals and, but for an end beyond 0, all differences within the models' own limits. The p-value is the larger one
-# (1 if the two differences have opposite signs). NULL without honest bounds.
-honest_pair <- function(pair) {
+# (1 if the two differences have opposite signs). Without honest bounds the first of the two alone.
+pair_means <- function(pair) {
   honest <- lapply(pair, `[[`, "honest")
-  if (any(vapply(honest, is.null, NA))) return(NULL)
+  if (any(vapply(honest, is.null, NA))) return(list(mean_difference(pair)))
   share <- function(bound, one) if (one$value > 0) bound$value / one$value else 0
-  least <- min(unlist(Map(share, honest, pair)))
-  list(bounds = honest, inflation = honest_inflation(pair[[1]]$power, min(max(least, 0), 1)))
+  inflation <- honest_inflation(pair[[1]]$power, min(max(min(unlist(Map(share, honest, pair))), 0), 1))
+  below <- mean_difference(honest)
+  below$std_error <- below$std_error * inflation
+  list(mean_difference(pair), c(below, list(bounds = honest, inflation = inflation)))
 }
 
-difference_p_value <- function(pair, honest) {
-  p_value <- function(z) 2 * stats::pt(-abs(z), design_df(pair[[1]]$design))
-  of <- combine_estimates(pair, c(1, -1))
+difference_p_value <- function(pair, means) {
+  value <- vapply(means, `[[`, 0, "value")
   # the same predictions twice
-  if (identical(of$value, 0)) return(1)
-  z <- of$value / estimate_std_error(of)
-  if (is.null(honest)) return(p_value(z))
-  below <- combine_estimates(honest$bounds, c(1, -1))
-  if (isTRUE(of$value * below$value <= 0)) return(1)
-  max(p_value(z), p_value(below$value / (estimate_std_error(below) * honest$inflation)))
+  if (identical(value[1], 0) || isTRUE(value[1] * value[length(value)] <= 0)) return(1)
+  z <- value / vapply(means, `[[`, 0, "std_error")
+  max(2 * stats::pt(-abs(z), design_df(pair[[1]]$design)))
 }
 
-# For a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are distinguished from 0, at
-# twice their standard errors; else from their own limits.
-difference_limits <- function(pair, shown, honest, level) {
+# For a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are distinguished from 0; else
+# from their own limits.
+difference_limits <- function(pair, means, shown, level) {
   power <- pair[[1]]$power
-  told <- vapply(pair, function(one) isTRUE(one$value > 2 * estimate_std_error(one)), NA)
-  if (power != 1 && !all(told)) return(limits_of_own(pair, shown, honest, level))
-  slope <- if (power == 1) 1 else 1 / (power * shown^(power - 1))
-  std_error <- function(pair) estimate_std_error(combine_estimates(pair, slope * c(1, -1)))
   quantile <- design_quantile((1 + level) / 2, pair[[1]]$design)
-  out <- list(std.error = std_error(pair))
-  reach <- shown[1] - shown[2] + c(-1, 1) * quantile * out$std.error
-  if (!is.null(honest)) {
-    below <- vapply(honest$bounds, `[[`, 0, "value")
-    if (power != 1) below <- pmax(below, 0)^(1 / power)
-    also <- below[1] - below[2] + c(-1, 1) * quantile * std_error(honest$bounds) * honest$inflation
-    own <- own_limits(pair, level)
+  around <- function(value, std_error) value + c(-1, 1) * quantile * std_error
+  apart <- range(unlist(lapply(means, function(one) around(one$value, one$std_error))))
+  if (power != 1 && !all(vapply(pair, `[[`, NA, "told"))) return(limits_of_own(pair, apart, shown))
+  slope <- if (power == 1) 1 else 1 / (power * shown^(power - 1))
+  std_error <- if (power == 1) means[[1]]$std_error else mean_difference(pair, slope)$std_error
+  reach <- around(shown[1] - shown[2], std_error)
+  if (length(means) > 1) {
+    honest <- means[[2]]
+    also <- around(honest$value, honest$std_error)
+    if (power != 1) {
+      below <- pmax(vapply(honest$bounds, `[[`, 0, "value"), 0)^(1 / power)
+      also <- around(below[1] - below[2], mean_difference(honest$bounds, slope)$std_error * honest$inflation)
+    }
+    own <- vapply(pair, `[[`, c(0, 0), "own")
     # an end beyond 0 is the test's
     end <- function(paired, apart) if (isTRUE(min(paired) > 0)) min(paired) else min(apart, paired, 0)
     reach <- c(end(c(reach[1], also[1]), own[1, 1] - own[2, 2]), -end(-c(reach[2], also[2]), own[1, 2] - own[2, 1]))
   }
-  if (power != 1) reach <- tested_reach(reach, pair, shown, honest, level)
-  c(out, conf.low = reach[1], conf.high = reach[2])
+  if (power != 1) reach <- tested_reach(reach, pair, apart, shown)
+  c(list(std.error = std_error), conf.low = reach[1], conf.high = reach[2])
 }
 
-# The test is that of the difference before roots are taken. Limits of the roots that include 0 where it rejects, or
-# exclude 0 where it does not, get the end next to 0 that agrees with it.
-tested_reach <- function(reach, pair, shown, honest, level) {
-  apart <- power_limits(pair, honest, level)
+# The test is that of the difference before roots are taken, with the limits `apart`. Limits of the roots that include 0
+# where it rejects, or exclude 0 where it does not, get the end next to 0 that agrees with it.
+tested_reach <- function(reach, pair, apart, shown) {
   if (anyNA(apart) || anyNA(reach)) return(reach)
   if (apart[1] <= 0 && apart[2] >= 0) return(c(min(reach[1], 0), max(reach[2], 0)))
   if (reach[1] > 0 || reach[2] < 0) return(reach)
-  own <- limits_of_own(pair, shown, honest, level)
+  own <- limits_of_own(pair, apart, shown)
   if (apart[1] > 0) c(own$conf.low, reach[2]) else c(reach[1], own$conf.high)
 }
 
-# Smallest and largest a - b of roots within their own limits. If the paired limits of a^p - b^p exclude 0, which is
+# Smallest and largest a - b of roots within their own limits. If the limits `apart` of a^p - b^p exclude 0, which is
 # when the p-value is below 1 - level, the end next to 0 is that of the roots that are at least so far apart.
-limits_of_own <- function(pair, shown, honest, level) {
+limits_of_own <- function(pair, apart, shown) {
   power <- pair[[1]]$power
-  own <- pmax(own_limits(pair, level), 0)
-  apart <- power_limits(pair, honest, level)
+  own <- pmax(vapply(pair, `[[`, c(0, 0), "own"), 0)
   most <- function(a, b, apart) {
     if (!isTRUE(apart < 0)) return(a[2] - b[1])
     b <- min(b[2], (a[2]^power - apart)^(1 / power))
@@ -230,23 +244,6 @@ limits_of_own <- function(pair, shown, honest, level) {
   difference <- shown[1] - shown[2]
   list(std.error = NA_real_, conf.low = min(-most(own[, 2], own[, 1], -apart[1]), difference),
        conf.high = max(most(own[, 1], own[, 2], apart[2]), difference))
-}
-
-# Limits of the difference before roots are taken, from the estimates and from their honest bounds.
-power_limits <- function(pair, honest, level) {
-  limits <- function(pair, inflation = 1) {
-    of <- combine_estimates(pair, c(1, -1))
-    reach <- design_quantile((1 + level) / 2, pair[[1]]$design) * estimate_std_error(of) * inflation
-    of$value + c(-1, 1) * reach
-  }
-  range(limits(pair), if (!is.null(honest)) limits(honest$bounds, honest$inflation))
-}
-
-# Lower and upper ones in rows. The headline's are those of its ladder.
-own_limits <- function(pair, level) {
-  vapply(pair, function(one) {
-    one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
-  }, c(0, 0))
 }
 
 # The same resampled rows, or clusters, for all models. Resampling adds bias once more: all of it for smooth functions

@@ -32,6 +32,7 @@ align_events <- function(models) {
 # The rows that are complete for all models; rows that frequency weights repeat are repeated in each.
 common_rows <- function(models) {
   rows <- models[[1]]$rows
+  if (all(vapply(models, function(model) identical(model$rows, rows), NA))) return(models)
   for (model in models[-1]) rows <- rows[rows %in% model$rows]
   lapply(models, function(model) take_rows(model, which(model$rows %in% rows)))
 }
