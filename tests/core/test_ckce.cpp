@@ -85,3 +85,50 @@ TEST(ranked_models_of_many_rows_do_without_the_algebra_of_the_host) {
   rank_resamples(engine, serial, {p}, {kernel}, truth, rows.topRows(500), {});
   CHECK(host.calls > 0);
 }
+
+TEST(inverses_from_halves_of_a_triangle_are_inverses) {
+  const Engine engine = serial_engine();
+  const Matrix root = Matrix::Random(211, 211);
+  const Matrix a = Matrix::Identity(211, 211) + root * root.transpose();
+  const Matrix inverse =
+      detail::inverse_from_cholesky(engine, detail::shifted_cholesky(engine, a, 0.0));
+  CHECK((inverse * a - Matrix::Identity(211, 211)).cwiseAbs().maxCoeff() < 1e-9);
+  CHECK((inverse - inverse.transpose()).cwiseAbs().maxCoeff() < 1e-12);
+}
+
+// A factor of half the rank serves for smooth kernels, and not for rough ones.
+TEST(the_first_subsample_of_a_model_decides_whether_a_factor_is_tried) {
+  const Index n = 400;
+  const Matrix some = Matrix::Random(n, 4).array().exp();
+  const Matrix p = some.array().colwise() / some.rowwise().sum().array();
+  Labels truth(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < truth.size(); ++i) truth[i] = static_cast<int>(1 + i % 4);
+  Eigen::MatrixXi rows(300, 2);
+  for (Index i = 0; i < 300; ++i) {
+    rows(i, 0) = static_cast<int>(i);
+    rows(i, 1) = static_cast<int>(n - 1 - i);
+  }
+  Matrix last(300, 4);
+  Labels last_truth(300);
+  for (Index i = 0; i < 300; ++i) {
+    last.row(i) = p.row(rows(i, 1));
+    last_truth[static_cast<std::size_t>(i)] = truth[static_cast<std::size_t>(rows(i, 1))];
+  }
+  const Engine engine = serial_engine();
+  std::vector<Kernel> kernels(2);
+  kernels[0].leaf = GaussianKernel{2.0};
+  kernels[1].leaf = GaussianKernel{0.002};
+  RankSettings settings;
+  settings.ridge = 0.5;
+  const Matrix values = rank_resamples(engine, engine, {p, p}, kernels, truth, rows, settings);
+  for (Index model = 0; model < 2; ++model) {
+    RankSettings exact = settings, tried = settings;
+    exact.exact_rows = most_exact_rows;
+    const Kernel& kernel = kernels[static_cast<std::size_t>(model)];
+    const double whole = rank_metrics(engine, kernel, exact, last, last_truth)(0);
+    const double factor = rank_metrics(engine, kernel, tried, last, last_truth)(0);
+    CHECK((tried.exact_rows == most_exact_rows) == (model == 1));
+    CHECK(values(0, 2 + model) == (model == 1 ? whole : factor));
+    CHECK((whole == factor) == (model == 1));
+  }
+}

@@ -24,11 +24,45 @@ inline Matrix shifted_cholesky(const Engine& engine, const ConstMatrixRef& gram,
   return l;
 }
 
+constexpr Index whole_triangle = 96;  // larger ones are taken by halves
+
+// x <- L^-1: half of it is zero.
+inline void lower_inverse(const Engine& engine, const ConstMatrixRef& l, MatrixRef x) {
+  const Index n = l.rows(), half = n / 2, rest = n - half;
+  if (n <= whole_triangle) {
+    x.setIdentity();
+    return engine.dense.solve_lower(l, false, x);
+  }
+  lower_inverse(engine, l.topLeftCorner(half, half), x.topLeftCorner(half, half));
+  lower_inverse(engine, l.bottomRightCorner(rest, rest), x.bottomRightCorner(rest, rest));
+  x.topRightCorner(half, rest).setZero();
+  const Matrix below =
+      engine.dense.multiply(l.bottomLeftCorner(rest, half), x.topLeftCorner(half, half));
+  x.bottomLeftCorner(rest, half) = -engine.dense.multiply(x.bottomRightCorner(rest, rest), below);
+}
+
+// out <- X'X of a lower triangle.
+inline void lower_square(const Engine& engine, const ConstMatrixRef& x, MatrixRef out) {
+  const Index n = x.rows(), half = n / 2, rest = n - half;
+  if (n <= whole_triangle) {
+    out = engine.dense.crossprod(x);
+    return;
+  }
+  lower_square(engine, x.topLeftCorner(half, half), out.topLeftCorner(half, half));
+  lower_square(engine, x.bottomRightCorner(rest, rest), out.bottomRightCorner(rest, rest));
+  const auto below = x.bottomLeftCorner(rest, half);
+  out.topLeftCorner(half, half) += engine.dense.crossprod(below);
+  out.bottomLeftCorner(rest, half) =
+      engine.dense.multiply_at_b(x.bottomRightCorner(rest, rest), below);
+  out.topRightCorner(half, rest) = out.bottomLeftCorner(rest, half).transpose();
+}
+
 // A^-1 from its Cholesky factor.
 inline Matrix inverse_from_cholesky(const Engine& engine, const Matrix& l) {
-  Matrix inverse = Matrix::Identity(l.rows(), l.cols());
-  engine.dense.solve_lower(l, false, inverse);
-  return engine.dense.crossprod(inverse);
+  Matrix inverse(l.rows(), l.cols()), out(l.rows(), l.cols());
+  lower_inverse(engine, l, inverse);
+  lower_square(engine, inverse, out);
+  return out;
 }
 
 // diag(A^-1 K A^-1) from B = A^-1: A^-1 K = I - c A^-1, so B_ii - c (B^2)_ii; the

@@ -75,6 +75,7 @@ inline void resolve_median(const Engine& engine, Kernel& kernel, const ConstMatr
 struct RankKernelValues {
   CkceValues ckce;
   double jkce;
+  bool by_factor;
 };
 
 // Uses a certified low-rank factor if its rank is much smaller than the sample, else the dual, or
@@ -97,23 +98,24 @@ inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& k
     const CkceValues value =
         ckce_of_moments(engine, moments, factor.residual.sum(), ridge, settings.debiased);
     if (many || value.error_bound <= tolerance * value.estimate) {
-      return {value, factor_totals(factor.l, residuals, moments.cross).unbiased()};
+      return {value, factor_totals(factor.l, residuals, moments.cross).unbiased(), true};
     }
   }
   Matrix k = gram(engine, kernel, q);
   const double joint = pair_totals(engine, k, residuals).unbiased();
   const bool tiny = ridge * static_cast<double>(n) < smallest_dual_share * k.trace();
   if (!tiny) {
-    return {ckce_dual(engine, k, residuals, variances, ridge, settings.debiased), joint};
+    return {ckce_dual(engine, k, residuals, variances, ridge, settings.debiased), joint, false};
   }
   const FactoredSpectrum whole = factored_spectrum(engine, std::move(k), residuals, variances);
-  return {ckce_values(whole.spectrum, ridge), joint};
+  return {ckce_values(whole.spectrum, ridge), joint, false};
 }
 
 }  // namespace detail
 
-// q: predictions of the subsample, labels 1..m.
-inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const RankSettings& settings,
+// q: predictions of the subsample, labels 1..m. Where a factor does not serve, `settings` take the
+// whole Gram matrix from now on.
+inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, RankSettings& settings,
                            const ConstMatrixRef& q, const Labels& labels) {
   const Index n = q.rows();
   const double count = static_cast<double>(n);
@@ -141,6 +143,7 @@ inline Vector rank_metrics(const Engine& engine, const Kernel& kernel, const Ran
   const double ridge = settings.ridge > 0 ? settings.ridge : std::pow(count, -0.25);
   const detail::RankKernelValues value =
       detail::rank_kernel_values(engine, resolved, q, residuals, ridge, settings);
+  if (!value.by_factor) settings.exact_rows = most_exact_rows;
   at(RankMetric::ckce) = value.ckce.estimate;
   if (settings.debiased) {
     at(RankMetric::ckce_off_diagonal) = value.ckce.estimate - value.ckce.diagonal;
@@ -163,7 +166,9 @@ inline Matrix rank_resamples(const Engine& engine, const Engine& serial,
   const Index n_models = static_cast<Index>(models.size()), resamples = rows.cols(),
               m = rows.rows();
   Matrix out(n_rank_metrics, n_models * resamples);
-  const auto run = [&](const Engine& within, const RankSettings& choices, Index task) {
+  // the first subsample of a model decides for the others whether a factor is tried
+  std::vector<RankSettings> of_model(models.size(), settings);
+  const auto run = [&](const Engine& within, RankSettings choices, Index task) {
     const std::size_t model = static_cast<std::size_t>(task % n_models);
     const Index resample = task / n_models;
     Matrix q(m, models[model].cols());
@@ -173,6 +178,7 @@ inline Matrix rank_resamples(const Engine& engine, const Engine& serial,
       chosen[static_cast<std::size_t>(i)] = labels[static_cast<std::size_t>(rows(i, resample))];
     }
     out.col(task) = rank_metrics(within, kernels[model], choices, q, chosen);
+    if (resample == 0) of_model[model] = choices;
   };
   if (resamples == 1) {
     RankSettings exact = settings;
@@ -181,7 +187,14 @@ inline Matrix rank_resamples(const Engine& engine, const Engine& serial,
     const Engine whole{engine.executor, many ? serial.dense : engine.dense, engine.progress};
     for (Index task = 0; task < n_models; ++task) run(whole, exact, task);
   } else {
-    parallel_for(engine, n_models * resamples, [&](Index task) { run(serial, settings, task); });
+    const double first = 1.0 / static_cast<double>(resamples);
+    parallel_for(engine, n_models, [&](Index task) { run(serial, settings, task); }, {0.0, first});
+    parallel_for(engine, n_models * (resamples - 1),
+                 [&](Index task) {
+                   run(serial, of_model[static_cast<std::size_t>(task % n_models)],
+                       n_models + task);
+                 },
+                 {first, 1.0});
   }
   return out;
 }
