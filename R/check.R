@@ -28,7 +28,8 @@ vector_words <- function(x) {
 # Text of the encoding "bytes" can be neither compared nor printed.
 check_text <- function(x, arg) {
   text <- if (is.factor(x)) levels(x) else if (is.character(x)) x
-  bad <- encodeString(text[Encoding(text %||% "") == "bytes"])
+  if (is.null(text)) return(invisible())
+  bad <- encodeString(text[Encoding(text) == "bytes"])
   stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
           "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
 }

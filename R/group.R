@@ -25,19 +25,23 @@ group_parts <- function(x, fn) {
 
 # A value that has what was read for it as an attribute, until a result says it: predictions, laws, or a list of them.
 with_read <- function(value, read) {
-  attr(value, "read") <- if (!is.null(read)) read_facts(if (is.null(read[["design"]])) read else list(read))
+  attr(value, "read") <- if (!is.null(read)) read_facts(read)
   value
 }
 
 # list(event, designs): the event of the last one, to which others are aligned, and the designs of survival outcomes.
-read_facts <- function(reads) {
-  reads <- lapply(reads, function(read) read$predictions %||% read)
-  events <- lapply(reads, function(read) {
-    if (!is.null(read$event_level)) event_label(read, horizon = read$design$follow_up)
-  })
-  designs <- lapply(reads, `[[`, "design")
-  list(event = Find(Negate(is.null), events, right = TRUE),
-       designs = Filter(function(design) !is.null(design$follow_up), designs))
+read_facts <- function(read) {
+  if (is.null(read[["design"]])) return(joint_facts(lapply(unname(read), read_facts)))
+  read <- read$predictions %||% read
+  follow_up <- read$design$follow_up
+  list(event = if (!is.null(read$event_level)) event_label(read, horizon = follow_up),
+       designs = if (!is.null(follow_up)) list(read$design))
+}
+
+joint_facts <- function(facts) {
+  if (length(facts) == 1 && !is.null(facts[[1]])) return(facts[[1]])
+  list(event = Find(Negate(is.null), lapply(facts, `[[`, "event"), right = TRUE),
+       designs = unlist(lapply(facts, `[[`, "designs"), recursive = FALSE))
 }
 
 # The same for functions that return an object: one per group (see R/grouped.R).
@@ -60,10 +64,10 @@ as_result <- function(out) {
 # A result that says which outcome is its event, and whose survival it is of (see design_sentence()), of these
 # read_facts().
 as_counted <- function(out, reads = list(attr(out, "read"))) {
-  designs <- read_designs(reads)
-  out <- name_event(with_read(out, NULL), Find(Negate(is.null), lapply(reads, `[[`, "event"), right = TRUE))
-  if (length(designs) == 0) return(out)
-  said <- design_sentence(designs)
+  read <- joint_facts(reads)
+  out <- name_event(with_read(out, NULL), read$event)
+  if (length(read$designs) == 0) return(out)
+  said <- design_sentence(read$designs)
   if (is.data.frame(out)) {
     attr(out, "design") <- said
   } else if (is.list(out)) {
@@ -81,7 +85,7 @@ all_rows <- function(out, censored = least_censored(attr(out, "read"))) {
 # With the name of the event, unless it is of another type of calibration: an attribute of a table, of other results the
 # first sentence below the header.
 name_event <- function(out, event) {
-  notion <- out[["notion"]]
+  notion <- .subset2(out, "notion")
   if (is.null(event) || !is.null(notion) && !"binary" %in% notion) return(out)
   if (is.data.frame(out)) {
     attr(out, "event") <- event
@@ -90,8 +94,6 @@ name_event <- function(out, event) {
   }
   out
 }
-
-read_designs <- function(reads) unlist(unname(lapply(reads, `[[`, "designs")), recursive = FALSE)
 
 least_censored <- function(read) {
   if (length(read$designs) == 0) 0L else min(unlist(lapply(read$designs, function(one) one$follow_up$censored)))
@@ -108,7 +110,7 @@ run_groups <- function(groups, fn) {
   }
   shared <- paste0("calibrisk_warning_", c("cluster", "direction", "decisions"))
   parts <- told_once(warned_once(lapply(seq_along(groups$rows), one), shared))
-  check_group_events(read_designs(lapply(parts, attr, "read")))
+  check_group_events(joint_facts(lapply(parts, attr, "read"))$designs)
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
   if (any(failed)) warn_groups(groups$keys, parts, failed)

@@ -168,11 +168,10 @@ score_means <- function(rows, design) {
   mean
 }
 
-# A vector for each score.
-score_rows <- function(predictions, scores) {
-  probs <- simplex_probs(predictions)
-  truth <- simplex_truth(predictions)
+# A vector for each score. Columns of both classes are made where a score of single probabilities needs them.
+score_rows <- function(predictions, scores, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
   lapply(scores, function(s) {
+    if (s$name == "brier" && !is.null(predictions$prob)) return((predictions$prob - predictions$outcome)^2)
     value <- s$value(probs, truth)
     if (n_classes(predictions) == 2) s$scalar * value else value
   })

@@ -67,9 +67,9 @@ Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth
   const R_xlen_t n = probs.nrow();
   if (truth.size() != n || fold.size() != n) Rcpp::stop("class_widths: a label and fold per row.");
   Rcpp::NumericVector rows(n), bound_rows(n);
-  const auto mean = calibrisk::class_widths(
-      probs.begin(), truth.begin(), fold.begin(), size_of(n), probs.ncol(), n_bins, n_folds, p,
-      rows.begin(), bound_rows.begin(), check_interrupt);
+  const auto mean = calibrisk::class_widths(probs.begin(), truth.begin(), fold.begin(), size_of(n),
+                                            probs.ncol(), n_bins, n_folds, p, rows.begin(),
+                                            bound_rows.begin(), check_interrupt);
   return named_list({{"power", mean.power},
                      {"noise", mean.noise},
                      {"bound", mean.bound},

@@ -133,8 +133,8 @@ Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::Int
 }
 
 // The largest cumulated residual of sorted rows of the total weight n, and the range of the sums;
-// with folds, in the order of the data: `rows`, each row's share in it; `terms`, the residuals up to
-// the largest sum of the other folds with its sign, and the variance `known` of their mean if
+// with folds, in the order of the data: `rows`, each row's share in it; `terms`, the residuals up
+// to the largest sum of the other folds with its sign, and the variance `known` of their mean if
 // outcomes are drawn from the predictions; `spread`: variances of the error, known and estimated.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold) {

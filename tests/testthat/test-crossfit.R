@@ -229,18 +229,15 @@ test_that("outcomes in order, and tied predictions, change nothing", {
 
 test_that("errors of very many bins and their bound are the same block by block", {
   x <- withr::with_seed(8, round(runif(3000), 4))
-  y <- withr::with_seed(9, as.numeric(runif(3000) < x))
-  problem <- calibrisk:::scalar_problem(x, y)
-  weighted <- problem
-  weighted$design <- calibrisk:::new_design(3000, w = withr::with_seed(10, runif(3000)))
+  problem <- scalar_problem(x, withr::with_seed(9, as.numeric(runif(3000) < x)))
+  weighted <- replace(problem, "design", list(new_design(3000, w = withr::with_seed(10, runif(3000)))))
   for (data in list(problem, weighted)) {
-    sorted <- calibrisk:::sort_problem(data)
-    folds <- problem_folds(data)
+    sorted <- sort_problem(data)
     for (scheme in list(list(p = 1, debias = FALSE), list(p = 2, debias = TRUE), list(p = 3, debias = FALSE))) {
-      whole <- calibrisk:::errors_of_bins(sorted, sorted$ties, scheme, folds)
+      whole <- errors_of_bins(sorted, sorted$ties, scheme, problem_folds(data))
       # the last block has one bin
       for (at_once in c(700, length(sorted$ties) - 1)) {
-        blocks <- calibrisk:::errors_of_blocks(sorted, sorted$ties, scheme, folds, at_once)
+        blocks <- errors_of_blocks(sorted, sorted$ties, scheme, problem_folds(data), at_once)
         expect_equal(blocks$value, whole$value[c("power", "squares", "noise")], tolerance = 1e-12)
         expect_equal(blocks$bound[c("mean", "squares")], whole$bound[c("mean", "squares")], tolerance = 1e-12)
         # cells of many bins do not keep their own squared weights

@@ -256,20 +256,16 @@ test_that("a root that is 0 up to rounding has no standard error", {
 })
 
 test_that("the mean over many classes is that of each class's own estimate, row by row", {
-  d <- withr::with_seed(3, {
-    p <- matrix(stats::rexp(240), 60)
-    list(p = p / rowSums(p), y = sample(4, 60, TRUE))
-  })
-  read <- new_predictions(d$p, d$y)
-  for (p in c(1, 2)) {
+  b <- fixture_b()
+  read <- new_predictions(b$p, b$y)
+  for (p in 1:2) {
     scheme <- plain_scheme(c(4, 15), "width", p, FALSE, "class_wise")
     own <- scalar_ece(notion_problems(read, "class_wise"), scheme)$estimates
     of_core <- class_ece(read, scheme)$estimates
+    expect_equal(summarise_estimates(of_core, .9), summarise_estimates(own, .9), tolerance = 1e-12)
     for (k in 1:2) {
-      expect_equal(summarise_estimates(of_core[k], .9), summarise_estimates(own[k], .9), tolerance = 1e-12)
-      expect_equal(of_core[[k]]$influence, own[[k]]$influence, tolerance = 1e-12)
-      expect_equal(of_core[[k]]$honest$influence, own[[k]]$honest$influence, tolerance = 1e-12)
-      expect_equal(of_core[[k]][c("noise", "largest")], own[[k]][c("noise", "largest")], tolerance = 1e-12)
+      expect_equal(of_core[[k]][c("influence", "noise", "largest")], own[[k]][c("influence", "noise", "largest")])
+      expect_equal(of_core[[k]]$honest$influence, own[[k]]$honest$influence)
     }
   }
 })

@@ -92,7 +92,6 @@ test_that("tidy() is the panel, glance() the headline's row", {
   expect_identical(as.list(row), c(as.list(ce_estimate(state, level = .9)), list(dropped = 1)))
   expect_identical(c(dim(row), class(row)[1]), c("1", as.character(ncol(row)), "tbl_df"))
   expect_error(tidy(state, 3), class = "calibrisk_error_argument")
-  expect_error(glance(state, 3), class = "calibrisk_error_argument")
   whole <- matrix(c(.2, .3, .5, .6, .3, .1), 2, byrow = TRUE)[rep(1:2, 20), ]
   canonical <- update(ce_state(notion = "canonical", landmarks = whole[1:2, ]), whole, rep(1:3, length.out = 40))
   for (verb in list(tidy, glance, ce_panel)) {
