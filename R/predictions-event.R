@@ -60,7 +60,9 @@ each_direction <- function(names, fn) {
     })
   }), "calibrisk_warning_decisions")
   if (length(found) == 0) return(out)
-  areas <- paste0(names(found), ": ", vapply(found, `[[`, "", "fact"), collapse = "; ")
+  areas <- paste0(names(found), ": ", vapply(found, `[[`, "", "fact"))
+  if (length(areas) > 5) areas <- c(areas[1:5], paste("and", length(areas) - 5, "more"))
+  areas <- paste(areas, collapse = "; ")
   warn_result("Outcomes become rarer as their predicted probability rises in {length(found)} of {length(names)} \\
                models.",
               "x" = "The areas under the ROC curves are {areas}.", "i" = "{found[[1]]$read}", class = "direction",

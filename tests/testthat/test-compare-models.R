@@ -270,11 +270,11 @@ test_that("one warning names the models whose predictions have the wrong directi
   for (text in calls) {
     expect_length(text, 1)
     expect_match(text, "in 2 of 3 models")
-    expect_match(text, "of \"no\", is a 0[.][0-9]+ [(]z = -[0-9.]+[)], b 0[.][0-9]+ [(]z = -[0-9.]+[)][.]")
+    expect_match(text, "are a: 0[.][0-9]+ [(]z = -[0-9.]+[)]; b: 0[.][0-9]+ [(]z = -[0-9.]+[)][.]")
     expect_match(text, "event_level")
   }
   many <- stats::setNames(rep(list(p), 8), letters[1:8])
-  expect_match(said(ce_compare(many, y, metric = rbs)), "and 3 more")
+  expect_match(said(ce_compare(many, y, metric = rbs)), "e: 0[.0-9]+ [(]z = -[0-9.]+[)]; and 3 more")
 })
 
 test_that("an infinite value has no standard error, interval or test", {
