@@ -46,38 +46,6 @@ curve_alt <- function(curve) {
   paste0("Smooth calibration curve with its bands. ", paste(text, collapse = ". "), ".")
 }
 
-# Definitions of the terms that a page shows.
-report_definitions <- function(delta = NULL) {
-  rows <- data.frame(
-    Number = c("O:E ratio", "Calibration in the large", "Intercept (slope free), slope", "ICI, E50, E90, Emax", "ECI",
-               "Calibration error", "AUROC", "Brier score", "Scaled Brier score", "Log loss", "Net benefit at c"),
-    Definition = c(
-      "mean outcome over mean prediction (observed to expected events); interval on the log scale",
-      "intercept of a logistic regression of the outcome with offset logit(p); 0 where calibrated",
-      paste("logistic regression of the outcome on logit(p); 0 and 1 where calibrated, a slope below 1 means",
-            "too extreme predictions"),
-      paste("mean, median, 90% quantile and largest distance of the predictions from a loess curve of the outcome;",
-            "bootstrap intervals"),
-      "mean squared distance from that curve, over that of the prevalence; bootstrap interval",
-      paste("root of the mean squared difference between prediction and event probability given the prediction, from",
-            "leave-one-out projections of all rows on nested bases; interval by inverting tests, for the error",
-            "detectable at the stated resolution"),
-      paste("probability that an event has a higher prediction than a non-event, ties half; interval on the logit",
-            "scale from placements"),
-      "mean squared difference between outcome and prediction", "1 - Brier score / (prevalence (1 - prevalence))",
-      "mean of minus the log of the probability given to what happened",
-      "mean of 1{p >= c} (y - c) / (1 - c): true positives less false positives weighted by the odds of c, per row"
-    )
-  )
-  if (is.null(delta)) return(rows)
-  below <- data.frame(
-    Number = paste("Calibration error below", format(delta)),
-    Definition = paste("one-sided interval to the upper limit of the calibration error; p-value of the hypothesis that",
-                       "the error is at least", format(delta))
-  )
-  vctrs::vec_rbind(rows[1:6, ], below, rows[-(1:6), ])
-}
-
 # The classes of several against the others, a row each.
 class_table <- function(validation) {
   rows <- validation$table

@@ -165,11 +165,6 @@ test_that("a validation and its pages have the p-value and the sentence", {
   expect_identical(same, tidy(plain))
 })
 
-test_that("the definitions of a report have a row for delta", {
-  expect_identical(report_definitions(0.05)$Number[7], "Calibration error below 0.05")
-  expect_identical(report_definitions(0.05)[-7, ]$Definition, report_definitions()$Definition)
-})
-
 test_that("what has no upper limit, and a delta that is no error, is a classed error", {
   d <- draw_rows(60)
   expect_equivalence_error <- function(code, pattern, class = "calibrisk_error_argument") {
