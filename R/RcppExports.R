@@ -301,12 +301,24 @@ cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, 
     .Call(`_calibrisk_cpp_rank_resamples`, models, kernels, truth, rows, settings, threads, progress)
 }
 
-cpp_temperature_loss <- function(logits, y, weights, b, loss, threads) {
-    .Call(`_calibrisk_cpp_temperature_loss`, logits, y, weights, b, loss, threads)
+cpp_class_rows <- function(given, logits, floor, logs, threads) {
+    .Call(`_calibrisk_cpp_class_rows`, given, logits, floor, logs, threads)
 }
 
-cpp_softmax <- function(scores, log_scale, threads) {
-    .Call(`_calibrisk_cpp_softmax`, scores, log_scale, threads)
+cpp_class_losses <- function(given, logits, floor, y, loss, threads) {
+    .Call(`_calibrisk_cpp_class_losses`, given, logits, floor, y, loss, threads)
+}
+
+cpp_temperature <- function(given, logits, floor, y, weights, loss, limits, threads) {
+    .Call(`_calibrisk_cpp_temperature`, given, logits, floor, y, weights, loss, limits, threads)
+}
+
+cpp_ensemble_weights <- function(given, logits, floor, y, share, b, loss, threads) {
+    .Call(`_calibrisk_cpp_ensemble_weights`, given, logits, floor, y, share, b, loss, threads)
+}
+
+cpp_ensemble_map <- function(given, logits, floor, b, weights, threads) {
+    .Call(`_calibrisk_cpp_ensemble_map`, given, logits, floor, b, weights, threads)
 }
 
 cpp_linear_loss <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
@@ -325,8 +337,12 @@ cpp_linear_map <- function(theta, logp, diagonal, threads) {
     .Call(`_calibrisk_cpp_linear_map`, theta, logp, diagonal, threads)
 }
 
-cpp_mixture_weights <- function(b, share) {
-    .Call(`_calibrisk_cpp_mixture_weights`, b, share)
+cpp_variance_scaling <- function(variance, r, share) {
+    .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
+}
+
+cpp_network_start <- function(hidden, b, spread, bends) {
+    .Call(`_calibrisk_cpp_network_start`, hidden, b, spread, bends)
 }
 
 cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
@@ -409,8 +425,8 @@ cpp_row_folds <- function(features, labels, k) {
     .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
 }
 
-cpp_copy_folds <- function(features, labels, copies, k) {
-    .Call(`_calibrisk_cpp_copy_folds`, features, labels, copies, k)
+cpp_copy_folds <- function(features, labels, copies, k, even = FALSE) {
+    .Call(`_calibrisk_cpp_copy_folds`, features, labels, copies, k, even)
 }
 
 cpp_row_keys <- function(features, labels) {

@@ -56,7 +56,7 @@ recalibrator.ce_method <- function(recalibration, problem) {
 
 #' @export
 recalibrator.ce_choice <- function(recalibration, problem) {
-  data <- expand_probs(problem$features[, 1], list(logits = FALSE, floor = .Machine$double.eps))
+  data <- given_rows(problem$features[, 1], list(logits = FALSE, floor = .Machine$double.eps))
   data$truth <- as.integer(problem$labels) + 1L
   data$design <- problem$design
   of <- map_of_rows(recalibration, data)

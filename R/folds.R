@@ -157,16 +157,16 @@ crossfit_folds <- 5
 
 # The fold of every row by a hash of its values, so that the same rows have the same folds in any order. Clusters have
 # the fold of their codes. `even`: folds of sizes that differ by one at most. Rows are then dealt out in the order of
-# their hashes, clusters in that of their rows' sum.
-value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE) {
+# their hashes, clusters in that of their rows' sum, each with its `copies`.
+value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE, copies = NULL) {
   if (even) {
     # clusters of one row are rows
-    if (!anyDuplicated(cluster)) cluster <- NULL
+    if (is.null(copies) && !anyDuplicated(cluster)) cluster <- NULL
     place <- if (is.null(cluster)) {
       as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
     } else {
       # whole numbers, whose sums do not depend on their order
-      sum_by_cluster(floor(2^31 * cpp_row_keys(features, as.integer(labels))), cluster)
+      sum_by_cluster(floor(2^31 * cpp_row_keys(features, as.integer(labels))) * (copies %||% 1), cluster)
     }
     fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
     return(if (is.null(cluster)) fold else fold[cluster])
@@ -180,17 +180,17 @@ value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds
 # different weights in the order of these, so that the order of the rows does not matter.
 design_folds <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
   if (equal_copies(design) || !is.null(design$cluster)) {
-    return(value_folds(features, labels, design$cluster, folds, even))
+    return(value_folds(features, labels, design$cluster, folds, even, design$copies))
   }
   at <- order(design$w)
   replace(integer(design$n), at, value_folds(rows_of_part(features, at), labels[at], NULL, folds, even))
 }
 
 # The number of copies of every row (rows) in every fold (columns), as of rows that are repeated.
-copies_by_fold <- function(features, labels, design, folds = crossfit_folds) {
-  if (equal_copies(design)) return(cpp_copy_folds(features, labels, design$copies, folds))
+copies_by_fold <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
+  if (equal_copies(design)) return(cpp_copy_folds(features, labels, design$copies, folds, even))
   at <- order(design$w / design$copies)
-  out <- cpp_copy_folds(rows_of_part(features, at), labels[at], design$copies[at], folds)
+  out <- cpp_copy_folds(rows_of_part(features, at), labels[at], design$copies[at], folds, even)
   out[order(at), , drop = FALSE]
 }
 

@@ -31,9 +31,8 @@ gains_of_maps <- function(x, maps, input) {
 }
 
 gain_of_maps <- function(part, maps, input) {
-  read <- recal_data(part, input)
-  data <- read$data
-  before <- gain_scores(data$probs, data, input$score)
+  data <- scattered_copies(recal_data(part, input)$data, input)
+  before <- gain_scores(given_probs(data), data, input$score)
   splits <- gain_folds(input$folds, input$repeats, data)
   parts <- lapply(names(maps), function(name) {
     fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$score))
@@ -47,7 +46,7 @@ gain_of_maps <- function(part, maps, input) {
   parts <- c(list(list(after = before, injective = TRUE, converged = TRUE, noise = 0)), parts)
   pick <- function(name, type) unname(vapply(parts, `[[`, type, name))
   estimates <- lapply(parts, function(one) {
-    gain <- finite_difference(before, one$after)
+    gain <- finite_difference(before, one$after, data$design)
     mean_estimate(gain, data$design, smallest = -Inf, variance = row_std_error(gain, data$design)^2 + one$noise)
   })
   summary <- summarise_estimates(estimates, input$level)
@@ -58,7 +57,7 @@ gain_of_maps <- function(part, maps, input) {
     after = vapply(parts, function(one) row_mean(one$after, data$design), 0), gain = summary$.estimate,
     std.error = mask(summary$std.error), conf.low = mask(summary$conf.low), conf.high = mask(summary$conf.high),
     injective = pick("injective", NA), converged = pick("converged", NA), folds = max(splits[[1]]),
-    repeats = length(splits), n = data$design$n, level = input$level
+    repeats = length(splits), n = copy_count(data$design), level = input$level
   )
   with_read(out, read$predictions)
 }
@@ -74,7 +73,7 @@ gain_scores <- function(probs, data, score) {
 # of two rows, of which the rows' variance knows one.
 fold_probs <- function(map, data, fold, score) {
   of <- map_of_rows(map, data)
-  found <- cross_fit(fold, data$probs, of)
+  found <- cross_fit(fold, given_probs(data), of)
   all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data), data, score), numeric(length(fold)))
   each <- apply(all - rowMeans(all), 2, row_std_error, data$design)
   list(probs = found$values, noise = sum(each[is.finite(each)]^2),
@@ -87,12 +86,21 @@ warn_folds <- function(name, message) {
               "i" = "It is flagged: {.field converged} is {.val {FALSE}}.", class = "convergence")
 }
 
+# Independent copies are in several folds: those of one split are counted, of several the rows are repeated.
+scattered_copies <- function(data, input) {
+  design <- data$design
+  if (is.null(design$copies) || !is.null(design$cluster) || !is.null(read_folds(input$folds))) return(data)
+  if (input$repeats > 1 || copy_count(design) < input$folds) return(repeat_copies(data))
+  split_copies(data, copies_by_fold(cbind(given_probs(data), 1), data$truth, design, input$folds, even = TRUE))
+}
+
 # A fold 1..k of every row, for each repeat: by the rows' values, so that the same rows give the same folds in any
 # order; or those that are given.
 gain_folds <- function(folds, repeats, data) {
-  n <- length(data$truth)
+  if (!is.null(data$fold)) return(list(data$fold))
+  n <- copy_count(data$design)
   cluster <- data$design$cluster
-  given <- given_folds(folds, n, data$rows, data$n_rows, cluster)
+  given <- given_folds(folds, data$design$n, data$rows, data$n_rows, cluster)
   if (!is.null(given)) {
     stop_if(repeats > 1, "Given {.arg folds} are one split.", "x" = "{.arg repeats} is {repeats}.",
             class = "folds", arg = "repeats")
@@ -107,7 +115,7 @@ gain_folds <- function(folds, repeats, data) {
       class = c("rows", "folds"), arg = "folds", value = folds, n = units
     )
   }
-  lapply(seq_len(repeats), function(r) design_folds(cbind(data$probs, r), data$truth, data$design, folds, TRUE))
+  lapply(seq_len(repeats), function(r) design_folds(cbind(given_probs(data), r), data$truth, data$design, folds, TRUE))
 }
 
 gain_table_of_maps <- function(out, input) {

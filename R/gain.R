@@ -72,7 +72,7 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   }
   check_level(level)
   before <- read_results(before, "before")
-  input <- evaluate_input_once(rows_input(), before)
+  input <- evaluate_input_once(rows_input(copies = TRUE), before)
   after_dots <- input$dots
   check_has_rows(after, "after")
   check_ordered(after, "after")
@@ -170,7 +170,7 @@ gain_pair <- function(before, after, input, after_dots) {
   stop_if(n_classes(one) != n_classes(two) || is.null(one$probs) != is.null(two$probs),
           "{.arg before} and {.arg after} must have the same classes.",
           "x" = "They have {n_classes(one)} and {n_classes(two)}.", class = "columns", arg = "after")
-  # rows as `before` has them, repeated by their frequencies
+  # rows as `before` has them
   at <- match(one$rows, two$rows)
   one <- take_rows(one, which(!is.na(at)))
   two <- take_rows(two, at[!is.na(at)])
@@ -198,10 +198,10 @@ not_injective <- function(before, after) {
 }
 
 # Inf - Inf is no number: the gain is NA, and the warning says why.
-finite_difference <- function(before, after) {
+finite_difference <- function(before, after, design) {
   both <- is.infinite(before) & is.infinite(after)
   warn_if(any(both), "The gain is {.val {NA}}: scores are infinite both before and after.",
-          "x" = "In {sum(both)} of {length(both)} row{?s} the observed class has the probability 0 in both.",
+          "x" = "In {sum(both * (design$copies %||% 1))} of {copy_count(design)} row{?s} the observed class has the probability 0 in both.",
           "i" = "{.code score = score_log(floor = 1e-7)} keeps scores finite.", class = "infinite")
   ifelse(both, NA_real_, before - after)
 }
@@ -209,9 +209,8 @@ finite_difference <- function(before, after) {
 gain_table <- function(pair, score, injective, level) {
   s <- score_rows(pair$before, list(score))[[1]]
   t <- score_rows(pair$after, list(score))[[1]]
-  n <- length(s)
   design <- pair$before$design
-  difference <- finite_difference(s, t)
+  difference <- finite_difference(s, t, design)
   infimum <- score$infimum
   means <- c(row_mean(s, design), row_mean(t, design))
   root <- sqrt(means - infimum)
@@ -233,7 +232,7 @@ gain_table <- function(pair, score, injective, level) {
     score = score$name, scale = c("squared", "root"),
     before = c(means[1], root[1]), after = c(means[2], root[2]),
     gain = gain, std.error = std.error, conf.low = gain - z * std.error,
-    conf.high = gain + z * std.error, injective = injective, measures = measures, n = n,
+    conf.high = gain + z * std.error, injective = injective, measures = measures, n = copy_count(design),
     level = level
   )
   # only the Brier score is a squared distance, whose root has a meaning

@@ -113,7 +113,8 @@ scaling_columns <- function(p) {
     bias <- lapply(seq_len(ncol(p)), function(k) c(q * (rep(seq_len(ncol(p)) == k, each = nrow(p)) - q[, k])))
     cbind(c(q), do.call(cbind, bias), do.call(cbind, Map(function(b, k) b * l[, k], bias, seq_along(bias))))
   }
-  cbind(c(p), at(cpp_softmax(l / 2, FALSE, thread_count())), at(cpp_softmax(l / 4, FALSE, thread_count())))
+  tempered <- function(b) cpp_class_rows(b * l, TRUE, 0, FALSE, thread_count())
+  cbind(c(p), at(tempered(1 / 2)), at(tempered(1 / 4)))
 }
 
 # The largest of several, within the bound of the first.

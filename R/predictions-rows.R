@@ -41,7 +41,7 @@ check_probs <- function(x, rows) if (is.matrix(x)) check_simplex(x, rows) else c
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
 check_logits <- function(x, rows) {
   m <- as.matrix(x)
-  bad <- which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
+  bad <- if (all_finite(m)) integer() else which(rowSums(m == Inf) > 0 | (ncol(m) > 1 & rowSums(is.finite(m)) == 0))
   stop_if(
     length(bad) > 0, "Logits must be below infinity, with at least one finite value per row.",
     "x" = "Row {rows[bad[1]]} is {.val {m[bad[1], ][is.infinite(m[bad[1], ])][1]}}; {length(bad)} of \\
@@ -49,7 +49,7 @@ check_logits <- function(x, rows) {
     "i" = "A logit of {.val {-Inf}} is a probability of 0 and is floored; replace {.val {Inf}} by a finite number.",
     class = "logits", arg = "x", row = rows[bad[1]]
   )
-  warn_if(ncol(m) > 1 && all(m >= 0) && all(abs(rowSums(m) - 1) < sum_tolerance$float),
+  warn_if(ncol(m) > 1 && min(m, 0) >= 0 && all(abs(rowSums(m) - 1) < sum_tolerance$float),
           "With {.code logits = TRUE}, {.arg x} is read as logits.",
           "x" = "All rows are on the simplex: these look like probabilities.", class = "logits")
   invisible(x)

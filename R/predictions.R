@@ -90,7 +90,7 @@ code_scalar <- function(x, truth, event_level) {
 code_matrix <- function(x, truth, event_level) {
   check_several_columns(x)
   check_length(nrow(x), length(truth), ncol(x))
-  storage.mode(x) <- "double"
+  if (!is.double(x)) storage.mode(x) <- "double" # which makes a copy of doubles too
   coded <- code_truth(truth, x)
   list(x = coded$x, outcome = coded$truth, levels = coded$levels, event = if (event_level == "first") 1L else 2L,
        order = coded$order)
@@ -125,7 +125,7 @@ unlabelled_predictions <- function(x, levels, event) {
     ))
   }
   check_several_columns(x)
-  storage.mode(x) <- "double"
+  if (!is.double(x)) storage.mode(x) <- "double" # which makes a copy of doubles too
   x <- x[keep, match_columns(column, ncol(x), levels, character()), drop = FALSE]
   x <- check_simplex(x, keep)
   dimnames(x) <- NULL

@@ -25,56 +25,45 @@ map_loss.map_histogram <- function(method) "brier"
 # A map that has no fit_map() of its own fits one probability.
 #' @export
 fit_map.ce_choice <- function(method, data) {
-  k <- ncol(data$probs)
-  classes <- if (k == 2) 2L else seq_len(k)
-  fits <- lapply(classes, function(c) {
-    # logarithms are promises, which some maps do not use
-    fit_scalar(method, data$probs[, c], data$logp[, c], log_complement(data, c), as.numeric(data$truth == c),
-               data$design)
-  })
-  bad <- which(!vapply(fits, `[[`, NA, "converged"))
-  terms <- bind_rows(lapply(seq_along(fits), function(i) {
-    out <- fits[[i]]$terms
-    if (k > 2) out$class <- paste0(classes[i], ifelse(is.na(out$class), "", paste0(": ", out$class)), recycle0 = TRUE)
-    out
-  }))
-  injective <- if (k > 2) {
-    injectivity(FALSE, "one-against-rest maps are divided by their sum, which distinct predictions can share")
-  } else {
-    fits[[1]]$injective
-  }
-  tests <- lapply(seq_along(fits), function(i) {
-    out <- fits[[i]]$tests
-    if (k > 2 && !is.null(out)) out$class <- as.character(classes[i])
+  fits <- each_class(data, function(class, p, log_p, log_q) {
+    out <- fit_scalar(method, p, log_p, log_q, as.numeric(data$truth == class), data$design)
+    if (class_count(data) == 2) return(out)
+    out$terms$class <- paste0(class, ifelse(is.na(out$terms$class), "", paste0(": ", out$terms$class)), recycle0 = TRUE)
+    if (!is.null(out$tests)) out$tests$class <- as.character(class)
+    if (!out$converged) out$message <- paste0("Class ", class, ": ", out$message)
     out
   })
-  tests <- if (length(drop_null(tests)) > 0) bind_rows(tests)
+  bad <- Filter(function(fit) !fit$converged, fits)
   new_map_fit(
-    new_map("one_vs_rest", maps = lapply(fits, `[[`, "map")), terms, length(bad) == 0,
-    max(vapply(fits, `[[`, 0L, "iterations")),
-    if (length(bad) > 0) paste0(if (k > 2) paste0("Class ", classes[bad[1]], ": "), fits[[bad[1]]]$message) else "",
-    injective, tests
+    new_map("one_vs_rest", maps = lapply(fits, `[[`, "map")), bind_rows(lapply(fits, `[[`, "terms")),
+    length(bad) == 0, max(vapply(fits, `[[`, 0L, "iterations")), if (length(bad) > 0) bad[[1]]$message else "",
+    if (length(fits) == 1) fits[[1]]$injective else {
+      injectivity(FALSE, "one-against-rest maps are divided by their sum, which distinct predictions can share")
+    },
+    if (!is.null(fits[[1]]$tests)) bind_rows(lapply(fits, `[[`, "tests"))
   )
 }
 
-# log(1 - p) of a class
-log_complement <- function(data, class) {
-  if (ncol(data$probs) == 2) data$logp[, 3 - class] else log(pmax(1 - data$probs[, class], .Machine$double.eps))
+# of(class, p, log(p), log(1 - p)) of each class, of two classes the second. Logarithms are promises, which some maps do
+# not use.
+each_class <- function(data, of) {
+  probs <- given_probs(data)
+  delayedAssign("logs", given_logs(data))
+  k <- ncol(probs)
+  lapply(if (k == 2) 2L else seq_len(k), function(c) {
+    of(c, probs[, c], logs[, c], if (k == 2) logs[, 1] else log(pmax(1 - probs[, c], .Machine$double.eps)))
+  })
 }
 
 #' @export
 map_probs.ce_map_one_vs_rest <- function(map, data) {
-  k <- ncol(data$probs)
-  if (k == 2) {
-    event <- map_scalar(map$maps[[1]], data$probs[, 2], data$logp[, 2], data$logp[, 1])
-    return(cpp_event_columns(event))
-  }
-  out <- vapply(seq_len(k), function(c) {
-    map_scalar(map$maps[[c]], data$probs[, c], data$logp[, c], log_complement(data, c))
-  }, numeric(nrow(data$probs)))
-  out <- matrix(out, ncol = k)
-  total <- rowSums(out)
-  out[total <= 0, ] <- 1
+  maps <- map$maps
+  out <- each_class(data, function(class, p, log_p, log_q) {
+    map_scalar(maps[[min(class, length(maps))]], p, log_p, log_q)
+  })
+  if (length(out) == 1) return(cpp_event_columns(out[[1]]))
+  out <- do.call(cbind, out)
+  out[rowSums(out) <= 0, ] <- 1
   out / rowSums(out)
 }
 
@@ -89,7 +78,7 @@ fit_scalar.map_platt <- function(method, p, log_p, log_q, outcome, design) {
     new_map("logit", a = fit$theta[1], b = fit$theta[1], c = fit$theta[2]),
     map_terms(c("slope", "intercept"), fit$theta, std.error = fit$std.error),
     fit$converged, fit$iterations, fit$message,
-    if (fit$theta[1] != 0) injectivity(TRUE, "the slope is not 0") else injectivity(FALSE, "the slope is 0")
+    injectivity(fit$theta[1] != 0, "the slope is not 0", "the slope is 0")
   )
 }
 
@@ -111,11 +100,7 @@ fit_scalar.map_beta <- function(method, p, log_p, log_q, outcome, design) {
     new_map("logit", a = theta[1], b = theta[2], c = theta[3]),
     map_terms(c("a", "b", "c"), theta, std.error = if (length(use) == 3) fit$std.error else NA_real_),
     fit$converged, fit$iterations, fit$message,
-    if (theta[1] + theta[2] > 0) {
-      injectivity(TRUE, "a, b >= 0 are not both 0: strictly increasing")
-    } else {
-      injectivity(FALSE, "a = b = 0: constant")
-    }
+    injectivity(theta[1] + theta[2] > 0, "a, b >= 0 are not both 0: strictly increasing", "a = b = 0: constant")
   )
 }
 
@@ -194,11 +179,9 @@ fit_scalar.map_histogram <- function(method, p, log_p, log_q, outcome, design) {
   w <- design_weights(design)
   edges <- bin_edges(p, method$n_bins, method$type, design$w)
   bin <- findInterval(p, edges, left.open = TRUE) + 1L
-  n_bins <- length(edges) + 1L
-  n <- vapply(seq_len(n_bins), function(m) sum(w[bin == m]), 0)
-  sums <- vapply(seq_len(n_bins), function(m) sum((w * outcome)[bin == m]), 0)
+  sums <- sum_by_cluster(cbind(w, w * outcome), bin, length(edges) + 1L)
   middle <- (c(0, edges) + c(edges, 1)) / 2
-  value <- ifelse(n > 0, sums / n, middle)
+  value <- ifelse(sums[, 1] > 0, sums[, 2] / sums[, 1], middle)
   new_map_fit(
     new_map("histogram", edges = edges, value = value),
     map_terms("value", value, class = format(c(edges, 1), digits = 7, trim = TRUE)),

@@ -14,12 +14,13 @@ recalibrate_density <- function(method, laws, layout, folds) {
   base <- log(temper$volume(law)) + temper$constant(law)
   of <- list(
     fit = function(rows) fit_density(a[rows], k, method$range, law, design_rows(laws$design, rows)),
-    apply = function(fit, rows) fit$map$temperature,
+    apply = function(fit, rows) matrix(fit$map$temperature, length(rows)),
+    before = function() row_mean(base + a, laws$design),
     loss = function(t) row_mean(base + k * log(t[, 1]) + a / t[, 1], laws$design),
     write = function(t) write_laws(temper_law(law, t[, 1]), laws$rows, laws$n_input, layout)
   )
   data <- list(design = laws$design, rows = laws$rows, n_rows = laws$n_input, fold = laws$fold)
-  fit_recalibration(method, of, matrix(1, length(a)), data, layout, folds, n_classes = NA_integer_,
+  fit_recalibration(method, of, data, layout, folds, n_classes = NA_integer_,
                     kind = "distribution", fingerprint = density_fingerprint(law))
 }
 

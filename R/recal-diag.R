@@ -31,12 +31,12 @@ check_network_size <- function(hidden) {
 #' @export
 fit_map.map_diag <- function(method, data) {
   hidden <- as.integer(method$hidden)
-  data <- in_own_order(repeat_copies(data))
+  start <- best_temperature(data, method)
+  data <- in_own_order(data)
   # log-probabilities lie in [log(floor), 0] for any data: one grid for fit and prediction
   range <- c(min(data$logp, log(.Machine$double.eps)), 0)
-  start <- best_temperature(data, method)
   # the penalty pulls there: without it slopes run away where tiny probabilities never met their label
-  theta_start <- start_network(hidden, start$b, data$logp)
+  theta_start <- start_network(hidden, start$b, data$logp, data$design$copies)
   at <- NULL
   evaluate <- function(theta) {
     if (!identical(theta, at$theta)) {
@@ -68,37 +68,23 @@ fit_map.map_diag <- function(method, data) {
 # Rows and classes in an order that their values alone give. The path of an optimiser through a surface with many
 # minima depends on the last digits of its sums, which depend on the order of their terms.
 in_own_order <- function(data) {
-  own <- data$logp[cbind(seq_along(data$truth), data$truth)]
-  columns <- split_columns(data$logp)
+  logp <- given_logs(data)
+  own <- logp[cbind(seq_along(data$truth), data$truth)]
+  columns <- split_columns(logp)
   rows <- order(own, do.call(pmax, columns), do.call(pmin, columns), design_weights(data$design))
-  classes <- order(colSums(data$logp[rows, , drop = FALSE]))
-  list(logp = data$logp[rows, classes, drop = FALSE], truth = match(data$truth[rows], classes),
+  classes <- order(colSums(logp[rows, , drop = FALSE] * (data$design$copies[rows] %||% 1)))
+  list(logp = logp[rows, classes, drop = FALSE], truth = match(data$truth[rows], classes),
        design = design_rows(data$design, rows))
 }
 
-# A start without chance: the slope is that of temperature scaling (last layer 0, its bias b), and the hidden units bend
-# at quantiles of the log-probabilities, alternately to the left and right.
-start_network <- function(hidden, b, logp) {
-  constant <- if (b >= 1) b - 1 else log(b)
-  spread <- max(stats::sd(logp), 1e-3)
-  inputs <- 1
-  theta <- numeric()
-  for (layer in seq_along(hidden)) {
-    width <- hidden[layer]
-    if (layer == 1) {
-      direction <- rep_len(c(1, -1), width)
-      bends <- stats::quantile(logp, (seq_len(width) - 0.5) / width, names = FALSE)
-      theta <- c(theta, direction / spread, -direction * bends / spread)
-    } else {
-      w <- matrix(0, width, inputs)
-      w[cbind(seq_len(width), rep_len(seq_len(inputs), width))] <- 1
-      # a little of everything breaks the symmetry of units that share an input
-      w <- w + 0.1 * cos(outer(seq_len(width), 2 * seq_len(inputs)))
-      theta <- c(theta, w, 0.1 * sin(seq_len(width)))
-    }
-    inputs <- width
+# The parameters of a start without chance.
+start_network <- function(hidden, b, logp, copies = NULL) {
+  copies <- if (!is.null(copies)) rep(copies, ncol(logp))
+  spread <- if (is.null(copies)) stats::sd(logp) else {
+    sqrt(sum((logp - sum(logp * copies) / sum(copies))^2 * copies) / (sum(copies) - 1))
   }
-  c(theta, numeric(inputs), constant)
+  bends <- weighted_quantile(c(logp), (seq_len(hidden[1]) - 0.5) / hidden[1], copies, copies = copies)
+  cpp_network_start(hidden, b, max(spread, 1e-3), bends)
 }
 
 network_terms <- function(theta, hidden) {
@@ -111,7 +97,7 @@ network_terms <- function(theta, hidden) {
 
 #' @export
 map_probs.ce_map_network <- function(map, data) {
-  scores <- cpp_network_map(map$parameters, map$hidden, map$range, network_cells, data$logp)
-  dim(scores) <- dim(data$logp)
-  cpp_softmax(scores, FALSE, thread_count())
+  logs <- given_logs(data)
+  scores <- cpp_network_map(map$parameters, map$hidden, map$range, network_cells, logs)
+  given_probs(list(given = replace(logs, TRUE, scores), logits = TRUE, floor = 0))
 }

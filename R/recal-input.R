@@ -1,6 +1,6 @@
 # The input of a recalibration map, `recal data`, a list:
-#   kind    "matrix" (probs n x K) or "scalar" (read as the two columns (1 - p, p))
-#   probs   n x K; logp its logarithm, floored (from logits: exact); truth 1..K, NULL for new data
+#   given   n x K numbers, or n of the second of two classes: probabilities, or logits where `logits`
+#   floor   smallest probability whose logarithm is taken; truth 1..K, NULL for new data
 #   rows    which rows of the input were kept; design: their weights and clusters (R/design.R)
 #
 # and `layout`, the shape of the input, for reading new data and writing results in the same way: frame, columns (names
@@ -11,36 +11,28 @@ recal_data <- function(x, input) {
   read <- predictions_of(x, input, logits = input$logits)
   layout <- list(frame = is.data.frame(x), columns = read$columns, order = read$order, levels = read$levels,
                  event = read$event, logits = input$logits, floor = input$floor)
-  data <- expand_probs(read$probs %||% read$prob, c(layout, list(logs = input$logs)))
+  data <- given_rows(read$probs %||% read$prob, layout)
   data$truth <- read$truth %||% (as.integer(read$outcome) + 1L)
   data[c("rows", "n_rows", "design")] <- read[c("rows", "n_input", "design")]
   list(data = data, layout = layout, predictions = read)
 }
 
-# Whether a map is made of log-probabilities.
-reads_logs <- function(method) !method$name %in% c("isotonic", "histogram")
+given_rows <- function(given, layout) list(given = given, logits = layout$logits, floor = layout$floor)
 
-# Probabilities or logits as read -> probs and floored log-probabilities, which are left out where `logs` of the layout
-# is FALSE.
-expand_probs <- function(x, layout) {
-  floor <- log(layout$floor)
-  scalar <- !is.matrix(x)
-  if (layout$logits) {
-    logp <- if (scalar) {
-      pmax(cbind(stats::plogis(x, lower.tail = FALSE, log.p = TRUE), stats::plogis(x, log.p = TRUE)), floor)
-    } else {
-      top <- do.call(pmax, split_columns(x))
-      cpp_softmax(pmax(x, top + floor), TRUE, thread_count())
-    }
-    probs <- exp(logp)
-  } else {
-    probs <- if (scalar) cpp_event_columns(x) else x
-    logp <- if (!isFALSE(layout$logs)) log(pmax(probs, layout$floor))
-  }
-  # pmax() keeps the shape of its first argument only where that is the longest
-  if (!is.null(logp)) dim(logp) <- dim(probs)
-  list(kind = if (scalar) "scalar" else "matrix", probs = probs, logp = logp, given = x)
+is_scalar <- function(data) !is.matrix(data$given)
+
+class_count <- function(data) if (is_scalar(data)) 2L else ncol(data$given)
+
+# A function of the core that reads them (inst/include/calibrisk/recal/class_scores.h).
+of_given <- function(core, data, ...) core(data$given, data$logits, data$floor, ..., thread_count())
+
+# Probabilities of the classes, n x K, and their floored logarithms.
+given_probs <- function(data) {
+  if (data$logits) return(of_given(cpp_class_rows, data, FALSE))
+  if (is_scalar(data)) cpp_event_columns(data$given) else data$given
 }
+
+given_logs <- function(data) of_given(cpp_class_rows, data, TRUE)
 
 # New data in the layout of the fit -> list(data, keep, n, logits), rows with missing values left out. A map of logits
 # takes probabilities too, whose logarithms are logits up to a constant. `fitted`: the logits of the fit.
@@ -53,14 +45,14 @@ read_new_probs <- function(new, layout, fitted = NULL) {
   if (!is.matrix(x)) x <- as.numeric(x)
   if (!complete$whole) x <- rows_of_part(x, keep)
   x <- if (layout$logits) check_logits(x, keep) else check_probs(x, keep)
-  list(data = expand_probs(x, layout), keep = keep, n = NROW(new), logits = layout$logits)
+  list(data = given_rows(x, layout), keep = keep, n = NROW(new), logits = layout$logits)
 }
 
 # Rows that sum to 1, or numbers from 0 to 1 where chance would put so many of the fitted logits with probability 1e-4.
 are_probabilities <- function(x, fitted) {
   x <- as.matrix(x)
-  x <- x[stats::complete.cases(x), , drop = FALSE]
-  if (nrow(x) == 0 || any(x < 0 | x > 1)) return(FALSE)
+  if (anyNA(x)) x <- x[stats::complete.cases(x), , drop = FALSE]
+  if (nrow(x) == 0 || min(x) < 0 || max(x) > 1) return(FALSE)
   share <- mean(fitted >= 0 & fitted <= 1)
   sure <- if (ncol(x) > 1) all(abs(rowSums(x) - 1) < sum_tolerance$float) else share^nrow(x) < 1e-4
   taken <- if (sure) "probabilities" else "logits"
@@ -75,7 +67,7 @@ without_logits <- function(new, map) {
   read <- suppressMessages(read_new_probs(new, map$layout, map$fingerprint), "calibrisk_message_logits")
   if (!read$logits) return(new)
   tell("i" = "The predictions are taken as logits, to which the map was fitted.", class = "logits", taken = "logits")
-  probs <- write_like(read$data$probs, map$layout, read$keep, read$n)
+  probs <- write_like(given_probs(read$data), map$layout, read$keep, read$n)
   if (!is.data.frame(new)) return(probs)
   new[names(probs)] <- probs
   new
@@ -118,8 +110,12 @@ fitted_columns <- function(x, layout) {
   columns <- layout$columns
   names <- colnames(x)
   named <- !is.null(columns) && all(nzchar(columns)) && !anyDuplicated(columns)
-  if (named && setequal(columns, names)) return(unname(x[, match(columns, names)[layout$order], drop = FALSE]))
-  unname(x[, column_order(names, layout$levels, "new", "classes of the fit", layout$order), drop = FALSE])
+  order <- if (named && setequal(columns, names)) {
+    match(columns, names)[layout$order]
+  } else {
+    column_order(names, layout$levels, "new", "classes of the fit", layout$order)
+  }
+  unname(in_order(x, order))
 }
 
 describe_shape <- function(x) {
@@ -128,20 +124,17 @@ describe_shape <- function(x) {
 
 # Internal n x K probabilities -> the shape of the input.
 write_like <- function(probs, layout, keep, n) {
+  if (length(keep) != n || is.unsorted(keep, strictly = TRUE)) {
+    out <- matrix(NA_real_, n, ncol(probs))
+    out[keep, ] <- probs
+    probs <- out
+  }
   if (is.null(layout$order)) {
-    out <- probs[, 2]
-    if (length(keep) != n || is.unsorted(keep, strictly = TRUE)) out <- replace(rep(NA_real_, n), keep, out)
-    if (layout$frame) out <- columns_frame(!!layout$columns := out)
-    return(out)
+    return(if (layout$frame) columns_frame(!!layout$columns := probs[, 2]) else probs[, 2])
   }
-  out <- matrix(NA_real_, n, ncol(probs))
-  out[keep, layout$order] <- probs
-  if (layout$frame) {
-    colnames(out) <- layout$columns
-    return(tibble::as_tibble(out))
-  }
-  if (!is.null(layout$columns)) colnames(out) <- layout$columns
-  out
+  probs <- in_order(probs, order(layout$order))
+  if (!is.null(layout$columns)) colnames(probs) <- layout$columns
+  if (layout$frame) tibble::as_tibble(probs) else probs
 }
 
 # One number per row that identical rows share and others practically never do: the same

@@ -12,7 +12,7 @@ map_label_frequency <- function(loss = c("brier", "log")) {
 # One confidence, the accuracy, for every top label; the other classes share the rest.
 #' @export
 fit_map.map_constant_confidence <- function(method, data) { # nolint: object_length_linter.
-  k <- ncol(data$probs)
+  k <- class_count(data)
   right <- as.numeric(predicted_label(data) == data$truth)
   accuracy <- row_mean(right, data$design)
   warn_if(accuracy * k <= 1, "The accuracy must be above {.code 1 / K} for the top labels to stay.",
@@ -40,7 +40,7 @@ constant_images <- function(accuracy, k) {
 # label was never predicted.
 #' @export
 fit_map.map_label_frequency <- function(method, data) {
-  k <- ncol(data$probs)
+  k <- class_count(data)
   labels <- list(factor(predicted_label(data), seq_len(k)), factor(data$truth, seq_len(k)))
   counts <- unname(tapply(design_weights(data$design), labels, sum, default = 0))
   never <- rowSums(counts) == 0
@@ -55,8 +55,9 @@ fit_map.map_label_frequency <- function(method, data) {
 
 # The first largest class; of a probability of the event, the event from 1/2 on (Eq. 46).
 predicted_label <- function(data) {
-  if (data$kind == "scalar") return(1L + (data$probs[, 2] >= 0.5))
-  max.col(data$probs, ties.method = "first")
+  probs <- given_probs(data)
+  if (is_scalar(data)) return(1L + (probs[, 2] >= 0.5))
+  max.col(probs, ties.method = "first")
 }
 
 #' @export

@@ -32,11 +32,12 @@ fit_map.map_matrix <- function(method, data) fit_linear(method, data, diagonal =
 fit_map.map_dirichlet <- function(method, data) fit_linear(method, data, diagonal = FALSE)
 
 fit_linear <- function(method, data, diagonal) {
-  k <- ncol(data$logp)
+  logs <- given_logs(data)
+  k <- ncol(logs)
   penalty <- rep_len(method$penalty, 2)
   n_weights <- if (diagonal) k else k * k
   of_rows <- function(core, theta) {
-    core(theta, data$logp, data$truth, core_weights(data), method$loss, penalty, diagonal, thread_count())
+    core(theta, logs, data$truth, core_weights(data), method$loss, penalty, diagonal, thread_count())
   }
   absent <- if (penalty[2] == 0) setdiff(seq_len(k), data$truth)
   start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
@@ -108,18 +109,15 @@ linear_injective <- function(w) {
   centred <- w - rep(colMeans(w), each = k)
   decomposition <- svd(centred, nu = 0, nv = k)
   null <- decomposition$d <= 1e-10 * max(decomposition$d, 1e-300)
-  if (sum(null) > 1) {
-    return(injectivity(FALSE, "the weights are singular: distinct predictions share one image"))
-  }
+  if (sum(null) > 1) return(injectivity(FALSE, "the weights are singular: distinct predictions share one image"))
   v <- decomposition$v[, k]
-  if (min(v) < -1e-10 && max(v) > 1e-10) {
-    return(injectivity(FALSE, "the weights send some pairs of distinct predictions to one image"))
-  }
-  injectivity(TRUE, "no two log-probability vectors differ by a vector that the weights turn constant")
+  injectivity(min(v) >= -1e-10 || max(v) <= 1e-10,
+              "no two log-probability vectors differ by a vector that the weights turn constant",
+              "the weights send some pairs of distinct predictions to one image")
 }
 
 #' @export
 map_probs.ce_map_linear <- function(map, data) {
   diagonal <- all(map$w[row(map$w) != col(map$w)] == 0)
-  cpp_linear_map(c(if (diagonal) diag(map$w) else map$w, map$b), data$logp, diagonal, thread_count())
+  cpp_linear_map(c(if (diagonal) diag(map$w) else map$w, map$b), given_logs(data), diagonal, thread_count())
 }

@@ -67,7 +67,7 @@ map_curve <- function(x, classes = NULL, n_points = 401L) {
   layout <- x$layout
   layout$logits <- FALSE
   if (x$kind == "scalar") {
-    after <- map_probs(x$map, expand_probs(at, layout))[, 2]
+    after <- map_probs(x$map, given_rows(at, layout))[, 2]
     return(data.frame(before = at, after = after, class = ""))
   }
   k <- x$n_classes
@@ -75,7 +75,7 @@ map_curve <- function(x, classes = NULL, n_points = 401L) {
   curves <- lapply(drawn, function(j) {
     probs <- matrix((1 - at) / (k - 1), n_points, k)
     probs[, j] <- at
-    map_probs(x$map, expand_probs(probs, layout))[, j]
+    map_probs(x$map, given_rows(probs, layout))[, j]
   })
   names <- if (length(drawn) == 1 && k > 2 && x$method %in% equivariant_maps) "every class" else layout$levels[drawn]
   data.frame(before = at, after = unlist(curves), class = rep(factor(names, levels = names), each = n_points))

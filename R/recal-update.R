@@ -143,20 +143,13 @@ update_terms <- function(model, fit) {
 update_injective <- function(model, fit, knots) {
   theta <- fit$theta
   if (model %in% c("none", "intercept")) return(injectivity(TRUE, "the slope is 1"))
-  if (model == "slope") {
-    return(if (theta[1] != 0) injectivity(TRUE, "the slope is not 0") else injectivity(FALSE, "the slope is 0"))
-  }
+  if (model == "slope") return(injectivity(theta[1] != 0, "the slope is not 0", "the slope is 0"))
   # linear beyond the outer knots, whose slopes the points outside show
   reach <- max(diff(knots))
   at <- seq(min(knots) - reach, max(knots) + reach, length.out = 2001)
   steps <- diff(spline_logit(at, knots, theta))
-  if (all(steps > 0)) {
-    injectivity(TRUE, "strictly increasing")
-  } else if (all(steps < 0)) {
-    injectivity(TRUE, "strictly decreasing")
-  } else {
-    injectivity(FALSE, "the curve rises and falls")
-  }
+  injectivity(all(steps > 0) || all(steps < 0), paste("strictly", if (steps[1] > 0) "increasing" else "decreasing"),
+              "the curve rises and falls")
 }
 
 spline_logit <- function(z, knots, theta) drop(cbind(spline_basis(z, knots), 1, deparse.level = 0) %*% theta)

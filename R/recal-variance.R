@@ -1,5 +1,5 @@
 # Variance scaling for regression: s2 -> w s2 + b, the mean unchanged, by the mean Dawid-Sebastiani score r / v + log v,
-# r = (mean - y)^2 (Gruber & Buettner 2022, section 5 and appendix G.5).
+# r = (mean - y)^2 (Gruber & Buettner 2022, section 5 and appendix G.5; inst/include/calibrisk/recal/variance_scaling.h).
 
 write_moments <- function(mean, variance, layout) {
   if (layout$type == "law") {
@@ -26,13 +26,14 @@ recalibrate.map_variance <- function(method, part, input) {
   full <- rep(NA_real_, data$n_rows)
   of <- list(
     fit = function(rows) fit_variance(data$variance[rows], r[rows], design_rows(data$design, rows)),
-    apply = function(fit, rows) scale_variance(fit$map, data$variance[rows]),
+    apply = function(fit, rows) as.matrix(scale_variance(fit$map, data$variance[rows])),
+    before = function() dss(data$variance, r, data$design),
     loss = function(variance) dss(variance[, 1], r, data$design),
     write = function(variance) {
       write_moments(replace(full, data$rows, data$mean), replace(full, data$rows, variance), data$layout)
     }
   )
-  fit_recalibration(method, of, matrix(data$variance), data, data$layout, input$folds, n_classes = NA_integer_,
+  fit_recalibration(method, of, data, data$layout, input$folds, n_classes = NA_integer_,
                     kind = "distribution", fingerprint = fingerprint(cbind(data$mean, data$variance)))
 }
 
@@ -46,53 +47,19 @@ dss <- function(variance, r, design = new_design(length(r))) row_mean(dss_terms(
 
 scale_variance <- function(map, variance) map$w * variance + map$b
 
-# In units of mean(r) and mean(s2) the best w and b of a ratio e^z = w / b are mean(r / (e^z s2 + 1)) times e^z and 1.
-# The score of z alone may have several minima. The candidates are all roots of its slope between the points of a grid,
-# and the two edges w = 0 and b = 0.
 fit_variance <- function(variance, r, design) {
-  mean <- function(rows) row_mean(rows, design)
-  unit <- mean(r)
   stop_if(
-    unit == 0, "There must be at least one residual that is not 0.",
+    all(r == 0), "There must be at least one residual that is not 0.",
     "x" = "All {copy_count(design)} predicted means equal the outcome: the best variance is 0, with a score of minus \\
            infinity.",
     class = "degenerate", arg = "truth", n = copy_count(design)
   )
-  scale <- mean(variance)
-  s <- if (scale > 0) variance / scale else variance
-  u <- r / unit
-  positive <- s > 0
-  at_ratio <- function(z) mean(u / (exp(z) * s + 1)) * c(exp(z), 1)
-  candidates <- c(list(c(0, 1)), if (all(positive)) list(c(mean(u / s), 0)))
-  iterations <- 0L
-  if (max(s) - min(s) > 1e-10 * max(s)) {
-    slope <- function(z) {
-      v <- exp(z) * s + 1
-      mean((v - 1) / v) - mean(u * (v - 1) / v^2) / mean(u / v)
-    }
-    reach <- c(-log(max(s)) - 18, 18 - log(min(s[positive])))
-    grid <- seq(reach[1], reach[2], length.out = 2 * ceiling(diff(reach)))
-    slopes <- vapply(grid, slope, 0)
-    roots <- lapply(which(slopes[-length(slopes)] < 0 & slopes[-1] >= 0), function(i) {
-      stats::uniroot(slope, grid[i + 0:1], tol = 1e-14)
-    })
-    iterations <- as.integer(max(0, vapply(roots, `[[`, 0, "iter")))
-    candidates <- c(candidates, lapply(roots, function(root) at_ratio(root$root)))
-    # a variance of 0 needs b > 0 for a finite score
-    if (!all(positive) && slopes[length(slopes)] < 0) {
-      candidates <- c(candidates, list(c(mean(ifelse(positive, u / s, 0)) / mean(positive), 1e-8)))
-    }
-  }
-  values <- vapply(candidates, function(t) mean(u / (t[1] * s + t[2]) + log(t[1] * s + t[2])), 0)
-  # an edge unless an inner point is better
-  best <- candidates[[which(values <= min(values) + 1e-12)[1]]]
-  w <- if (scale > 0) best[1] * unit / scale else 0
-  b <- best[2] * unit
-  stuck <- !all(positive) && best[2] <= 1e-8
+  fit <- cpp_variance_scaling(variance, r, row_shares(design))
   new_map_fit(
-    new_map("variance", w = w, b = b), map_terms(c("scale", "shift"), c(w, b)), !stuck, iterations,
-    if (stuck) "Variances of 0 belong to exact means: the score falls without end as the shift goes to 0." else "",
-    if (w > 0) injectivity(TRUE, "the scale is not 0") else injectivity(FALSE, "the scale is 0: one variance for all")
+    new_map("variance", w = fit$w, b = fit$b), map_terms(c("scale", "shift"), c(fit$w, fit$b)), !fit$falls,
+    fit$candidates,
+    if (fit$falls) "Variances of 0 belong to exact means: the score falls without end as the shift goes to 0." else "",
+    injectivity(fit$w > 0, "the scale is not 0", "the scale is 0: one variance for all")
   )
 }
 

@@ -70,7 +70,7 @@ ce_recalibrate <- function(x, truth, ..., method = "temperature", logits = FALSE
   check_flag(logits)
   check_number(floor, lower = 0, upper = 0.1, open = TRUE)
   event_level <- check_choice(event_level, c("first", "second"))
-  input <- c(rows_input(copies = TRUE), list(logits = logits, floor = floor, folds = folds, logs = reads_logs(method)))
+  input <- c(rows_input(copies = TRUE), list(logits = logits, floor = floor, folds = folds))
   objects_by_groups(x, input$by, function(part) recalibrate(method, part, input))
 }
 
@@ -84,34 +84,35 @@ recalibrate.ce_choice <- function(method, part, input) {
   data <- deal_copies(read$data, input$folds)
   loss <- map_loss(method)
   of <- c(map_of_rows(method, data), list(
+    before = function() row_mean(of_given(cpp_class_losses, data, data$truth, loss), data$design),
     loss = function(probs) probs_loss(probs, data, loss),
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
-  with_read(fit_recalibration(method, of, data$probs, data, read$layout, input$folds, n_classes = ncol(data$probs),
-                              kind = data$kind, fingerprint = fingerprint(data$given)), read$predictions)
+  with_read(fit_recalibration(method, of, data, read$layout, input$folds, n_classes = class_count(data),
+                              kind = if (is_scalar(data)) "scalar" else "matrix", fingerprint = fingerprint(data$given)),
+            read$predictions)
 }
 
 # The map of some rows of recal data, and the probabilities that it makes of others.
 map_of_rows <- function(method, data) {
   force(list(method))
-  some <- function(rows) if (length(rows) == nrow(data$probs)) data else take_rows(data, rows)
+  some <- function(rows) if (length(rows) == data$design$n) data else take_rows(data, rows)
   list(fit = function(rows) fit_map(method, some(rows)), apply = function(fit, rows) map_probs(fit$map, some(rows)))
 }
 
 # A map fitted to all rows. With `folds` a row's prediction is of a map that was fitted to the other folds.
-#   of      list(fit(rows), apply(fit, rows): predictions, loss(predictions), write(predictions): as they were given)
-#   before  the predictions as they are, a matrix
+#   of      list(fit(rows), apply(fit, rows): predictions, a matrix, loss(predictions), before(): the loss of those that
+#           were given, write(predictions): as they were given)
 #   data    list(design, rows, n_rows), as recal data; `fold` where copies have been dealt to folds
-fit_recalibration <- function(method, of, before, data, layout, folds, ...) {
-  n <- nrow(before)
+fit_recalibration <- function(method, of, data, layout, folds, ...) {
+  n <- data$design$n
   fit <- of$fit(seq_len(n))
   after <- of$apply(fit, seq_len(n))
-  if (!identical(attributes(after), attributes(before))) after <- replace(before, seq_along(before), after)
   out <- structure(
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
          terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
          injective = fit$injective, counted = design_sentence(list(data$design)),
-         objective = c(before = of$loss(before), after = of$loss(after)), n = copy_count(data$design), ...,
+         objective = c(before = of$before(), after = of$loss(after)), n = copy_count(data$design), ...,
          rows = data$rows, n_rows = data$n_rows),
     class = c("ce_recalibration", "ce_result")
   )
@@ -119,7 +120,7 @@ fit_recalibration <- function(method, of, before, data, layout, folds, ...) {
     cluster <- data$design$cluster
     out$fold <- data$fold %||% given_folds(folds, n, data$rows, data$n_rows, cluster) %||%
       make_split(n, folds, test = integer(), cluster = cluster)$fold
-    found <- cross_fit(out$fold, before, of)
+    found <- cross_fit(out$fold, after, of)
     after <- found$values
     out$fold_terms <- lapply(found$fits, `[[`, "terms")
     for (f in which(!vapply(found$fits, `[[`, NA, "converged"))) {
@@ -153,7 +154,7 @@ new_map <- function(type, ...) {
   out
 }
 
-injectivity <- function(value, reason) list(value = value, reason = reason)
+injectivity <- function(value, yes, no = yes) list(value = value, reason = if (value) yes else no)
 
 map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real_) {
   n <- length(estimate)

@@ -1,7 +1,7 @@
 # Selects rows of data of any kind: predictions, distributions, problems, input of recalibration maps. Parts with a
 # value per row have the same name in all of them; other parts are kept.
 
-row_parts <- c("probs", "logp", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
+row_parts <- c("probs", "prob", "law", "roots", "features", "residuals", "y", "truth", "outcome", "labels",
                "given", "mean", "variance", "variances", "missed", "excess", "scale", "fold", "rows", "upper")
 
 take_rows <- function(data, rows) {

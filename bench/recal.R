@@ -45,7 +45,7 @@ fits <- rbind(
 
 # A quadratic cost per element is what the table of slopes avoids: the paper's quadrature, one gradient-free pass.
 core <- asNamespace("calibrisk")
-l <- core$cpp_softmax(wide$z, TRUE, 2L)
+l <- core$cpp_class_rows(wide$z, TRUE, 0, TRUE, 2L)
 theta <- core$start_network(c(10L, 10L), 1, l)
 pass <- data.frame(
   `one evaluation, 5,000 x 100, hidden (10, 10)` = c(

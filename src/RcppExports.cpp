@@ -1081,30 +1081,81 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_temperature_loss
-Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, double b, std::string loss, int threads);
-RcppExport SEXP _calibrisk_cpp_temperature_loss(SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP bSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
+// cpp_class_rows
+Rcpp::NumericMatrix cpp_class_rows(Rcpp::NumericVector given, bool logits, double floor, bool logs, int threads);
+RcppExport SEXP _calibrisk_cpp_class_rows(SEXP givenSEXP, SEXP logitsSEXP, SEXP floorSEXP, SEXP logsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logits(logitsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< double >::type b(bSEXP);
-    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type given(givenSEXP);
+    Rcpp::traits::input_parameter< bool >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
+    Rcpp::traits::input_parameter< bool >::type logs(logsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_temperature_loss(logits, y, weights, b, loss, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_class_rows(given, logits, floor, logs, threads));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_softmax
-Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int threads);
-RcppExport SEXP _calibrisk_cpp_softmax(SEXP scoresSEXP, SEXP log_scaleSEXP, SEXP threadsSEXP) {
+// cpp_class_losses
+Rcpp::NumericVector cpp_class_losses(Rcpp::NumericVector given, bool logits, double floor, Rcpp::IntegerVector y, std::string loss, int threads);
+RcppExport SEXP _calibrisk_cpp_class_losses(SEXP givenSEXP, SEXP logitsSEXP, SEXP floorSEXP, SEXP ySEXP, SEXP lossSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scores(scoresSEXP);
-    Rcpp::traits::input_parameter< bool >::type log_scale(log_scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type given(givenSEXP);
+    Rcpp::traits::input_parameter< bool >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_softmax(scores, log_scale, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_class_losses(given, logits, floor, y, loss, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_temperature
+Rcpp::List cpp_temperature(Rcpp::NumericVector given, bool logits, double floor, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector limits, int threads);
+RcppExport SEXP _calibrisk_cpp_temperature(SEXP givenSEXP, SEXP logitsSEXP, SEXP floorSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP limitsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type given(givenSEXP);
+    Rcpp::traits::input_parameter< bool >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type limits(limitsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_temperature(given, logits, floor, y, weights, loss, limits, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ensemble_weights
+Rcpp::List cpp_ensemble_weights(Rcpp::NumericVector given, bool logits, double floor, Rcpp::IntegerVector y, Rcpp::NumericVector share, double b, std::string loss, int threads);
+RcppExport SEXP _calibrisk_cpp_ensemble_weights(SEXP givenSEXP, SEXP logitsSEXP, SEXP floorSEXP, SEXP ySEXP, SEXP shareSEXP, SEXP bSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type given(givenSEXP);
+    Rcpp::traits::input_parameter< bool >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ensemble_weights(given, logits, floor, y, share, b, loss, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ensemble_map
+Rcpp::NumericMatrix cpp_ensemble_map(Rcpp::NumericVector given, bool logits, double floor, double b, Rcpp::NumericVector weights, int threads);
+RcppExport SEXP _calibrisk_cpp_ensemble_map(SEXP givenSEXP, SEXP logitsSEXP, SEXP floorSEXP, SEXP bSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type given(givenSEXP);
+    Rcpp::traits::input_parameter< bool >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ensemble_map(given, logits, floor, b, weights, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1172,14 +1223,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_mixture_weights
-Rcpp::List cpp_mixture_weights(Rcpp::NumericMatrix b, Rcpp::NumericVector share);
-RcppExport SEXP _calibrisk_cpp_mixture_weights(SEXP bSEXP, SEXP shareSEXP) {
+// cpp_variance_scaling
+Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r, Rcpp::NumericVector share);
+RcppExport SEXP _calibrisk_cpp_variance_scaling(SEXP varianceSEXP, SEXP rSEXP, SEXP shareSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type b(bSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type r(rSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_mixture_weights(b, share));
+    rcpp_result_gen = Rcpp::wrap(cpp_variance_scaling(variance, r, share));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_network_start
+Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, double spread, Rcpp::NumericVector bends);
+RcppExport SEXP _calibrisk_cpp_network_start(SEXP hiddenSEXP, SEXP bSEXP, SEXP spreadSEXP, SEXP bendsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type hidden(hiddenSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
+    Rcpp::traits::input_parameter< double >::type spread(spreadSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bends(bendsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_network_start(hidden, b, spread, bends));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1467,15 +1532,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_copy_folds
-Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k);
-RcppExport SEXP _calibrisk_cpp_copy_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP) {
+Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k, bool even);
+RcppExport SEXP _calibrisk_cpp_copy_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP, SEXP evenSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type k(kSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_copy_folds(features, labels, copies, k));
+    Rcpp::traits::input_parameter< bool >::type even(evenSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_copy_folds(features, labels, copies, k, even));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2217,13 +2283,17 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
-    {"_calibrisk_cpp_temperature_loss", (DL_FUNC) &_calibrisk_cpp_temperature_loss, 6},
-    {"_calibrisk_cpp_softmax", (DL_FUNC) &_calibrisk_cpp_softmax, 3},
+    {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},
+    {"_calibrisk_cpp_class_losses", (DL_FUNC) &_calibrisk_cpp_class_losses, 6},
+    {"_calibrisk_cpp_temperature", (DL_FUNC) &_calibrisk_cpp_temperature, 8},
+    {"_calibrisk_cpp_ensemble_weights", (DL_FUNC) &_calibrisk_cpp_ensemble_weights, 8},
+    {"_calibrisk_cpp_ensemble_map", (DL_FUNC) &_calibrisk_cpp_ensemble_map, 6},
     {"_calibrisk_cpp_linear_loss", (DL_FUNC) &_calibrisk_cpp_linear_loss, 8},
     {"_calibrisk_cpp_linear_newton", (DL_FUNC) &_calibrisk_cpp_linear_newton, 8},
     {"_calibrisk_cpp_linear_separates", (DL_FUNC) &_calibrisk_cpp_linear_separates, 8},
     {"_calibrisk_cpp_linear_map", (DL_FUNC) &_calibrisk_cpp_linear_map, 4},
-    {"_calibrisk_cpp_mixture_weights", (DL_FUNC) &_calibrisk_cpp_mixture_weights, 2},
+    {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
+    {"_calibrisk_cpp_network_start", (DL_FUNC) &_calibrisk_cpp_network_start, 4},
     {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
@@ -2244,7 +2314,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_unseen, 8},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
-    {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 4},
+    {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 5},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},

@@ -4,13 +4,27 @@
 #include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/monotone_network.h>
 #include <calibrisk/recal/pit.h>
-#include <calibrisk/recal/softmax_loss.h>
+#include <calibrisk/recal/poisson_binomial.h>
 #include <calibrisk/recal/softmax_regression.h>
+#include <calibrisk/recal/temperature.h>
+#include <calibrisk/recal/variance_scaling.h>
 
 namespace {
 
 calibrisk::Loss as_loss(const std::string& loss) {
   return loss == "brier" ? calibrisk::Loss::brier : calibrisk::Loss::log;
+}
+
+// A matrix of classes, or a vector of the second of two.
+calibrisk::ClassScores as_scores(const calibrisk::Engine& engine, const Rcpp::NumericVector& given,
+                                 bool logits, double floor) {
+  const calibrisk::Index columns = Rf_isMatrix(given) ? Rf_ncols(given) : 1;
+  const Eigen::Map<const calibrisk::Matrix> rows(given.begin(), given.size() / columns, columns);
+  return {engine, rows, logits, floor};
+}
+
+Eigen::Map<calibrisk::Matrix> as_block(Rcpp::NumericMatrix& x) {
+  return {x.begin(), x.nrow(), x.ncol()};
 }
 
 calibrisk::SlopeNetwork as_network(const Rcpp::NumericVector& parameters,
@@ -40,22 +54,75 @@ calibrisk::SoftmaxRegression as_regression(const calibrisk::Engine& engine,
 
 }  // namespace
 
-// Mean loss of softmax(b logits), its slope and (log loss) its curvature in b.
+// Predicted classes as they were given (class_scores.h): as probabilities, or as logarithms.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_temperature_loss(Rcpp::NumericMatrix logits, Rcpp::IntegerVector y,
-                                         Rcpp::NumericVector weights, double b, std::string loss,
-                                         int threads) {
+Rcpp::NumericMatrix cpp_class_rows(Rcpp::NumericVector given, bool logits, double floor, bool logs,
+                                   int threads) {
   REngine engine(threads);
-  const auto out = calibrisk::temperature_loss(engine, as_matrix(logits), as_labels(y),
-                                               as_vector(weights), b, as_loss(loss));
-  return Rcpp::NumericVector::create(Rcpp::_["value"] = out.value, Rcpp::_["slope"] = out.slope,
-                                     Rcpp::_["curvature"] = out.curvature);
+  const auto scores = as_scores(engine, given, logits, floor);
+  Rcpp::NumericMatrix out(Rcpp::no_init(scores.rows(), scores.classes()));
+  calibrisk::MatrixRef to = as_block(out);
+  scores.for_blocks(engine, [&](calibrisk::Index begin, calibrisk::Index size) {
+    calibrisk::RowBlock rows;
+    if (logs) {
+      scores.logs(begin, size, rows);
+    } else {
+      scores.probs(begin, size, rows);
+    }
+    to.middleRows(begin, size) = rows.matrix();
+  });
+  return out;
 }
 
+// Their losses, of every row.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_softmax(Rcpp::NumericMatrix scores, bool log_scale, int threads) {
+Rcpp::NumericVector cpp_class_losses(Rcpp::NumericVector given, bool logits, double floor,
+                                     Rcpp::IntegerVector y, std::string loss, int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::softmax(engine, as_matrix(scores), log_scale));
+  return wrap_vector(
+      as_scores(engine, given, logits, floor).losses(engine, as_labels(y), as_loss(loss)));
+}
+
+// The best b = 1/T within limits. `place`: where it is (TemperatureFit).
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_temperature(Rcpp::NumericVector given, bool logits, double floor,
+                           Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
+                           Rcpp::NumericVector limits, int threads) {
+  REngine engine(threads);
+  calibrisk::require(limits.size() == 2, "A temperature has a range.");
+  const auto scores = as_scores(engine, given, logits, floor);
+  const calibrisk::Labels labels = as_labels(y);
+  const auto fit = calibrisk::TemperatureSearch(engine, scores, labels, as_vector(weights),
+                                                as_loss(loss), {limits[0], limits[1]})
+                       .best();
+  return named_list({{"b", fit.b},
+                     {"place", static_cast<int>(fit.place)},
+                     {"passes", fit.passes},
+                     {"curvature", fit.curvature},
+                     {"of_rows", fit.of_rows},
+                     {"at_infinity", fit.at_infinity}});
+}
+
+// Weights of the ensemble of the temperature 1 / b, what is `left` to gain at most, and steps.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ensemble_weights(Rcpp::NumericVector given, bool logits, double floor,
+                                Rcpp::IntegerVector y, Rcpp::NumericVector share, double b,
+                                std::string loss, int threads) {
+  REngine engine(threads);
+  const auto found = calibrisk::ensemble_weights(engine, as_scores(engine, given, logits, floor),
+                                                 as_labels(y), as_vector(share), b, as_loss(loss));
+  return named_list({{"w", found.weights}, {"left", found.left}, {"steps", found.steps}});
+}
+
+// w1 softmax(b l) + w2 p + w3 / K.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_ensemble_map(Rcpp::NumericVector given, bool logits, double floor, double b,
+                                     Rcpp::NumericVector weights, int threads) {
+  REngine engine(threads);
+  const auto scores = as_scores(engine, given, logits, floor);
+  Rcpp::NumericMatrix out(Rcpp::no_init(scores.rows(), scores.classes()));
+  calibrisk::ensemble_map(engine, scores, b, as_vector(weights), as_block(out));
+  return out;
 }
 
 // Mean loss of softmax(W l + b) with its penalties, and its gradient in theta: W (its diagonal
@@ -99,12 +166,22 @@ Rcpp::NumericMatrix cpp_linear_map(Rcpp::NumericVector theta, Rcpp::NumericMatri
   return wrap_matrix(calibrisk::linear_map(engine, as_vector(theta), as_matrix(logp), diagonal));
 }
 
-// Weights of the columns of b on the simplex that maximise sum(share * log(b w)), what is `left` to
-// gain at most, and the number of steps.
+// Scale and shift of variances for squared residuals r.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_mixture_weights(Rcpp::NumericMatrix b, Rcpp::NumericVector share) {
-  const auto found = calibrisk::mixture_weights(as_matrix(b), as_vector(share));
-  return named_list({{"w", found.weights}, {"left", found.left}, {"steps", found.steps}});
+Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r,
+                                Rcpp::NumericVector share) {
+  const auto fit =
+      calibrisk::fit_variance_scaling(as_vector(variance), as_vector(r), as_vector(share));
+  return named_list(
+      {{"w", fit.w}, {"b", fit.b}, {"falls", fit.falls}, {"candidates", fit.candidates}});
+}
+
+// Parameters of a network before it is fitted.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, double spread,
+                                      Rcpp::NumericVector bends) {
+  return wrap_vector(calibrisk::start_parameters(
+      std::vector<calibrisk::Index>(hidden.begin(), hidden.end()), b, spread, as_vector(bends)));
 }
 
 // Mean loss of the monotone network map and its gradient in the network's parameters.

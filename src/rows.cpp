@@ -34,8 +34,8 @@ Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVec
 // Numbers of copies in the folds 1..k, of rows that stand for several.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
-                                   Rcpp::NumericVector copies, int k) {
-  return wrap_matrix(calibrisk::copy_folds(keys_of(features, labels), as_vector(copies), k));
+                                   Rcpp::NumericVector copies, int k, bool even = false) {
+  return wrap_matrix(calibrisk::copy_folds(keys_of(features, labels), as_vector(copies), k, even));
 }
 
 // Keys of the rows as numbers in [0, 1).

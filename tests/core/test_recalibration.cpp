@@ -10,8 +10,8 @@
 #include <calibrisk/recal/isotonic.h>
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
-#include <calibrisk/recal/softmax_loss.h>
 #include <calibrisk/recal/softmax_regression.h>
+#include <calibrisk/recal/temperature.h>
 
 #include <algorithm>
 
@@ -57,7 +57,8 @@ TEST(losses_of_softmax_scores_have_their_gradients) {
         }
       }
       const auto at = [&](double b) { return naive_loss(b * scores, y, w, loss); };
-      const TemperatureLoss t = temperature_loss(host.engine(), scores, y, w, 0.7, loss);
+      const ClassScores given(host.engine(), scores, true, 1e-300);
+      const TemperatureLoss t = temperature_loss(host.engine(), given, y, w, 0.7, loss);
       CHECK(is_near(t.value, at(0.7)));
       CHECK(is_near(t.slope, (at(0.7 + 1e-5) - at(0.7 - 1e-5)) / 2e-5, 1e-8));
       if (loss == Loss::log) {

@@ -74,7 +74,19 @@ test_that("folds are even, those of the rows' values in any order, and hold whol
 test_that("weights and clusters are those of the other verbs", {
   d <- design_rows_frame()
   gain <- function(d, ...) ce_gain(d, "platt", y, prob, folds = 4, ...)
-  expect_equal(gain(d, weights = copies), gain(d[rep(1:120, d$copies), ]))
+  repeated <- d[rep(1:120, d$copies), ]
+  expect_equal(gain(d, weights = copies), gain(repeated))
+  expect_equal(gain(d, weights = copies, repeats = 2), gain(repeated, repeats = 2))
+  expect_equal(gain(d, weights = copies, cluster = centre), gain(repeated, cluster = centre))
+  fold <- rep(1:4, 30)
+  given <- function(d, ...) suppressWarnings(ce_gain(d$prob, 0.1 + 0.8 * d$prob, d$y, score = "log", ...))
+  expect_equal(given(d, weights = d$copies), given(repeated))
+  expect_equal(ce_gain(d$prob, "beta", d$y, folds = fold, weights = d$copies),
+               ce_gain(repeated$prob, "beta", repeated$y, folds = fold[rep(1:120, d$copies)]))
+  # counted, not repeated
+  many <- suppressWarnings(gain(transform(d, copies = 10000L * copies), weights = copies))
+  expect_identical(many$n, rep(10000L * sum(d$copies), 2))
+  expect_equal(many$before, gain(repeated)$before)
   d$w <- withr::with_seed(1, stats::runif(120))
   weighted <- gain(d, weights = w)
   d$w <- 5 * d$w
@@ -142,12 +154,6 @@ test_that("what is no map, too few rows and arguments of the other kind are erro
   fails(d$p / 2, "fitted here", repeats = 3)
   expect_warning(out <- ce_gain(d$p, "platt", rep(1, 30)), "every fold", class = "calibrisk_warning_convergence")
   expect_identical(out$converged, c(TRUE, FALSE))
-})
-
-test_that("the number of rows is that of the data", {
-  d <- gain_data(50)
-  expect_identical(unique(ce_gain(d$p, "platt", d$y)$n), 50L)
-  expect_identical(unique(ce_gain(d$p, "platt", d$y, weights = rep(2L, 50))$n), 100L)
 })
 
 test_that("gains of maps are drawn, by group too; the gain of given predictions is not", {

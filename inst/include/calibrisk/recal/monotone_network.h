@@ -113,6 +113,34 @@ class SlopeNetwork {
   Vector parameters_;
 };
 
+// A start without chance: the slope is that of temperature scaling, b (last layer 0), and the
+// hidden units bend at quantiles of the log-probabilities of this spread, alternately to the left
+// and right.
+inline Vector start_parameters(const std::vector<Index>& hidden, double b, double spread,
+                               const ConstVectorRef& bends) {
+  require(!hidden.empty() && bends.size() == hidden[0], "A network bends at each unit.");
+  Vector theta = Vector::Zero(SlopeNetwork::size(hidden));
+  double* next = theta.data();
+  for (Index i = 0; i < 2 * hidden[0]; ++i) {
+    const Index unit = i % hidden[0];
+    const double direction = (unit % 2 == 0 ? 1.0 : -1.0) / spread;
+    *next++ = i < hidden[0] ? direction : -direction * bends[unit];
+  }
+  for (std::size_t layer = 1; layer < hidden.size(); ++layer) {
+    const Index width = hidden[layer], inputs = hidden[layer - 1];
+    for (Index j = 0; j < inputs; ++j) {
+      for (Index i = 0; i < width; ++i) {
+        // a little of everything breaks the symmetry of units that share an input
+        *next++ = (i % inputs == j ? 1.0 : 0.0) +
+                  0.1 * std::cos(static_cast<double>((i + 1) * 2 * (j + 1)));
+      }
+    }
+    for (Index i = 0; i < width; ++i) *next++ = 0.1 * std::sin(static_cast<double>(i + 1));
+  }
+  theta[theta.size() - 1] = b >= 1.0 ? b - 1.0 : std::log(b);
+  return theta;
+}
+
 // int_0^x g for each x by the paper's rule, nodes t_j = x/2 (cos(j pi / n) + 1).
 inline Vector integral_clenshaw_curtis(const SlopeNetwork& network, const ConstVectorRef& x,
                                        Index n) {
@@ -224,8 +252,10 @@ inline NetworkLoss network_loss(const Engine& engine, const SlopeNetwork& networ
   const Index n_knots = table.knots().size(), n_classes = logits.cols();
   const double scale = 1.0 / static_cast<double>(logits.rows());
   const RowShares shares(weights, logits.rows());
+  // a block has as many numbers as the parts that it adds to, or more
+  const Index rows = std::min<Index>(1024, std::max<Index>(64, 131072 / n_classes));
   Part total = parallel_reduce(
-      engine, logits.rows(), Index(1024), Part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)},
+      engine, logits.rows(), rows, Part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)},
       [&](Index begin, Index size) {
         Part part{0.0, Vector::Zero(n_knots), Vector::Zero(n_knots)};
         RowBlock s(size, n_classes);

@@ -27,14 +27,19 @@ inline RowBlock linear_scores(const ConstVectorRef& theta, const ConstMatrixRef&
   return scores;
 }
 
+// Rows of a block: a full W is read for each of them.
+inline Index linear_rows(Index k, bool diagonal) {
+  return diagonal ? recal_rows(k) : std::max(recal_rows(k), k);
+}
+
 // softmax(W l + b) of all rows.
 inline Matrix linear_map(const Engine& engine, const ConstVectorRef& theta, const ConstMatrixRef& l,
                          bool diagonal) {
-  const Index k = l.cols();
+  const Index k = l.cols(), rows = linear_rows(k, diagonal);
   require(theta.size() == (diagonal ? k : k * k) + k, "A linear map has weights and intercepts.");
   Matrix out(l.rows(), k);
-  parallel_for(engine, (l.rows() + recal_block - 1) / recal_block, [&](Index block) {
-    const Index begin = block * recal_block, size = std::min(recal_block, l.rows() - begin);
+  parallel_for(engine, (l.rows() + rows - 1) / rows, [&](Index block) {
+    const Index begin = block * rows, size = std::min(rows, l.rows() - begin);
     RowBlock s = linear_scores(theta, l.middleRows(begin, size), diagonal);
     softmax_rows(s);
     out.middleRows(begin, size) = s.matrix();
@@ -68,6 +73,7 @@ class SoftmaxRegression {
         shares_(weights, l.rows()),
         objective_(objective),
         k_(l.cols()),
+        block_(linear_rows(k_, objective.diagonal)),
         n_weights_(objective.diagonal ? k_ : k_ * k_) {
     require(static_cast<Index>(y.size()) == l.rows(), "A softmax regression has a label per row.");
     const auto k = static_cast<double>(k_);
@@ -83,7 +89,7 @@ class SoftmaxRegression {
     Point out;
     out.gradient = Vector::Zero(theta.size());
     out = parallel_reduce(
-        engine_, l_.rows(), recal_block, out,
+        engine_, l_.rows(), block_, out,
         [&](Index begin, Index size) {
           const auto l = l_.middleRows(begin, size);
           RowBlock s = linear_scores(theta, l, objective_.diagonal);
@@ -136,7 +142,7 @@ class SoftmaxRegression {
     check_size(theta);
     theta = (pull_.array() > 0.0).select(0.0, theta);
     return 0 == parallel_reduce(
-                    engine_, l_.rows(), recal_block, Index{0},
+                    engine_, l_.rows(), block_, Index{0},
                     [&](Index begin, Index size) {
                       const RowBlock s =
                           linear_scores(theta, l_.middleRows(begin, size), objective_.diagonal);
@@ -231,12 +237,12 @@ class SoftmaxRegression {
    private:
     Vector times(const Vector& direction) const {
       return parallel_reduce(
-          of_.engine_, of_.l_.rows(), recal_block, Vector(2.0 * of_.pull_.cwiseProduct(direction)),
+          of_.engine_, of_.l_.rows(), of_.block_, Vector(2.0 * of_.pull_.cwiseProduct(direction)),
           [&](Index begin, Index size) {
             const auto l = of_.l_.middleRows(begin, size);
             const auto p = probs_.middleRows(begin, size).array();
             RowBlock moved = p * linear_scores(direction, l, of_.objective_.diagonal);
-            const ColumnArray sum = moved.rowwise().sum();
+            const ColumnArray sum = row_sums(moved);
             moved -= p.colwise() * sum;
             moved.colwise() *= share_.segment(begin, size);
             return of_.of_parameters(moved, l);
@@ -273,7 +279,7 @@ class SoftmaxRegression {
   const Labels y_;
   const RowShares shares_;
   const Objective objective_;
-  const Index k_, n_weights_;
+  const Index k_, block_, n_weights_;
   Vector pull_;
 };
 
