@@ -46,8 +46,8 @@
 #' rows with several most probable classes. With two classes the class-wise and the canonical error are \eqn{\sqrt 2}
 #' times the binary error.
 #' @section Cost:
-#' Linear in the number of rows, mostly for simulations; the canonical error grows with the square of the number of
-#' classes.
+#' Linear in the number of rows, mostly for simulations; the class-wise and the canonical error grow with the square of
+#' the number of classes. A call that takes more than 10 seconds for that says so beforehand.
 #' @references
 #' Kline, P., Saggio, R. and Soelvsten, M. (2020). Leave-out estimation of variance components. *Econometrica* 88,
 #' 1859-1898.

@@ -17,6 +17,4 @@ equivalence <- function(ladder, delta, level) {
   list(high = ladder$upper(1 - level)[1], p.value = equivalence_p_value(ladder, delta))
 }
 
-check_delta <- function(delta) {
-  check_number(delta, lower = 0, upper = 1, open = TRUE, null = TRUE)
-}
+check_delta <- function(delta) check_number(delta, lower = 0, upper = 1, open = TRUE, null = TRUE)

@@ -51,9 +51,7 @@ joint_ladder <- function(p, y, counts, level, knots = NULL) {
   ), p, y, design, level)
 }
 
-impossible_sentence <- function(p_value) {
-  if (isTRUE(p_value == 0)) "Outcomes happened that were predicted to be impossible."
-}
+impossible_sentence <- function(p) if (isTRUE(p == 0)) "Outcomes happened that were predicted to be impossible."
 
 # An outcome that was predicted to be impossible refutes calibration with certainty: no other p-value is 0. `p`, `y`:
 # probabilities and outcomes, of several classes in columns; the limit is that of src/limits.cpp.

@@ -17,9 +17,6 @@ headline_row <- function(ladder, notion, n) {
 }
 
 missing_estimate <- function(notion, method, n) {
-  row <- headline_row(list(estimate = NA_real_, std.error = NA_real_, low = NA_real_, high = NA_real_,
-                           lower_bound = NA_real_, p.value = NA_real_, resolution = NA_real_, upper_bound = NA_real_),
-                      notion, n)
-  row$method <- method
-  row
+  fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "resolution", "upper_bound")
+  replace(headline_row(lapply(setNames(nm = fields), function(field) NA_real_), notion, n), "method", method)
 }

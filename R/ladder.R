@@ -127,6 +127,5 @@ predicted_noise <- function(rungs, facts, rungs_of) {
 
 predicted_residuals <- function(features) {
   out <- sqrt(pmax(features * (1 - features), 0))
-  out[is.na(out)] <- 0
-  out
+  replace(out, is.na(out), 0)
 }

@@ -16,10 +16,8 @@ ladder_expected <- function(n, nodes, facts) {
   rungs <- Filter(function(rung) isTRUE(rung$noise > 0), rungs)
   alpha <- 1 - facts$level
   high <- nested_upper(rungs, columns, scores, df)(alpha / 2)[1]
-  if (length(rungs) == 0) {
-    # certain predictions, and right ones: no row has a residual
-    return(list(low = 0, high = high, width = high, power = 0))
-  }
+  # certain predictions, and right ones: no row has a residual
+  if (length(rungs) == 0) return(list(low = 0, high = high, width = high, power = 0))
   if (is.null(clusters)) return(joint_expected(n, nodes, rungs, alpha, high))
   flipped_expected(n, nodes, clusters, rungs, alpha, df, high)
 }

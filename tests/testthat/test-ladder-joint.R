@@ -8,8 +8,7 @@ test_that("estimates and upper limits of the bases are those of the formulas", {
   # prime numbers of rows: no quantile lies between two of them
   confident <- function(n) 1 - rbeta(n, 1, 12)
   samples <- list(
-    joint_sample(127, identity),
-    joint_sample(151, function(p) plogis(0.6 * qlogis(p))),
+    joint_sample(127, identity), joint_sample(151, function(p) plogis(0.6 * qlogis(p))),
     # many more failures than predicted, whose variance grows with the gap
     joint_sample(211, function(p) p - 0.3 * (p > 0.98), confident)
   )
@@ -17,8 +16,7 @@ test_that("estimates and upper limits of the bases are those of the formulas", {
     w <- rep(1, length(d$p))
     found <- cpp_joint(d$p, as.matrix(d$p - d$e), numeric(), numeric(), list(), 0.95, 199L, 1L)[[1]]
     observed <- lapply(oracle_joint_rungs(d$p, w), oracle_joint_observed, d$p, d$e, w)
-    v <- d$p * (1 - d$p)
-    carriers <- sum(v^2)^2 / sum(v^3)
+    carriers <- sum((d$p * (1 - d$p))^2)^2 / sum((d$p * (1 - d$p))^3)
     highs <- vapply(observed, oracle_joint_high_rung, 0, 0.025, carriers / (carriers + 30))
     expect_close(found$psi, vapply(observed, `[[`, 0, "psi"), 1e-12)
     expect_close(found$highs, sqrt(highs), 1e-9)

@@ -296,3 +296,8 @@ test_that("the canonical upper limit counts what vector scaling mends", {
   expect_equal(twice[[1]]$high, own[[1]]$high, tolerance = 1e-9)
   expect_null(scaling_ladder(list(features = p[1:140, ], residuals = e[1:140, ], design = new_design(140)), .95, 1L))
 })
+
+test_that("a long sum over pairs of classes is announced", {
+  expect_message(tell_forecast(50000, 1000, "class_wise"), "class-wise error of 1000 classes takes about 500 seconds")
+  expect_no_message(tell_forecast(1000, 300, "canonical"))
+})

@@ -27,7 +27,5 @@ test_that("cells are right-closed at every edge", {
 test_that("bin means agree with ece() for the canonical notion", {
   p <- withr::with_seed(3, draw_dirichlet(200, 4, .5))
   y <- withr::with_seed(4, draw_labels(p))
-  for (bins in c(3, 10)) {
-    expect_equal(ranked_ece(p, y, bins), ece(p, y, notion = "canonical", n_bins = bins)$.estimate)
-  }
+  for (bins in c(3, 10)) expect_equal(ranked_ece(p, y, bins), ece(p, y, notion = "canonical", n_bins = bins)$.estimate)
 })
