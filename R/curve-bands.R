@@ -20,16 +20,6 @@ wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + leve
   list(share = share, low = low, high = high)
 }
 
-# Clopper and Pearson's, with the error probability of each side. Covers for any probabilities of the trials whose mean
-# is the target.
-clopper_pearson <- function(successes, n, tail) {
-  successes <- pmin(successes, n)
-  list(
-    low = ifelse(successes <= 0, 0, stats::qbeta(tail, successes, n - successes + 1)),
-    high = ifelse(successes >= n, 1, stats::qbeta(tail, successes + 1, n - successes, lower.tail = FALSE))
-  )
-}
-
 # Quantiles of the number of events of independent trials: exact while that is cheap (n sd up to 3e7), else normal with
 # a correction for skewness (Cornish and Fisher). `copies`: of each trial; NULL: 1.
 count_quantiles <- function(prob, levels, copies = NULL) {
