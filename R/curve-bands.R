@@ -20,16 +20,6 @@ wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + leve
   list(share = share, low = low, high = high)
 }
 
-# Clopper and Pearson's, with the error probability of each side. Covers for any probabilities of the trials whose mean
-# is the target.
-clopper_pearson <- function(successes, n, tail) {
-  successes <- pmin(successes, n)
-  list(
-    low = ifelse(successes <= 0, 0, stats::qbeta(tail, successes, n - successes + 1)),
-    high = ifelse(successes >= n, 1, stats::qbeta(tail, successes + 1, n - successes, lower.tail = FALSE))
-  )
-}
-
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al. 2023, here over the
 # intervals between G knots instead of all). For rows j..k the number of events lies above Binomial(n_jk, pi_j) and
 # below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.

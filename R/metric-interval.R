@@ -52,3 +52,13 @@ sampled_problem <- function(problem, counts) {
   }
   out
 }
+
+# Clopper and Pearson's, with the error probability of each side. Covers for any probabilities of the trials whose mean
+# is the target.
+clopper_pearson <- function(successes, n, tail) {
+  successes <- pmin(successes, n)
+  list(
+    low = ifelse(successes <= 0, 0, stats::qbeta(tail, successes, n - successes + 1)),
+    high = ifelse(successes >= n, 1, stats::qbeta(tail, successes + 1, n - successes, lower.tail = FALSE))
+  )
+}
