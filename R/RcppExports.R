@@ -465,10 +465,6 @@ cpp_event_outcomes <- function(x, event, other) {
     .Call(`_calibrisk_cpp_event_outcomes`, x, event, other)
 }
 
-cpp_event_sums <- function(prob, outcome) {
-    .Call(`_calibrisk_cpp_event_sums`, prob, outcome)
-}
-
 cpp_brier_rows <- function(probs, labels) {
     .Call(`_calibrisk_cpp_brier_rows`, probs, labels)
 }

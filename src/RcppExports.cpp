@@ -1651,17 +1651,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_event_sums
-Rcpp::NumericVector cpp_event_sums(Rcpp::NumericVector prob, Rcpp::NumericVector outcome);
-RcppExport SEXP _calibrisk_cpp_event_sums(SEXP probSEXP, SEXP outcomeSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcome(outcomeSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_event_sums(prob, outcome));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_brier_rows
 Rcpp::NumericVector cpp_brier_rows(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels);
 RcppExport SEXP _calibrisk_cpp_brier_rows(SEXP probsSEXP, SEXP labelsSEXP) {
@@ -2324,7 +2313,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_all_whole", (DL_FUNC) &_calibrisk_cpp_all_whole, 3},
     {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
     {"_calibrisk_cpp_event_outcomes", (DL_FUNC) &_calibrisk_cpp_event_outcomes, 3},
-    {"_calibrisk_cpp_event_sums", (DL_FUNC) &_calibrisk_cpp_event_sums, 2},
     {"_calibrisk_cpp_brier_rows", (DL_FUNC) &_calibrisk_cpp_brier_rows, 2},
     {"_calibrisk_cpp_event_columns", (DL_FUNC) &_calibrisk_cpp_event_columns, 1},
     {"_calibrisk_cpp_scalar_rows", (DL_FUNC) &_calibrisk_cpp_scalar_rows, 2},

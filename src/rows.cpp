@@ -232,17 +232,6 @@ Moments moments_of(const double* value, R_xlen_t n) {
 
 }  // namespace
 
-// Sums of the outcomes, of the probabilities, and of the probabilities where the outcome is 1.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_event_sums(Rcpp::NumericVector prob, Rcpp::NumericVector outcome) {
-  calibrisk::require(prob.size() == outcome.size(), "event_sums: one outcome per row.");
-  const R_xlen_t n = prob.size();
-  const double *p = prob.begin(), *y = outcome.begin();
-  return Rcpp::NumericVector::create(sum_rows(n, [&](R_xlen_t i) { return y[i]; }),
-                                     sum_rows(n, [&](R_xlen_t i) { return p[i]; }),
-                                     sum_rows(n, [&](R_xlen_t i) { return p[i] * y[i]; }));
-}
-
 // |p_i - onehot(y_i)|^2 of every row of probabilities, with labels 1, ..., K.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_brier_rows(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels) {
