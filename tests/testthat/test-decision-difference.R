@@ -60,23 +60,6 @@ test_that("pairs have the same rows: within groups, of lists where they do, not 
   expect_error(ggplot2::autoplot(alone, type = "differences"), class = "calibrisk_error_argument")
 })
 
-test_that("the band holds at all thresholds as often as it says", {
-  skip_on_cran()
-  truth <- function(p, q, c) mean(((p >= c) - (q >= c)) * (p - c)) / (1 - c)
-  some <- seq(0.1, 0.7, 0.1)
-  large <- withr::with_seed(2, stats::rbeta(2e5, 1, 2))
-  target <- vapply(some, function(c) truth(large, large^1.5, c), 0)
-  covered <- withr::with_seed(3, replicate(100, {
-    p <- stats::rbeta(300, 1, 2)
-    design <- new_design(300)
-    problem <- function(x) list(features = matrix(x), labels = y, design = design)
-    y <- stats::rbinom(300, 1, p)
-    found <- decision_difference(problem(p), problem(p^1.5), list(thresholds = some, level = 0.9, times = 500))
-    all(found$band.low <= target & target <= found$band.high)
-  }))
-  expect_gte(mean(covered), 0.84)
-})
-
 test_that("the figure has a panel per pair, and per group beside it", {
   skip_if_not_installed("ggplot2")
   d <- difference_data()

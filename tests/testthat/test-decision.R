@@ -36,16 +36,6 @@ test_that("the curve is that of loops over the definition", {
   expect_true(all(found$band.low <= found$conf.low & found$band.high >= found$conf.high))
 })
 
-test_that("net benefit is that of its textbook formula", {
-  d <- decision_data()
-  found <- tidy(ce_decision(d$p, d$y, thresholds = c(0.1, 0.3)))
-  for (k in 1:2) {
-    c <- found$threshold[k]
-    positive <- d$p >= c
-    expect_equal(found$net_benefit[k], sum(positive & d$y == 1) / 150 - sum(positive & d$y == 0) / 150 * c / (1 - c))
-  }
-})
-
 test_that("the area under the loss is the squared calibration error, exactly where the truth is known", {
   # a discrete law: predictions, shares and true probabilities; the loss is constant times a line between thresholds
   p <- c(0.1, 0.2, 0.6, 0.85)
@@ -64,14 +54,6 @@ test_that("the area under the loss is the squared calibration error, exactly whe
   found <- decision_curve(problem, rows$eta, list(thresholds = thresholds, level = 0.95, times = 100))
   expect_equal(found$curve$loss, vapply(thresholds, integrand, 0) / 2 / (1 - thresholds))
   expect_equal(found$summary$area, sum(share * (p - eta)^2))
-})
-
-test_that("the area of a fitted recalibration is a difference of mean squared errors, also by the curve", {
-  d <- decision_data(60)
-  fine <- seq(0.0025, 0.9975, by = 0.005)
-  found <- ce_decision(d$p, d$y, thresholds = fine, recalibration = method_bins(4))
-  area <- sum(2 * (1 - fine) * tidy(found)$loss * 0.005)
-  expect_equal(area / glance(found)$area, 1, tolerance = 0.01)
 })
 
 test_that("sums over cells are those of all rows, and bands those of normal values with their covariance", {

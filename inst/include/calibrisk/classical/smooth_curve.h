@@ -412,19 +412,26 @@ inline SmoothCurve smooth_curve(const Engine& engine, const ConstVectorRef& prob
   // one
   const double z = normal_quantile(1.0 - (1.0 + level) / 2.0);
   const double many = normal_maximum(engine, w.quadratic, spread, times, level, seeds[2]);
-  // what is left of the bias at a bend: the step to a finer fit, and as much as its noise may hide
-  const Matrix finer =
-      smoother.finer(std::min(out.bandwidth / 2.0, smoother.narrowest())) - w.quadratic;
-  const Vector step = finer * (sums.col(0) - cells.n.cwiseProduct(cells.p));
-  const Vector noise_of = (finer.array().square().matrix() * spread).cwiseSqrt();
+  // what is left of the bias at a bend: the step to a much finer fit, and as much as its noise may
+  // hide; or that to a less fine one, whose noise hides less, on either side
+  Vector step[2], hidden[2];
+  const double finer[] = {std::min(out.bandwidth / 2.0, smoother.narrowest()), out.bandwidth / 3.0};
+  for (int j = 0; j < 2; ++j) {
+    const Matrix change = smoother.finer(finer[j]) - w.quadratic;
+    step[j] = change * (sums.col(0) - cells.n.cwiseProduct(cells.p));
+    hidden[j] = (change.array().square().matrix() * spread).cwiseSqrt();
+  }
   for (Index g = 0; g < x.size(); ++g) {
-    const double bend = step(g) + z * std::min(std::max(step(g), -noise_of(g)), noise_of(g));
+    const double most = hidden[0](g),
+                 bend = step[0](g) + z * std::min(std::max(step[0](g), -most), most);
+    const double down = std::min({bend, step[1](g) - hidden[1](g), 0.0});
+    const double up = std::max({bend, step[1](g) + hidden[1](g), 0.0});
     const double low = own.low(g), high = own.high(g), band_low = own.band_low(g),
                  band_high = own.band_high(g);
     own.low(g) = centre(g) - std::max(high, z) * se(g);
     own.high(g) = centre(g) + std::max(-low, z) * se(g);
-    own.band_low(g) = centre(g) - std::max(band_high, many) * se(g) + std::min(bend, 0.0);
-    own.band_high(g) = centre(g) + std::max(-band_low, many) * se(g) + std::max(bend, 0.0);
+    own.band_low(g) = centre(g) - std::max(band_high, many) * se(g) + down;
+    own.band_high(g) = centre(g) + std::max(-band_low, many) * se(g) + up;
   }
   return out;
 }
