@@ -31,7 +31,7 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 7, "lines of R code" = 19907, "exported names" = 100,
+  "files of the largest cycle" = 7, "lines of R code" = 19910, "exported names" = 100,
   "arguments of functions with outcomes" = 406, "lines of test code" = 23122, "lines of the longest help page" = 150
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
