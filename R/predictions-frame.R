@@ -103,14 +103,20 @@ selections <- c("c", ":", "!", "&", "|", "all_of", "any_of", "starts_with", "end
 selected_part <- function(part, x, arg) {
   expr <- rlang::quo_get_expr(part)
   while (rlang::is_call(expr, "(")) expr <- expr[[2]]
-  plain <- if (rlang::is_symbol(expr)) as.character(expr) %in% names(x) || arg == "..." else
-    !rlang::is_call(expr) || rlang::is_call(expr, selections) || rlang::is_call(expr, "-", n = 1)
-  if (plain) return(part)
+  if (stands_for_columns(expr, names(x), arg)) return(part)
   if (!rlang::is_call(expr, c("$", "[[")) && any(all.vars(expr) %in% names(x))) stop_values(x, arg, part)
   value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
   if (arg == "truth" && inherits(value, "Surv")) stop_survival()
-  if (is.atomic(value) && length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))) stop_values(x, arg)
-  if (is.atomic(value) && !is.null(value)) rlang::new_quosure(value) else part
+  if (!is.atomic(value) || is.null(value)) return(part)
+  if (is_row_values(value, x)) stop_values(x, arg)
+  rlang::new_quosure(value)
+}
+
+is_row_values <- function(value, x) length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))
+
+stands_for_columns <- function(expr, names, arg) {
+  if (rlang::is_symbol(expr)) return(as.character(expr) %in% names || arg == "...")
+  !rlang::is_call(expr) || rlang::is_call(expr, selections) || rlang::is_call(expr, "-", n = 1)
 }
 
 stop_values <- function(x, arg, computed = NULL) {

@@ -15,11 +15,9 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(),
   missing <- anyNA(x)
   n <- NROW(x)
   if (missing) x <- as.matrix(x)
-  if (missing && any(nan <- is.nan(x))) {
-    row <- which(rowSums(nan) > 0)[1]
-    stop_input("{what} must not be NaN.", "x" = "Row {row} has one; {sum(rowSums(nan) > 0)} of {nrow(x)} rows do.",
-               class = "probs", arg = "x", row = row, value = NaN)
-  }
+  nan <- if (missing) which(rowSums(is.nan(x)) > 0)
+  stop_if(length(nan) > 0, "{what} must not be NaN.", "x" = "Row {nan[1]} has one; {length(nan)} of {n} rows do.",
+          class = "probs", arg = "x", row = nan[1], value = NaN)
   # the usual case, without a pass over all rows for each condition
   every <- !missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)
   complete <- if (every) {
