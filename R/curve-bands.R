@@ -7,19 +7,6 @@
 band_columns <- c("conf.low", "conf.high", "band.low", "band.high", "null.low", "null.high",
                   "null_band.low", "null_band.high")
 
-# Wilson's score interval of a share.
-wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + level) / 2)) {
-  # sums of weights are so up to rounding
-  successes <- pmin(successes, trials)
-  share <- successes / trials
-  centre <- share + z^2 / (2 * trials)
-  half <- z * sqrt(share * (1 - share) / trials + z^2 / (4 * trials^2))
-  # at the ends the two terms cancel exactly, but not in floating point
-  low <- ifelse(successes == 0, 0, (centre - half) / (1 + z^2 / trials))
-  high <- ifelse(successes == trials, 1, (centre + half) / (1 + z^2 / trials))
-  list(share = share, low = low, high = high)
-}
-
 # Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al. 2023, here over the
 # intervals between G knots instead of all). For rows j..k the number of events lies above Binomial(n_jk, pi_j) and
 # below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
