@@ -31,7 +31,8 @@ gains_of_maps <- function(x, maps, input) {
 }
 
 gain_of_maps <- function(part, maps, input) {
-  data <- scattered_copies(recal_data(part, input)$data, input)
+  read <- recal_data(part, input)
+  data <- scattered_copies(read$data, input)
   before <- gain_scores(given_probs(data), data, input$score)
   splits <- gain_folds(input$folds, input$repeats, data)
   parts <- lapply(names(maps), function(name) {

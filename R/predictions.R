@@ -51,7 +51,7 @@ check_no_columns <- function(x, dots) {
 new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direction = TRUE,
                             raw = list(), logits = FALSE) {
   check_no_survival(truth)
-  if (is.matrix(truth) && ncol(truth) > 1) stop_truth_matrix(truth)
+  if (is.matrix(truth) && ncol(truth) > 1) stop_truth_kind(truth)
   x <- check_kind(x)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   columns <- colnames(x)
