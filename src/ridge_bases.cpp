@@ -119,8 +119,10 @@ Rcpp::List cpp_ridge_form(SEXP bases, std::string type, double ridge, int fold, 
 Rcpp::List cpp_ridge_fit(SEXP bases, std::string type, double ridge, bool exact, int threads,
                          SEXP progress) {
   auto* pointer = held<RidgeBases>(bases);
-  REngine engine(threads, progress);
+  REngine host(threads, progress);
+  const calibrisk::Engine engine = host;
   const RidgeForm form = pointer->fit(engine, ridge_type(type), ridge, exact);
+  engine.progress.advance(1.0);
   Rcpp::List out = wrap_form(form);
   out.push_back(static_cast<double>(form.basis.rows()), "size");
   return out;

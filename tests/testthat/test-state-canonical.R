@@ -124,7 +124,7 @@ test_that("columns of landmarks are matched by name, rows are probabilities, and
   expect_identical(about(turned), known)
   expect_identical(about(as.data.frame(turned)), known)
   colnames(turned) <- c("c", "other", "a")
-  expect_error(about(turned), "\"other\" after none of them", class = "calibrisk_error_columns")
+  expect_error(about(turned), "There is no column of \"b\"", class = "calibrisk_error_columns")
   expect_identical(about(`colnames<-`(marks, c("V1", "V2", "V3"))), known)
   expect_error(ce_state(notion = "canonical", landmarks = marks * c(1, 1, .5, 1)), "Row 3 sums to 0.5; 1 of 4",
                class = "calibrisk_error_argument")
