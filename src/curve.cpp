@@ -102,11 +102,10 @@ Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
   std::vector<double> factor;
   Vector changed, events, others;
   for (calibrisk::Index j = 0; j < more.cols(); ++j) {
-    const calibrisk::DecisionCurve own(
-        engine,
-        {as_vector(p), more.col(j), as_vector(y), as_vector(w), as_vector(w2), as_vector(copies),
-         cluster},
-        reached);
+    const calibrisk::DecisionCurve own(engine,
+                                       {as_vector(p), more.col(j), as_vector(y), as_vector(w),
+                                        as_vector(w2), as_vector(copies), cluster},
+                                       reached);
     const auto add = [&](Benefit which, const Vector& least) {
       const auto of = own.moments(which, least);
       value.col(static_cast<calibrisk::Index>(factor.size())) = of.value;
