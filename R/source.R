@@ -65,7 +65,6 @@
 #' DBI::dbWriteTable(con, "predictions", rows)
 #' table <- dplyr::tbl(con, "predictions")
 #' ece(table, y, p, n_bins = 5)
-#' ce_estimate(ce_state(table, y, p, in_database = TRUE))
 #' DBI::dbDisconnect(con)
 ce_source <- function(x, rows = 1e5, close = NULL) {
   check_count(rows)
