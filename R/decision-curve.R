@@ -4,18 +4,18 @@
 # The curve of one problem (features p, labels y, design): a list of the table `curve`, one row per threshold, and the
 # row `summary`. `better`: the recalibrated probabilities.
 decision_curve <- function(problem, better, settings) {
-  thresholds <- settings$thresholds
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   design <- problem$design
   # treat all and treat none as further predictions: the model is better than both
   of <- decision_limits(p, cbind(better, 1, 0), y, design, settings, curve = TRUE)
-  own <- benefit_columns(of, thresholds, design, settings$level)
+  own <- benefit_columns(of, settings$thresholds, design, settings$level)
   names(own) <- paste0("net_benefit.", names(own))
   curve <- columns_frame(
-    threshold = thresholds, net_benefit = of$sums[[1]]$estimate,
-    treat_all = (row_mean(y, design) - thresholds) / (1 - thresholds), loss = of$sums[[3]]$estimate,
-    !!!of$sums[[3]][2:6], recalibrated = of$sums[[2]]$estimate, changed = as.integer(of$changed), !!!own,
+    threshold = settings$thresholds, net_benefit = of$sums[[1]]$estimate,
+    treat_all = (row_mean(y, design) - settings$thresholds) / (1 - settings$thresholds), loss = of$sums[[3]]$estimate,
+    !!!of$sums[[3]][2:6], recalibrated = of$sums[[2]]$estimate,
+    changed = if (is.null(design$copies)) as.integer(of$changed) else of$changed, !!!own,
     useful = (of$sums[[4]]$band.high < 0 & of$sums[[5]]$band.high < 0) %in% TRUE
   )
   list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))

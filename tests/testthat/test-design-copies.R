@@ -151,8 +151,7 @@ test_that("counts have no limit where rows stand for several, and one where rows
     expect_true(all(is.finite(suppressWarnings(verb(data, y, prob, weights = many))$n)))
   }
   drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, times = 50))
-  expect_gt(drawn$std.error, whole$std.error / 1.5)
-  expect_lt(drawn$std.error, whole$std.error * 1.5)
+  expect_lt(abs(log(drawn$std.error / whole$std.error)), log(1.5))
   for (type in c("binned", "isotonic", "smooth")) {
     few <- ce_curve(data, y, prob, weights = copies, type = type)
     whole <- ce_curve(data, y, prob, weights = many, type = type)
@@ -160,7 +159,8 @@ test_that("counts have no limit where rows stand for several, and one where rows
     expect_lt(max(whole$curve$null_band.high - whole$curve$null_band.low), .01)
   }
   expect_true(all(is.finite(ce_validate(data, y, prob, weights = many)$table$estimate)))
-  expect_error(ce_decision(data, y, prob, weights = many), "must sum to at most 50,000,000: so many rows are made",
+  expect_false(anyNA(ce_decision(data, y, prob, weights = many)$curve$changed))
+  expect_error(ce_decision(data, y, prob, weights = many, cluster = centre), "must sum to at most 50,000,000: so many rows are made",
                class = "calibrisk_error_size")
 })
 
@@ -255,7 +255,7 @@ test_that("samples of weighted rows with many copies move as those of repeated r
   repeated <- of(alone)
   for (name in c("samples", "noise", "curve")) {
     expect_equal(rowMeans(counted[[name]]), rowMeans(repeated[[name]]), tolerance = .05)
-    expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .2)
+    expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .3)
   }
 })
 
