@@ -201,7 +201,7 @@ not_injective <- function(before, after) {
 finite_difference <- function(before, after, design) {
   both <- is.infinite(before) & is.infinite(after)
   warn_if(any(both), "The gain is {.val {NA}}: scores are infinite both before and after.",
-          "x" = "In {sum(both * (design$copies %||% 1))} of {copy_count(design)} row{?s} the observed class has the probability 0 in both.",
+          "x" = "In {sum(both * (design$copies %||% 1))} of {copy_count(design)} row{?s} the class has probability 0.",
           "i" = "{.code score = score_log(floor = 1e-7)} keeps scores finite.", class = "infinite")
   ifelse(both, NA_real_, before - after)
 }

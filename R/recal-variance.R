@@ -1,5 +1,6 @@
 # Variance scaling for regression: s2 -> w s2 + b, the mean unchanged, by the mean Dawid-Sebastiani score r / v + log v,
-# r = (mean - y)^2 (Gruber & Buettner 2022, section 5 and appendix G.5; inst/include/calibrisk/recal/variance_scaling.h).
+# r = (mean - y)^2 (Gruber & Buettner 2022, section 5 and appendix G.5;
+# inst/include/calibrisk/recal/variance_scaling.h).
 
 write_moments <- function(mean, variance, layout) {
   if (layout$type == "law") {

@@ -89,8 +89,8 @@ recalibrate.ce_choice <- function(method, part, input) {
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
   with_read(fit_recalibration(method, of, data, read$layout, input$folds, n_classes = class_count(data),
-                              kind = if (is_scalar(data)) "scalar" else "matrix", fingerprint = fingerprint(data$given)),
-            read$predictions)
+                              kind = if (is_scalar(data)) "scalar" else "matrix",
+                              fingerprint = fingerprint(data$given)), read$predictions)
 }
 
 # The map of some rows of recal data, and the probabilities that it makes of others.

@@ -76,8 +76,8 @@ write_paragraphs <- function(...) {
 
 write_list <- function(lines) cat("", paste("-", plain_text(lines)), "", sep = "\n")
 
-# Drawn once: knitr would draw it to record it, and again to show it. `alt`: what a page of HTML says of it; `height`: in
-# inches.
+# Drawn once: knitr would draw it to record it, and again to show it. `alt`: what a page of HTML says of it;
+# `height`: in inches.
 write_figure <- function(plot, alt, height = 6) {
   latex <- knitr::is_latex_output()
   file <- basename(tempfile("figure-", ".", if (latex) ".pdf" else ".png"))
