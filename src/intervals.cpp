@@ -53,7 +53,7 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
   const calibrisk::WidthBins width(n_bins);
   const auto cells = calibrisk::width_cells(x.begin(), y.begin(), folded ? fold.begin() : nullptr,
                                             size_of(x.size()), width, n_folds);
-  const calibrisk::CellSums sums = calibrisk::cell_sums(cells, n_bins, n_folds);
+  const calibrisk::WidthSums sums = calibrisk::width_sums(cells, n_bins, n_folds);
   const calibrisk::BinTable bins = sums.bins();
   if (!folded) return named_list({{"bins", bin_list(bins)}, {"bound", R_NilValue}});
   return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(sums.bound(bins, p))}});

@@ -15,7 +15,7 @@
 namespace calibrisk {
 
 // Sums of the cells [bins x folds] of bins that have rows.
-struct CellSums {
+struct WidthSums {
   std::vector<int> used;
   Matrix size, events, d, d2;
   BinTable bins() const { return bins_of_sums(size, d, d2, events); }
@@ -24,11 +24,11 @@ struct CellSums {
   }
 };
 
-inline CellSums cell_sums(const std::vector<WidthCell>& cells, int n_bins, int n_folds) {
+inline WidthSums width_sums(const std::vector<WidthCell>& cells, int n_bins, int n_folds) {
   const auto cell = [&](int bin, int fold) -> const WidthCell& {
     return cells[static_cast<std::size_t>(bin + n_bins * fold)];
   };
-  CellSums out;
+  WidthSums out;
   for (int bin = 0; bin < n_bins; ++bin) {
     bool any = false;
     for (int f = 0; f < n_folds && !any; ++f) any = cell(bin, f).rows > 0;
@@ -67,8 +67,8 @@ ClassWidths class_widths(const double* probs, const int* truth, const int* fold,
   for (int k = 0; k < n_classes; ++k) {
     step();
     const double* x = probs + static_cast<std::size_t>(k) * n;
-    const CellSums sums =
-        cell_sums(width_cells(x, truth, fold, n, width, n_folds, k + 1), n_bins, n_folds);
+    const WidthSums sums =
+        width_sums(width_cells(x, truth, fold, n, width, n_folds, k + 1), n_bins, n_folds);
     const BinTable bins = sums.bins();
     const BinTerms terms = bin_terms(bins, static_cast<double>(n), p, false);
     const CellBound bound = sums.bound(bins, p);
