@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The estimators as a program uses them: a problem, a method over a grid, what was tuned and how to
-// predict with it, and the kernel calibration error with its test by blocks. R's verbs call the
-// same functions.
+// predict with it, and the kernel calibration error with its test by blocks.
 #ifndef CALIBRISK_ESTIMATOR_H
 #define CALIBRISK_ESTIMATOR_H
 

@@ -20,18 +20,18 @@ struct NormalDraws {
   std::vector<double> stretch;
 
   NormalDraws(const Engine& engine, Index count, Index times, double df)
-      : normal(count, times), stretch(static_cast<std::size_t>(times), 1.0) {
-    constexpr std::uint64_t seed = 0xd2b74407b1ce6e93ULL;
+      : normal(counter_normals(engine, count, times, seed)),
+        stretch(static_cast<std::size_t>(times), 1.0) {
+    if (!std::isfinite(df)) return;
     parallel_for(engine, times, [&](Index r) {
       const std::uint64_t key = counter_key(seed, static_cast<std::uint64_t>(r));
-      for (Index k = 0; k < count; ++k) {
-        normal(k, r) = counter_normal(key, static_cast<std::uint64_t>(k));
-      }
-      if (!std::isfinite(df)) return;
       const double tail = 1.0 - counter_number(key, static_cast<std::uint64_t>(count));
       stretch[static_cast<std::size_t>(r)] = std::sqrt(df / (2.0 * gamma_quantile(df / 2.0, tail)));
     });
   }
+
+ private:
+  static constexpr std::uint64_t seed = 0xd2b74407b1ce6e93ULL;
 };
 
 // Weights of the rows, the squares of those of their copies, the copies, and clusters (from 1);

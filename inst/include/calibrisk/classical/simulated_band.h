@@ -38,6 +38,16 @@ inline std::vector<double> column_maxima(const Matrix& x) {
   return out;
 }
 
+// Independent standard normal numbers [rows x times], the same for any number of threads.
+inline Matrix counter_normals(const Engine& engine, Index rows, Index times, std::uint64_t seed) {
+  Matrix out(rows, times);
+  parallel_for(engine, times, [&](Index r) {
+    const std::uint64_t key = counter_key(seed, static_cast<std::uint64_t>(r));
+    for (Index k = 0; k < rows; ++k) out(k, r) = counter_normal(key, static_cast<std::uint64_t>(k));
+  });
+  return out;
+}
+
 // The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c of these
 // variances.
 inline double normal_maximum(const Engine& engine, const Matrix& weights, const Vector& variance,
@@ -47,13 +57,7 @@ inline double normal_maximum(const Engine& engine, const Matrix& weights, const 
     const double size = process.row(g).norm();
     if (size > 0.0) process.row(g) /= size;
   }
-  Matrix normal(process.cols(), times);
-  parallel_for(engine, times, [&](Index r) {
-    const std::uint64_t key = counter_key(seed, static_cast<std::uint64_t>(r));
-    for (Index c = 0; c < normal.rows(); ++c) {
-      normal(c, r) = counter_normal(key, static_cast<std::uint64_t>(c));
-    }
-  });
+  const Matrix normal = counter_normals(engine, process.cols(), times, seed);
   std::vector<double> largest = column_maxima(engine.dense.multiply(process, normal).cwiseAbs());
   std::sort(largest.begin(), largest.end());
   const double place = static_cast<double>(times - 1) * level;

@@ -164,10 +164,10 @@ class PoolHistory {
 // blocks `at` (ascending). The constrained fit is the isotonic fit of the blocks before k, at most
 // theta; theta in block k; and the isotonic fit of the blocks after k, at least theta. Twice the
 // log ratio equals `critical` at the limits. O(m), plus the pools beyond theta per step of the
-// search.
+// search. `fit`: the isotonic fit of all blocks.
 inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& total,
-                              const std::vector<double>& weight, const std::vector<int>& at,
-                              const std::vector<double>& critical) {
+                              const std::vector<double>& weight, const Vector& fit,
+                              const std::vector<int>& at, const std::vector<double>& critical) {
   const std::size_t m = total.size();
   std::vector<int> before(at.size()), after(at.size());
   PoolHistory rising, falling;
@@ -182,7 +182,6 @@ inline Matrix isotonic_limits(const Engine& engine, const std::vector<double>& t
     falling.add(total[k], weight[k], false);
   }
   const double best = rising.at(rising.last()).log_likelihood;
-  const Vector fit = isotonic(total, weight);
   Matrix out(static_cast<Index>(at.size()), 2);
   parallel_for(engine, static_cast<Index>(at.size()), [&](Index i) {
     const auto own = static_cast<std::size_t>(i), k = static_cast<std::size_t>(at[own]);
@@ -332,7 +331,7 @@ inline IsotonicCurve isotonic_curve(const Engine& engine, const ConstVectorRef& 
     out.observed.push_back(fit(k));
     limit.push_back(critical[pooled.rows[own] > 1.0]);
   }
-  out.limits = isotonic_limits(engine, pooled.sum, pooled.n, at, limit);
+  out.limits = isotonic_limits(engine, pooled.sum, pooled.n, fit, at, limit);
   out.null = simulated_band(
       isotonic_draws(engine, prob, counts, pooled.end, pooled.n, fixed, times, seed), level);
   spread_band(fixed, at, out.null.low, out.null.high);
