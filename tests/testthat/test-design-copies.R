@@ -240,22 +240,21 @@ test_that("samples of weighted rows with many copies move as those of repeated r
   problem$design <- new_design(80, copies * withr::with_seed(2, stats::runif(80, .2, 2)), copies = copies)
   alone <- repeat_copies(problem)
   expect_equal(alone$design$n, sum(copies))
-  options <- list(smoother = "isotonic", span = .75, times = 400)
-  of <- function(problem) {
+  options <- list(smoother = "isotonic", span = .75, times = 2000)
+  of <- function(problem) withr::with_seed(1, {
     frequency <- problem_frequency(problem, "isotonic", .75)
     value <- curve_distances(frequency - problem$features[, 1], problem)
     counts <- row_counts(problem$features[, 1], problem$labels, frequency, problem$design, .95)
-    null <- curve_points(curve_isotonic(times = 400), problem, problem$features[, 1], list(times = 400, level = .95),
+    null <- curve_points(curve_isotonic(times = 2000), problem, problem$features[, 1], list(times = 2000, level = .95),
                          counts)
-    withr::with_seed(1, c(cell_draws(problem, moderate_cells(problem, options, 40), frequency, value, options), list(
-      curve = cbind(null$null.low, null$null.high)[!duplicated(null$confidence), ]
-    )))
-  }
+    c(cell_draws(problem, moderate_cells(problem, options, 40), frequency, value, options),
+      list(curve = cbind(null$null.low, null$null.high)[!duplicated(null$confidence), ]))
+  })
   counted <- of(problem)
   repeated <- of(alone)
   for (name in c("samples", "noise", "curve")) {
     expect_equal(rowMeans(counted[[name]]), rowMeans(repeated[[name]]), tolerance = .05)
-    expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .3)
+    expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .2)
   }
 })
 
