@@ -131,7 +131,7 @@ validate_sums <- function(x, input, options) {
 
 # The facts that the page states about predictions.
 validation_about <- function(predictions, notion, horizon) {
-  list(dropped = predictions$dropped, axis = probability_of(predictions), notion = notion,
+  list(dropped = predictions$dropped, rows = predictions$rows, axis = probability_of(predictions), notion = notion,
        event = list(label = event_label(predictions, notion, horizon), hint = event_hint(predictions, notion, horizon)))
 }
 

@@ -1,0 +1,158 @@
+# Internal validation by the bootstrap: by how much a model looks better on the rows of its fit than on new ones.
+
+#' Optimism of a model on the rows of its fit
+#'
+#' How much better a model looks on the rows that it was fitted to than on new rows of the same kind, for the numbers of
+#' [ce_validate()], by fitting it again to bootstrap samples.
+#'
+#' @section Definition:
+#' In each of `times` samples of the rows, drawn with replacement, `fit` makes a model anew. The optimism of a number is
+#' the mean of its value for that model on the rows of the sample (`training`) minus that on all rows (`test`), and
+#' `corrected` is `apparent` minus `optimism` (Efron 1983; Harrell, Lee and Mark 1996). Everything that has looked at the
+#' outcomes must be in `fit`: choice of variables, tuning, imputation, recalibration. What is done before is not
+#' corrected for.
+#'
+#' `corrected_632` is the .632+ estimate of Efron and Tibshirani (1997), for the means of losses `brier` and `log_loss`:
+#' it weights the apparent loss and that of rows that were not in the sample, and suits models that fit their rows
+#' almost perfectly, such as forests, for which `corrected` remains too good.
+#'
+#' There are no intervals: those of [ce_validate()] on the rows of the fit belong to `apparent`. Tests and the
+#' `calibration_error` are left out: they take the rows as independent, and those of a sample are repeated.
+#' @param fit A function of a data frame that returns a model: one that [ce_predictions()] reads, or a function of a data
+#'   frame that returns the probabilities of its rows, as a vector or as columns `.pred_*`.
+#' @param data A data frame of the rows of the fit, with the outcomes.
+#' @param truth The column of the outcomes, or `Surv(time, status)` of columns with `horizon`.
+#' @param ... Arguments of [ce_validate()], such as `thresholds` or `event_level`.
+#' @param times Number of bootstrap samples.
+#' @param horizon For survival models: the time by which the event is predicted.
+#' @return A tibble with a row per number of [ce_validate()]: `level`, `term`, `apparent`, `optimism`, `corrected`,
+#'   `corrected_632`, `training`, `test` and `times`, the number of samples in which it is defined. Samples are drawn by
+#'   R's generator; see [set.seed()].
+#' @section Errors:
+#' Those of [ce_validate()] and [ce_predictions()] for the model of all rows. A sample in which there is no model, or
+#' whose model does not predict all rows, is left out and counted above the table; if that is more than half of them, an
+#' error of class `calibrisk_error_model`.
+#' @references Efron (1983) \doi{10.1080/01621459.1983.10477973}. Harrell, Lee and Mark (1996)
+#'   \doi{10.1002/(SICI)1097-0258(19960229)15:4<361::AID-SIM168>3.0.CO;2-4}. Efron and Tibshirani (1997)
+#'   \doi{10.1080/01621459.1997.10474007}.
+#' @concept internal validation
+#' @concept bootstrap
+#' @concept overfitting
+#' @concept optimism
+#' @export
+#' @examples
+#' cars <- transform(mtcars, am = factor(am, labels = c("automatic", "manual")))
+#' set.seed(1)
+#' ce_optimism(function(data) suppressWarnings(glm(am ~ wt + qsec, binomial, data)), cars, am, times = 20)
+ce_optimism <- function(fit, data, truth, ..., times = 200, horizon = NULL) {
+  stop_if(!is.function(fit), "{.arg fit} must be a function of a data frame that returns a model.",
+          "x" = "It is {describe(fit)}.", arg = "fit")
+  stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {describe(data)}.", arg = "data")
+  check_has_rows(data, "data")
+  check_count(times, lower = 20)
+  validated <- function(model, rows) {
+    rows <- predicted_rows(model, rows, horizon)
+    suppressMessages(ce_validate(rows, {{ truth }}, ..., times = 0, horizon = horizon))
+  }
+  whole <- validated(fit(data), data)
+  progress <- progress_callback("Bootstrap samples")
+  samples <- lapply(seq_len(times), function(b) {
+    if (!is.null(progress)) progress(b / times)
+    optimism_sample(fit, data, sample(nrow(data), replace = TRUE), validated, whole)
+  })
+  failed <- Filter(rlang::is_condition, samples)
+  stop_if(length(failed) > times / 2, "{.arg fit} must give a model of most bootstrap samples.",
+          "x" = "It has given none in {length(failed)} of {times}.", class = "model", arg = "fit", parent = failed[[1]])
+  samples <- Filter(Negate(rlang::is_condition), samples)
+  none <- if (length(failed) > 0) paste0(", in ", length(failed), " of which there is no model")
+  new_table(optimism_table(whole, samples), c("Internal validation" = paste0(count_of(times, "bootstrap sample"), none)),
+            "ce_optimism")
+}
+
+predicted_rows <- function(model, rows, horizon) {
+  if (!is.function(model)) return(ce_predictions(model, rows, horizon = horizon))
+  found <- model(rows)
+  if (!is.data.frame(found)) found <- columns_frame(.pred_event = as.numeric(found))
+  vctrs::vec_cbind(ungroup_frame(rows), found)
+}
+
+# The terms on the rows of the sample and on all of them, and the losses of the rows outside. The condition where there
+# is no model, or it does not predict all rows.
+optimism_sample <- function(fit, data, at, validated, whole) {
+  tryCatch({
+    model <- fit(data[at, , drop = FALSE])
+    training <- validated(model, data[at, , drop = FALSE])$table
+    test <- validated(model, data)
+    stop_if(!identical(sample_rows(test), sample_rows(whole)), "The model must predict all rows.", class = "model")
+    places <- match(optimism_key(whole$table), optimism_key(training))
+    list(training = training$estimate[places], test = test$table$estimate,
+         losses = if (length(test$data$read$problems) == 1) outside_losses(test, at))
+  }, error = identity)
+}
+
+optimism_key <- function(table) do.call(paste, c(unclass(table)[setdiff(names(table), numbers_of_terms)], sep = "\r"))
+numbers_of_terms <- c("estimate", "std.error", "conf.low", "conf.high", "p.value")
+
+sample_rows <- function(validation) lapply(validation$data$read$problems, function(problem) problem$about$rows)
+
+# Losses of rows outside of the sample, in columns; NA inside.
+outside_losses <- function(validation, at) {
+  problem <- validation$data$read$problems[[1]]
+  p <- problem$features[, 1]
+  event <- problem$labels == 1
+  replace(cbind(brier = (event - p)^2, log_loss = -log(ifelse(event, p, 1 - p))), problem$about$rows %in% at, NA)
+}
+
+# Numbers that take the rows as independent, which those of a sample are not.
+of_independent_rows <- "^(joint|all_groups|equivalence.*|calibration_error.*)$"
+
+optimism_table <- function(whole, samples) {
+  out <- whole$table[setdiff(names(whole$table), numbers_of_terms)]
+  # what is 0 except for rounding, by the fit
+  rounded <- function(v) ifelse(abs(v) < 1e-8, 0, v)
+  values <- function(name) matrix(rounded(vapply(samples, `[[`, whole$table$estimate, name)), nrow(out))
+  training <- values("training")
+  test <- values("test")
+  known <- is.finite(training) & is.finite(test)
+  mean_of <- function(v) rowSums(ifelse(known, v, 0)) / rowSums(known)
+  out$apparent <- rounded(whole$table$estimate)
+  out$optimism <- mean_of(training - test)
+  out$corrected <- out$apparent - out$optimism
+  out$corrected_632 <- NA_real_
+  if (length(whole$data$read$problems) == 1) {
+    plus <- point_632(whole$data$read$problems[[1]], lapply(samples, `[[`, "losses"))
+    out$corrected_632[match(names(plus), out$term)] <- plus
+  }
+  out$training <- mean_of(training)
+  out$test <- mean_of(test)
+  out$times <- as.integer(rowSums(known))
+  out[!grepl(of_independent_rows, out$term), ]
+}
+
+# Of both losses, the .632+ estimate: the apparent loss and that of rows outside of their samples, weighted by how far
+# the latter is on the way to the loss of predictions without information (Efron and Tibshirani 1997, Eqs. 24 to 32).
+point_632 <- function(problem, losses) {
+  design <- problem$design
+  p <- problem$features[, 1]
+  event <- problem$labels == 1
+  share <- row_mean(as.numeric(event), design)
+  mean_loss <- function(loss) share * row_mean(loss(p), design) + (1 - share) * row_mean(loss(1 - p), design)
+  none <- c(brier = mean_loss(function(q) (1 - q)^2), log_loss = mean_loss(function(q) -log(q)))
+  apparent <- c(brier = row_mean((event - p)^2, design), log_loss = row_mean(-log(ifelse(event, p, 1 - p)), design))
+  count <- Reduce(`+`, lapply(losses, function(one) !is.na(one[, 1])))
+  if (any(count == 0)) return(replace(none, 1:2, NA))
+  total <- Reduce(`+`, lapply(losses, function(one) replace(one, is.na(one), 0)))
+  outside <- apply(total / count, 2, row_mean, design)
+  outside <- pmin(outside, none)
+  gone <- ifelse(outside > apparent & none > apparent, (outside - apparent) / (none - apparent), 0)
+  weight <- 0.632 / (1 - 0.368 * gone)
+  (1 - weight) * apparent + weight * outside
+}
+
+#' @export
+print.ce_optimism <- function(x, ...) {
+  shown <- x[setdiff(names(x), c("level", "training", "test"))]
+  class(shown) <- setdiff(class(x), "ce_optimism")
+  print(shown, ...)
+  invisible(x)
+}
