@@ -14,6 +14,7 @@
 #' @param caption Caption; by default the description of the estimand in the printed table; `NA` for none.
 #' @param escape Whether names, levels and captions are shown as they are. With `FALSE` they are markup (a formula in a
 #'   caption, say), and markup in the data reaches the page too.
+#' @param term Which number of a validation, such as `"slope"`: `format()` gives `"0.95 (0.74 to 1.17)"`.
 #' @param ... Passed on to [knitr::kable()].
 #' @return `ce_kable()`: a [knitr::kable()]. `format()`: a character vector.
 #' @section Errors:
@@ -162,5 +163,18 @@ paper_caption <- function(x) {
 format.ce_estimate <- function(x, digits = 3, ...) {
   check_count(digits, lower = 0)
   text <- interval_text(x$estimate, x$conf.low, x$conf.high, digits, attr(x, "level") %||% 0.95)
+  ifelse(nzchar(text), text, "NA")
+}
+
+#' @rdname ce_kable
+#' @export
+format.ce_validation <- function(x, term, digits = 2, ...) {
+  known <- unique(x$table$term)
+  stop_if(missing(term) || !rlang::is_string(term, known), "{.arg term} must be a number of the validation.",
+          "x" = "It is {if (missing(term)) 'not given' else describe(term)}.", "i" = "Its numbers are {.val {known}}.",
+          arg = "term")
+  check_count(digits, lower = 0)
+  rows <- x$table[x$table$term == term, ]
+  text <- interval_text(rows$estimate, rows$conf.low, rows$conf.high, digits)
   ifelse(nzchar(text), text, "NA")
 }

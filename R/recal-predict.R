@@ -16,8 +16,10 @@
 #'   A matrix' columns are matched by name where they carry those of the fit or of the classes, else by position.
 #'   Rows with missing values give `NA`.
 #' @param type `"parameters"`, or, of the map `"update"` whose default it is, `"tests"`.
+#' @param model A logistic [stats::glm()] whose predictions the map takes.
 #' @param ... Not used.
-#' @return Probabilities in the shape of `new`; for `augment()` `new` with added columns. `tidy()`: parameters are
+#' @return `coef()`: the parameters, or with `model` the coefficients of the recalibrated model, for the maps `"update"`
+#'   and `"platt"` of its logits. Probabilities in the shape of `new`; for `augment()` `new` with added columns. `tidy()`: parameters are
 #'   `term, class, estimate, std.error`; tests have a row per model: `model, class, n_parameters, log_likelihood` (of
 #'   weighted rows times weights of mean 1), `test` (`"likelihood ratio"` or `"Wald"`), `statistic, df, p.value` (of the
 #'   largest model against this one), `chosen`.

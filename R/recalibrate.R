@@ -199,6 +199,28 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
   x$tests
 }
 
+# Of a logistic model whose logits the map stretches and moves, those of the model and the map in one.
+#' @rdname predict.ce_recalibration
+#' @importFrom stats coef
+#' @export
+coef.ce_recalibration <- function(object, model = NULL, ...) {
+  terms <- object$terms
+  own <- setNames(terms$estimate, paste0(terms$term, ifelse(is.na(terms$class), "", paste0("[", terms$class, "]"))))
+  if (is.null(model)) return(own)
+  linear <- object$method %in% c("update", "platt") && all(names(own) %in% c("slope", "intercept"))
+  stop_if(!linear, "Only a line in the logit has an equation on the terms of a model.",
+          "x" = "The map is {.val {object$method}} with the parameters {.field {names(own)}}.", class = "unsupported",
+          arg = "object")
+  logistic <- inherits(model, "glm") && identical(model$family$link, "logit") && is.null(model$offset)
+  stop_if(!logistic || !"(Intercept)" %in% names(stats::coef(model)),
+          "{.arg model} must be a logistic {.fn glm} with an intercept, and without an offset.",
+          "x" = "It is {.cls {class(model)[1]}}.", arg = "model")
+  at <- function(name, default) if (name %in% names(own)) own[[name]] else default
+  out <- at("slope", 1) * stats::coef(model)
+  out["(Intercept)"] <- out["(Intercept)"] + at("intercept", 0)
+  out
+}
+
 #' @export
 glance.ce_recalibration <- function(x, ...) {
   columns_frame(

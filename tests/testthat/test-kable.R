@@ -8,6 +8,18 @@ test_that("an estimate is a text with its interval", {
   expect_output(print(replace(x, "method", "bins")), "method")
 })
 
+test_that("a number of a validation is a text with its interval", {
+  p <- seq(.05, .95, length.out = 200)
+  d <- data.frame(p, q = p^2, y = withr::with_seed(1, rbinom(200, 1, p)))
+  v <- ce_validate(d$p, d$y, times = 0)
+  slope <- v$table[v$table$term == "slope", ]
+  expect_identical(format(v, "slope"), sprintf("%.2f (%.2f to %.2f)", slope$estimate, slope$conf.low, slope$conf.high))
+  d$half <- rep(1:2, 100)
+  expect_length(format(ce_validate(d, y, p, .by = half, times = 0), "auroc"), 2)
+  expect_error(format(v), class = "calibrisk_error_argument")
+  expect_error(format(v, "slop"), class = "calibrisk_error_argument")
+})
+
 test_that("tables have the numbers of the result", {
   skip_if_not_installed("knitr")
   x <- ce_estimate(vehicle_predictions, truth)

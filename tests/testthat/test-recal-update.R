@@ -166,3 +166,19 @@ test_that("maps are cross-fitted, printed and drawn, and wrong options named", {
   expect_error(map_update(df = 7), "df", class = "calibrisk_error_argument")
   expect_error(map_update(alpha = 5), "alpha", class = "calibrisk_error_argument")
 })
+
+test_that("a recalibrated logistic model has an equation", {
+  d <- data.frame(a = seq(-2, 2, length.out = 200), b = cos(1:200))
+  d$y <- withr::with_seed(1, rbinom(200, 1, plogis(d$a)))
+  d$late <- withr::with_seed(2, rbinom(200, 1, plogis(.5 * d$a - .7)))
+  model <- glm(y ~ a + b, binomial, d)
+  p <- predict(model, type = "response")
+  for (method in c("update", "platt")) {
+    map <- ce_recalibrate(p, d$late, method = method)
+    equation <- plogis(drop(model.matrix(model) %*% coef(map, model = model)))
+    expect_equal(unname(equation), suppressWarnings(predict(map, unname(p))), tolerance = 1e-8)
+  }
+  expect_equal(coef(ce_recalibrate(p, d$late, method = "platt")), setNames(map$terms$estimate, c("slope", "intercept")))
+  expect_error(coef(ce_recalibrate(p, d$late, method = "beta"), model = model), class = "calibrisk_error_unsupported")
+  expect_error(coef(map, model = lm(y ~ a, d)), class = "calibrisk_error_argument")
+})
