@@ -1,0 +1,146 @@
+# Differences between groups, centres or studies: the random-effects summary of a validation of each.
+
+#' Differences between groups and centres
+#'
+#' Whether the numbers of [ce_validate()] differ between groups, and what a further group may have: a random-effects
+#' meta-analysis of the groups of `.by`.
+#'
+#' @section Definition:
+#' On the scale where a number is about normal (log of the O:E ratio, logit of the AUROC, the others as they are), group i
+#' has \eqn{\theta_i} with standard error \eqn{s_i}. `estimate` is their mean with weights
+#' \eqn{1 / (s_i^2 + \tau^2)}, where `tau`, the standard deviation between groups, is that of restricted maximum
+#' likelihood, and its interval that of Hartung and Knapp. A new group of the same kind is in the prediction interval
+#' from `pred.low` to `pred.high`, with Student's t of k - 2 degrees of freedom (Higgins, Thompson and Spiegelhalter
+#' 2009). `statistic` is Cochran's Q, the test of equal groups, and `p.adjusted` is Holm's over the numbers.
+#'
+#' Groups must be independent: no cluster may be in two of them. A group whose number has no finite value or no error,
+#' such as the O:E ratio of a group without events, is left out; `k` counts the others.
+#' @param x A result of [ce_validate()] with `.by`.
+#' @param level Confidence level.
+#' @return A tibble of `term`, `k`, `estimate`, `conf.low`, `conf.high`, `pred.low`, `pred.high`, `tau`, `statistic`,
+#'   `p.value` and `p.adjusted`. `tidy()` has a row per number and group, with simultaneous limits of all groups
+#'   (Bonferroni) and its weight. `plot()` is the forest plot.
+#' @section Errors:
+#' `calibrisk_error_group` unless there are two groups or more, `calibrisk_error_argument`.
+#' @references Higgins, Thompson and Spiegelhalter (2009) \doi{10.1111/j.1467-985X.2008.00552.x}. Debray et al. (2017)
+#'   \doi{10.1136/bmj.i6460}.
+#' @concept meta-analysis
+#' @concept heterogeneity
+#' @concept centre
+#' @concept subgroup
+#' @concept forest plot
+#' @export
+#' @examples
+#' p <- rep(seq(0.05, 0.95, length.out = 100), 4)
+#' data <- data.frame(p, y = as.numeric((1:400 * 0.618) %% 1 < p), centre = rep(c("A", "B", "C", "D"), each = 100))
+#' centres <- ce_meta(ce_validate(data, y, p, .by = centre, times = 0))
+#' centres
+#' if (requireNamespace("ggplot2", quietly = TRUE)) plot(centres)
+ce_meta <- function(x, level = 0.95) {
+  stop_if(!inherits(x, "ce_validation"), "{.arg x} must be a result of {.fn ce_validate}.", "x" = "It is {describe(x)}.",
+          arg = "x")
+  check_level(level)
+  stop_if(nrow(x$sample) < 2, "{.arg x} must be a validation of two groups or more, by {.arg .by}.",
+          "x" = "It has {nrow(x$sample)}.", class = c("group", "argument"), arg = "x")
+  groups <- if (length(x$keys) == 1) format(x$sample[[x$keys]], trim = TRUE) else key_labels(x$sample[x$keys])
+  parts <- lapply(intersect(names(meta_scales), x$table$term), function(term) {
+    rows <- x$table[x$table$term == term, ]
+    meta_term(term, rows[vctrs::vec_match(x$sample[x$keys], rows[x$keys]), ], groups, level)
+  })
+  out <- bind_rows(lapply(parts, `[[`, "summary"))
+  out$p.adjusted <- stats::p.adjust(out$p.value, "holm")
+  attr(out, "groups") <- vctrs::vec_cbind(
+    bind_rows(lapply(parts, `[[`, "groups")), vctrs::vec_rep(x$sample[c("n", "events")], length(parts))
+  )
+  new_table(out, c("Random effects" = paste0(count_of(length(groups), "group"), ", by ", toString(x$keys)),
+                   Intervals = paste0(percent_text(level), " of the mean (conf), and of a new group (pred)")), "ce_meta")
+}
+
+# Scales on which estimates are about normal, with their derivatives.
+meta_scales <- list(
+  oe_ratio = list(to = log, slope = function(v) 1 / v, back = exp), in_the_large = NULL, slope = NULL,
+  auroc = list(to = stats::qlogis, slope = function(v) 1 / (v * (1 - v)), back = stats::plogis)
+)
+
+meta_term <- function(term, rows, groups, level) {
+  scale <- meta_scales[[term]] %||% list(to = identity, slope = function(v) 1, back = identity)
+  value <- scale$to(rows$estimate)
+  error <- rows$std.error * scale$slope(rows$estimate)
+  known <- is.finite(value) & is.finite(error) & error > 0
+  k <- sum(known)
+  of <- random_effects(value[known], error[known]^2)
+  around <- function(center, error, quantile) lapply(c(-1, 1), function(s) scale$back(center + s * quantile * error))
+  limits <- around(of$mean, of$error, if (k > 1) stats::qt((1 + level) / 2, k - 1) else NA)
+  new <- around(of$mean, sqrt(of$error^2 + of$tau2), if (k > 2) stats::qt((1 + level) / 2, k - 2) else NA)
+  own <- around(value, ifelse(known, error, NA), qnorm(1 - (1 - level) / 2 / length(groups)))
+  weight <- replace(rep(NA_real_, length(groups)), known, of$weights)
+  list(
+    summary = columns_frame(
+      term = term, k = k, estimate = scale$back(of$mean), conf.low = limits[[1]], conf.high = limits[[2]],
+      pred.low = new[[1]], pred.high = new[[2]], tau = sqrt(of$tau2), statistic = of$q,
+      p.value = if (k > 1) stats::pchisq(of$q, k - 1, lower.tail = FALSE) else NA_real_
+    ),
+    groups = columns_frame(term = term, group = groups, estimate = rows$estimate, std.error = rows$std.error,
+                           conf.low = own[[1]], conf.high = own[[2]], weight = weight)
+  )
+}
+
+# Restricted maximum likelihood by Fisher's scoring. `error`: of Hartung and Knapp.
+random_effects <- function(value, variance) {
+  k <- length(value)
+  if (k < 2) return(list(mean = if (k == 1) value else NA_real_, error = NA_real_, tau2 = NA_real_, q = NA_real_,
+                         weights = rep(1, k)))
+  mean_of <- function(w) sum(w * value) / sum(w)
+  fixed <- 1 / variance
+  tau2 <- max(0, stats::var(value) - mean(variance))
+  for (step in 1:200) {
+    w <- 1 / (variance + tau2)
+    off <- w * (value - mean_of(w))
+    of_squares <- sum(w^2) - 2 * sum(w^3) / sum(w) + (sum(w^2) / sum(w))^2
+    change <- (sum(off^2) - sum(w) + sum(w^2) / sum(w)) / of_squares
+    change <- max(change, -tau2)
+    tau2 <- tau2 + change
+    if (abs(change) <= 1e-10 * (tau2 + mean(variance))) break
+  }
+  w <- 1 / (variance + tau2)
+  list(mean = mean_of(w), error = sqrt(sum(w * (value - mean_of(w))^2) / ((k - 1) * sum(w))), tau2 = tau2,
+       q = sum(fixed * (value - mean_of(fixed))^2), weights = w / sum(w))
+}
+
+#' @export
+tidy.ce_meta <- function(x, ...) attr(x, "groups")
+
+#' @export
+print.ce_meta <- function(x, ...) {
+  shown <- x[setdiff(names(x), c("statistic", "p.value"))]
+  class(shown) <- setdiff(class(x), "ce_meta")
+  print(shown, ...)
+  apart <- x$term[which(x$p.adjusted < 0.05)]
+  print_lines(if (length(apart) > 0) paste0("The groups differ in: ", toString(term_label(apart)), " (Holm, at 5%)."))
+  invisible(x)
+}
+
+#' @exportS3Method ggplot2::autoplot ce_meta
+autoplot.ce_meta <- function(object, ...) {
+  check_empty(...)
+  rows <- attr(object, "groups")
+  short <- function(term) sub("^calibration ", "", term_label(term))
+  panel <- function(term) factor(short(term), short(object$term))
+  all <- columns_frame(term = object$term, group = "all", estimate = object$estimate, conf.low = object$conf.low,
+                       conf.high = object$conf.high, low = object$pred.low, high = object$pred.high,
+                       right = unname(c(oe_ratio = 1, in_the_large = 0, slope = 1)[object$term]))
+  drawn <- vctrs::vec_rbind(rows[names(all)[1:5]], all)
+  drawn$panel <- panel(drawn$term)
+  ggplot2::ggplot(drawn, ggplot2::aes(y = .data$group)) +
+    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$right), drawn, colour = "grey60", na.rm = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$low, xmax = .data$high), linewidth = 2.5, colour = "grey75",
+                            na.rm = TRUE) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), na.rm = TRUE) +
+    ggplot2::geom_point(ggplot2::aes(x = .data$estimate, shape = .data$group == "all"), na.rm = TRUE, size = 2) +
+    ggplot2::scale_shape_manual(values = c(16, 18), guide = "none") +
+    ggplot2::scale_y_discrete(limits = rev(unique(drawn$group))) +
+    ggplot2::scale_x_continuous(n.breaks = 4) +
+    ggplot2::facet_wrap("panel", scales = "free_x", ncol = 2) +
+    ggplot2::labs(x = NULL, y = NULL, subtitle = "Simultaneous limits; grey: a new group") +
+    theme_rows()
+}

@@ -1,0 +1,51 @@
+centres <- function(k = 6, n = 100) {
+  withr::with_seed(2, {
+    d <- data.frame(g = rep(letters[1:k], each = n), p = plogis(rnorm(k * n)))
+    d$y <- rbinom(k * n, 1, plogis(qlogis(d$p) * rep(runif(k, .5, 1.5), each = n) + rep(rnorm(k, 0, .3), each = n)))
+    d
+  })
+}
+
+test_that("a number of centres has the mean, spread and limits of restricted maximum likelihood", {
+  v <- ce_validate(centres(n = 400), y, p, .by = g, times = 0)
+  out <- ce_meta(v)
+  slope <- v$table[v$table$term == "slope", ]
+  y <- slope$estimate
+  s2 <- slope$std.error^2
+  likelihood <- function(tau2) {
+    w <- 1 / (s2 + tau2)
+    mean <- sum(w * y) / sum(w)
+    sum(log(s2 + tau2)) + log(sum(w)) + sum(w * (y - mean)^2)
+  }
+  tau2 <- optimize(likelihood, c(0, 4), tol = 1e-10)$minimum
+  w <- 1 / (s2 + tau2)
+  mean <- sum(w * y) / sum(w)
+  error <- sqrt(sum(w * (y - mean)^2) / sum(w) / 5)
+  own <- out[out$term == "slope", ]
+  expect_equal(c(own$estimate, own$tau), c(mean, sqrt(tau2)), tolerance = 1e-5)
+  expect_equal(c(own$conf.low, own$conf.high), mean + c(-1, 1) * qt(.975, 5) * error, tolerance = 1e-5)
+  expect_equal(c(own$pred.low, own$pred.high), mean + c(-1, 1) * qt(.975, 4) * sqrt(tau2 + error^2), tolerance = 1e-5)
+  fixed <- sum(y / s2) / sum(1 / s2)
+  expect_equal(own$p.value, pchisq(sum((y - fixed)^2 / s2), 5, lower.tail = FALSE), tolerance = 1e-8)
+  expect_equal(out$p.adjusted, p.adjust(out$p.value))
+  ratio <- v$table[v$table$term == "oe_ratio", ]
+  simultaneous <- ratio$estimate * exp(outer(ratio$std.error / ratio$estimate, c(-1, 1) * qnorm(1 - .025 / 6)))
+  found <- tidy(out)
+  expect_equal(cbind(found$conf.low, found$conf.high)[found$term == "oe_ratio", ], simultaneous, tolerance = 1e-8)
+  expect_output(print(out), "The groups differ in: O:E ratio, calibration in the large, slope, AUROC")
+})
+
+test_that("few centres, centres without events and other input", {
+  d <- centres(3, 60)
+  d$y[d$g == "a"] <- 0
+  out <- ce_meta(suppressWarnings(ce_validate(d, y, p, .by = g, times = 0)))
+  expect_identical(out$k[out$term %in% c("oe_ratio", "auroc")], c(2L, 2L))
+  expect_true(all(is.na(out$pred.low[out$k < 3])))
+  expect_true(all(is.finite(out$conf.low[out$k == 2])))
+  same <- ce_meta(ce_validate(rbind(transform(d, g = 1), transform(d, g = 2)), y, p, .by = g, times = 0))
+  expect_equal(c(same$statistic, same$tau), rep(0, 8))
+  expect_error(ce_meta(ce_validate(d, y, p, times = 0)), class = "calibrisk_error_group")
+  expect_error(ce_meta(d), class = "calibrisk_error_argument")
+  skip_if_not_installed("ggplot2")
+  expect_s3_class(ggplot2::ggplot_build(plot(out)), "ggplot_built")
+})
