@@ -7,26 +7,49 @@
 #' they are probabilities of.
 #'
 #' @section Models:
+#' | Function | Package | Prediction | Needs |
+#' | --- | --- | --- | --- |
+#' | `glm()`, `lm()` | stats | event; number | |
+#' | `gam()`, `bam()` | mgcv | event, classes, number | |
+#' | `lrm()`, `Glm()`, `ols()` | rms | event, classes; number | |
+#' | `glmnet()`, `cv.glmnet()` | glmnet | event, classes | one `s` |
+#' | `glmer()` | lme4 | event | |
+#' | `polr()`, `lda()`, `qda()` | MASS | event, classes | |
+#' | `clm()` | ordinal | classes | |
+#' | `multinom()`, `nnet()` | nnet | event, classes | a factor as outcome |
+#' | `rpart()` | rpart | event, classes | `method = "class"` |
+#' | `randomForest()` | randomForest | event, classes | |
+#' | `ranger()`, its predictions | ranger | event, classes | `probability = TRUE` |
+#' | `ranger()` | ranger | number | `quantreg = TRUE` |
+#' | `gbm()` | gbm | event, classes | one `n.trees` |
+#' | `svm()` | e1071 | event, classes | `probability = TRUE` |
+#' | `naiveBayes()` | e1071 | event, classes | |
+#' | `train()`, `knn3()` | caret | event, classes | |
+#' | `train.kknn()` | kknn | event, classes | |
+#' | fits, workflows | tidymodels | event, classes | |
+#' | `coxph()`, `survreg()` | survival | risk | `horizon` |
+#' | `cph()`; forests; fits | rms; ranger; tidymodels | risk | `horizon` |
+#' | fits | rstanarm, brms | event, classes, number | |
+#' | draws x rows (x classes) | any; `rvar` | event, classes | |
+#'
+#' The columns depend on what is predicted:
 #' \describe{
-#'   \item{Two classes}{One column, `.pred_{event}`: the probability of the event as the model has it, which is the
-#'     second level of its outcome (`1`, `TRUE`; `.pred_event` where it has no name, as for counts of successes).
-#'     [stats::glm()], mgcv's `gam()` and rms' `Glm()` of a binomial family; `rms::lrm()`; classifiers as in the next
-#'     line.}
-#'   \item{Several classes}{A column per class: `ranger(probability = TRUE)`, `randomForest()`, caret's `train()`,
-#'     `nnet::multinom()`, `MASS::polr()`, `MASS::lda()`, `rpart()`, `gam(family = multinom())`, fits and workflows of
-#'     tidymodels.}
-#'   \item{Numbers}{A column `.pred` of predictive distributions. [stats::lm()], and glm and gam of a Gaussian family:
+#'   \item{Event}{One column, `.pred_{event}`: the probability of the event as the model has it, which is the
+#'     second level of its outcome (`1`, `TRUE`; `.pred_event` where it has no name, as for counts of successes).}
+#'   \item{Classes}{A column per class, `.pred_{level}`; of two classes that of the second.}
+#'   \item{Number}{A column `.pred` of predictive distributions. [stats::lm()], and glm and gam of a Gaussian family:
 #'     normal, with the sum of the variances of the residuals and of the fitted mean, as for `rms::ols()`. Families
 #'     Poisson, Gamma and negative binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and
-#'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
-#'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
-#'     `survival::coxph()`, `rms::cph()`, survival forests of ranger, censored regression of tidymodels; see
-#'     [ce_horizon()].}
-#'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior
-#'     means of `posterior_epred()`, numbers have the draws of `posterior_predict()` as their distribution.}
-#'   \item{Several models}{A list of models gives a list of such data frames, for [ce_compare()], [ce_rank()] and
-#'     [ce_curve()].}
+#'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%. Models of rstanarm and brms: the
+#'     draws of `posterior_predict()`.}
+#'   \item{Risk}{A column `.pred_event`, the probability of the event by the time `horizon`; see [ce_horizon()].}
 #' }
+#' Models that were fitted to a matrix need its columns in `newdata`, by their names. Probabilities of rstanarm and brms
+#' are posterior means of `posterior_epred()`, and so are those of draws that you give as the model: a matrix or array,
+#' as `posterior_epred()` returns it, or an `rvar` of posterior.
+#'
+#' A list of models gives a list of such data frames, for [ce_compare()], [ce_rank()] and [ce_curve()].
+#'
 #' A class that only inherits from one of these is refused, except those known to predict alike: `svyglm`, `negbin`,
 #' `bam`, `rlm`, `aov`, `bayesglm`, `brglmFit`, `geeglm`, `cph` and penalised `coxph`. For another model add its
 #' predictions to the data yourself, as a column named `.pred_{level}`, or write a method.
@@ -34,9 +57,10 @@
 #' Predict rows that the model has not seen: on those of its fit most models look better calibrated than they are, and
 #' forests worse.
 #'
-#' @param model A fitted model, or a list of them.
+#' @param model A fitted model, predictions or posterior draws of it, or a list of them.
 #' @param newdata A data frame with the predictors, and best the outcome.
-#' @param ... Passed on to the model's `predict()`, or to the generics of rstantools.
+#' @param ... Passed on to the model's `predict()`, or to the generics of rstantools, such as `s` (of `cv.glmnet()` by
+#'   default `"lambda.1se"`), `n.trees`, or `allow.new.levels` and `re.form` of lme4.
 #' @param horizon For survival models: the time by which the event is predicted.
 #' @return `newdata` with columns `.pred_*` or `.pred`; of a list of models a list. Rows for which the model has no
 #'   prediction have `NA`.
@@ -72,7 +96,7 @@ unreadable_heirs <- c(
 # Subclasses whose predictions are those of the class they inherit from. Any other subclass is refused by its name,
 # since predict() may have another meaning there.
 good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "cph", "geeglm", "mlm", "negbin", "rlm", "svyglm",
-                "train.formula", "train.recipe", "randomForest.formula", names(unreadable_heirs))
+                "train.formula", "train.recipe", "randomForest.formula", "svm.formula", names(unreadable_heirs))
 
 inherits_well <- function(model) {
   known <- !vapply(class(model), function(one) {
@@ -118,15 +142,33 @@ check_newdata <- function(newdata, package = character()) {
 # `predict`, whose errors say what the data lack.
 predict_rows <- function(model, newdata, ..., predict = stats::predict) {
   rlang::try_fetch(predict(model, newdata, ...), error = function(cnd) {
-    used <- tryCatch(all.vars(stats::delete.response(stats::terms(model))), error = function(cnd) character())
-    absent <- setdiff(used, names(newdata))
-    if (length(absent) == 0) {
-      stop_input("The model must predict the rows of {.arg newdata}.", class = "model", arg = "model", parent = cnd)
-    }
-    stop_input("{.arg newdata} must have the columns that the model was fitted to.",
-               "x" = "It has no {.field {absent}}.", "i" = "Its columns are {.field {names(newdata)}}.",
-               class = c("model", "columns"), arg = "newdata")
+    check_has_columns(newdata, predictors_of(model))
+    stop_input("The model must predict the rows of {.arg newdata}.", class = "model", arg = "model", parent = cnd)
   })
+}
+
+predictors_of <- function(model) {
+  tryCatch(all.vars(stats::delete.response(stats::terms(model))), error = function(cnd) character())
+}
+
+check_has_columns <- function(newdata, columns) {
+  absent <- setdiff(columns, colnames(newdata))
+  stop_if(length(absent) > 0, "{.arg newdata} must have the columns that the model was fitted to.",
+          "x" = "It has no {.field {absent}}.", "i" = "Its columns are {.field {colnames(newdata)}}.",
+          class = c("model", "columns"), arg = "newdata")
+}
+
+# The matrix of a model that was fitted to a matrix with these columns.
+columns_of <- function(newdata, columns) {
+  stop_if(is.null(columns), "The model must be fitted to columns that have names.", "x" = "They have none.",
+          class = "model", arg = "model")
+  check_has_columns(newdata, columns)
+  x <- as.data.frame(newdata)[columns]
+  other <- columns[!vapply(x, function(column) is.numeric(column) || is.logical(column), NA)]
+  stop_if(length(other) > 0, "The model was fitted to a matrix of numbers.",
+          "x" = "{.field {other[1]}} is {.cls {class(x[[other[1]]])[1]}}.", class = c("model", "columns"),
+          arg = "newdata")
+  as.matrix(x)
 }
 
 add_columns <- function(newdata, columns) {
@@ -163,8 +205,8 @@ event_of <- function(model) {
 
 # `fact` and `instead`: texts.
 stop_no_probabilities <- function(fact, instead) {
-  stop_input("The model must predict probabilities or distributions.", "x" = "{fact}", "i" = "{instead}",
-             class = "model", arg = "model")
+  stop_input("The model must predict probabilities or distributions.", "x" = "{fact}",
+             "i" = if (!is.null(instead)) "{instead}", class = "model", arg = "model")
 }
 
 check_horizon_given <- function(horizon) {

@@ -129,12 +129,15 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
     return(add_law(newdata, pred_quantiles(unname(fit$predictions), levels)))
   }
   if (kind == "Survival") {
-    check_horizon_given(horizon)
-    fit <- predict_rows(model, newdata, ...)
-    at <- findInterval(horizon, fit$unique.death.times)
-    return(add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at]))
+    return(add_forest_risk(newdata, predict_rows(model, newdata, ...), horizon))
   }
   add_ordered(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
+}
+
+add_forest_risk <- function(newdata, fit, horizon) {
+  check_horizon_given(horizon)
+  at <- findInterval(horizon, fit$unique.death.times)
+  add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at])
 }
 
 # Classes in the order of the outcome's levels, for any order of the columns.

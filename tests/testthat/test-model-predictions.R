@@ -132,7 +132,7 @@ test_that("posterior draws come by the generics of rstantools", {
   register("posterior_predict", 10 * epred)
   registerS3method("family", "drawn_model", function(object, ...) list(family = object$kind),
                    envir = asNamespace("stats"))
-  local_mocked_bindings(good_heirs = "drawn_model")
+  registerS3method("ce_predictions", "drawn_model", ce_predictions.stanreg, envir = asNamespace("calibrisk"))
   model <- function(kind) structure(list(kind = kind), class = c("drawn_model", "stanreg"))
   rows <- data.frame(x = 1:3)
   expect_equal(ce_predictions(model("binomial"), rows)$.pred_event, c(.3, .5, .65))
@@ -146,7 +146,7 @@ test_that("what cannot be predicted is a classed error", {
     expect_error(code, message, class = paste0("calibrisk_error_", class))
   }
   fails(ce_predictions(1, d$test), "numeric")
-  fails(ce_predictions(structure(list(), class = "svm"), d$test), "svm")
+  fails(ce_predictions(structure(list(), class = "earth"), d$test), "earth")
   fails(ce_predictions(fit), "missing", "argument")
   fails(ce_predictions(fit, 1:3), "integer", "argument")
   fails(ce_predictions(list(), d$test), "empty", "argument")

@@ -1,0 +1,181 @@
+# ce_predictions() of models and predictions of further packages; what the methods share is in R/model-predictions.R.
+
+# ---- what is fitted to a matrix -----------------------------------------------------------------------------------
+
+# `s`: one value of the penalty.
+#' @export
+ce_predictions.lognet <- function(model, newdata, ..., s = NULL) {
+  check_newdata(newdata, "glmnet")
+  stop_if(is.null(s) || length(s) != 1, "A path of penalised models needs one value of {.arg s}, its penalty.",
+          "x" = if (is.null(s)) "It is missing." else "It has {length(s)} values.", class = "argument", arg = "s")
+  beta <- if (is.list(model$beta)) model$beta[[1]] else model$beta
+  x <- columns_of(newdata, rownames(beta))
+  probs <- predict_rows(model, x, type = "response", s = s, ...)
+  if (length(dim(probs)) == 3) return(add_classes(newdata, array(probs, dim(probs)[1:2]), model$classnames))
+  add_event(newdata, probs, model$classnames[2])
+}
+
+#' @export
+ce_predictions.multnet <- ce_predictions.lognet
+
+#' @export
+ce_predictions.cv.glmnet <- function(model, newdata, ..., s = "lambda.1se") {
+  check_newdata(newdata, "glmnet")
+  path <- model$glmnet.fit
+  if (!class(path)[1] %in% c("lognet", "multnet")) {
+    stop_no_probabilities(cli::format_inline("It has a path of the class {.cls {class(path)[1]}}."),
+                          "Fit it with `family = \"binomial\"` or `\"multinomial\"`.")
+  }
+  if (identical(s, "lambda.1se") || identical(s, "lambda.min")) s <- model[[s]]
+  ce_predictions(path, newdata, s = s, ...)
+}
+
+#' @export
+ce_predictions.svm <- function(model, newdata, ...) {
+  check_newdata(newdata, "e1071")
+  if (model$type > 1) stop_no_probabilities("It is not a classification.", NULL)
+  if (!model$compprob) stop_no_probabilities("It has class votes.", "Fit it with `svm(probability = TRUE)`.")
+  add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$SV), model$levels, function(rows) {
+    attr(predict_rows(model, rows, probability = TRUE, ...), "probabilities")
+  }))
+}
+
+#' @export
+ce_predictions.knn3 <- function(model, newdata, ...) {
+  check_newdata(newdata, "caret")
+  add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$learn$X), levels(model$learn$y), function(rows) {
+    predict_rows(model, rows, type = "prob", ...)
+  }))
+}
+
+#' @export
+ce_predictions.train.kknn <- function(model, newdata, ...) {
+  check_newdata(newdata, "kknn")
+  if (model$response == "continuous") stop_no_probabilities("It predicts means.", NULL)
+  add_ordered(newdata, of_complete_rows(model, newdata, NULL, levels(model$fitted.values[[1]]), function(rows) {
+    predict_rows(model, rows, type = "prob", ...)
+  }))
+}
+
+# Probabilities of the rows without missing predictors, NA of the others, where predict() stops at one or drops its
+# row. `columns`: of the matrix that was fitted, if no formula was.
+of_complete_rows <- function(model, newdata, columns, levels, predict) {
+  used <- intersect(predictors_of(model), names(newdata))
+  rows <- if (is.null(model$terms)) columns_of(newdata, columns) else as.data.frame(newdata)
+  known <- rowSums(is.na(if (is.null(model$terms)) rows else rows[used])) == 0
+  out <- matrix(NA_real_, nrow(newdata), length(levels), dimnames = list(NULL, levels))
+  if (any(known)) out[known, ] <- predict(rows[known, , drop = FALSE])[, levels]
+  out
+}
+
+# ---- with a formula -----------------------------------------------------------------------------------------------
+
+#' @export
+ce_predictions.gbm <- function(model, newdata, ...) {
+  check_newdata(newdata, "gbm")
+  kind <- model$distribution$name
+  if (!kind %in% c("bernoulli", "adaboost", "multinomial")) {
+    stop_no_probabilities(cli::format_inline("Its distribution is {.val {kind}}."), "Fit it to 0/1 outcomes.")
+  }
+  rows <- as.data.frame(newdata)
+  if (is.null(model$Terms)) {
+    check_has_columns(newdata, model$var.names)
+    rows <- rows[model$var.names]
+  }
+  probs <- predict_rows(model, rows, type = "response", ...)
+  several <- c(dim(probs), 1, 1)[if (kind == "multinomial") 3 else 2]
+  stop_if(several > 1, "{.arg n.trees} must be one number.", "x" = "It has {several} values.", arg = "n.trees")
+  if (kind != "multinomial") return(add_event(newdata, probs, "1"))
+  add_classes(newdata, array(probs, dim(probs)[1:2]), dimnames(probs)[[2]])
+}
+
+#' @export
+ce_predictions.glmerMod <- function(model, newdata, ...) {
+  check_newdata(newdata, "lme4")
+  family <- stats::family(model)$family
+  if (family != "binomial") {
+    stop_no_probabilities(cli::format_inline("The family {.val {family}} has no distribution here."), NULL)
+  }
+  add_event(newdata, predict_rows(model, newdata, type = "response", ...), event_of(model))
+}
+
+#' @export
+ce_predictions.clm <- function(model, newdata, ...) {
+  check_newdata(newdata, "ordinal")
+  outcome <- stats::formula(model$terms)[[2]]
+  if (is.call(outcome)) {
+    stop_no_probabilities(cli::format_inline("Its outcome is computed, {.code {rlang::as_label(outcome)}}."),
+                          "Fit it to a column that is a factor.")
+  }
+  # with the outcome predict() would give the probability of the observed class
+  rows <- as.data.frame(newdata)[setdiff(names(newdata), as.character(outcome))]
+  add_classes(newdata, predict_rows(model, rows, type = "prob", ...)$fit, model$y.levels)
+}
+
+#' @export
+ce_predictions.nnet.formula <- function(model, newdata, ...) {
+  check_newdata(newdata, "nnet")
+  if (is.null(model$lev)) stop_no_probabilities("Its outcome is not a factor.", NULL)
+  probs <- predict_rows(model, newdata, type = "raw", ...)
+  if (length(model$lev) == 2) add_event(newdata, probs, model$lev[2]) else add_classes(newdata, probs, model$lev)
+}
+
+#' @export
+ce_predictions.naiveBayes <- function(model, newdata, ...) {
+  check_newdata(newdata, "e1071")
+  check_has_columns(newdata, names(model$tables)) # predict() leaves out those that are absent
+  add_ordered(newdata, predict_rows(model, as.data.frame(newdata), type = "raw", ...), model$levels)
+}
+
+#' @export
+ce_predictions.survreg <- function(model, newdata, ..., horizon = NULL) {
+  check_newdata(newdata, "survival")
+  check_horizon_given(horizon)
+  if (length(model$scale) > 1 || !is.character(model$dist)) {
+    stop_no_probabilities("It has several scales, or a distribution of its own.", NULL)
+  }
+  place <- predict_rows(model, newdata, type = "lp", na.action = stats::na.pass, ...)
+  add_event(newdata, survival::psurvreg(horizon, place, model$scale, model$dist, model$parms))
+}
+
+# ---- predictions --------------------------------------------------------------------------------------------------
+
+#' @export
+ce_predictions.ranger.prediction <- function(model, newdata, ..., horizon = NULL) { # nolint: object_length_linter.
+  check_newdata(newdata)
+  check_predicted_rows(newdata, NROW(model$predictions %||% model$survival))
+  if (model$treetype == "Survival") return(add_forest_risk(newdata, model, horizon))
+  if (model$treetype != "Probability estimation") stop_no_probabilities("It has no probabilities.", NULL)
+  add_classes(newdata, model$predictions)
+}
+
+# Means of posterior draws: draws x rows, or draws x rows x classes.
+#' @export
+ce_predictions.array <- function(model, newdata, ...) {
+  check_newdata(newdata)
+  size <- dim(model)
+  stop_if(!is.numeric(model) || !length(size) %in% 2:3,
+          "Posterior draws of probabilities must be numbers, draws x rows (x classes).",
+          "x" = "They are of type {typeof(model)}, {paste(size, collapse = ' x ')}.", class = "model", arg = "model")
+  check_predicted_rows(newdata, size[2])
+  outside <- sum(model < 0 | model > 1, na.rm = TRUE)
+  stop_if(outside > 0, "Posterior draws of probabilities must lie between 0 and 1.",
+          "x" = "{outside} of {length(model)} are outside.", class = c("model", "probs"), arg = "model")
+  mean <- colMeans(model)
+  if (is.matrix(mean)) add_classes(newdata, mean, colnames(mean) %||% seq_len(size[3])) else add_event(newdata, mean)
+}
+
+#' @export
+ce_predictions.matrix <- ce_predictions.array
+
+#' @export
+ce_predictions.rvar <- function(model, newdata, ...) {
+  check_newdata(newdata, "posterior")
+  ce_predictions.array(posterior::draws_of(model), newdata)
+}
+
+check_predicted_rows <- function(newdata, n) {
+  stop_if(n != nrow(newdata), "Predictions must be of the rows of {.arg newdata}.",
+          "x" = "They are of {n} row{?s}, {.arg newdata} has {nrow(newdata)}.", class = c("model", "length"),
+          arg = "newdata")
+}
