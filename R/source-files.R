@@ -1,6 +1,7 @@
-# Sources of files (R/source.R): CSV, compressed or not, and Parquet.
+# Sources of files (R/source.R): text, compressed or not, and Parquet.
 
-file_kinds <- c(csv = "[.]csv([.](gz|bz2|xz))?$", parquet = "[.]parquet$")
+file_kinds <- c(csv = "[.]csv([.](gz|bz2|xz))?$", tsv = "[.](tsv|tab)([.](gz|bz2|xz))?$",
+                json = "[.](jsonl|ndjson)([.](gz|bz2|xz))?$", parquet = "[.]parquet$")
 
 # In the order of their names, for any locale.
 source_files <- function(x) {
@@ -12,9 +13,11 @@ source_files <- function(x) {
   stop_if(length(gone) > 0, "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
           "i" = "Names are relative to the working directory, {.file {getwd()}}.", class = "source", arg = "x")
   other <- files[is.na(file_kind(files))]
+  reader <- if (length(other) > 0) file_reader(other[1])
   stop_if(length(other) > 0 || length(files) == 0,
-          "{.arg x} must name CSV or Parquet files, by their endings, or folders of them.",
-          "x" = if (length(other) > 0) "{.file {other[1]}} is neither." else "There are none.",
+          "{.arg x} must name CSV, TSV, JSON lines or Parquet files, by their endings, or folders of them.",
+          "x" = if (length(other) > 0) "{.file {other[1]}} is none of these." else "There are none.",
+          "i" = if (!is.null(reader)) "{reader}",
           "i" = "Others are read by a function that returns the next data frame.", class = "source", arg = "x")
   files
 }
@@ -54,17 +57,20 @@ files_iterator <- function(files, rows) {
 at_once <- 2^28
 
 open_file <- function(file, rows) {
-  if (file_kind(file) == "parquet") return(cut_iterator(read_parquet(file), rows))
+  kind <- file_kind(file)
+  if (kind == "parquet") return(cut_iterator(read_parquet(file), rows))
   warn_if(!ends_line(file), "The last line of {.file {file}} may be cut off: it has no end of line.", class = "source",
           path = file)
+  if (kind == "json") return(json_iterator(file, rows))
+  format <- if (kind == "tsv") list(sep = "\t", dec = ".") else text_format(file)
   # fread() takes a name with a line break for data
-  plain <- grepl("csv$", file, ignore.case = TRUE) && !grepl("[\r\n]", file)
+  plain <- !is_compressed(file) && !grepl("[\r\n]", file)
   if (plain && file.size(file) <= at_once && rlang::is_installed("data.table")) {
     read <- getExportedValue("data.table", "fread")
     left_out <- FALSE
     data <- withCallingHandlers(
-      read(file = file, sep = ",", na.strings = c("NA", ""), integer64 = "numeric", data.table = FALSE,
-           showProgress = FALSE),
+      read(file = file, sep = format$sep, dec = format$dec, na.strings = c("NA", ""), integer64 = "numeric",
+           data.table = FALSE, showProgress = FALSE),
       # of what does not look like a row
       warning = function(cnd) {
         if (!grepl("Discarded|Stopped early", conditionMessage(cnd))) return()
@@ -75,7 +81,25 @@ open_file <- function(file, rows) {
     if (left_out) stop_cut_off(file)
     return(cut_iterator(data, rows))
   }
-  csv_iterator(file, rows)
+  csv_iterator(file, rows, format)
+}
+
+is_compressed <- function(file) grepl("[.](gz|bz2|xz)$", file, ignore.case = TRUE)
+
+# One record in each line. A field that no record of a piece has is not a column there.
+json_iterator <- function(file, rows) {
+  rlang::check_installed("jsonlite", reason = "to read JSON lines.")
+  con <- base::file(file, "r") # decompresses
+  iterator(function() {
+    lines <- readLines(con, rows, warn = FALSE)
+    if (length(lines) == 0) {
+      if (!is_complete(file)) stop_cut_off(file)
+      return(NULL)
+    }
+    lines <- lines[grepl("[^[:space:]]", lines)]
+    rlang::try_fetch(as.data.frame(jsonlite::fromJSON(paste0("[", paste(lines, collapse = ","), "]"))),
+                     error = function(cnd) stop_cut_off(file))
+  }, function() close(con))
 }
 
 read_parquet <- function(file) {
@@ -85,13 +109,13 @@ read_parquet <- function(file) {
 }
 
 # Piece by piece of an open file. A column that had decimals is numeric in every piece.
-csv_iterator <- function(file, rows) {
+csv_iterator <- function(file, rows, format = list(sep = ",", dec = ".")) {
   con <- base::file(file, "r") # decompresses
   columns <- NULL
   classes <- NA
   iterator(function() {
     arguments <- list(con, header = is.null(columns), nrows = rows, check.names = FALSE, na.strings = c("NA", ""),
-                      colClasses = classes, fill = FALSE)
+                      colClasses = classes, fill = FALSE, sep = format$sep, dec = format$dec)
     if (!is.null(columns)) arguments$col.names <- columns
     # R's own words
     out <- tryCatch(withCallingHandlers(do.call(utils::read.csv, arguments), warning = function(cnd) {
@@ -113,7 +137,7 @@ csv_iterator <- function(file, rows) {
 
 # Whether a file that is not compressed ends with a line, as those that are half copied mostly do not.
 ends_line <- function(file) {
-  if (!grepl("csv$", file, ignore.case = TRUE) || file.size(file) == 0) return(TRUE)
+  if (is_compressed(file) || file.size(file) == 0) return(TRUE)
   last_bytes(file, 1) %in% charToRaw("\r\n")
 }
 
@@ -125,7 +149,7 @@ stop_cut_off <- function(file) {
 # R's connections end silently where a compressed file does. One of gzip says its size; else the text must end with
 # a line.
 is_complete <- function(file) {
-  if (grepl("csv$", file, ignore.case = TRUE)) return(TRUE)
+  if (!is_compressed(file)) return(TRUE)
   con <- gzfile(file, "rb") # of all three kinds
   on.exit(close(con))
   size <- 0

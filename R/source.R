@@ -10,13 +10,18 @@
 #' state of its own, and the states are merged in the order of the list. Under a [future::plan()] of several workers
 #' they are read in parallel, with the same digits.
 #'
-#' @param x The source: the names of CSV or Parquet files, or of a folder of them; a data frame; a table of a database
-#'   (a `tbl` of dbplyr); or a result of `DBI::dbSendQuery()`. Also an object with a method `read_next_batch()`
-#'   (arrow's `RecordBatchReader`), or a function without arguments that returns the next data frame, and `NULL` at the
-#'   end.
-#' @param rows Number of rows of a piece. A Parquet file is read at once, and so is a CSV file below 256 MB if
+#' @param x The source: the names of CSV, TSV, JSON lines or Parquet files, or of a folder of them (see *Files*); a data
+#'   frame; a table of a database (a `tbl` of dbplyr); or a result of `DBI::dbSendQuery()`. Also an object with a method
+#'   `read_next_batch()` (arrow's `RecordBatchReader`), or a function without arguments that returns the next data
+#'   frame, and `NULL` at the end.
+#' @param rows Number of rows of a piece. A Parquet file is read at once, and so is a CSV or TSV file below 256 MB if
 #'   data.table is installed.
 #' @param close For a function: a function to call at its end, or after an error.
+#' @section Files:
+#' The ending says what a file is: `.csv`, `.tsv` or `.tab`, `.jsonl` or `.ndjson` (a record in each line; needs
+#' jsonlite) and `.parquet` (needs nanoparquet or arrow). Text may be compressed: `.csv.gz`, `.bz2`, `.xz`. A CSV file
+#' whose header has semicolons and no commas is separated by semicolons, and its decimal mark is the comma if one of the
+#' first 1,000 lines has a number with a comma.
 #' @section Workers:
 #' A source is sent to the worker that reads it: files are opened there, but a connection, a result or a reader does not
 #' leave its process (an external pointer is not valid in another). There a source is a function

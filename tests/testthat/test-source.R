@@ -59,6 +59,45 @@ test_that("files of a folder are read in order, in pieces and compressed", {
   expect_identical(vapply(read, typeof, ""), vapply(data, typeof, ""))
 })
 
+test_that("text is read by its separator, its decimal mark, and as JSON lines", {
+  data <- source_data()
+  here <- update(ce_state(), data, y, p, cluster = site)
+  for (ending in c("csv", "csv.gz", "tsv", "tsv.gz", "jsonl", "ndjson.gz")) {
+    file <- withr::local_tempfile(fileext = paste0(".", ending))
+    con <- if (endsWith(ending, "gz")) gzfile(file, "w") else base::file(file, "w")
+    if (grepl("csv", ending)) utils::write.csv2(data, con, row.names = FALSE)
+    if (grepl("tsv", ending)) utils::write.table(data, con, sep = "\t", row.names = FALSE)
+    if (grepl("json", ending)) {
+      skip_if_not_installed("jsonlite")
+      jsonlite::stream_out(data, con, verbose = FALSE, digits = NA)
+    }
+    close(con)
+    same_state(update(ce_state(), ce_source(file, rows = 100), y, p, cluster = site), here)
+  }
+  # semicolons and decimal points
+  file <- withr::local_tempfile(fileext = ".csv")
+  utils::write.table(data, file, sep = ";", row.names = FALSE)
+  same_state(update(ce_state(), ce_source(file), y, p, cluster = site), here)
+  cut <- withr::local_tempfile(fileext = ".jsonl", lines = c("{\"p\": 0.5, \"y\": 1}", "{\"p\": 0.2"))
+  expect_error(update(ce_state(), ce_source(cut), y, p), "cut off", class = "calibrisk_error_source")
+})
+
+test_that("a path in place of rows is an error that names what reads the file", {
+  fails <- function(code, message, class = "probs") {
+    expect_error(code, message, fixed = TRUE, class = paste0("calibrisk_error_", class))
+  }
+  csv <- withr::local_tempfile(fileext = ".csv", lines = c("p;y", "0,5;1"))
+  fails(ece(csv, y, p), "the path of a file", "source")
+  fails(ece(csv, y, p), "ce_source()", "source")
+  fails(ece(csv, y, p), "`read.csv2()`", "source")
+  fails(ece(tempdir(), y, p), "the path of a folder", "source")
+  fails(ece("no file.jsonl", y, p), "`jsonlite::stream_in()`")
+  rds <- withr::local_tempfile(fileext = ".rds", lines = "")
+  fails(ce_source(rds), "`readRDS()`", "source")
+  npy <- withr::local_tempfile(fileext = ".npy", lines = "")
+  fails(ece(npy, 1), "`RcppCNPy::npyLoad()`", "source")
+})
+
 test_that("Parquet files are read in pieces, with the classes of their columns", {
   skip_if_not_installed("nanoparquet")
   write <- getExportedValue("nanoparquet", "write_parquet")
