@@ -144,11 +144,13 @@ law_given <- function(x, dots) {
 law_in_frame <- function(x, dots) {
   if (length(dots) == 1) {
     if (makes_law(dots[[1]])) {
-      return(rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = data_mask(x)), error = function(cnd) {
+      law <- rlang::try_fetch(rlang::eval_tidy(dots[[1]], data = data_mask(x)), error = function(cnd) {
         if (inherits(cnd, "calibrisk_error")) return(rlang::zap())
         stop_input("{.arg ...} cannot be evaluated as predictive distributions.", class = "distribution", arg = "...",
                    parent = cnd)
-      }))
+      })
+      # others are computed columns, which are none
+      if (is_law(law)) return(law)
     }
     columns <- select_columns(rlang::quo(c(!!!dots)), x, "...")
     if (length(columns) == 1 && is_law(x[[columns]])) return(x[[columns]])

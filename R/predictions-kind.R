@@ -72,9 +72,12 @@ text_kind <- function(x) {
 seen_text <- function(x) {
   x <- if (is.factor(x)) levels(x) else if (is.character(x)) x[!is.na(x)]
   if (length(x) == 0) return("")
-  paste0(", such as ", encodeString(substr(x[1], 1, 40), quote = "\""),
-         if (all(grepl("[0-9] *%$", x))) ": all values end in %" else
-           if (all(grepl("^[-+ 0-9]*(,[0-9]+)? *$", x)) && any(grepl(",", x))) ": the values have decimal commas")
+  shared <- if (all(grepl("[0-9] *%$", x))) {
+    ": all values end in %, for `pred_confidence(scale = \"percent\")`"
+  } else if (all(grepl("^[-+ 0-9]*(,[0-9]+)? *$", x)) && any(grepl(",", x))) {
+    ": the values have decimal commas, which `pred_confidence()` reads"
+  }
+  paste0(", such as ", encodeString(substr(x[1], 1, 40), quote = "\""), shared)
 }
 
 # Is it what a function of the package returned?
