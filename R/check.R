@@ -90,6 +90,34 @@ check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins
   check_counts(n_bins, arg, lower, null, size, upper = 1e6)
 }
 
+# Own edges of bins, sorted, without 0 and 1, which are edges of any bins. `given`: whether the arguments are given that
+# they take the place of, by name.
+check_breaks <- function(breaks, given) {
+  if (is.null(breaks)) return(NULL)
+  stop_if(any(given), "{.arg breaks} takes the place of {.arg {names(given)[given]}}.",
+          "i" = "Give one or the other.", arg = "breaks")
+  check_numbers(breaks, "breaks", lower = 0, upper = 1)
+  inner <- setdiff(breaks, 0:1)
+  stop_if(length(inner) == 0, "{.arg breaks} must have an edge of bins above 0 and below 1.",
+          "x" = if (length(breaks) == 0) "There are none." else "They are {.val {breaks}}.", arg = "breaks",
+          value = breaks)
+  check_many_edges(inner, "breaks")
+}
+
+# Every knot, or break, is an edge of cells, of which each block has its sums.
+most_edges <- 1000
+
+# Sorted, as they are one choice in any order.
+check_many_edges <- function(values, arg) {
+  if (is.null(values)) return(NULL)
+  values <- sort(unique(as.numeric(values)))
+  stop_if(length(values) > most_edges, "{.arg {arg}} must be at most {count_text(most_edges)}.",
+          "x" = "They are {count_text(length(values))} different numbers.",
+          "i" = "Give quantiles, {.code quantile({arg}, 1:99 / 100)}.", class = c("argument", "size"), arg = arg,
+          value = length(values))
+  values
+}
+
 # p-th powers of gaps of 1e-9 are still numbers.
 check_exponent <- function(p) check_number(p, "p", lower = 1, upper = 32)
 

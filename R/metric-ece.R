@@ -9,8 +9,11 @@ check_bin_options <- function(scheme, preset, given) {
     stop_input("{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",
                "i" = "It is an option of {.or {.code {kinds}}}.", arg = arg)
   }
-  stop_if(!is.null(preset) && "distance" %in% given, "{.arg distance} is not an option of a {.arg preset}.",
-          "x" = "The preset is {.val {preset}}.", arg = "distance")
+  refused <- intersect(c("distance", "breaks"), given)
+  stop_if(!is.null(preset) && length(refused) > 0, "{.arg {refused[1]}} is not an option of a {.arg preset}.",
+          "x" = "The preset is {.val {preset}}.", arg = refused[1])
+  stop_if("breaks" %in% given && identical(scheme$notion, "canonical"),
+          "Whole probability vectors have no bins between {.arg breaks}.", arg = "breaks")
 }
 
 # A scheme has everything about an estimate except the data:
@@ -20,6 +23,7 @@ check_bin_options <- function(scheme, preset, given) {
 #   problems(predictions, notion)   -> scalar problems
 #   average                         whether the mean over classes is taken, or the sum
 #   own                             whether a state's bins are those of its panel
+#   breaks                          inner edges of bins of the type "breaks"
 plain_scheme <- function(n_bins, type, p, debias, notion, min_size = 10) {
   check_bins(n_bins, size = NULL)
   check_count(min_size, "min_size")
@@ -45,6 +49,13 @@ plain_scheme <- function(n_bins, type, p, debias, notion, min_size = 10) {
   )
 }
 
+# The scheme of the user's edges.
+own_breaks <- function(scheme, breaks) {
+  scheme <- scheme_of_breaks(scheme, c(breaks, 1))
+  scheme[c("type", "breaks")] <- list("breaks", breaks)
+  scheme
+}
+
 # The scheme with bins that end at `upper`.
 scheme_of_breaks <- function(scheme, upper) {
   scheme$n_bins <- length(upper)
@@ -54,6 +65,7 @@ scheme_of_breaks <- function(scheme, upper) {
 
 # Inner edges of bins of equal width, as metric_frame() takes them; none where a state's own bins are used.
 scheme_edges <- function(scheme) {
+  if (scheme$type == "breaks") return(setNames(scheme$breaks, rep("breaks", length(scheme$breaks))))
   if (scheme$type != "width" || !is.null(scheme$preset)) return(NULL)
   if (scheme$own) return(numeric())
   edges <- as.numeric(unlist(lapply(scheme$n_bins, function(b) seq_len(b - 1) / b)))

@@ -15,32 +15,6 @@ state_edges <- function(spec) {
   c(spec, list(edges = edges, inner = edges[near], fine = fine))
 }
 
-check_breaks <- function(breaks, n_bins_given) {
-  if (is.null(breaks)) return(NULL)
-  stop_if(n_bins_given, "{.arg breaks} takes the place of {.arg n_bins}.", "i" = "Give one or the other.",
-          arg = "breaks")
-  check_numbers(breaks, "breaks", lower = 0, upper = 1)
-  stop_if(length(breaks) == 0 || any(breaks <= 0 | breaks >= 1),
-          "{.arg breaks} must be the inner edges of bins, above 0 and below 1.",
-          "x" = if (length(breaks) == 0) "There are none." else "They reach {.val {range(breaks)}}.",
-          arg = "breaks", value = breaks)
-  check_many_edges(breaks, "breaks")
-}
-
-# Every knot, or break, is an edge of cells, of which each block has its sums.
-most_edges <- 1000
-
-# Sorted, as they are one choice in any order.
-check_many_edges <- function(values, arg) {
-  if (is.null(values)) return(NULL)
-  values <- sort(unique(as.numeric(values)))
-  stop_if(length(values) > most_edges, "{.arg {arg}} must be at most {count_text(most_edges)}.",
-          "x" = "They are {count_text(length(values))} different numbers.",
-          "i" = "Give quantiles, {.code quantile({arg}, 1:99 / 100)}.", class = c("argument", "size"), arg = arg,
-          value = length(values))
-  values
-}
-
 # Moments kept of a cell, by outcome; of a block's cell; of a narrow one, of which risks need fourth powers.
 moments_of_cell <- 10L
 moments_of_block <- 4L

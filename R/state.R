@@ -68,7 +68,7 @@ ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, gr
   check_counts(grid, "grid", upper = 1000)
   check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
   check_counts(blocks, "blocks", lower = 8, upper = 1000, size = 1L)
-  breaks <- check_breaks(breaks, !missing(n_bins))
+  breaks <- check_breaks(breaks, c(n_bins = !missing(n_bins)))
   check_numbers(knots, "knots", lower = 0, upper = 1, null = TRUE)
   knots <- check_many_edges(knots, "knots")
   stop_if(!is_share(test) || test == 0, "{.arg test} must be a share of the rows, above 0 and below 1.",

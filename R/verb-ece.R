@@ -11,8 +11,8 @@
 #' Types of bins: `"width"`, `((b-1)/B, b/B]` with 0 in the first; `"mass"`, about equally many rows, ties together;
 #' `"sweep"`, the largest number of these for which the observed frequencies still increase; `"discrete"`, one per
 #' distinct value; `"median_variance"` splits sets of vectors (canonical only). `debias = TRUE` subtracts `acc_b (1 -
-#' acc_b) / (N_b - 1)` from each squared gap; `power` may then be negative, and the estimate is 0. The vignette
-#' *Notation* has the details, with those of `distance`.
+#' acc_b) / (N_b - 1)` from each squared gap; `power` may then be negative, and the estimate is 0. Details are in
+#' the vignette *Notation*.
 #' # Intervals
 #' The analytic interval takes the bins as fixed. It accounts for noise but not for bias. The plug-in estimate is biased
 #' upwards in finite samples, so near calibration an interval around it lies above the error. The lower limit is
@@ -32,12 +32,13 @@
 #' @param distance For `"canonical"`: `NULL` for the p-th powers of the classes' differences, `"tv"`, `"euclidean"`,
 #'   `"hellinger"`, or a function of two matrices (frequencies and predictions, a row per bin) that returns a number per
 #'   row. Intervals need `times`.
-#' @param preset `NULL`, or the name of another library whose conventions are reproduced exactly; see [ece_presets].
-#' @param times `NULL` for the analytic interval, or the number of bootstrap samples, such as 1000.
-#' @param min_size Smallest number of rows of a bin with `type = "median_variance"`.
+#' @param preset Another library whose conventions are reproduced; see [ece_presets].
+#' @param breaks Own edges of bins, such as `c(0.01, 0.1)`; right-closed.
+#' @param times Number of bootstrap samples; `NULL`: analytic interval.
+#' @param min_size Fewest rows of a bin of `type = "median_variance"`.
 #' @return A tibble with `.metric`, `.estimator`, `.estimate`, `std.error`, `conf.low`, `conf.high`, `power` (the mean
-#' p-th power before the root), `n_bins` (as given, or as chosen by the sweep), `n`, and the choices `notion`, `type`,
-#' `p`, `debias`, `interval`, `level`. There is one row per group and per entry of `n_bins`.
+#' p-th power before the root), `n_bins` (as given or chosen), `n`, and the choices `notion`, `type`, `p`, `debias`,
+#' `interval`, `level`. There is one row per group and per entry of `n_bins`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835};
 #'   Kull, Perello Nieto, Kaengsepp, Silva Filho, Song and Flach (2019) \doi{10.48550/arXiv.1910.12656};
 #'   Kumar, Liang and Ma (2019) \doi{10.48550/arXiv.1909.10155};
@@ -63,19 +64,22 @@ ece <- new_metric("ece", function(x, truth, ..., n_bins = 15,
                            debias = FALSE, notion = NULL, preset = NULL, level = 0.95,
                            times = NULL, min_size = 10, .by = NULL,
                            event_level = "first", na_rm = TRUE, distance = NULL,
-                           weights = NULL, cluster = NULL, horizon = NULL) {
+                           weights = NULL, cluster = NULL, horizon = NULL, breaks = NULL) {
+  breaks <- check_breaks(breaks, c(n_bins = !missing(n_bins), type = !missing(type)))
   if (is.null(preset)) {
     type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
     scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
     scheme$distance <- check_distance(distance, scheme, !missing(p))
+    if (!is.null(breaks)) scheme <- own_breaks(scheme, breaks)
   } else {
     given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
                   p = if (!missing(p)) p, debias = if (!missing(debias)) debias, notion = if (!missing(notion)) notion)
     scheme <- preset_scheme(preset, given)
   }
-  scheme$own <- missing(n_bins)
-  check_bin_options(scheme, preset, c("n_bins", "min_size", "distance")[c(!missing(n_bins), !missing(min_size),
-                                                                          !is.null(distance))])
+  scheme$own <- missing(n_bins) && is.null(breaks)
+  given <- c(n_bins = !missing(n_bins), min_size = !missing(min_size), distance = !is.null(distance),
+             breaks = !is.null(breaks))
+  check_bin_options(scheme, preset, names(given)[given])
   interval <- check_interval(level, times)
   # vectors are binned row by row
   input <- rows_input(quote_dots, copies = is.null(preset) && !identical(scheme$notion, "canonical"))

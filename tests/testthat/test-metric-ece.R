@@ -306,3 +306,40 @@ test_that("limits of debiased errors are those of a mean over pairs", {
   limits <- degenerate_limits(by_hand, .95)
   expect_equal(c(found$conf.low, found$conf.high), sqrt(pmax(c(limits$low, limits$high), 0)), tolerance = 1e-6)
 })
+
+test_that("own edges of bins are those of cut()", {
+  d <- withr::with_seed(49, {
+    p <- round(rbeta(400, 0.3, 5), 2)
+    data.frame(p, y = rbinom(400, 1, p), w = sample(0:3, 400, TRUE), g = sample(c("a", "b"), 400, TRUE))
+  })
+  breaks <- c(0, 0.01, 0.05, 0.3, 1)
+  error <- function(d, p = 1, w = rep(1, nrow(d))) {
+    bin <- cut(d$p, breaks, include.lowest = TRUE)
+    size <- tapply(w, bin, sum)
+    gap <- tapply(w * (d$p - d$y), bin, sum) / size
+    if (is.infinite(p)) max(abs(gap)) else sum(size * abs(gap)^p / sum(w), na.rm = TRUE)^(1 / p)
+  }
+  found <- ece(d, y, p, breaks = breaks)
+  expect_equal(found$.estimate, error(d))
+  expect_identical(found[c("n_bins", "type")], tibble::tibble(n_bins = 4L, type = "breaks"), ignore_attr = TRUE)
+  expect_identical(ece(d, y, p, breaks = c(0.3, 0.05, 0.01)), found)
+  expect_equal(ece(d, y, p, breaks = breaks, p = Inf)$.estimate, error(d, Inf))
+  expect_equal(ece(d, y, p, breaks = breaks, p = 2, weights = w)$.estimate, error(d, 2, d$w))
+  expect_equal(ece(transform(d, w = w / 7), y, p, breaks = breaks, weights = w)$.estimate, error(d, 1, d$w))
+  expect_equal(ece(d, y, p, breaks = breaks, .by = g)$.estimate, c(error(d[d$g == "a", ]), error(d[d$g == "b", ])))
+  # intervals are those of bins of equal width at the same edges
+  expect_equal(ece(d, y, p, breaks = 1:4 / 5)[4:6], ece(d, y, p, n_bins = 5)[4:6])
+  state <- update(ce_state(breaks = breaks), d, y, p)
+  expect_equal(ece(state, breaks = breaks)$.estimate, error(d))
+  expect_error(ece(update(ce_state(), d, y, p), breaks = 0.123), class = "calibrisk_error")
+  probs <- cbind(a = d$p, b = 1 - d$p, c = 0)
+  expect_equal(ece(probs, ifelse(d$y == 1, "a", "b"), notion = "class_wise", breaks = breaks)$.estimate,
+               mean(c(error(d), error(transform(d, p = 1 - p, y = 1 - y)), 0)))
+  fails <- function(code, text) expect_error(code, text, class = "calibrisk_error_argument")
+  fails(ece(d, y, p, breaks = breaks, n_bins = 5), "takes the place")
+  fails(ece(d, y, p, breaks = breaks, type = "mass"), "takes the place")
+  fails(ece(d, y, p, breaks = 2), "between 0 and 1|at most 1")
+  fails(ece(d, y, p, breaks = 0:1), "edge of bins")
+  fails(ece(d, y, p, breaks = 0.5, preset = "netcal"), "preset")
+  fails(ece(d, y, p, breaks = 0.5, notion = "canonical"), "Whole probability vectors")
+})
