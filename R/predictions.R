@@ -7,6 +7,7 @@
 #   named   whether the name of the column is that of the event
 #   columns their names in the input, NULL where there are none
 #   order   which of the columns is that of each level, NULL where there are none
+#   ordered whether the outcomes are an ordered factor with all of the levels
 #   truth_name, event_level  what the outcomes are called, NULL where nothing says it; as it was given
 #   rows    which rows of the input were kept (repeated by frequency weights that are not copies), of n_input
 #   dropped how many rows were incomplete
@@ -75,7 +76,8 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
     design = bind_design(raw, keep, complete$censored)
   )
   out[if (scalar) c("prob", "outcome") else c("probs", "truth")] <- list(x, outcome)
-  out[c("columns", "order")] <- list(columns, coded$order)
+  out[c("columns", "order", "ordered")] <- list(columns, coded$order,
+                                                is.ordered(truth) && identical(levels(truth), coded$levels))
   check_interrupt()
   if (direction && !logits) warn_direction(out, if (scalar && is.factor(truth)) event_level)
   out

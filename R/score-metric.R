@@ -53,6 +53,9 @@
 #' @examples
 #' probs <- rbind(c(0.7, 0.2, 0.1), c(0.2, 0.5, 0.3), c(0.1, 0.3, 0.6))
 #' ce_score(probs, c(1, 2, 1), score = c("brier", "log", "spherical"))
+#' # ordered classes
+#' pain <- factor(c("none", "mild", "none"), levels = c("none", "mild", "severe"), ordered = TRUE)
+#' ce_score(probs, pain, score = "rps")
 #' ce_score(pred_normal(c(0, 1, 2), 1), c(0.3, 0.2, 2.5), score = "crps")
 #' # a U-score: the kernel of skce()
 #' residual <- function(p, y) p - diag(ncol(p))[y, , drop = FALSE]
@@ -170,6 +173,7 @@ score_means <- function(rows, design) {
 
 # A vector for each score. Columns of both classes are made where a score of single probabilities needs them.
 score_rows <- function(predictions, scores, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
+  check_ranked(scores, predictions)
   lapply(scores, function(s) {
     if (s$name == "brier" && !is.null(predictions$prob)) return((predictions$prob - predictions$outcome)^2)
     value <- s$value(probs, truth)

@@ -13,6 +13,7 @@
 #' | `"brier"` | `sum_k (p_k - 1(k = y))^2` | `1 - sum q_k^2` | `sum (p_k - q_k)^2` | 0 |
 #' | `score_log()` | `-log p_y` | Shannon entropy | `sum q log(q / p)` | 0 |
 #' | `"spherical"` | `-p_y / norm(p)` | `-norm(q)` | `norm(q) - <p, q> / norm(p)` | -1 |
+#' | `"rps"` | `sum_k (F_k - 1(y <= k))^2` | `sum F_k (1 - F_k)` of Q | `sum_k (F_k of P - F_k of Q)^2` | 0 |
 #' | `score_dss()` | `(y - m)^2 / v + log v` | `1 + log v_Q` | `(v_Q + (m - m_Q)^2) / v + log(v / v_Q) - 1` | below |
 #' | `"mse"` | `(m - y)^2` | `v_Q` | `(m - m_Q)^2` | 0 |
 #' | `"crps"` | `E abs(X - y) - E abs(X - X') / 2` | `E abs(Y - Y') / 2` | `int (F_P - F_Q)^2` | 0 |
@@ -24,13 +25,21 @@
 #' outcomes, [ce_score()], [ce_decompose()], [ce_gain()] and [rbs()] take the Brier score of the event, `(p - y)^2`.
 #' That is half of the Brier score of the two classes.
 #'
+#' The ranked probability score `"rps"` is for classes in an order: three or more need an outcome that is an ordered
+#' factor, and `F_k` is the probability of the first k of its levels. It is the sum over k, from 0 to `K - 1`, as in
+#' scoringRules and scoringutils; yardstick and Epstein (1969) divide it by `K - 1`. Of two classes it is `(p - y)^2`.
+#'
 #' @param floor Smallest probability, or density, of the log score; 0 gives `Inf` where the
 #'   observed class had probability 0.
 #' @param min_variance `NULL`, or a lower bound of the outcome's variance given the prediction, for the upper bound of
 #'   [ce_score()].
 #' @return An object of class `ce_score_rule`. The CRPS has entropy and divergence for normal distributions only.
+#' @references Epstein (1969) A scoring system for probability forecasts of ranked categories. Journal of Applied
+#'   Meteorology 8, 985-987.
+#' @concept ranked probability score
+#' @concept ordinal outcome
 #' @name score_rules
-#' @aliases score_brier score_spherical score_mse score_crps
+#' @aliases score_brier score_spherical score_rps score_mse score_crps
 #' @examples
 #' ce_score(c(0.7, 0.2, 0.9), c(1, 0, 0), score = score_log(floor = 0.01))
 NULL
@@ -83,6 +92,29 @@ score_spherical <- function() {
   )
 }
 
+# Of classes in an order: check_ranked().
+score_rps <- function() {
+  new_score(
+    "rps", "class",
+    value = function(p, y) rowSums((cumulative(p) - outer(y, seq_len(ncol(p)), `<=`))^2),
+    entropy = function(q) rowSums(cumulative(q) * (1 - cumulative(q))),
+    divergence = function(p, q) rowSums((cumulative(p) - cumulative(q))^2),
+    infimum = 0
+  )
+}
+
+# P(Y <= k) of every row; a matrix for one row too.
+cumulative <- function(p) p %*% upper.tri(diag(ncol(p)), diag = TRUE)
+
+# The ranked probability score of three or more classes needs their order.
+check_ranked <- function(scores, predictions) {
+  ranked <- any(vapply(scores, `[[`, "", "name") == "rps")
+  stop_if(ranked && n_classes(predictions) > 2 && !isTRUE(predictions$ordered),
+          "{.code score = \"rps\"} needs classes in an order: {.arg truth} must be an ordered factor.",
+          "x" = "It gives no order to all of the classes {.val {predictions$levels}}.", class = c("score", "truth"),
+          arg = "truth")
+}
+
 #' @rdname score_rules
 #' @export
 score_dss <- function(min_variance = NULL) {
@@ -130,7 +162,7 @@ score_crps <- function() {
 
 # Those that are exported have options; the others are given by name only.
 score_makers <- list(brier = score_brier, log = score_log, spherical = score_spherical,
-                     dss = score_dss, mse = score_mse, crps = score_crps)
+                     rps = score_rps, dss = score_dss, mse = score_mse, crps = score_crps)
 
 # Names of the scores of distributions of a number.
 real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), score_makers))

@@ -22,9 +22,10 @@ test_that("values, entropies and divergences are those of the definition", {
   loop <- list(
     brier = function(f, y) sum((f - (seq_len(k) == y))^2),
     log = function(f, y) -log(f[y]),
-    spherical = function(f, y) -f[y] / sqrt(sum(f^2))
+    spherical = function(f, y) -f[y] / sqrt(sum(f^2)),
+    rps = function(f, y) sum((cumsum(f) - (y <= seq_len(k)))^2)
   )
-  for (name in class_scores) {
+  for (name in names(loop)) {
     expected <- function(f, g) sum(vapply(seq_len(k), function(y) g[y] * loop[[name]](f, y), 0))
     entropy <- vapply(seq_len(nrow(q)), function(i) expected(q[i, ], q[i, ]), 0)
     cross <- vapply(seq_len(nrow(q)), function(i) expected(p[i, ], q[i, ]), 0)
@@ -55,6 +56,24 @@ test_that("the Brier score of two outcomes has no factor 2, other scores do not 
   expect_equal(ce_score(two, y + 1)$.estimate, mean((p - y)^2))
   expect_equal(ce_score(p, y, score = "log")$.estimate, ce_score(two, y + 1, score = "log")$.estimate)
   expect_equal(ce_score(p, y)$notion, "binary")
+})
+
+test_that("the ranked probability score follows the levels of an ordered factor", {
+  withr::with_seed(15, p <- matrix(rexp(120), 40, dimnames = list(NULL, c("low", "mid", "high"))))
+  p <- p / rowSums(p)
+  y <- factor(rep(c("mid", "low", "high", "low"), 10), colnames(p), ordered = TRUE)
+  w <- rep(c(1.5, 2.5), 20)
+  rows <- vapply(1:40, function(i) sum((cumsum(p[i, ]) - (as.integer(y[i]) <= 1:3))^2), 0)
+  expect_equal(ce_score(p, y, score = "rps")$.estimate, mean(rows))
+  expect_equal(ce_score(p, y, score = "rps")$std.error, sd(rows) / sqrt(40))
+  expect_equal(ce_score(p[, c(3, 1, 2)], y, score = "rps", weights = w)$.estimate, weighted.mean(rows, w))
+  expect_equal(ce_compare(list(a = p, b = p[, c(3, 1, 2)]), y, metric = "rps")$difference, 0)
+  expect_equal(ce_score(p[, 1], y == "low", score = "rps")$.estimate, mean((p[, 1] - (y == "low"))^2))
+  for (unordered in list(as.integer(y), factor(y, ordered = FALSE), factor(y[y < "high"], ordered = TRUE))) {
+    expect_error(ce_score(p[seq_along(unordered), ], unordered, score = "rps"), "ordered factor",
+                 class = "calibrisk_error_score")
+  }
+  expect_error(ce_decompose(p, as.integer(y), score = "rps"), class = "calibrisk_error_score")
 })
 
 test_that("scores are properly refused", {
