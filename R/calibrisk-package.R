@@ -14,8 +14,8 @@
 #' scaling, [ce_gain()]. Errors of the literature: [ece()], [ks_error()], [mmce()], [kde_error()], [smooth_ece()],
 #' [rbs()], all at once in [ce_panel()].
 #' @section I forecast numbers or counts:
-#' [pred] (distributions, quantiles, ensembles), [ce_score()], [ce_decompose()], [ce_moments()], [ce_curve()] with
-#' `type = "pit"`, [ce_test()].
+#' [pred] (distributions, quantiles, ensembles), [ce_coverage()], [ce_curve()] with `type = "pit"`, [ce_score()],
+#' [ce_compare()], [ce_decompose()], [ce_moments()], [ce_test()].
 #' @section I study calibration:
 #' [ce_tune()], [ce_fit()], [ce_risk()], [ce_methods], [ce_test()], [skce()], [ckce()], [ce_hierarchy()], [pair_risk()].
 #' Your own: [extending], [new_family()], [ce_metric()], [ce_kernels].

@@ -148,7 +148,15 @@ read_curves <- function(x, by, read) {
       }
     }
   }
+  if (!several) return(in_order_of_models(problems, keys))
   list(problems = problems, keys = keys)
+}
+
+# Models that are columns were read group by group.
+in_order_of_models <- function(problems, keys) {
+  model <- vapply(problems, function(problem) problem$model %||% "", "")
+  order <- order(match(model, unique(model)))
+  list(problems = problems[order], keys = keys[order])
 }
 
 # Groups whose data do not suffice have no curve.

@@ -24,7 +24,8 @@
 #'   \item{`pred_draws(draws)`}{Draws from any distribution: an n x S matrix, or an n x S x d array for outcomes in d
 #'     dimensions. Expectations are means over the draws.}
 #'   \item{`pred_quantiles(values, levels)`}{Quantile forecasts: an n x K matrix of quantiles at K levels (two or more,
-#'     in any order). They define the distribution whose quantile function is linear between the levels \eqn{\alpha_1 <
+#'     in any order), or in long format with `unit`. They define the distribution whose quantile function is linear
+#'     between the levels \eqn{\alpha_1 <
 #'     ... < \alpha_K}. Below the lowest quantile \eqn{q_1} the distribution function is \eqn{\alpha_1 \exp((y - q_1) /
 #'     s)} with \eqn{s = \alpha_1 (q_2 - q_1) / (\alpha_2 - \alpha_1)}, an exponential tail with the density of the
 #'     segment next to it, and likewise above the highest. Equal quantiles are a point with the probability between
@@ -48,6 +49,8 @@
 #' @param weights Component weights.
 #' @param draws Draws of each prediction.
 #' @param values,levels Quantiles, a row per prediction and a column per level; their levels between 0 and 1.
+#' @param unit For quantiles in long format (of scoringutils, hubs): a vector or data frame that says to which forecast
+#'   each of the `values` belongs. The result has an element for each row of `unique(unit)`, in this order.
 #' @return A vector of class `ce_distribution`.
 #' @references Jordan, Krueger and Lerch (2019) Evaluating probabilistic forecasts with scoringRules. Journal of
 #'   Statistical Software 90(12). \doi{10.18637/jss.v090.i12}.
@@ -63,6 +66,9 @@
 #' pred_mixture(pred_normal(0, 1), pred_normal(3, 0.5), weights = c(0.3, 0.7))
 #' demand <- pred_quantiles(rbind(c(2, 5, 9), c(1, 4, 4)), levels = c(0.1, 0.5, 0.9))
 #' ce_score(demand, c(6, 4), score = "crps")
+#' # long format: a row per quantile
+#' long <- expand.grid(quantile_level = c(0.1, 0.5, 0.9), week = 1:2)
+#' pred_quantiles(c(2, 5, 9, 1, 4, 4), long$quantile_level, unit = long["week"])
 NULL
 
 # The records of the package's families by name (R/law-families.R).

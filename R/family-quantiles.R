@@ -1,6 +1,7 @@
 #' @rdname pred
 #' @export
-pred_quantiles <- function(values, levels) {
+pred_quantiles <- function(values, levels, unit = NULL) {
+  if (!is.null(unit)) return(long_quantiles(values, levels, unit))
   values <- check_parameter(values, "values")
   levels <- check_levels(levels)
   if (is.null(dim(values))) values <- matrix(values, 1)
@@ -26,6 +27,27 @@ pred_quantiles <- function(values, levels) {
   }
   new_distribution(list(values = values, levels = matrix(levels, nrow(values), length(levels), byrow = TRUE)),
                    "quantiles")
+}
+
+# A value for each unit and level: a forecast per unit, in the order of unique().
+long_quantiles <- function(values, levels, unit) {
+  sizes <- c(length(values), length(levels), vctrs::vec_size(unit))
+  stop_if(any(sizes != sizes[1]), "With {.arg unit}, every value must have its level and its unit.",
+          "x" = "There are {sizes[1]} values, {sizes[2]} levels and {sizes[3]} units.", class = "distribution")
+  levels <- round(levels, 9)
+  known <- sort(unique(levels))
+  id <- vctrs::vec_group_id(unit)
+  cell <- cbind(c(id), match(levels, known))
+  second <- anyDuplicated(cell)
+  stop_if(second > 0, "A unit must have one value at each level.",
+          "x" = "Row {second} is its second at level {levels[second]}.", class = "distribution", row = second)
+  wide <- matrix(NA_real_, max(id, 0), length(known))
+  wide[cell] <- values
+  gap <- which(is.na(wide), arr.ind = TRUE)
+  stop_if(nrow(gap) > 0, "Every unit must have a value at each of the levels.",
+          "x" = "The unit of row {match(gap[1, 1], id)} has none at level {known[gap[1, 2]]}; {nrow(gap)} \\
+                 value{?s} {?is/are} missing.", class = "distribution")
+  pred_quantiles(wide, known)
 }
 
 check_levels <- function(levels) {

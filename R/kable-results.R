@@ -6,6 +6,9 @@ paper_table.ce_power <- function(x, digits = 3) {
   paper_columns(x, digits)
 }
 
+#' @export
+paper_table.ce_coverage <- function(x, digits = 3) coverage_text(x)
+
 # Below a table.
 paper_sentences <- function(x) UseMethod("paper_sentences")
 
@@ -35,6 +38,9 @@ paper_sentences.ce_differences <- function(x) margin_sentences(x)
 
 #' @export
 paper_sentences.ce_tune <- function(x) tune_headline(x)
+
+#' @export
+paper_sentences.ce_coverage <- function(x) if (x$at_least) whole_number_note
 
 #' @export
 paper_sentences.ce_power <- function(x) {

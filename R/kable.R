@@ -151,6 +151,8 @@ paper_caption <- function(x) {
   }
   if (!is.data.frame(x)) {
     said <- c(if (inherits(x, "ce_tune")) paste0("Calibration error: ", notion_label(x), "."),
+              if (inherits(x, "ce_coverage")) paste0("Coverage of central prediction intervals, in percent (limits at ",
+                                                     percent_text(x$conf_level), ")."),
               if (is.list(x$event)) event_sentence(x$event$label), x$counted)
     return(if (length(said) > 0) paste(said, collapse = " "))
   }

@@ -18,6 +18,21 @@ column_models <- function(x, truth, columns, settings) {
   align_events(models)
 }
 
+# The same where two or more columns, or expressions, are distributions: list(law, y, design, ...) by name. NULL for a
+# single model, and for columns that are parts of one.
+law_models <- function(x, input) {
+  if (!is.data.frame(x)) return(NULL)
+  dots <- input$dots
+  made <- vapply(dots, makes_law, NA)
+  columns <- if (length(dots) == 0) seq_along(x) else if (!all(made)) {
+    select_columns(rlang::quo(c(!!!unname(dots[!made]))), ungroup_frame(x), "...")
+  }
+  laws <- names(x)[columns][vapply(columns, function(k) is_law(x[[k]]), NA)]
+  if (length(laws) + sum(made) < 2) return(NULL)
+  if (length(dots) == 0) dots <- lapply(laws, function(name) rlang::quo(!!rlang::sym(name)))
+  column_models(x, input$truth, dots, list(event_level = "first", design = input$design))
+}
+
 # Outcomes of several dimensions are several columns.
 outcome_columns <- function(truth, x, horizon) {
   check_truth_given(truth)

@@ -2,6 +2,7 @@
 row_reasons <- list(
   assume_pilot = "recalibrates the rows, fold by fold",
   ce_compare = "compares models row by row",
+  ce_coverage = "compares every outcome with its interval",
   ce_curve = c("simulates the outcomes of rows for its bands", "`plot(ce_tune(x))` has a curve"),
   ce_decision = c("recalibrates the rows, fold by fold", "`ce_validate()` has net benefit"),
   ce_decompose = c("pools equal predictions, which a cell mixes with others", "`ce_score()` has the mean score"),

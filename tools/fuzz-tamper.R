@@ -145,7 +145,7 @@ uses <- list(
   ce_horizon = expression(ce_estimate(p, survival::Surv(z^2, y), horizon = x), print(x)),
   ce_source = expression(update(ce_state(), x, y, p), print(x)),
   ce_distribution = expression(skce(x, z), ce_curve(x, z), ce_score(x, z), format(x), print(x), c(x, x),
-                               ce_moments(x, z),
+                               ce_moments(x, z), ce_coverage(x, z),
                                ce_recalibrate(x, z, method = "variance"), ckce(x, z), ce_test(x, z)),
   ce_assumption = expression(ce_power(x, width = c(slope = 0.4)), print(x), format(x), draw(x)),
   ce_grouped = expression(predict(x, by_group), print(x), tidy(x), glance(x),

@@ -26,7 +26,7 @@ rooms <- c(
   curve  = "^curve(-.*)?$|^decision(-.*)?$",
   tune   = "^tune(-tables|-methods|-folds)?$|^(fit|fit-fingerprint|risk)$",
   many   = "^many-|^(state.*|source.*|database.*)$",
-  verb   = "^verb-|^(estimate|power.*|compare.*|rank.*|validate.*|model-(packages|predictions|types))$",
+  verb   = "^verb-|^(coverage|estimate|power.*|compare.*|rank.*|validate.*|model-(packages|predictions|types))$",
   show   = "^show-|-(print|plot)(-|$)|^(plot|kable.*|report.*|headline-words|page-sentences)$"
 )
 asked <- commandArgs(TRUE)

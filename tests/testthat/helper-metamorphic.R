@@ -154,6 +154,7 @@ metamorphic_verbs <- c(metamorphic_verbs, list(
   normal_skce = normal_verb(skce, kernel = distances),
   normal_ckce = normal_verb(ckce, kernel = distances, ridge = 0.1),
   normal_moments = normal_verb(ce_moments),
+  normal_coverage = normal_verb(function(x, y) tidy(ce_coverage(x, y))),
   normal_test = normal_verb(function(x, y) glance(ce_test(x, y, test = "bound"))),
   normal_score = normal_verb(ce_score, score = c("crps", "dss"))
 ))
