@@ -21,11 +21,7 @@ stop_no_outcomes <- function() {
 }
 
 # Selections, of which those that make distributions may have a name: that of the model.
-model_dots <- function(..., .frame = caller_env()) {
-  dots <- enquos(...)
-  check_dot_names(dots[!vapply(dots, makes_law, NA)], .frame)
-  dots
-}
+model_dots <- function(..., .frame = caller_env()) check_column_names(enquos(...), .frame)
 
 # A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
 list_models <- function(models, truth, settings) {

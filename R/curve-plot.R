@@ -8,7 +8,7 @@
 #'   up and non-events down. Curves that share a panel have a strip each.
 #' @param numbers Whether to print numbers: calibration error, slope and number of rows, or those of [ce_validate()] on
 #'   its figure. They are in the corner of a panel, or in the legend for curves that share a panel.
-#' @param facet Whether several models or groups get a panel each instead of a colour.
+#' @param facet Whether several models or groups get a panel each instead of a colour; by default of `"pit"` only.
 #' @param ... Not used.
 #' @return A ggplot object. Smooth and isotonic curves are drawn from the fifth
 #'   smallest to the fifth largest prediction (of 20 rows or more); `tidy()` has all of them. Both axes end at .1, .2 or
@@ -16,7 +16,8 @@
 #' @name autoplot.ce_curve
 #' @method autoplot ce_curve
 #' @exportS3Method ggplot2::autoplot ce_curve
-autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = FALSE, numbers = FALSE, ...) {
+autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = object$type == "pit", numbers = FALSE,
+                              ...) {
   check_empty(...)
   shared <- !isTRUE(facet) && length(setdiff(object$keys, "class")) > 0
   bands <- bands %||% if (shared && object$type != "pit") "none" else "conf"
@@ -67,9 +68,9 @@ panel_theme <- function(n) {
 }
 
 # Ticks from 0 to the end of the axis, as many as the panels have room for.
-unit_scale <- function(scale, n, top) {
+unit_scale <- function(scale, n, top, ...) {
   at <- top * if (n == 1) seq(0, 1, 0.25) else if (n <= 6) c(0, 0.5, 1) else c(0, 1)
-  scale(breaks = at, labels = format(at, drop0trailing = TRUE, trim = TRUE))
+  scale(breaks = at, labels = format(at, drop0trailing = TRUE, trim = TRUE), ...)
 }
 
 # Curves with what is told apart by colour and what by panel.
@@ -184,8 +185,7 @@ autoplot_pit <- function(data, bands) {
     }
   }
   plot + ggplot2::geom_hline(yintercept = 1, linetype = "22", colour = "grey35", linewidth = 0.35) +
-    ggplot2::scale_x_continuous(breaks = seq(0, 1, 0.25), labels = c("0", "0.25", "0.5", "0.75", "1"),
-                                expand = c(0, 0.01)) +
+    unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel), 1, expand = c(0, 0.01)) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.06)), limits = c(0, NA))
 }
 
@@ -218,10 +218,8 @@ curve_titles <- function(x, bands, histogram, shared, numbers) {
     }, ", square root scale.")
   }
   if (shared && numbers) below <- paste0("CE: calibration error. ", below)
-  # a square figure leaves half of the width
-  width <- if (x$type == "pit") 100 else 58
   lines <- c(event_sentence(x$event$label), about, below)
-  caption <- paste(vapply(lines, wrap_text, "", width = width), collapse = "\n")
+  caption <- paste(vapply(lines, wrap_text, "", width = 58), collapse = "\n")
   axes <- curve_axes(x)
   ggplot2::labs(x = axes[1], y = axes[2], caption = if (nzchar(caption)) caption)
 }

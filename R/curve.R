@@ -29,7 +29,7 @@
 #' at 93 to 94% of the places, and at the worst place in 87% of samples (isotonic) and in 83% (smooth).
 #' @inheritParams ece
 #' @param x Predictions, see [ce_args]; or a list of those, one per model. For `"pit"` and `"quantile"`: predictive
-#'   distributions ([pred]), or columns `mean` and `variance` (or `sd`).
+#'   distributions ([pred]), of which each column or expression is a model, or columns `mean` and `variance` (or `sd`).
 #' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or its name; see [ce_curves]. By default
 #'   `"smooth"`, and `"isotonic"` where there are less than 20 different predictions.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
@@ -72,9 +72,9 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
           "x" = "{.arg notion} is {.val canonical}: all classes at once.",
           "i" = "Use {.val top_label}, {.val binary} or {.val class_wise}.", class = "notion", arg = "notion")
   check_level(level)
-  input <- evaluate_input_once(rows_input(copies = TRUE), x)
+  input <- evaluate_input_once(rows_input(model_dots, copies = TRUE), x)
   read <- function(part) {
-    if (isTRUE(curve$name %in% c("quantile", "pit"))) return(list(read_pit(part, input)))
+    if (isTRUE(curve$name %in% c("quantile", "pit"))) return(read_pits(part, input))
     stop_curve_of_laws(part, input, curve$name)
     predictions <- predictions_of(part, input)
     notion <<- notion %||% default_notion(predictions)
@@ -112,6 +112,7 @@ default_curve <- function(problems) {
 # or a vector.
 stop_curve_of_laws <- function(part, input, type) {
   law <- law_given(part, input$dots)
+  if (is.null(law) && length(law_columns(part, input$dots)) > 1) stop_law_curve(type)
   if (is.null(law)) return(invisible())
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
   stop_law_curve(type)
@@ -148,8 +149,7 @@ read_curves <- function(x, by, read) {
       }
     }
   }
-  if (!several) return(in_order_of_models(problems, keys))
-  list(problems = problems, keys = keys)
+  in_order_of_models(problems, keys)
 }
 
 # Models that are columns were read group by group.

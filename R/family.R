@@ -291,5 +291,6 @@ components_of <- function(law) {
 
 stop_family <- function(law, what) {
   stop_input("{what} is not available for this family of predictions.", "x" = "The family is {.val {family_of(law)}}.",
-             "i" = "Give draws instead: {.fn pred_draws}.", class = "distribution", arg = "prediction")
+             "i" = if (family_of(law) != "draws") "Give draws instead: {.fn pred_draws}.", class = "distribution",
+             arg = "prediction")
 }

@@ -62,7 +62,7 @@ without_yardstick <- function(input) {
   if (!is.null(weights) && is_given(weights)) input$design$weights <- weights
   dots <- input$dots[!names(input$dots) %in% c("data", "estimator", "case_weights")]
   names(dots)[names(dots) == "..."] <- ""
-  input$dots <- check_dot_names(dots)
+  input$dots <- check_column_names(dots)
   input
 }
 

@@ -57,6 +57,15 @@ location_scale_pit <- function(parts, y) {
   })
 }
 
+# A problem for each model that is a column.
+read_pits <- function(x, input) {
+  models <- law_models(x, input)
+  if (is.null(models)) return(list(read_pit(x, input)))
+  unname(Map(function(data, name) c(laws_pit(data), model = name), models, names(models)))
+}
+
+laws_pit <- function(data) list(pit = pit_of(data$law, as.vector(data$y)), design = data$design)
+
 # PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
 # of a normal one.
 read_pit <- function(x, input) {
@@ -69,5 +78,5 @@ read_pit <- function(x, input) {
     # class probabilities are not predictive distributions of a number
     if (is.null(data$law)) pit_of(as_distribution(law), NULL)
   }
-  list(pit = pit_of(data$law, as.vector(data$y)), design = data$design)
+  laws_pit(data)
 }

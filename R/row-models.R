@@ -18,19 +18,34 @@ column_models <- function(x, truth, columns, settings) {
   align_events(models)
 }
 
-# The same where two or more columns, or expressions, are distributions: list(law, y, design, ...) by name. NULL for a
-# single model, and for columns that are parts of one.
+# The same of distributions of a number: list(law, y, design, ...) by name. NULL for a single model, and for columns
+# that are parts of one.
 law_models <- function(x, input) {
+  columns <- law_columns(x, input$dots)
+  if (length(columns) < 2) return(NULL)
+  models <- column_models(x, input$truth, columns, list(event_level = "first", design = input$design))
+  real <- vapply(models, is_real, NA)
+  stop_if(!all(real), "Beside a column of predictive distributions all must be distributions of a number.",
+          "x" = "{.field {names(models)[!real][1]}} holds probabilities.", class = "columns", arg = "...")
+  models
+}
+
+# Expressions that make distributions may have a name, that of the model.
+check_column_names <- function(dots, frame = called_verb()) {
+  check_dot_names(dots[!vapply(dots, makes_law, NA)], frame)
+  dots
+}
+
+# The columns and expressions that are selected, if there are distributions among them; by default all that are.
+law_columns <- function(x, dots) {
   if (!is.data.frame(x)) return(NULL)
-  dots <- input$dots
   made <- vapply(dots, makes_law, NA)
   columns <- if (length(dots) == 0) seq_along(x) else if (!all(made)) {
     select_columns(rlang::quo(c(!!!unname(dots[!made]))), ungroup_frame(x), "...")
   }
-  laws <- names(x)[columns][vapply(columns, function(k) is_law(x[[k]]), NA)]
-  if (length(laws) + sum(made) < 2) return(NULL)
-  if (length(dots) == 0) dots <- lapply(laws, function(name) rlang::quo(!!rlang::sym(name)))
-  column_models(x, input$truth, dots, list(event_level = "first", design = input$design))
+  laws <- columns[vapply(columns, function(k) is_law(x[[k]]), NA)]
+  if (length(dots) == 0 || length(laws) + sum(made) == 0) columns <- laws
+  c(lapply(names(x)[columns], function(name) rlang::quo(!!rlang::sym(name))), dots[made])
 }
 
 # Outcomes of several dimensions are several columns.

@@ -29,7 +29,8 @@
 #' reverse, and an upper bound that does not exist.
 #' @inheritParams ece
 #' @param x For class scores as everywhere; for `"dss"`, `"mse"`, `"crps"` and `"log"` a vector of
-#'   predictive distributions such as [pred_normal()], or a data frame with such a column.
+#'   predictive distributions such as [pred_normal()], or a data frame with such a column. Of several columns, or
+#'   expressions, each is a model and has its row.
 #' @param score One or several scores: names, or a list of [score_rules]. Or a function, see *U-scores*; or `"auroc"`.
 #' @param bound Whether to estimate the upper bound \eqn{U_S} instead of the mean score.
 #' @return A tibble with `.metric` (the score, or `"upper_bound"`), `.estimator`,
@@ -142,7 +143,7 @@ read_as_real <- function(x, dots, scores) {
   if (is_read(x)) return(is_real(x))
   if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
-  !is.null(law_given(x, check_dot_names(dots)))
+  !is.null(law_given(x, check_column_names(dots))) || length(law_columns(x, dots)) > 1
 }
 
 # Scores of classes read probabilities.
@@ -191,11 +192,15 @@ regression_frame <- function(x, input, metric, fn, choices) {
             class = "score", arg = "x")
   }
   if (!missing(x)) check_of_numbers(is_state(x))
-  by_groups(x, input$by, function(part) {
-    data <- laws_of(part, input)
+  frame <- function(data) {
     check_of_numbers(is.null(data$law))
     values <- as.list(fn(data$law, law_outcomes(data), data$design))
     if (data$na) values <- mask_numbers(values)
     with_read(result_frame(metric, "standard", values, choices, data), data)
+  }
+  by_groups(x, input$by, function(part) {
+    models <- if (!is_read(part)) law_models(part, input)
+    if (is.null(models)) return(frame(laws_of(part, input)))
+    with_read(bind_parts(columns_frame(model = names(models)), unname(lapply(models, frame))), models)
   })
 }

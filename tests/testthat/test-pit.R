@@ -178,3 +178,29 @@ test_that("what has no such transform is an error, missing rows are dropped or a
   expect_false(glance(exact)$rejected)
   expect_equal(tidy(exact)$observed, rep(1, 15))
 })
+
+test_that("columns and expressions of distributions are models, one by one", {
+  cases <- jumping_laws()
+  d <- data.frame(y = cases$counts$y, mu = rep(1:4, 5), g = rep(c("u", "v"), 10))
+  d$ens <- cases$counts$law
+  d$po <- pred_poisson(d$mu)
+  numbers <- function(...) as.data.frame(tidy(ce_curve(..., type = "pit"))[c("confidence", "observed", "conf.high")])
+  both <- tidy(ce_curve(d, y, ens, po, type = "pit"))
+  expect_identical(unique(both$model), c("ens", "po"))
+  expect_identical(as.data.frame(both[both$model == "po", names(numbers(d, y, po))]), numbers(d, y, po),
+                   ignore_attr = TRUE)
+  expect_identical(tidy(ce_curve(d, y, type = "pit")), both)
+  expect_identical(tidy(ce_curve(list(ens = d$ens, po = d$po), d$y, type = "pit")), both)
+  grouped <- tidy(ce_curve(d, y, ens, p = pred_poisson(mu), type = "pit", .by = g))
+  expect_identical(unique(paste(grouped$model, grouped$g)), c("ens u", "ens v", "p u", "p v"))
+  scores <- ce_score(d, y, ens, p = pred_poisson(mu), score = c("crps", "mse"))
+  expect_identical(scores$model, rep(c("ens", "p"), each = 2))
+  expect_identical(scores$.estimate, c(ce_score(d, y, ens, score = c("crps", "mse"))$.estimate,
+                                       ce_score(d, y, po, score = c("crps", "mse"))$.estimate))
+  expect_identical(ce_score(d, y, ens, po, score = "crps", .by = g)$g, rep(c("u", "v"), each = 2))
+  expect_error(ce_curve(d, y, ens, po), "quantile", class = "calibrisk_error_argument")
+  expect_error(ce_curve(d, y, ens, mu, type = "pit"), class = "calibrisk_error_truth")
+  d$y <- rep(0:1, 10)
+  expect_error(ce_curve(d, y, po, q = pred_bernoulli(mu / 5), type = "pit"), class = "calibrisk_error_columns")
+  expect_error(ce_score(d, y, po, crp = "crps"), class = "calibrisk_error_argument")
+})
