@@ -17,7 +17,8 @@ autoplot.ce_coverage <- function(object, ...) {
   rows$colour <- colour
   names <- levels(colour)
   # models next to each other, where their limits would cover each other
-  rows$x <- rows$nominal + 0.012 * (as.integer(rows$colour) - (length(names) + 1) / 2)
+  apart <- if (nlevels(rows$panel) > 1) 0.02 else 0.012
+  rows$x <- rows$nominal + apart * (as.integer(rows$colour) - (length(names) + 1) / 2)
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$x, y = .data$coverage, colour = .data$colour,
                                              shape = .data$colour)) +
     ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = 1, colour = "grey35", linewidth = 0.35,
