@@ -73,7 +73,8 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   check_level(level)
   group <- enquo(group)
   input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
-  name <- paste(short_label(enquo(x)), "and", short_label(input$truth))
+  name <- paste(c(short_label(enquo(x)), if (!rlang::quo_is_missing(input$truth)) short_label(input$truth)),
+                collapse = " and ")
   run <- function(laws, group) {
     laws$group <- ckce_group(group, NULL, laws)
     check_test_design(if (auto) "auto" else test$name, laws)

@@ -2,6 +2,10 @@
 
 compare_models <- function(objects, truth, columns, metric, settings) {
   metric <- as_metric(metric)
+  if (is_models(objects)) {
+    check_models_alone(called_verb())
+    return(as_counted(all_rows(with_read(compare_pairs(objects, metric, settings), objects))))
+  }
   if (rlang::quo_is_missing(truth)) stop_no_outcomes()
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
@@ -30,21 +34,22 @@ list_models <- function(models, truth, settings) {
   models <- Map(function(x, name) in_model(read_results(x), name), models, names(models))
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
-  outcomes <- list_outcomes(models, truth, design_of(models[[1]]))
+  outcomes <- list_outcomes(models, truth, design_of(models[[1]]), settings$own)
   called <- if (length(outcomes$column) == 1) outcomes$column else outcome_name(truth, NULL)
   parts <- each_direction(names(models), function(name) {
     in_model({
       x <- models[[name]]
+      values <- outcomes$own[[name]] %||% outcomes$values
       law <- law_given(x, list())
-      raw <- read_design(design_of(x), x, if (is.null(law)) NROW(x) else NROW(outcomes$values))
+      raw <- read_design(design_of(x), x, if (is.null(law)) NROW(x) else NROW(values))
       raw$censoring <- outcomes$censoring
       if (is.null(law)) {
         if (is.data.frame(x)) x <- rank_columns(x, outcomes$column)
-        out <- new_predictions(x, outcomes$values, settings$event_level, TRUE, raw = raw)
+        out <- new_predictions(x, values, settings$event_level, TRUE, raw = raw)
         out[c("truth_name", "event_level")] <- list(called, settings$event_level)
         out
       } else {
-        law_or_classes(join_laws(law, outcomes$values, settings$event_level, TRUE, raw))
+        law_or_classes(join_laws(law, values, settings$event_level, TRUE, raw))
       }
     }, name)
   })
@@ -52,8 +57,8 @@ list_models <- function(models, truth, settings) {
 }
 
 # Survival outcomes are those of the first model's rows, which are everybody's.
-list_outcomes <- function(models, truth, design) {
-  if (is.null(design$horizon)) return(rank_truth(models, truth))
+list_outcomes <- function(models, truth, design, own = NULL) {
+  if (is.null(design$horizon)) return(rank_truth(models, truth, own))
   x <- models[[1]]
   raw <- read_design(design, x, NROW(x))
   outcomes <- outcomes_at(truth, x, design$horizon, raw$weights)
@@ -97,14 +102,16 @@ compare_pairs <- function(models, metric, settings) {
     out$conf.high <- ifelse(apart < 0, pmin(out$conf.high, 0), out$conf.high)
   }
   out$n <- n_obs(models[[1]])
-  if (is.null(settings$margin)) out else add_margin(out, settings$margin)
+  if (is.null(settings$margin)) out else add_margin(out, settings$margin, metric_sign(metric))
 }
 
-# By the interval; of metrics of which smaller values are better.
-add_margin <- function(out, margin) {
-  a <- out$conf.high < margin
-  b <- out$conf.low > -margin
-  out$superior <- ifelse(out$conf.high < 0, "a", ifelse(out$conf.low > 0, "b", "neither"))
+# By the interval; a `sign` of -1 is that of metrics of which larger values are better.
+add_margin <- function(out, margin, sign = 1) {
+  low <- if (sign < 0) -out$conf.high else out$conf.low
+  high <- if (sign < 0) -out$conf.low else out$conf.high
+  a <- high < margin
+  b <- low > -margin
+  out$superior <- ifelse(high < 0, "a", ifelse(low > 0, "b", "neither"))
   out$noninferior <- ifelse(a & b, "both", ifelse(a, "a", ifelse(b, "b", "neither")))
   out
 }

@@ -113,8 +113,9 @@ default_curve <- function(problems) {
 stop_curve_of_laws <- function(part, input, type) {
   law <- law_given(part, input$dots)
   if (is.null(law) && length(law_columns(part, input$dots)) > 1) stop_law_curve(type)
+  law <- if (is_read(part)) part$law else law_given(part, input$dots)
   if (is.null(law)) return(invisible())
-  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
+  if (!is.data.frame(part) && !is_read(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
   stop_law_curve(type)
 }
 

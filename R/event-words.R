@@ -8,6 +8,8 @@ outcome_name <- function(truth, x, column = NULL) {
 
 # "type = No" of binary predictions; NULL where the event is that a label was right, or one by a time.
 event_label <- function(predictions, notion = "binary", horizon = NULL) {
+  # predictions of several models have their horizon in their design
+  horizon <- horizon %||% predictions$design$follow_up
   if (notion != "binary" || !is.null(horizon) || n_classes(predictions) != 2) return(NULL)
   level <- predictions$levels[predictions$event]
   # a column without a name

@@ -19,6 +19,8 @@ by_groups <- function(x, by, fn, objects = FALSE) {
 
 # fn(rows) of the rows of a group, which know that they are a part.
 group_parts <- function(x, fn) {
+  # incomplete rows were dropped once, for all models
+  if (is_models(x)) return(function(name) fn(if (name == names(x)[1]) x[[name]] else replace(x[[name]], "dropped", 0)))
   x <- ungroup_frame(x)
   function(rows) fn(structure(vctrs::vec_slice(x, rows), in_group = TRUE))
 }
@@ -127,7 +129,8 @@ check_group_events <- function(designs) {
 # Errors say in which group they arose; the rows they name are counted within it.
 in_group <- function(value, keys, g, rows = NULL) {
   rlang::try_fetch(value, error = function(cnd) {
-    row <- if (is.null(cnd$row)) NULL else rows[cnd$row]
+    # models have been read
+    row <- if (!is.null(cnd$row) && is.numeric(rows)) rows[cnd$row]
     stop_input("In group {.val {group_label(keys, g)}}.",
                "i" = if (!is.null(row)) "Its row {cnd$row} is row {row} of the data.", class = "group", row = row,
                parent = cnd)
@@ -136,6 +139,10 @@ in_group <- function(value, keys, g, rows = NULL) {
 
 # `by` is a quosure. NULL where there are no groups.
 find_groups <- function(x, by) {
+  if (is_models(x)) {
+    check_models_alone(called_verb())
+    return(list(keys = tibble::tibble(model = names(x)), rows = as.list(names(x))))
+  }
   by_given <- !rlang::quo_is_null(by)
   if (!is.data.frame(x)) {
     stop_if(by_given, "{.arg .by} needs a data frame.", "x" = "{.arg x} is {.cls {class(x)[1]}}.",
@@ -169,6 +176,17 @@ find_groups <- function(x, by) {
   loc <- vctrs::vec_group_loc(keys)
   loc <- vctrs::vec_slice(loc, level_order(loc$key))
   list(keys = tibble::as_tibble(loc$key), rows = as.list(loc$loc))
+}
+
+# Models have been read: arguments that say how would have no effect.
+check_models_alone <- function(frame) {
+  of_rows <- intersect(frame_arguments(frame)[-1], c("x", "truth", ".by", "weights", "cluster", "horizon"))
+  given <- Filter(function(arg) is_given(rlang::eval_bare(call("enquo", as.symbol(arg)), frame)), of_rows)
+  more <- if (exists("...", frame, inherits = FALSE)) rlang::eval_bare(quote(...length()), frame) > 0
+  named <- intersect(c("event_level", "na_rm"), names(sys.calls()[[match(TRUE, vapply(sys.frames(), identical, NA, frame))]]))
+  given <- c(given, named, "..."[isTRUE(more)])
+  stop_if(length(given) > 0, "Predictions of {.fn ce_models} have been read, with outcomes and how rows count.",
+          "x" = "{.arg {given[1]}} is given, too.", class = c("models", "argument"), arg = given[1])
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

@@ -14,7 +14,8 @@
 #'   means in bins;
 #' * `"ece_pointwise"`, with the option `n_bins = 3`: compares every prediction with the outcomes of its bin, and is not
 #'   0 for calibrated models;
-#' * `"log_loss"` ([score_log()]) and `"error"`, the misclassification rate: they rank models by more than calibration.
+#' * `"log_loss"` ([score_log()]), `"error"`, the misclassification rate, and `"auroc"`, of which larger values are
+#'   better: they rank models by more than calibration.
 #'
 #' The Brier score is the sum over the classes; for two classes it
 #' is \eqn{(p - y)^2}, half of that, as in [ce_score()] and [rbs()].
@@ -146,12 +147,15 @@ metric_presets <- function() {
     ece_canonical = new_metric_value(get("ece", topenv()), list(notion = "canonical", n_bins = 3), "ece_canonical"),
     ece_pointwise = new_metric_value(ece_pointwise, name = "ece_pointwise"),
     log_loss = new_metric_value(ce_score, list(score = score_log()), "log_loss"),
+    auroc = new_metric_value(ce_score, list(score = "auroc"), "auroc"),
     error = new_metric_value(error_rate, name = "error")
   )
 }
 
 error_rate <- new_metric("error", function(predictions) {
-  wrong <- max.col(simplex_probs(predictions), "first") != simplex_truth(predictions)
+  # confidences in a top label, and whether it was right
+  right <- if (identical(predictions$notion, "top_label")) predictions$outcome == 1
+  wrong <- if (is.null(right)) max.col(simplex_probs(predictions), "first") != simplex_truth(predictions) else !right
   estimate <- mean_estimate(as.numeric(wrong), predictions$design)
   result_frame("error", "multiclass", list(.estimate = estimate$value, .estimates = list(estimate)), read = predictions)
 })
@@ -194,6 +198,20 @@ check_law_metric <- function(metric, model) {
     "i" = "Metrics of distributions are {.val {c(law_metrics, 'jkce', 'ucme', 'ckce_debiased', 'ckce_null_mean')}}, \\
            the scores {.val {real_scores()}}, and functions of your own.", arg = "metric"
   )
+}
+
+# 1 if smaller values are better, -1 if larger ones are, 0 if values near 0 are.
+metric_sign <- function(metric) {
+  if (identical(metric$options$score, "auroc")) return(-1)
+  unname(c(minimize = 1, maximize = -1, zero = 0)[attr(metric$fn, "direction") %||% "minimize"])
+}
+
+# Models are put into an order by it.
+check_metric_sign <- function(metric) {
+  sign <- metric_sign(metric)
+  stop_if(sign == 0, "{.arg metric} must have its best values at one end.",
+          "x" = "Those of {.val {metric_label(metric)}} are best near 0.", arg = "metric")
+  sign
 }
 
 # Its name, for messages.

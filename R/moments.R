@@ -252,6 +252,12 @@ gain_rows <- function(before, after, level) {
 # with either. `layout` remembers which, so that results are written alike.
 # `design`: the arguments `weights` and `cluster`; `raw`: their columns, where they have been read.
 read_moments <- function(x, truth, dots, design = NULL, raw = NULL, any_family = FALSE) {
+  if (is_read(x)) {
+    moments <- moments_of(x$law, any_family = any_family)
+    return(c(moments[c("mean", "variance", "law")],
+             list(outcome = law_outcomes(x), rows = x$rows, n_rows = x$n_input, raw = list(), design = x$design,
+                  layout = list(frame = FALSE, type = moments$type))))
+  }
   check_truth_given(truth)
   frame <- if (is.data.frame(x)) ungroup_frame(x)
   layout <- list(frame = is.data.frame(x), columns = if (!is_law(x)) colnames(x))

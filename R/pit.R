@@ -69,7 +69,7 @@ laws_pit <- function(data) list(pit = pit_of(data$law, as.vector(data$y)), desig
 # PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
 # of a normal one.
 read_pit <- function(x, input) {
-  law <- law_given(x, input$dots)
+  law <- if (is_read(x)) x$law else law_given(x, input$dots)
   if (is.null(law)) {
     data <- read_moments(x, input$truth, input$dots, design = input$design)
     data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, design = data$design)

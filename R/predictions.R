@@ -19,7 +19,10 @@
 # `direction`: whether to look at it (see warn_direction()). Data that were read stay as they are.
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE, direction = TRUE,
                            design = NULL, logits = FALSE) {
-  if (is_read(x)) return(x)
+  if (is_read(x)) {
+    if (is_real(x)) check_kind(x$law)
+    return(x)
+  }
   kept <- attr(x, "kept")
   check_flag(na_rm)
   event_level <- check_choice(event_level, c("first", "second"))

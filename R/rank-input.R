@@ -33,23 +33,31 @@ rank_data <- function(models, truth, event_level, design = NULL) {
   stop_if(!is.list(models) || is.data.frame(models) || length(models) < 2,
           "{.arg models} must be a list with the predictions of two or more models.", "x" = "It is {describe(models)}.",
           arg = "models")
-  check_truth_given(truth)
-  settings <- list(design = design, event_level = event_level)
-  parts <- told_once(warned_once(list_models(models, truth, settings), "calibrisk_warning_cluster"))
+  if (is_models(models)) {
+    check_models_alone(called_verb())
+    parts <- models
+  } else {
+    check_truth_given(truth)
+    settings <- list(design = design, event_level = event_level)
+    parts <- told_once(warned_once(list_models(models, truth, settings), "calibrisk_warning_cluster"))
+  }
   read <- read_facts(parts)
   check_two_models(parts, "models")
   parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]))
   if (is_real(parts[[1]])) return(list(models = parts))
+  counted <- c(event_sentence(read$event), if (length(read$designs) > 0) design_sentence(read$designs))
+  # each has outcomes of its own
+  if (identical(parts[[1]]$notion, "top_label")) return(list(models = parts, counted = counted))
   list(
-    models = parts,
-    counted = c(event_sentence(read$event), if (length(read$designs) > 0) design_sentence(read$designs)),
+    models = parts, counted = counted,
     probs = lapply(parts, simplex_probs), truth = simplex_truth(parts[[1]])
   )
 }
 
-# The outcomes, and the column they come from where data frames hold them.
-rank_truth <- function(models, truth) {
+# The outcomes, and the column they come from where data frames hold them; those of each model if they may be its `own`
+# and differ.
+rank_truth <- function(models, truth, own = NULL) {
   frames <- lapply(Filter(is.data.frame, models), ungroup_frame)
   column <- truth_name(truth)
   # outcomes of several dimensions
@@ -62,6 +70,7 @@ rank_truth <- function(models, truth) {
   }
   values <- lapply(frames, function(x) if (length(column) == 1) x[[column]] else as.matrix(x[column]))
   same <- vapply(values, function(v) identical(as.character(v), as.character(values[[1]])), NA)
+  if (!all(same) && isTRUE(own) && length(frames) == length(models)) return(list(own = values, column = column))
   stop_if(!all(same), "All models must predict the same outcomes in the same order.",
           "x" = "Column {.field {column}} of model {.val {names(frames)[!same][1]}} is not that of model \\
                  {.val {names(frames)[1]}}.", class = "truth", arg = "truth")

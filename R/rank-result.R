@@ -1,14 +1,16 @@
 # From metrics on all observations (metrics x models) and on subsamples (metrics x models x subsamples) to the tables of
 # a ce_rank, its print and its tidiers. `compared`: per metric the p-values of pairs, as ce_compare() has them.
 
+# `signs`: -1 of metrics of which larger values are better.
 new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = list(), n_classes = NULL, counted = NULL,
-                     titles = stats::setNames(rownames(full), rownames(full))) {
+                     titles = stats::setNames(rownames(full), rownames(full)),
+                     signs = stats::setNames(rep(1, nrow(full)), rownames(full)), beside = list()) {
   metrics <- rownames(full)
   structure(
     list(
-      estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level, compared)),
-      orders = do.call(rbind, lapply(metrics, rank_orders, full, draws)),
-      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws)),
+      estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level, compared, signs)),
+      orders = do.call(rbind, lapply(metrics, rank_orders, full, draws, signs)),
+      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, signs)),
       draws = columns_frame(
         sample = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
         metric = rep(metrics, times = prod(dim(draws)[2:3])),
@@ -16,31 +18,45 @@ new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = lis
         estimate = as.numeric(draws)
       ),
       n = n, n_sub = n_sub, times = dim(draws)[3], level = level, core = drop_null(core),
-      n_classes = n_classes, counted = counted, titles = titles
+      n_classes = n_classes, counted = counted, titles = titles, tests = compared, signs = signs, beside = beside
     ),
     class = c("ce_rank", "ce_result")
   )
 }
 
-rank_estimates <- function(metric, full, draws, level, compared) {
+rank_estimates <- function(metric, full, draws, level, compared, signs) {
   values <- matrix(draws[metric, , ], ncol(full))
-  range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
+  sign <- signs[[metric]]
   overall <- as.numeric(full[metric, ])
+  of_samples <- if (ncol(values) > 0) {
+    range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
+    list(mean = rowMeans(values), std.deviation = apply(values, 1, sd), low = range[1, ], high = range[2, ],
+         best_share = rowMeans(first_places(sign * values)))
+  }
   out <- columns_frame(
     metric = metric, model = colnames(full), estimate = overall,
-    rank = as.integer(rank(tied_values(cbind(overall)), ties.method = "min", na.last = "keep")),
-    mean = rowMeans(values), std.deviation = apply(values, 1, sd),
-    low = range[1, ], high = range[2, ],
-    best_share = rowMeans(first_places(values)),
-    can_be_best = !colnames(full) %in% shown_worse(compared[[metric]], 1 - level)
+    rank = as.integer(rank(tied_values(cbind(sign * overall)), ties.method = "min", na.last = "keep")), !!!of_samples,
+    can_be_best = !colnames(full) %in% shown_worse(compared[[metric]], 1 - level, sign)
   )
-  out[order(out$estimate), ]
+  out[order(sign * out$estimate), ]
 }
 
 # The models of which another is better by the test of a pair.
-shown_worse <- function(pairs, alpha) {
+shown_worse <- function(pairs, alpha, sign = 1) {
   apart <- which(pairs$p.value < alpha)
-  ifelse(pairs$difference > 0, pairs$a, pairs$b)[apart]
+  ifelse(sign * pairs$difference > 0, pairs$a, pairs$b)[apart]
+}
+
+# Of each model, by the tests of all pairs: what it has more than the best one, with simultaneous limits and p-value.
+to_best <- function(tests, best, models) {
+  rows <- vapply(models, function(model) {
+    match(TRUE, tests$a %in% c(best, model) & tests$b %in% c(best, model) & model != best)
+  }, 1L)
+  turned <- ifelse(tests$a[rows] == best, -1, 1)
+  limits <- cbind(tests$conf.low[rows], tests$conf.high[rows]) * turned
+  columns_frame(model = models, difference = ifelse(models == best, 0, turned * tests$difference[rows]),
+                conf.low = pmin(limits[, 1], limits[, 2]), conf.high = pmax(limits[, 1], limits[, 2]),
+                p.value = tests$p.value[rows])
 }
 
 # Positions that sort every column.
@@ -68,8 +84,9 @@ first_places <- function(values) {
   first / rep(pmax(colSums(first), 1), each = nrow(values))
 }
 
-# "a < b = c" for every subsample.
-order_labels <- function(values, models) {
+# "a < b = c" for every subsample; "a > b" where larger values, with a `sign` of -1, are better.
+order_labels <- function(values, models, sign = 1) {
+  better <- if (sign < 0) " > " else " < "
   sorted <- tied_values(values)
   at <- order_columns(sorted)
   sorted[] <- sorted[at]
@@ -77,26 +94,28 @@ order_labels <- function(values, models) {
   labels <- names[1, ]
   for (i in seq_along(models)[-1]) {
     equal <- (sorted[i, ] == sorted[i - 1, ]) %in% TRUE
-    labels <- paste0(labels, ifelse(equal, " = ", " < "), names[i, ])
+    labels <- paste0(labels, ifelse(equal, " = ", better), names[i, ])
   }
   labels
 }
 
-rank_orders <- function(metric, full, draws) {
-  values <- matrix(draws[metric, , ], ncol(full))
-  seen <- order_labels(values, colnames(full))
-  reference <- order_labels(cbind(full[metric, ]), colnames(full))
+rank_orders <- function(metric, full, draws, signs) {
+  sign <- signs[[metric]]
+  values <- sign * matrix(draws[metric, , ], ncol(full))
+  seen <- if (ncol(values) > 0) order_labels(values, colnames(full), sign)
+  reference <- order_labels(sign * cbind(full[metric, ]), colnames(full), sign)
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
   out <- columns_frame(
-    metric = metric, order = names(counts), count = as.integer(counts), share = as.integer(counts) / ncol(values),
+    metric = metric, order = names(counts), count = as.integer(counts), share = if (ncol(values) > 0) as.integer(counts) / ncol(values) else NA_real_,
     full = names(counts) == reference
   )
   out[order(-out$count, !out$full), ]
 }
 
 # Each pair once, the better one on all observations first.
-rank_pairs <- function(metric, full, draws) {
-  models <- colnames(full)[order(full[metric, ])]
+rank_pairs <- function(metric, full, draws, signs) {
+  sign <- signs[[metric]]
+  models <- colnames(full)[order(sign * full[metric, ])]
   at <- utils::combn(length(models), 2)
   values <- matrix(draws[metric, , ], ncol(full), dimnames = list(colnames(full), NULL))
   do.call(rbind, lapply(seq_len(ncol(at)), function(p) {
@@ -104,14 +123,13 @@ rank_pairs <- function(metric, full, draws) {
     b <- models[at[2, p]]
     gap <- values[a, ] - values[b, ]
     difference <- unname(full[metric, a] - full[metric, b])
-    both <- tied_values(values[c(a, b), , drop = FALSE])
+    both <- tied_values(sign * values[c(a, b), , drop = FALSE])
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
-    columns_frame(
-      metric = metric, model = a, other = b,
-      difference = difference,
-      mean = mean(gap), std.deviation = sd(gap),
-      share = (sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2) / length(gap), ties = ties / length(gap)
-    )
+    of_samples <- if (length(gap) > 0) {
+      list(mean = mean(gap), std.deviation = sd(gap),
+           share = (sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2) / length(gap), ties = ties / length(gap))
+    }
+    columns_frame(metric = metric, model = a, other = b, difference = difference, !!!of_samples)
   }))
 }
 
@@ -138,24 +156,31 @@ glance.ce_rank <- function(x, ...) {
 print.ce_rank <- function(x, ...) {
   big <- count_text
   percent <- function(v) percent_text(v, 0)
-  cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations; ",
-      big(x$times), " subsamples of ", big(x$n_sub), " without replacement\n", counted_line(x), sep = "")
+  drawn <- x$times > 0
+  cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations",
+      if (drawn) paste0("; ", big(x$times), " subsamples of ", big(x$n_sub), " without replacement"), "\n",
+      counted_line(x), sep = "")
   summary <- glance(x)
+  short <- short_names(unique(x$estimates$model))
   for (i in seq_len(nrow(summary))) {
     row <- summary[i, ]
-    cat("\n", row$metric, ": this order", if (grepl(" = ", row$order, fixed = TRUE)) " (with equal models)", " in ",
-        percent(row$share), " of subsamples\n", sep = "")
     one <- x$estimates[x$estimates$metric == row$metric, ]
-    shown <- data.frame(
-      " " = one$rank, model = one$model, estimate = format(one$estimate, digits = 3),
-      `mean +- sd at n_sub` = paste0(format(one$mean, digits = 3), " +- ", format(one$std.deviation, digits = 2)),
-      first = percent(one$best_share), check.names = FALSE
-    )
-    names(shown)[5] <- paste("first with", big(x$n_sub), "new rows")
-    print(shown, row.names = FALSE)
+    cat("\n", row$metric, if (drawn) paste0(
+      ": this order", if (grepl(" = ", row$order, fixed = TRUE)) " (with equal models)", " in ", percent(row$share),
+      " of subsamples"), if (x$signs[[row$metric]] < 0) " (larger is better)", "\n", sep = "")
+    columns <- if (drawn) {
+      list(paste0(format(one$mean, digits = 3), " +- ", format(one$std.deviation, digits = 2)), percent(one$best_share))
+    } else {
+      list(difference_text(to_best(x$tests[[row$metric]], one$model[1], one$model)))
+    }
+    names(columns) <- if (drawn) c("mean +- sd at n_sub", paste("first with", big(x$n_sub), "new rows")) else
+      paste0("minus the best (", percent_text(x$level), " CI)")
+    if (!drawn) columns <- c(columns, lapply(x$beside, function(v) fixed_text(v[one$model], 3)))
+    print(data.frame(" " = one$rank, model = short[one$model], estimate = format(one$estimate, digits = 3), columns,
+                     check.names = FALSE), row.names = FALSE)
     print_lines(best_sentence(one, x))
   }
-  for (note in c(lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
+  for (note in c(if (length(unique(summary$best)) > 1) several_questions,lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
     if (length(note) == 0) next
     cat("\n")
     print_lines(note)
@@ -163,10 +188,46 @@ print.ce_rank <- function(x, ...) {
   invisible(x)
 }
 
+several_questions <- paste(
+  "The metrics have different best models: they ask different questions. A calibration error alone does not choose a",
+  "model, since one that predicts the same frequency for everybody is calibrated."
+)
+
+# "0.012 (0.008 to 0.016)", nothing of the best itself.
+difference_text <- function(rows) {
+  digits <- max(printed_digits(rows$difference, rows$conf.low, rows$conf.high), na.rm = TRUE)
+  ifelse(is.na(rows$p.value) & rows$difference %in% 0, "",
+         interval_text(rows$difference, rows$conf.low, rows$conf.high, digits))
+}
+
+# Names that fit beside numbers, named by the whole ones: without what all have in common before and after a separator,
+# and the middle of long ones left out, unless two are then the same.
+short_names <- function(names, width = 20) {
+  cut <- function(text, end) {
+    parts <- strsplit(text, "(?<=[._ -])", perl = TRUE)
+    if (end) parts <- lapply(strsplit(text, "(?=[._ -])", perl = TRUE), rev)
+    least <- min(lengths(parts)) - 1
+    first <- do.call(rbind, lapply(parts, `[`, seq_len(least)))
+    same <- if (least > 0) sum(cumprod(apply(first, 2, function(v) all(v == v[1]))))
+    if (end) substr(text, 1, nchar(text) - sum(nchar(first[1, seq_len(same)]))) else
+      substring(text, sum(nchar(first[1, seq_len(same)])) + 1)
+  }
+  short <- names
+  if (length(names) > 1 && max(nchar(names)) > width) {
+    short <- cut(cut(names, FALSE), TRUE)
+    long <- nchar(short) > width
+    half <- (width - 2) %/% 2
+    middle <- paste0(substr(short, 1, half), "..", substring(short, nchar(short) - half + 1))
+    short[long] <- middle[long]
+    if (anyDuplicated(short) > 0 || !all(nzchar(short))) short <- names
+  }
+  stats::setNames(short, names)
+}
+
 best_sentence <- function(one, x) {
   paste0("Can be the best: ", if (all(one$can_be_best)) "each model" else toString(one$model[one$can_be_best]),
          " (paired differences of all ", count_text(x$n), " rows at ", percent_text(1 - x$level),
-         if (nrow(one) > 2) ", Holm", ").")
+         if (nrow(one) > 2) ", Holm", if (nrow(one) > 2 && x$times == 0) "; intervals are simultaneous", ").")
 }
 
 ckce_note <- function(name, core) {

@@ -51,7 +51,7 @@
 #' models <- list(true = p, sharp = plogis(3 * qlogis(p)), flat = plogis(qlogis(p) / 3))
 #' set.seed(1)
 #' ce_rank(models, y, metric = c("ckce", "ece_canonical"), times = 20)
-ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 200, level = 0.95,
+ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0, level = 0.95,
                     event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, "models")
   models <- read_table(models)
@@ -59,10 +59,13 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
   if (!is.data.frame(models)) check_empty(...)
   metrics <- as_metrics(metric, "metric")
   check_choice(event_level, c("first", "second"))
-  check_count(times)
+  check_count(times, lower = 0)
+  stop_if(times == 0 && !is.null(n_sub), "{.arg n_sub} is the size of subsamples, which {.arg times} counts.",
+          "x" = "{.arg times} is 0.", arg = "n_sub", value = n_sub)
   check_level(level)
   data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
   for (one in metrics) check_law_metric(one, data$models[[1]])
+  signs <- vapply(metrics, check_metric_sign, 0)
   core <- lapply(metrics, core_metric, data)
   rows <- vapply(core, function(one) one$row %||% "", "")
   names(metrics) <- metric_labels(metrics, data)
@@ -78,15 +81,25 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 2
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
            n_sub = n_sub, level = level, compared = compared, core = setNames(core, names(metrics)),
            n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
-           titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
+           signs = stats::setNames(signs, names(metrics)), beside = beside_metrics(data$models), titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
 }
 
-# The p-values of all pairs, as in ce_compare().
+# The differences and p-values of all pairs, as in ce_compare().
 rank_tests <- function(metric, data, level, times) {
-  settings <- list(level = level, adjust = "holm", times = max(times, 20))
+  settings <- list(level = level, adjust = "holm", times = if (times > 0) max(times, 20) else 200)
   found <- suppressMessages(compare_pairs(data$models, metric, settings))
-  columns_frame(a = found$a, b = found$b, difference = found$difference,
-                p.value = found[["p.adjusted"]] %||% found$p.value)
+  columns_frame(a = found$a, b = found$b, difference = found$difference, conf.low = found$conf.low,
+                conf.high = found$conf.high, p.value = found[["p.adjusted"]] %||% found$p.value)
+}
+
+# What stands beside other numbers: the AUROC of one event, the accuracy of several classes and of top labels. A list
+# with that name; empty for numbers.
+beside_metrics <- function(models) {
+  one <- models[[1]]
+  value <- function(metric) vapply(models, function(model) metric_value(as_metric(metric), model)$value, 0)
+  if (is_real(one)) return(list())
+  if (n_classes(one) == 2 && default_notion(one) == "binary") list(AUROC = value("auroc")) else
+    list(accuracy = 1 - value("error"))
 }
 
 # Values of the core for every subsample, in its order.
@@ -176,6 +189,7 @@ subsample <- function(design, n_sub) {
 rank_samples <- function(data, metrics, core, rows, progress = NULL) {
   out <- array(NA_real_, c(length(metrics), length(data$models), length(rows)),
                list(names(metrics), names(data$models), NULL))
+  if (length(rows) == 0) return(out)
   settings <- lapply(core, `[`, c("kernel", "ridge", "n_bins"))
   for (one in unique(settings[lengths(core) > 0])) {
     at <- which(lengths(core) > 0 & vapply(settings, identical, NA, one))

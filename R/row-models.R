@@ -8,7 +8,8 @@ column_models <- function(x, truth, columns, settings) {
   made <- columns[vapply(columns, makes_law, NA)]
   names(made) <- list_names(made, vapply(made, rlang::as_label, ""))
   columns <- columns[!vapply(columns, makes_law, NA)]
-  at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!unname(columns))), x, "...")
+  if (!any(nzchar(rlang::names2(columns)))) columns <- unname(columns)
+  at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!columns)), x, "...")
   at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon)]
   models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
   models <- each_direction(names(models), function(name) {

@@ -18,7 +18,8 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   few <- min(sizes)
   if (few < 2) return(list(.estimate = value))
   n <- cluster_count(design) %||% copy_count(design)
-  std_error <- row_std_error(found$influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1], design)
+  influence <- found$influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1]
+  std_error <- row_std_error(influence, design)
   scale <- if (logit) list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis) else own_scale
   df <- if (logit) min(design_df(design), few - 1) else design_df(design)
   at <- scale$to(value)
@@ -31,7 +32,7 @@ auroc_columns <- function(problem, level, logit = FALSE) {
     if (share == 1) of else share * of + (1 - share) * min(max(scale$back(at + side * reach), 0), 1)
   }
   list(.estimate = value, std.error = if (isTRUE(std_error > 0)) std_error else NA_real_,
-       conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high), influence = found$influence)
+       conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high), influence = influence)
 }
 
 # The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.

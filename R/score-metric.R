@@ -140,6 +140,7 @@ check_whole_sums <- function(predictions, what = "A score") {
 read_as_real <- function(x, dots, scores) {
   if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
   if (missing(x)) return(FALSE)
+  if (is_models(x)) x <- x[[1]]
   if (is_read(x)) return(is_real(x))
   if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
@@ -148,7 +149,7 @@ read_as_real <- function(x, dots, scores) {
 
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores) {
-  stop_if(!missing(x) && !is.null(law_given(x, dots)),
+  stop_if(!missing(x) && !is.null(if (is_models(x)) x[[1]]$law else law_given(x, dots)),
           "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
           "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
           "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score",

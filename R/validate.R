@@ -76,12 +76,12 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   x <- read_table(x, FALSE)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
-  horizon <- input$design$horizon
+  followed <- if (is_models(x)) follow_up_horizon(x[[1]]) else input$design$horizon
   read <- function(part) {
     predictions <- predictions_of(part, input)
-    notion <<- notion %||% if (n_classes(predictions) == 2) "binary" else "class_wise"
+    notion <<- notion %||% if (n_classes(predictions) == 2) default_notion(predictions) else "class_wise"
     groups <- validation_groups(group, part, predictions$rows, input)
-    with_read(validated_problems(predictions, groups, notion, horizon), predictions)
+    with_read(validated_problems(predictions, groups, notion, followed), predictions)
   }
   if (has_sums(x)) {
     check_no_group(group)
@@ -91,7 +91,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
     return(validate_sums(x, c(input, asked), options))
   }
   data <- read_curves(x, input$by, read)
-  new_validation(data, notion, horizon, options)
+  new_validation(data, notion, followed, options)
 }
 
 # The checked options of a validation.

@@ -28,6 +28,9 @@ split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
 # Predictions and outcomes as one of the readers returned them?
 is_read <- function(x) inherits(x, c("ce_predictions", "ce_laws"))
 
+# Several of them, by the names of their models: see ce_models()?
+is_models <- function(x) inherits(x, "ce_models")
+
 # Are these predictions of a number? Otherwise they are of classes.
 is_real <- function(data) !is.null(data[["law"]])
 
