@@ -4,14 +4,17 @@
 #' @export
 print.ce_differences <- function(x, ...) {
   if (!has_columns(x, "difference", c("a", "b"))) return(NextMethod())
+  whole <- x
+  short <- short_names(unique(c(x$a, x$b)))
+  x[c("a", "b")] <- list(unname(short[x$a]), unname(short[x$b]))
   keys <- names(x)[seq_len(match("a", names(x)) - 1)]
   first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))
   shown <- x[union(first, setdiff(names(x), c(".metric", "notion")))]
   attr(shown, "estimand") <- attr(x, "estimand")
   class(shown) <- setdiff(class(x), "ce_differences")
   print(shown, ...)
-  print_lines(c(adjust_sentence(x), margin_sentences(x)))
-  invisible(x)
+  print_lines(c(adjust_sentence(x), margin_sentences(x), cut_names_line(short)))
+  invisible(whole)
 }
 
 margin_sentences <- function(x, most = 6) {

@@ -15,13 +15,13 @@ figure_number <- function(x, digits) {
 drop_missing <- function(x) x[!is.na(x)]
 
 # Numbers that tell models apart, behind the names of a legend: as many as the column of a journal has room for.
-legend_labels <- function(rows, lines, names, width = 60) {
+legend_labels <- function(rows, lines, names, short = names, width = 60) {
   labels <- function(shown) {
     text <- vapply(lines, function(line) {
       line <- line[intersect(shown, names(line))]
       paste(sub("calibration error", "CE", names(line)), line, collapse = ", ")
     }, "")
-    paste0(names, ": ", text[match(names, as.character(rows$colour))])
+    paste0(short, ": ", text[match(names, as.character(rows$colour))])
   }
   choices <- list(c("O:E", "slope", "C", "calibration error"), c("O:E", "slope", "calibration error"),
                   c("O:E", "calibration error"), "calibration error")

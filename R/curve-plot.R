@@ -9,6 +9,10 @@
 #' @param numbers Whether to print numbers: calibration error, slope and number of rows, or those of [ce_validate()] on
 #'   its figure. They are in the corner of a panel, or in the legend for curves that share a panel.
 #' @param facet Whether several models or groups get a panel each instead of a colour; by default of `"pit"` only.
+#' @param facet Whether several models or groups get a panel each instead of a colour. By default if there are more than
+#'   six.
+#' @param scale `"linear"` or `"logit"` axes. By default logit ones if three of four predictions of every curve are
+#'   below .1 while the axes would go up to 1. Values beyond logit axes are drawn at their ends.
 #' @param ... Not used.
 #' @return A ggplot object. Smooth and isotonic curves are drawn from the fifth
 #'   smallest to the fifth largest prediction (of 20 rows or more); `tidy()` has all of them. Both axes end at .1, .2 or
@@ -18,14 +22,19 @@
 #' @exportS3Method ggplot2::autoplot ce_curve
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = object$type == "pit", numbers = FALSE,
                               ...) {
+autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NULL, numbers = FALSE,
+                              scale = c("auto", "linear", "logit"), ...) {
   check_empty(...)
+  facet <- facet %||% (!"class" %in% object$keys && nrow(object$summary) > many_curves)
+  scale <- check_choice(scale, c("auto", "linear", "logit"))
   shared <- !isTRUE(facet) && length(setdiff(object$keys, "class")) > 0
   bands <- bands %||% if (shared && object$type != "pit") "none" else "conf"
   bands <- check_choice(bands, c("conf", "null", "none"))
   check_flag(histogram)
   check_flag(facet)
   check_flag(numbers)
-  data <- curve_layers(object, facet)
+  logit <- on_logit(object, scale)
+  data <- curve_layers(object, facet, logit)
   plot <- if (object$type == "pit") {
     autoplot_pit(data, bands)
   } else {
@@ -34,24 +43,43 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = ob
   colours <- levels(data$curve$colour)
   panels <- nlevels(data$curve$panel)
   shared <- length(colours) > 1
-  labels <- colours
+  labels <- short_names(colours)
   if (numbers) {
     lines <- object$numbers %||% curve_numbers_text(object$summary)
-    if (shared) labels <- legend_labels(data$summary, lines, colours)
+    if (shared) labels <- legend_labels(data$summary, lines, colours, labels)
     if (!shared) plot <- plot + corner_layer(data$summary, lines)
   }
   plot <- plot + curve_scales(colours, labels, numbers) +
-    curve_titles(object, bands, histogram, shared, numbers) + theme_ce() +
+    curve_titles(object, bands, histogram, shared, numbers, logit) + theme_ce() +
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
-  if (panels > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(panels)
+  if (shared && length(colours) > many_curves) plot <- plot + ggplot2::theme(legend.position = "right")
+  if (panels > 1) {
+    titles <- short_names(levels(data$curve$panel), 24)
+    if (panels > many_curves) titles[] <- vapply(titles, two_lines, "")
+    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = ggplot2::as_labeller(titles)) +
+      panel_theme(panels)
+  }
   plot
+}
+
+# More share no panel by default, nor a legend below it.
+many_curves <- 6
+
+# A title above a panel of 16 mm, broken after a separator if both parts then fit.
+two_lines <- function(text, width = 12) {
+  if (nchar(text) <= width) return(text)
+  after <- gregexpr("[._ -]", text)[[1]]
+  after <- after[after > 0 & after <= width & nchar(text) - after <= width]
+  at <- if (length(after) > 0) max(after) else width
+  paste0(substr(text, 1, at), "\n", substring(text, at + 1))
 }
 
 # Colours, and line types for paper without colours. One curve needs no legend, in any theme.
 curve_scales <- function(names, labels, numbers) {
-  guide <- if (length(names) < 2) "none" else wrapped_legend(labels, one_column = numbers)
+  guide <- if (length(names) < 2) "none" else
+    wrapped_legend(labels, one_column = numbers || length(names) > many_curves)
   scale <- function(make, values, ...) {
-    make(values = stats::setNames(values, names), labels = labels, guide = guide, ...)
+    make(values = stats::setNames(values, names), labels = unname(labels), guide = guide, ...)
   }
   list(scale(ggplot2::scale_colour_manual, unname(colours_for(names)), aesthetics = c("colour", "fill")),
        scale(ggplot2::scale_linetype_manual, line_types_for(names)))
@@ -62,19 +90,28 @@ panel_theme <- function(n) {
   few <- n <= 6
   ggplot2::theme(panel.spacing.x = ggplot2::unit(if (few) 1.2 else 0.6, "lines"),
                  panel.spacing.y = ggplot2::unit(if (few) 0.5 else 0.1, "lines"),
-                 strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.8),
-                                                    margin = ggplot2::margin(2, 0, 1, 0)),
+                 strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.55),
+                                                    face = if (few) "bold" else "plain", vjust = 0, margin = ggplot2::margin(2, 0, 1, 0)),
                  axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
 }
 
 # Ticks from 0 to the end of the axis, as many as the panels have room for.
 unit_scale <- function(scale, n, top, ...) {
+# Ticks from 0 to the end of the axis, as many as the panels have room for. `logit`: the ends of logit axes.
+unit_scale <- function(scale, n, top, logit = NULL) {
+  if (!is.null(logit)) {
+    at <- c(1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
+    at <- at[stats::qlogis(at) >= logit[1] & stats::qlogis(at) <= logit[2]]
+    if (length(at) > if (n <= 6) 5 else 2) at <- at[c(TRUE, FALSE)]
+    labels <- vapply(at, format, "", scientific = FALSE, drop0trailing = TRUE)
+    return(scale(breaks = logit_place(at, logit), labels = labels))
+  }
   at <- top * if (n == 1) seq(0, 1, 0.25) else if (n <= 6) c(0, 0.5, 1) else c(0, 1)
   scale(breaks = at, labels = format(at, drop0trailing = TRUE, trim = TRUE), ...)
 }
 
 # Curves with what is told apart by colour and what by panel.
-curve_layers <- function(x, facet) {
+curve_layers <- function(x, facet, logit = FALSE) {
   by_colour <- setdiff(x$keys, "class")
   by_panel <- intersect(x$keys, "class")
   if (facet) {
@@ -88,14 +125,41 @@ curve_layers <- function(x, facet) {
   }
   add <- function(rows) {
     # at once: a group may have one of these names
-    rows[c("colour", "panel")] <- list(labels_factor(rows, by_colour), labels_factor(rows, by_panel))
+    rows[c("colour", "panel")] <- list(labels_factor(rows, by_colour, TRUE),
+                                  labels_factor(rows, by_panel, TRUE))
     # the axis says what the panels are
     if (identical(by_panel, "class")) levels(rows$panel) <- sub("^class ", "", levels(rows$panel))
     rows
   }
   curve <- add(drawn(x$curve))
+  if (logit) return(logit_layers(curve, add(x$logits), add(x$summary)))
   top <- if (x$type %in% c("pit", "quantile")) 1 else axis_end(curve)
   list(curve = curve, histogram = coarse_histogram(add(x$histogram), top), summary = add(x$summary), top = top)
+}
+
+# Whether axes are logit ones: predictions of rare events lie in a corner of linear ones.
+on_logit <- function(x, scale) {
+  if (x$type %in% c("pit", "quantile") || is.null(x$logits)) return(FALSE)
+  if (scale != "auto") return(scale == "logit")
+  rows <- x$histogram
+  key <- vctrs::vec_group_id(rows[x$keys])
+  low <- tapply(rows$n * (rows$right <= 0.1 + 1e-9), key, sum) / tapply(rows$n, key, sum)
+  axis_end(x$curve) == 1 && all(low > 0.75)
+}
+
+# Places of probabilities on axes from 0 to 1 whose ends are these logits.
+logit_place <- function(p, ends) (pmin(pmax(stats::qlogis(p), ends[1]), ends[2]) - ends[1]) / (ends[2] - ends[1])
+
+logit_layers <- function(curve, histogram, summary) {
+  drawn <- c(curve$confidence, curve$observed)
+  ends <- stats::qlogis(range(pmin(pmax(drawn[is.finite(drawn) & drawn > 0 & drawn < 1], 1e-4), 1 - 1e-4)))
+  ends <- ends + c(-0.2, 0.2)
+  columns <- intersect(c("confidence", "observed", "left", "right", paste0(
+    rep(c("conf", "band", "null", "null_band"), each = 2), c(".low", ".high"))), names(curve))
+  curve[columns] <- lapply(curve[columns], logit_place, ends)
+  histogram <- histogram[histogram$left >= ends[1] & histogram$right <= ends[2], ]
+  histogram[c("left", "right")] <- lapply(histogram[c("left", "right")], function(z) (z - ends[1]) / (ends[2] - ends[1]))
+  list(curve = curve, histogram = histogram, summary = summary, top = 1, logit = ends)
 }
 
 # Both axes end earlier than 1 if rare events leave most of the unit square empty.
@@ -132,8 +196,8 @@ autoplot_reliability <- function(x, data, bands, histogram) {
   plot <- plot + ggplot2::geom_line(linewidth = 0.6)
   if (x$type == "binned") plot <- plot + ggplot2::geom_point(size = 1.5)
   plot +
-    unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel), data$top) +
-    unit_scale(ggplot2::scale_y_continuous, nlevels(curve$panel), data$top) +
+    unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel), data$top, data$logit) +
+    unit_scale(ggplot2::scale_y_continuous, nlevels(curve$panel), data$top, data$logit) +
     ggplot2::coord_fixed(xlim = c(0, data$top), expand = FALSE, clip = "on",
                          ylim = data$top * c(if (histogram) strip_bottom(nlevels(curve$colour)) else 0, 1))
 }
@@ -201,7 +265,7 @@ curve_axes <- function(x) {
   )
 }
 
-curve_titles <- function(x, bands, histogram, shared, numbers) {
+curve_titles <- function(x, bands, histogram, shared, numbers, logit) {
   level <- percent_text(x$control$level)
   shade <- if (x$type %in% c("binned", "pit") && bands == "conf") c("Thick bars", "thin bars") else c("Dark", "light")
   about <- switch(bands,
@@ -217,6 +281,7 @@ curve_titles <- function(x, bands, histogram, shared, numbers) {
       "predictions"
     }, ", square root scale.")
   }
+  if (logit) below <- c(below, "Logit scales, cut at the ends of the axes.")
   if (shared && numbers) below <- paste0("CE: calibration error. ", below)
   lines <- c(event_sentence(x$event$label), about, below)
   caption <- paste(vapply(lines, wrap_text, "", width = 58), collapse = "\n")

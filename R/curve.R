@@ -95,7 +95,7 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
   parts <- lapply(read$problems, one_curve, curve = curve, control = control)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
-    list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
+    list(curve = bind("curve"), histogram = bind("histogram"), logits = if (!is.null(parts[[1]]$logits)) bind("logits"), summary = bind("summary"), ends = bind("ends"),
          keys = names(keys), counted = design_sentence(lapply(read$problems, `[[`, "design")),
          type = curve$name, notion = notion, axis = axis, event = list(label = event), control = control),
     class = c("ce_curve", "ce_result")
@@ -191,13 +191,21 @@ one_curve <- function(problem, curve, control) {
   cells <- 500L
   cell <- findInterval(values, seq_len(cells - 1) / cells, left.open = TRUE) + 1L
   share <- if (!is.null(design$w)) design$w * (copy_count(design) / sum(design$w))
-  counts <- function(used) {
+  counts <- function(used, cell, cells) {
     if (is.null(share)) tabulate(cell[used], cells) else sum_by_cluster(share[used], cell[used], cells)
   }
+  bars <- function(left, right, cell) {
+    columns_frame(left = left, right = right, n = counts(TRUE, cell, length(left)),
+                  events = counts(problem$labels == 1, cell, length(left)))
+  }
+  # the same on the logit scale
+  edge <- seq(-9.4, 9.4, by = 0.2)
   list(
     curve = points, ends = drawn_ends(values, design$copies),
-    histogram = columns_frame(left = (seq_len(cells) - 1) / cells, right = seq_len(cells) / cells, n = counts(TRUE),
-                              events = counts(problem$labels == 1)),
+    histogram = bars((seq_len(cells) - 1) / cells, seq_len(cells) / cells, cell),
+    logits = if (is.null(problem$pit)) {
+      bars(edge[-length(edge)], edge[-1], findInterval(stats::qlogis(values), edge, all.inside = TRUE))
+    },
     summary = columns_frame(
       n = entered_rows(design),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
@@ -264,14 +272,16 @@ place_of_diagonal <- function(outside, what) {
   paste0("its simultaneous band excludes ", what, " at ", percent_text(signif(outside, 2)), " of the points")
 }
 
-labels_factor <- function(rows, keys) {
-  text <- curve_labels(rows, keys)
+labels_factor <- function(rows, keys, bare = FALSE) {
+  text <- curve_labels(rows, keys, bare)
   factor(text, levels = unique(text))
 }
 
-curve_labels <- function(rows, keys) {
+# `bare`: text says by itself what it is.
+curve_labels <- function(rows, keys, bare = FALSE) {
   if (length(keys) == 0) return(rep("", nrow(rows)))
   do.call(paste, c(lapply(keys, function(k) {
+    if (bare && k != "class" && (is.character(rows[[k]]) || is.factor(rows[[k]]))) return(as.character(rows[[k]]))
     # "class bus", but "g = a" for a group
     switch(k, model = as.character(rows[[k]]), class = paste(k, rows[[k]]), paste(k, "=", rows[[k]]))
   }), sep = ", "))

@@ -6,10 +6,11 @@ colours_for <- function(names) {
   setNames(rep_len(ce_colours, length(names)), names)
 }
 
-# Types that also differ in grey print, the most different ones first.
+# Types that also differ in grey print, the most different ones first. Where colours begin again the types are others.
 line_types_for <- function(names) {
   if (length(names) < 2) return(rep("solid", length(names)))
-  rep_len(c("solid", "62", "1343", "12", "33", "2262", "821212", "93"), length(names))
+  at <- seq_along(names) - 1
+  c("solid", "62", "1343", "12", "33", "2262", "821212", "93")[(at + at %/% 8) %% 8 + 1]
 }
 
 theme_ce <- function(base_size = 11) {

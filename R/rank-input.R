@@ -12,7 +12,7 @@ metric_labels <- function(metrics, data) {
 metric_titles <- c(
   ckce = "CKCE", ckce_debiased = "CKCE, off-diagonal", ckce_null_mean = "CKCE, null mean removed",
   jkce = "JKCE", ece_canonical = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score",
-  log_loss = "log loss", error = "misclassification"
+  log_loss = "log loss", error = "misclassification", auroc = "AUROC", crps = "CRPS"
 )
 # The title of a metric in figures, with the type of calibration that errors of one probability per row are of: that of
 # this model.

@@ -1,8 +1,8 @@
 #' Plot a ranking
 #'
 #' @param object A `ce_rank`.
-#' @param type `"differences"`: every model's difference from the best one (on all observations), on the same
-#'   subsamples. `"estimates"`: every model's values over the subsamples. In both, the thin line is the central range at
+#' @param type `"differences"`: every model's difference from the best one, on all observations with simultaneous
+#'   intervals, or on the same subsamples if there are any. The others show subsamples. `"estimates"`: every model's values over the subsamples. Of subsamples, the thin line is the central range at
 #'   the ranking's level, the thick line the middle half and the dot the mean. Models whose thin line of differences
 #'   contains 0 cannot be distinguished with that many observations. `"orders"`: the share of subsamples with each order
 #'   of the models. `"pairs"`: the share of subsamples in which the row's model is better than
@@ -19,8 +19,12 @@ autoplot.ce_rank <- function(object, type = c("differences", "estimates", "order
   check_empty(...)
   type <- check_choice(type, c("differences", "estimates", "orders", "pairs"))
   object <- keep_metrics(object, metrics)
+  drawn <- object$times > 0
+  stop_if(!drawn && type != "differences", "{.code type = \"{type}\"} shows subsamples.",
+          "x" = "The ranking has none: {.arg times} of {.fn ce_rank} is 0.", arg = "type", value = type)
   switch(type,
-    differences = autoplot_rank_ranges(paired_draws(object), "minus the best; "),
+    differences = if (drawn) autoplot_rank_ranges(paired_draws(object), "minus the best; ") else
+      autoplot_rank_tests(object),
     estimates = autoplot_rank_ranges(object),
     orders = autoplot_rank_orders(object, max_orders),
     pairs = autoplot_rank_pairs(object)
@@ -69,6 +73,38 @@ paired_draws <- function(x) {
   x$draws$estimate <- x$draws$estimate - reference$estimate[at]
   x$zero <- TRUE
   x
+}
+
+# From the tests of all pairs, on all observations.
+autoplot_rank_tests <- function(x) {
+  shown <- do.call(rbind, lapply(split(x$estimates, x$estimates$metric, drop = TRUE), function(one) {
+    rows <- to_best(x$tests[[as.character(one$metric[1])]], one$model[1], one$model)
+    data.frame(metric = one$metric, model = one$model, best = one$can_be_best, rows[c("difference", "conf.low", "conf.high")])
+  }))
+  shown$model <- factor(shown$model, levels = model_levels(x))
+  models_figure(ggplot2::ggplot(shown, ggplot2::aes(x = .data$difference, y = .data$model)), x$level,
+                if (nlevels(shown$model) > 2) ", simultaneous") +
+    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller(x)) +
+    ggplot2::labs(subtitle = "Minus the best of each metric")
+}
+
+# A line for each model, filled if it can be the best.
+models_figure <- function(plot, level, simultaneous) {
+  plot + ggplot2::geom_vline(xintercept = 0, colour = "grey70", linewidth = 0.4) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
+                            linewidth = 0.7, na.rm = TRUE) +
+    ggplot2::geom_point(ggplot2::aes(fill = .data$best), shape = 21, colour = ce_colours[1], size = 1.7, na.rm = TRUE,
+                        show.legend = FALSE) +
+    ggplot2::scale_fill_manual(values = c("FALSE" = "white", "TRUE" = ce_colours[1])) +
+    ggplot2::scale_y_discrete(labels = short_names(levels(plot$data$model), 16)) +
+    ggplot2::scale_x_continuous(n.breaks = 3) +
+    ggplot2::labs(x = NULL, y = NULL, caption = wrap_text(paste0(
+      "Filled: can be the best (Holm, ", percent_text(1 - level), " level). Lines: ", percent_text(level), " intervals",
+      simultaneous, "."
+    ), 58)) +
+    theme_rows(panel.spacing.x = ggplot2::unit(1, "lines"),
+               strip.text = ggplot2::element_text(face = "bold", hjust = 0, size = ggplot2::rel(0.75)),
+               axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.85)))
 }
 
 autoplot_rank_ranges <- function(x, what = "") {

@@ -178,9 +178,10 @@ print.ce_rank <- function(x, ...) {
     if (!drawn) columns <- c(columns, lapply(x$beside, function(v) fixed_text(v[one$model], 3)))
     print(data.frame(" " = one$rank, model = short[one$model], estimate = format(one$estimate, digits = 3), columns,
                      check.names = FALSE), row.names = FALSE)
+    one$model <- short[one$model]
     print_lines(best_sentence(one, x))
   }
-  for (note in c(if (length(unique(summary$best)) > 1) several_questions,lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
+  for (note in c(cut_names_line(short), if (length(unique(summary$best)) > 1) several_questions,lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
     if (length(note) == 0) next
     cat("\n")
     print_lines(note)
@@ -200,28 +201,32 @@ difference_text <- function(rows) {
          interval_text(rows$difference, rows$conf.low, rows$conf.high, digits))
 }
 
-# Names that fit beside numbers, named by the whole ones: without what all have in common before and after a separator,
-# and the middle of long ones left out, unless two are then the same.
+# Names that fit beside numbers, named by the whole ones: without the words that all begin or end with, and the middle
+# of long ones left out, unless two are then the same.
 short_names <- function(names, width = 20) {
-  cut <- function(text, end) {
-    parts <- strsplit(text, "(?<=[._ -])", perl = TRUE)
-    if (end) parts <- lapply(strsplit(text, "(?=[._ -])", perl = TRUE), rev)
-    least <- min(lengths(parts)) - 1
-    first <- do.call(rbind, lapply(parts, `[`, seq_len(least)))
-    same <- if (least > 0) sum(cumprod(apply(first, 2, function(v) all(v == v[1]))))
-    if (end) substr(text, 1, nchar(text) - sum(nchar(first[1, seq_len(same)]))) else
-      substring(text, sum(nchar(first[1, seq_len(same)])) + 1)
-  }
   short <- names
   if (length(names) > 1 && max(nchar(names)) > width) {
-    short <- cut(cut(names, FALSE), TRUE)
+    words <- without_common(without_common(strsplit(names, "(?<=[._ -])", perl = TRUE)), rev)
+    short <- sub("[._ -]+$", "", vapply(words, paste, "", collapse = ""))
     long <- nchar(short) > width
     half <- (width - 2) %/% 2
-    middle <- paste0(substr(short, 1, half), "..", substring(short, nchar(short) - half + 1))
-    short[long] <- middle[long]
+    short[long] <- paste0(substr(short, 1, half), "..", substring(short, nchar(short) - half + 1))[long]
     if (anyDuplicated(short) > 0 || !all(nzchar(short))) short <- names
   }
   stats::setNames(short, names)
+}
+
+# Said where names are cut.
+cut_names_line <- function(short) {
+  if (any(short != names(short))) paste0("Names are cut, such as ", names(short)[short != names(short)][1], ".")
+}
+
+# Lists of words without the first ones that they share; one word of each is left.
+without_common <- function(words, turn = identity) {
+  words <- lapply(words, turn)
+  shared <- Position(function(i) length(unique(vapply(words, `[`, "", i))) > 1, seq_len(min(lengths(words)) - 1),
+                     nomatch = min(lengths(words))) - 1
+  lapply(words, function(one) turn(one[seq_along(one) > shared]))
 }
 
 best_sentence <- function(one, x) {

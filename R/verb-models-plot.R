@@ -21,15 +21,15 @@ print.ce_models_summary <- function(x, ...) {
   shown$model <- format(c("model", shown$model))[-1]
   cat("\n")
   print(as.data.frame(shown, optional = TRUE, check.names = FALSE), row.names = FALSE)
-  print_lines(models_sentences(x, about, any(short != x$model)))
+  print_lines(models_sentences(x, about, short))
   invisible(x)
 }
 
 models_numbers <- c("estimate", "difference", "p.value", "can_be_best")
 models_errors <- c("calibration_error", "error.low", "error.high")
 
-models_sentences <- function(x, about, cut) {
-  best <- x$model[x$can_be_best]
+models_sentences <- function(x, about, short) {
+  best <- short[x$can_be_best]
   pairs <- choose(nrow(x), 2)
   c(paste0("* can be the best by ", about$title, if (about$sign < 0) " (larger is better)", ": ",
            if (length(best) == nrow(x)) "each model" else toString(best), " (paired differences of all rows, ",
@@ -38,7 +38,7 @@ models_sentences <- function(x, about, cut) {
     if (has_columns(x, models_errors)) paste(
       "Do not choose a model by its calibration error: one that predicts the same frequency for every row is calibrated."
     ),
-    if (cut) "Names are cut: whole ones are in the column `model`.")
+    cut_names_line(short))
 }
 
 #' @rdname summary.ce_models
@@ -47,33 +47,20 @@ models_sentences <- function(x, about, cut) {
 autoplot.ce_models_summary <- function(object, ...) {
   check_empty(...)
   about <- attr(object, "about")
-  title <- c(paste(about$title, "minus the best"), "calibration error")
+  errors <- has_columns(object, models_errors)
+  title <- c(paste0(wrap_text(about$title, 18), "\nminus the best"), "calibration\nerror")
   part <- function(panel, at, low, high) {
-    data.frame(model = object$model, panel = panel, at = object[[at]], low = object[[low]], high = object[[high]],
-               best = object$can_be_best)
+    data.frame(model = object$model, panel = panel, difference = object[[at]], conf.low = object[[low]],
+               conf.high = object[[high]], best = object$can_be_best)
   }
   rows <- rbind(part(title[1], "difference", "conf.low", "conf.high"),
-                if (has_columns(object, models_errors)) part(title[2], "calibration_error", "error.low", "error.high"))
-  rows$panel <- factor(wrap_each(rows$panel, 26), wrap_each(title, 26))
+                if (errors) part(title[2], "calibration_error", "error.low", "error.high"))
+  rows$panel <- factor(rows$panel, title)
   rows$model <- factor(rows$model, rev(object$model))
-  ggplot2::ggplot(rows, ggplot2::aes(x = .data$at, y = .data$model)) +
-    ggplot2::geom_vline(xintercept = 0, colour = "grey70", linewidth = 0.4) +
-    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$low, xmax = .data$high), colour = ce_colours[1],
-                            linewidth = 0.7, na.rm = TRUE) +
-    ggplot2::geom_point(ggplot2::aes(fill = .data$best), shape = 21, colour = ce_colours[1], size = 2.2,
-                        show.legend = FALSE) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x") +
-    ggplot2::scale_fill_manual(values = c("FALSE" = "white", "TRUE" = ce_colours[1])) +
-    ggplot2::scale_y_discrete(labels = short_names(object$model, 16)) +
-    ggplot2::scale_x_continuous(n.breaks = 3) +
-    ggplot2::labs(x = NULL, y = NULL, caption = wrap_text(paste0(
-      "Filled: can be the best (Holm, ", percent_text(1 - about$level), " level). Lines: ", percent_text(about$level),
-      " intervals, on the left simultaneous."
-    ), 58)) +
-    theme_rows(panel.spacing.x = ggplot2::unit(1, "lines"))
+  models_figure(ggplot2::ggplot(rows, ggplot2::aes(x = .data$difference, y = .data$model)), about$level,
+                if (nrow(object) > 2) paste0(if (errors) ", on the left", " simultaneous")) +
+    ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x")
 }
-
-wrap_each <- function(text, width) vapply(text, wrap_text, "", width, USE.NAMES = FALSE)
 
 #' @rdname summary.ce_models
 #' @export
