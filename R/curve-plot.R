@@ -54,7 +54,7 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
   if (shared && length(colours) > many_curves) plot <- plot + ggplot2::theme(legend.position = "right")
   if (panels > 1) {
-    titles <- short_names(levels(data$curve$panel), 24)
+    titles <- short_names(levels(data$curve$panel), if (panels > many_curves) 12 else 24, 24)
     if (panels > many_curves) titles[] <- vapply(titles, two_lines, "")
     plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = ggplot2::as_labeller(titles)) +
       panel_theme(panels)
@@ -90,8 +90,9 @@ panel_theme <- function(n) {
   few <- n <= 6
   ggplot2::theme(panel.spacing.x = ggplot2::unit(if (few) 1.2 else 0.6, "lines"),
                  panel.spacing.y = ggplot2::unit(if (few) 0.5 else 0.1, "lines"),
-                 strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.55),
-                                                    face = if (few) "bold" else "plain", vjust = 0, margin = ggplot2::margin(2, 0, 1, 0)),
+                 strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.55), vjust = 0,
+                                                    face = if (few) "bold" else "plain",
+                                                    margin = ggplot2::margin(2, 0, 1, 0)),
                  axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
 }
 

@@ -201,15 +201,15 @@ difference_text <- function(rows) {
          interval_text(rows$difference, rows$conf.low, rows$conf.high, digits))
 }
 
-# Names that fit beside numbers, named by the whole ones: without the words that all begin or end with, and the middle
-# of long ones left out, unless two are then the same.
-short_names <- function(names, width = 20) {
+# Names that fit beside numbers, named by the whole ones: without the words that all begin or end with if some are longer
+# than `width`, and the middle of those longer than `most` left out, unless two are then the same.
+short_names <- function(names, width = 20, most = width) {
   short <- names
   if (length(names) > 1 && max(nchar(names)) > width) {
     words <- without_common(without_common(strsplit(names, "(?<=[._ -])", perl = TRUE)), rev)
     short <- sub("[._ -]+$", "", vapply(words, paste, "", collapse = ""))
-    long <- nchar(short) > width
-    half <- (width - 2) %/% 2
+    long <- nchar(short) > most
+    half <- (most - 2) %/% 2
     short[long] <- paste0(substr(short, 1, half), "..", substring(short, nchar(short) - half + 1))[long]
     if (anyDuplicated(short) > 0 || !all(nzchar(short))) short <- names
   }

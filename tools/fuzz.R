@@ -143,7 +143,7 @@ verbs <- list(
   skce = "bcl",
   ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ce_coverage = "l",
   ce_recalibrate = "bcl", ce_decision = "b",
-  ce_gain = "bc", ce_compare = "bc", ce_rank = "c", ce_power = "b", ce_state = "bc",
+  ce_gain = "bc", ce_compare = "bc", ce_models = "bcl", ce_rank = "c", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
   predict = "bc"
 )
@@ -198,6 +198,10 @@ own_calls <- list(
     metric <- pick(list(quote(ece), quote(rbs), quote(mmce), quote(ce_estimate), "nonsense"))
     as.call(c(quote(ce_compare), list(list(a = data$x, b = other_model(data$x)), data$truth, metric = metric),
               draw_options("ce_compare")))
+  },
+  ce_models = function(data) {
+    models <- as.call(list(quote(ce_models), list(a = data$x, b = other_model(data$x)), data$truth))
+    as.call(list(pick(list(quote(summary), quote(ce_curve), quote(ce_rank), quote(ce_score), quote(print))), models))
   },
   ce_rank = function(data) {
     as.call(c(quote(ce_rank), list(list(a = data$x, b = other_model(data$x)), data$truth, times = 5),

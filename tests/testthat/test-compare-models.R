@@ -505,3 +505,24 @@ test_that("the printed comparison of several models says which differ", {
   groups <- ce_compare(data, y, p, near, flat, metric = rbs, .by = site)
   expect_match(printed(groups), "Shown to differ: u: p and flat; ")
 })
+
+test_that("differences of the AUROC have DeLong's standard error, and a margin knows that larger is better", {
+  d <- withr::with_seed(5, {
+    y <- stats::rbinom(90, 1, 0.3)
+    data.frame(y, a = round(stats::plogis(stats::rnorm(90) + y), 2), b = stats::plogis(stats::rnorm(90) + 2 * y))
+  })
+  placements <- function(p) {
+    above <- outer(p[d$y == 1], p[d$y == 0], function(a, b) (a > b) + (a == b) / 2)
+    list(event = rowMeans(above), other = colMeans(above))
+  }
+  a <- placements(d$a)
+  b <- placements(d$b)
+  difference <- mean(a$event) - mean(b$event)
+  error <- sqrt(stats::var(a$event - b$event) / sum(d$y == 1) + stats::var(a$other - b$other) / sum(d$y == 0))
+  found <- ce_compare(d, y, a, b, metric = "auroc", margin = 0.5)
+  expect_equal(c(found$difference, found$std.error), c(difference, error))
+  expect_equal(found$p.value, 2 * stats::pnorm(-abs(difference / error)))
+  expect_identical(found$superior, "b")
+  three <- ce_compare(cbind(d, c = (d$a + d$b) / 2), y, a, b, c, metric = ce_metric("auroc"), event_level = "first")
+  expect_equal(three$p.adjusted, stats::p.adjust(three$p.value, "holm"))
+})

@@ -50,6 +50,7 @@ test_that("every export is in the contract or has a reason not to be", {
     fit_form = "what a method implements; ce_fit() calls it",
     tune_path = "what a method implements; ce_tune() calls it",
     pair_features = "what a form implements; predict() calls it",
+    ce_models = "reads predictions, whose numbers are pinned by the functions that take them",
     ce_source = "yields chunks of rows, whose numbers are those of the rows at once",
     ce_report = "writes a page of numbers that are pinned by their verbs",
     ce_kable = "writes a table of numbers that are pinned by their verbs"

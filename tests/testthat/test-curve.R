@@ -508,3 +508,49 @@ test_that("the smooth band holds a bump that is narrower than its bandwidth, and
     expect_gte(mean(holds), .85)
   }
 })
+
+test_that("many curves have a panel each, with bare names, and no look twice in one panel", {
+  skip_if_not_installed("ggplot2")
+  p <- (1:80) / 81
+  y <- rep(0:1, 40)
+  models <- stats::setNames(lapply(1:10, function(k) p^(k / 5)), paste0("network_of_a_long_name_", letters[1:10]))
+  curve <- ce_curve(models, y, type = curve_smooth(bandwidth = 1, times = 20))
+  figure <- ggplot2::autoplot(curve)
+  built <- ggplot2::ggplot_build(figure)
+  expect_identical(nrow(built$layout$layout), 10L)
+  expect_identical(unname(unlist(figure$facet$params$labeller(data.frame(panel = names(models))))), letters[1:10])
+  shared <- ggplot2::ggplot_build(ggplot2::autoplot(curve, facet = FALSE))
+  lines <- Find(function(layer) all(c("linetype", "colour") %in% names(layer)) && length(unique(layer$group)) == 10, shared$data)
+  expect_identical(nrow(unique(lines[c("colour", "linetype")])), 10L)
+  expect_identical(shared$plot$theme$legend.position, "right")
+  few <- ggplot2::autoplot(ce_curve(models[1:6], y, type = curve_smooth(bandwidth = 1, times = 20)))
+  expect_identical(nrow(ggplot2::ggplot_build(few)$layout$layout), 1L)
+  # text of a group says what it is, a number does not
+  d <- data.frame(y, p, g = rep(c("u", "v"), each = 40), h = rep(1:2, 40))
+  expect_identical(levels(labels_factor(ce_curve(d, y, p, .by = c(g, h))$summary, c("g", "h"), TRUE)),
+                   c("u, h = 1", "u, h = 2", "v, h = 1", "v, h = 2"))
+  expect_identical(two_lines("efficientnet_b1"), "efficientnet\n_b1")
+  expect_identical(two_lines("gluon_senet154"), "gluon_\nsenet154")
+})
+
+test_that("predictions of rare events are drawn on logit axes, unless another scale is asked for", {
+  skip_if_not_installed("ggplot2")
+  d <- withr::with_seed(1, {
+    p <- stats::plogis(stats::rnorm(2000, -4, 2))
+    data.frame(p, y = stats::rbinom(2000, 1, p))
+  })
+  curve <- ce_curve(d$p, d$y, type = curve_binned(n_bins = 5))
+  figure <- ggplot2::autoplot(curve)
+  expect_match(figure$labels$caption, "Logit scales")
+  built <- ggplot2::ggplot_build(figure)
+  points <- built$data[[length(built$data)]]
+  x <- built$layout$panel_params[[1]]$x
+  # the line through the ticks is the logit
+  ticks <- stats::qlogis(as.numeric(x$get_labels()))
+  map <- stats::lm.fit(cbind(1, as.numeric(x$get_breaks())), ticks)$coefficients
+  expect_equal(map[1] + map[2] * points$x, stats::qlogis(tidy(curve)$confidence), ignore_attr = TRUE)
+  expect_no_match(ggplot2::autoplot(curve, scale = "linear")$labels$caption, "Logit")
+  expect_no_match(ggplot2::autoplot(ce_curve(sqrt(d$p), d$y))$labels$caption, "Logit")
+  expect_match(ggplot2::autoplot(ce_curve(sqrt(d$p), d$y), scale = "logit")$labels$caption, "Logit")
+  expect_error(ggplot2::autoplot(curve, scale = "log"), class = "calibrisk_error_argument")
+})

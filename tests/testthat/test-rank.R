@@ -254,3 +254,50 @@ test_that("titles say which type of calibration an error is of", {
   titles <- ce_rank(models, vehicle_predictions$truth[1:60], metric = metrics, times = 2)$titles
   expect_identical(unname(titles), c("top-label ECE (15 bins)", "canonical ECE", "class-wise ECE (5 bins)"))
 })
+
+test_that("without subsamples a ranking is the tests of all rows, and costs none", {
+  d <- test_models(300)
+  r <- ce_rank(d$models, d$truth, metric = c("brier", "error"))
+  expect_identical(nrow(r$draws), 0L)
+  pairs <- ce_compare(d$models, d$truth, metric = "brier")
+  best <- r$estimates$model[1]
+  found <- to_best(r$tests$brier, best, names(d$models))
+  for (i in which(pairs$a == best | pairs$b == best)) {
+    sign <- if (pairs$a[i] == best) -1 else 1
+    other <- found[found$model == setdiff(c(pairs$a[i], pairs$b[i]), best), ]
+    expect_equal(c(other$difference, other$conf.low, other$conf.high),
+                 c(sign * pairs$difference[i], sort(sign * c(pairs$conf.low[i], pairs$conf.high[i]))))
+    expect_identical(other$p.value, pairs$p.adjusted[i])
+  }
+  text <- paste(utils::capture.output(print(r)), collapse = " ")
+  expect_match(text, "minus the best (95% CI) accuracy", fixed = TRUE)
+  expect_no_match(text, "subsamples")
+  expect_error(ce_rank(d$models, d$truth, n_sub = 20), "subsamples", class = "calibrisk_error_argument")
+  expect_error(ce_rank(d$models, d$truth, metric = "spiegelhalter"), "near 0", class = "calibrisk_error_argument")
+  skip_if_not_installed("ggplot2")
+  drawn <- ggplot2::ggplot_build(plot(ce_rank(d$models, d$truth, metric = "brier")))$data[[3]]
+  expect_setequal(drawn$x, found$difference)
+  expect_error(plot(r, type = "orders"), "subsamples", class = "calibrisk_error_argument")
+})
+
+test_that("where larger values are better, they come first", {
+  y <- rep(0:1, 30)
+  models <- list(worst = withr::with_seed(1, stats::runif(60)), best = 0.3 + 0.4 * y, good = (seq_len(60) + 40 * y) / 101)
+  auroc <- function(p, y) mean(outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2))
+  values <- vapply(models, auroc, 0, y)
+  own <- structure(function(x, truth) auroc(x, truth), direction = "maximize")
+  for (metric in list("auroc", own)) {
+    r <- withr::with_seed(1, ce_rank(models, y, metric = metric, times = 20))
+    expect_identical(r$estimates$model, c("best", "good", "worst"))
+    expect_equal(r$estimates$estimate, values[c("best", "good", "worst")], ignore_attr = TRUE)
+    expect_identical(r$estimates$rank, 1:3)
+    expect_identical(r$estimates$best_share, c(1, 0, 0))
+    expect_identical(r$orders$order[1], "best > good > worst")
+    expect_identical(r$estimates$can_be_best[c(1, 3)], c(TRUE, FALSE))
+  }
+  # the metrics choose different models
+  flat <- list(flat = rep(0.5, 60), sharp = 0.05 + 0.6 * y)
+  said <- function(metric) paste(utils::capture.output(print(ce_rank(flat, y, metric = metric))), collapse = " ")
+  expect_match(said(c("auroc", "ece")), "different questions")
+  expect_no_match(said("auroc"), "different questions")
+})

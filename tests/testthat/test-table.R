@@ -31,6 +31,8 @@ every_result <- function() {
     ce_power = list(ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5))),
     ce_state = list(update(ce_state(), p, y)),
     ce_moments = list(ce_moments(laws, p)), ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p))
+    ce_moments = list(ce_moments(laws, p)),
+    ce_models = list(summary(ce_models(frame, y, p, q)))
   )
 }
 
