@@ -8,9 +8,8 @@
 #'   up and non-events down. Curves that share a panel have a strip each.
 #' @param numbers Whether to print numbers: calibration error, slope and number of rows, or those of [ce_validate()] on
 #'   its figure. They are in the corner of a panel, or in the legend for curves that share a panel.
-#' @param facet Whether several models or groups get a panel each instead of a colour; by default of `"pit"` only.
-#' @param facet Whether several models or groups get a panel each instead of a colour. By default if there are more than
-#'   six.
+#' @param facet Whether several models or groups get a panel each instead of a colour. By default of `"pit"`, and if
+#'   there are more than six.
 #' @param scale `"linear"` or `"logit"` axes. By default logit ones if three of four predictions of every curve are
 #'   below .1 while the axes would go up to 1. Values beyond logit axes are drawn at their ends.
 #' @param ... Not used.
@@ -20,12 +19,10 @@
 #' @name autoplot.ce_curve
 #' @method autoplot ce_curve
 #' @exportS3Method ggplot2::autoplot ce_curve
-autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = object$type == "pit", numbers = FALSE,
-                              ...) {
 autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NULL, numbers = FALSE,
                               scale = c("auto", "linear", "logit"), ...) {
   check_empty(...)
-  facet <- facet %||% (!"class" %in% object$keys && nrow(object$summary) > many_curves)
+  facet <- facet %||% (object$type == "pit" || (!"class" %in% object$keys && nrow(object$summary) > many_curves))
   scale <- check_choice(scale, c("auto", "linear", "logit"))
   shared <- !isTRUE(facet) && length(setdiff(object$keys, "class")) > 0
   bands <- bands %||% if (shared && object$type != "pit") "none" else "conf"
@@ -96,10 +93,8 @@ panel_theme <- function(n) {
                  axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
 }
 
-# Ticks from 0 to the end of the axis, as many as the panels have room for.
-unit_scale <- function(scale, n, top, ...) {
 # Ticks from 0 to the end of the axis, as many as the panels have room for. `logit`: the ends of logit axes.
-unit_scale <- function(scale, n, top, logit = NULL) {
+unit_scale <- function(scale, n, top, logit = NULL, ...) {
   if (!is.null(logit)) {
     at <- c(1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
     at <- at[stats::qlogis(at) >= logit[1] & stats::qlogis(at) <= logit[2]]
@@ -126,8 +121,7 @@ curve_layers <- function(x, facet, logit = FALSE) {
   }
   add <- function(rows) {
     # at once: a group may have one of these names
-    rows[c("colour", "panel")] <- list(labels_factor(rows, by_colour, TRUE),
-                                  labels_factor(rows, by_panel, TRUE))
+    rows[c("colour", "panel")] <- list(labels_factor(rows, by_colour, TRUE), labels_factor(rows, by_panel, TRUE))
     # the axis says what the panels are
     if (identical(by_panel, "class")) levels(rows$panel) <- sub("^class ", "", levels(rows$panel))
     rows

@@ -95,7 +95,8 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
   parts <- lapply(read$problems, one_curve, curve = curve, control = control)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
-    list(curve = bind("curve"), histogram = bind("histogram"), logits = if (!is.null(parts[[1]]$logits)) bind("logits"), summary = bind("summary"), ends = bind("ends"),
+    list(curve = bind("curve"), histogram = bind("histogram"),
+         logits = if (!is.null(parts[[1]]$logits)) bind("logits"), summary = bind("summary"), ends = bind("ends"),
          keys = names(keys), counted = design_sentence(lapply(read$problems, `[[`, "design")),
          type = curve$name, notion = notion, axis = axis, event = list(label = event), control = control),
     class = c("ce_curve", "ce_result")
@@ -111,11 +112,11 @@ default_curve <- function(problems) {
 # Reliability of predictive distributions of numbers is another curve. Those of classes are probabilities, as a matrix
 # or a vector.
 stop_curve_of_laws <- function(part, input, type) {
+  if (is_read(part)) return(if (!is.null(part$law)) stop_law_curve(type))
   law <- law_given(part, input$dots)
   if (is.null(law) && length(law_columns(part, input$dots)) > 1) stop_law_curve(type)
-  law <- if (is_read(part)) part$law else law_given(part, input$dots)
   if (is.null(law)) return(invisible())
-  if (!is.data.frame(part) && !is_read(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
+  if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
   stop_law_curve(type)
 }
 

@@ -30,8 +30,8 @@ every_result <- function() {
     ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),
     ce_power = list(ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5))),
     ce_state = list(update(ce_state(), p, y)),
-    ce_moments = list(ce_moments(laws, p)), ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p))
     ce_moments = list(ce_moments(laws, p)),
+    ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p)),
     ce_models = list(summary(ce_models(frame, y, p, q)))
   )
 }
