@@ -32,6 +32,8 @@ every_result <- function() {
     ce_state = list(update(ce_state(), p, y)),
     ce_moments = list(ce_moments(laws, p)),
     ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p)),
+    ce_optimism = list(ce_optimism(function(d) glm(y ~ q, binomial, d), frame, y, times = 20, event_level = "second")),
+    ce_meta = list(ce_meta(ce_validate(frame, y, p, .by = g, times = 0))),
     ce_models = list(summary(ce_models(frame, y, p, q)))
   )
 }
