@@ -1,15 +1,15 @@
 #' Coverage of prediction intervals
 #'
-#' Whether intervals of 90% hold 90% of the outcomes: coverage with its limits, misses on either side, width, and the
-#' interval and weighted interval scores, by model and group.
+#' Checks whether intervals of 90% contain 90% of the outcomes. Returns coverage with confidence limits, misses on either
+#' side, width, and the interval and weighted interval scores, by model and group.
 #'
 #' @inheritParams ce_args
 #' @param x Predictions of a number: a data frame, a vector of distributions ([pred]), a matrix with the columns lower
 #'   and upper, or a list of those, one per model.
 #' @param ... Columns of a data frame. Either two numeric ones, the lower and the upper ends; or distributions, also as
 #'   expressions such as `pred_normal(mu, sigma)`, one per model.
-#' @param level Levels of central intervals: for distributions by default .5 and .9, for [pred_quantiles()] all that
-#'   the given quantiles make. Intervals with given ends need theirs.
+#' @param level Levels of central intervals. The default is .5 and .9 for distributions, and all pairs of quantiles for
+#'   [pred_quantiles()]. Two columns of ends need the level of their intervals.
 #' @param conf_level Confidence level of the limits.
 #' @return A `ce_coverage`. `tidy()` has a row per model, group and level:
 #' * `nominal`, the coverage if the model is right, and `coverage` with `conf.low` and `conf.high`;
@@ -26,7 +26,7 @@
 #' at \eqn{1 - \alpha / 2}. A distribution of counts has more than \eqn{1 - \alpha} in it; `nominal` is the mean of
 #' \eqn{P(l \le Y \le u)}. Quantiles of S draws are those of type 6 of [quantile()]. Their `nominal` is the share of the
 #' S + 1 values, draws and outcome, that are in the interval of the other S. It is right for draws that are
-#' exchangeable with the outcome. Of few draws it can be less than the level: nine of them reach .8 at most.
+#' exchangeable with the outcome. With few draws it can be less than the level: nine draws reach .8 at most.
 #'
 #' Interval score \eqn{(u - l) + 2 (l - y)_+ / \alpha + 2 (y - u)_+ / \alpha}, quantile score
 #' \eqn{2 (1\{y \le q\} - \tau) (q - y)}. The weighted interval score is the mean quantile score of all ends, and
@@ -35,9 +35,9 @@
 #' Limits are Wilson's. The p-value is that of the exact binomial test, twice the smaller tail; it is conservative if
 #' the nominal coverage differs between rows (Hoeffding 1956). If given quantiles or ends and all outcomes are whole
 #' numbers, a correct model may cover more than the level, and the test is for too low a coverage only. Both use the
-#' effective number of rows where these have weights or clusters: simulated models that are right, with 5 to 30 clusters
-#' of up to 20 dependent rows, were rejected at 5% in 0 to 7% of samples. Forecasts of successive times are often
-#' dependent: then give the `cluster`.
+#' effective number of rows if there are weights or clusters. In simulations of 5 to 30 clusters of up to 20 dependent
+#' rows, correct models were rejected at 5% in 0 to 7% of samples. Forecasts of successive times are often dependent:
+#' then give the `cluster`.
 #' @section Errors:
 #' `calibrisk_error_level` for a level that is missing or that the given quantiles do not have,
 #' `calibrisk_error_columns` for columns that are neither distributions nor two ends.
@@ -91,7 +91,7 @@ check_nominal <- function(level) {
           class = c("level", "argument"), arg = "level", value = level)
 }
 
-# The models of a part: list(law, y, design, dropped, model).
+# The models of a part, each a list of law, y, design, dropped and model.
 read_forecasts <- function(x, input, level) {
   models <- law_models(x, input) %||% list(
     if (is.null(law_given(x, input$dots))) read_interval(x, input, level) else
@@ -116,8 +116,9 @@ read_interval <- function(x, input, level) {
   stop_if(length(dim(ends)) != 2 || ncol(ends) != 2 || !numeric || any(moments),
           "Intervals are two columns of numbers, lower and upper, or predictive distributions.",
           "x" = if (is.null(frame)) "{.arg x} is {describe_shape(x)}." else
-            "{.arg ...} selects {.field {names(ends)}}.",
-          "i" = "See {.code ?pred} for distributions.", class = "columns", arg = if (is.null(frame)) "x" else "...")
+            if (ncol(ends) == 0) "{.arg ...} selects no column." else "{.arg ...} selects {.field {names(ends)}}.",
+          "i" = if (any(moments)) "{.code pred_normal(mean, sd)} is the distribution with these moments." else
+            "See {.code ?pred} for distributions.", class = "columns", arg = if (is.null(frame)) "x" else "...")
   stop_if(length(level) != 1, "{.arg level} must be the level of the intervals whose ends are given.",
           "x" = if (is.null(level)) "It is not given." else "It is {.val {level}}.", class = c("level", "argument"),
           arg = "level")
@@ -145,7 +146,7 @@ central_levels <- function(law, level) {
   missing <- level[!has((1 - level) / 2) | !has((1 + level) / 2)]
   known <- rev(round(1 - 2 * low, 9))
   stop_if(length(low) == 0 || length(missing) > 0, "Quantile forecasts must have both quantiles of a central interval.",
-          "x" = if (length(missing) > 0) "That of level {.val {missing[1]}} is from {(1 - missing[1]) / 2} to \\
+          "x" = if (length(missing) > 0) "The interval of level {.val {missing[1]}} is from {(1 - missing[1]) / 2} to \\
                                          {(1 + missing[1]) / 2}.",
           "x" = "The forecasts share the levels {.val {given}}.", class = c("level", "argument"), arg = "level")
   if (is.null(level)) known else sort(level)
@@ -153,7 +154,7 @@ central_levels <- function(law, level) {
 
 # The tables of one model in one group: levels, scores, quantiles.
 coverage_parts <- function(data, level, conf_level) {
-  law <- data$law
+  law <- sorted_draws(data$law)
   y <- data$y[, 1]
   design <- data$design
   levels <- central_levels(law, level)
@@ -197,7 +198,7 @@ coverage_parts <- function(data, level, conf_level) {
   )
 }
 
-# How many independent rows the share of rows is as uncertain as: Kish's number, over the design effect of clusters.
+# Effective number of rows of a share: Kish's number, over the design effect of clusters.
 trials_of <- function(inside, design, level) {
   counts <- row_counts(inside, NULL, NULL, design, level)
   if (is.null(counts)) design$n else sum(counts$v)

@@ -1,12 +1,12 @@
 # Quantiles and central intervals of distributions of one number.
 
-# Quantiles at some levels, n x levels: the smallest outcome that is not exceeded with this probability.
+# Quantiles at some levels, n x levels: the smallest outcome that is not exceeded with this probability. Draws must be
+# sorted_draws().
 law_quantiles <- function(law, at) {
   record <- record_of(law)
   parts <- location_scale_parts(law)
   one <- if (family_of(law) == "draws") {
-    sorted <- sort_rows(par_of(law, "draws"))
-    function(u) rank_quantile(sorted, u)
+    function(u) rank_quantile(par_of(law, "draws"), u)
   } else if (family_of(law) == "quantiles") {
     function(u) given_quantile(law, u)
   } else if (!is.null(record$quantile)) {
@@ -21,22 +21,20 @@ law_quantiles <- function(law, at) {
 
 same_level <- function(a, b) abs(a - b) < 1e-9
 
-# Of quantile forecasts: the values themselves, which an outcome may equal.
+# The values of quantile forecasts themselves, which an outcome may equal.
 given_quantile <- function(law, u) {
   at <- max.col(same_level(par_of(law, "levels"), u), "first")
   par_of(law, "values")[cbind(seq_along(at), at)]
 }
 
-# Mixtures: P(Y <= high) >= u > P(Y <= low).
-quantile_by_bisection <- function(parts, u, reach = 40) {
-  used <- parts$weight > 0
-  ends <- function(end, of) {
-    as.vector(do.call(of, asplit(ifelse(used, parts$location + end * reach * parts$scale, -end * Inf), 2)))
-  }
-  high <- ends(1, pmax)
-  low <- ends(-1, pmin)
-  low <- low - 1e-9 * pmax(abs(low), 1)
-  for (step in 1:70) {
+# Mixtures: P(Y <= high) >= u > P(Y <= low), from the quantiles of the components.
+quantile_by_bisection <- function(parts, u) {
+  z <- stats::uniroot(function(z) parts$cdf(z) - u, c(-40, 40), tol = 1e-10)$root
+  each <- ifelse(parts$weight > 0, parts$location + z * parts$scale, NA)
+  end <- function(of) as.vector(do.call(of, c(asplit(each, 2), na.rm = TRUE)))
+  high <- end(pmax) + 1e-9 * (1 + abs(end(pmax)))
+  low <- end(pmin) - 1e-9 * (1 + abs(end(pmin)))
+  for (step in 1:50) {
     middle <- (low + high) / 2
     reached <- location_scale_cdf(parts, middle) >= u
     high <- ifelse(reached, middle, high)
@@ -49,7 +47,11 @@ quantile_by_bisection <- function(parts, u, reach = 40) {
   high
 }
 
-sort_rows <- function(x) matrix(x[order(row(x), x)], nrow(x), byrow = TRUE)
+sorted_draws <- function(law) {
+  if (family_of(law) != "draws") return(law)
+  draws <- par_of(law, "draws")
+  pred_draws(matrix(draws[order(row(draws), draws)], nrow(draws), byrow = TRUE))
+}
 
 # An outcome that is exchangeable with S draws is at or below the k-th of them with probability k / (S + 1): type 6 of
 # quantile(). Beyond the first and the last draw nothing is known.
@@ -66,20 +68,22 @@ rank_quantile <- function(sorted, u) {
   low + (position - at) * (sorted[, min(at + 1, ncol(sorted))] - low)
 }
 
-# How likely the prediction has an outcome in [low, high], the central interval of a level. A distribution of counts has
-# jumps there. Of draws: the share of the S + 1 values, the outcome among them, that are in the interval of the others.
+# P(low <= Y <= high) under every prediction, for the central interval of a level. For S draws, the share of the S + 1
+# values (draws and outcome) that are in the interval of the other S.
 interval_probability <- function(law, y, low, high, level) {
   if (is_count(law)) {
     cdf <- record_of(law)$cdf
     return(cdf(law, high) - cdf(law, low - 1))
   }
   if (family_of(law) != "draws") return(family_pit(law, high)$high - family_pit(law, low)$low)
-  all <- sort_rows(cbind(par_of(law, "draws"), y, deparse.level = 0))
+  draws <- par_of(law, "draws")
+  # the outcome at its place among the draws
+  all <- pmax(cbind(-Inf, draws), pmin(cbind(draws, Inf), y))
   position <- rank_position(ncol(all) - 1, (1 - level) / 2)
   1 - missed_below(all, position) - missed_below(-all[, rev(seq_len(ncol(all))), drop = FALSE], position)
 }
 
-# Of values sorted in each row: the share that are below the value at this position among the others.
+# Share of the values, sorted in each row, that are below the value at this position among the others.
 missed_below <- function(sorted, position) {
   at <- floor(position)
   next_one <- sorted[, at + 1]

@@ -94,7 +94,7 @@ test_that("models, groups, weights and clusters are one grid", {
   expect_equal(tidy(ce_coverage(d, y, ens, weights = w)), tidy(ce_coverage(d[rep(1:60, d$w), ], y, ens)))
   d$v <- 1 / (1:60 + 20)
   weighted <- tidy(ce_coverage(d, y, ens, weights = v))[1, ]
-  expect_equal(weighted$coverage, sum(d$v * (d$y >= law_quantiles(d$ens, .25) & d$y <= law_quantiles(d$ens, .75))) /
+  expect_equal(weighted$coverage, sum(d$v * (d$y >= law_quantiles(sorted_draws(d$ens), .25) & d$y <= law_quantiles(sorted_draws(d$ens), .75))) /
                  sum(d$v))
   size <- sum(d$v)^2 / sum(d$v^2)
   expect_gt(weighted$conf.high - weighted$conf.low, diff(unlist(wilson_interval(size * weighted$coverage, size)[2:3])))
@@ -123,6 +123,7 @@ test_that("incomplete rows are dropped, a single row has limits, wrong input has
   wrong("level", d, y, ens, level = 90)
   wrong("columns", d, y, high, low, level = .9)
   wrong("columns", d, y, low, level = .9)
+  wrong("columns", cbind(mean = 1:3, sd = 5), 1:3, level = .9)
   wrong("columns", c(.2, .3), c(0, 1), level = .9)
   wrong("distribution", pred_bernoulli(c(.2, .3)), c(0, 1))
   wrong("distribution", pred_mvnormal(cbind(1:3, 1:3), 1), cbind(1:3, 1:3))
