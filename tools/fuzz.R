@@ -130,6 +130,7 @@ options_of <- list(
   method = list("temperature", "platt", "isotonic", "histogram", "beta", "update", "vector", "nothing"),
   thresholds = list(0.5, c(0.1, 0.9), 1), ridge = list(1e-6, 1, 1e-300, "loo", 0), scale = list("root", "squared"),
   adjust = list("holm", "none", "x"), horizon = list(1, NA), injective = list(TRUE, FALSE),
+  breaks = list(0.3, c(0, 0.01, 0.5, 1), 2),
   block = list(2, 50, 1), order = list(2, 3, 9), n_groups = list(3, 10, 1),
   fitted = list(TRUE, FALSE), span = list(0.3, 2, 1e-9, 0),
   delta = list(0.05, 0.9, 1e-300, 1), margin = list(0.01, 10, 1e-300, 0)
@@ -145,7 +146,7 @@ verbs <- list(
   ce_recalibrate = "bcl", ce_decision = "b",
   ce_gain = "bc", ce_compare = "bc", ce_models = "bcl", ce_rank = "c", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
-  predict = "bc"
+  predict = "bc", pred_confidence = "bc"
 )
 verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"))]
 
@@ -229,6 +230,12 @@ own_calls <- list(
   ce_predictions = function(data) {
     model <- pick(list(quote(lm(mpg ~ wt, mtcars)), quote(glm(am ~ wt, binomial(), mtcars)), data$x))
     as.call(list(quote(ce_predictions), model, quote(mtcars)))
+  },
+  pred_confidence = function(data) {
+    p <- if (is.numeric(data$x)) data$x else 0.5
+    x <- pick(list(data$x, 100 * p, log(abs(p)), paste0(round(100 * p), "%"), "85,5", ""))
+    as.call(c(list(quote(pred_confidence), x, pick(list("prob", "percent", "ten", "logprob", "log"))),
+              maybe(list(none = pick(list(NULL, -1, "x", list()))), 0.2)))
   },
   ce_horizon = function(data) as.call(list(quote(ce_horizon), pick(list(1, 0.5, 0, NA, data$x)))),
   ce_kable = function(data) {

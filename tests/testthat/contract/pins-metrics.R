@@ -151,3 +151,4 @@ for (data in c("two", "five", "many")) {
 pin("ce_hierarchy/p1", ce_hierarchy(five$p, five$y, p = 1, n_bins = c(5, 10)))
 pin("ce_hierarchy/coarse", ce_hierarchy(coarse$p, coarse$y))
 pin("ce_hierarchy/groups", ce_hierarchy(five$frame, truth, .by = group))
+pin("ece/breaks/fine", ece(fine$p, fine$y, breaks = c(0.05, 0.2, 0.7)))

@@ -10,3 +10,5 @@ local({
   pin("ce_predictions/poisson", ce_score(ce_predictions(counts, data[101:160, ]), y, score = "crps")$.estimate,
       "iterated")
 })
+
+pin("pred_confidence", pred_confidence(log(fine$p[1:6]), "logprob"))
