@@ -124,7 +124,9 @@ ce_predictions.nnet.formula <- function(model, newdata, ...) {
 ce_predictions.naiveBayes <- function(model, newdata, ...) {
   check_newdata(newdata, "e1071")
   check_has_columns(newdata, names(model$tables)) # predict() leaves out those that are absent
-  add_ordered(newdata, predict_rows(model, as.data.frame(newdata), type = "raw", ...), model$levels)
+  probs <- predict_rows(model, as.data.frame(newdata), type = "raw", ...)
+  # of no rows it is a list
+  add_classes(newdata, matrix(as.numeric(probs), nrow(newdata), length(model$levels)), model$levels)
 }
 
 #' @export
@@ -147,6 +149,20 @@ ce_predictions.ranger.prediction <- function(model, newdata, ..., horizon = NULL
   if (model$treetype == "Survival") return(add_forest_risk(newdata, model, horizon))
   if (model$treetype != "Probability estimation") stop_no_probabilities("It has no probabilities.", NULL)
   add_classes(newdata, model$predictions)
+}
+
+# Of mlr3, whose positive class is the first one. Resampling predicts rows in another order.
+#' @export
+ce_predictions.PredictionClassif <- function(model, newdata, ...) { # nolint: object_length_linter.
+  check_newdata(newdata, "mlr3")
+  if (is.null(model$prob)) stop_no_probabilities("It has classes.", "Set `predict_type = \"prob\"` in the learner.")
+  rows <- order(model$row_ids)
+  check_predicted_rows(newdata, length(rows))
+  stop_if(!identical(as.numeric(model$row_ids[rows]), as.numeric(seq_len(nrow(newdata)))),
+          "Predictions must be of the rows of {.arg newdata}.",
+          "x" = "Its {.field row_ids} are not 1 to {nrow(newdata)}.", class = "model", arg = "newdata")
+  probs <- model$prob[rows, , drop = FALSE]
+  if (ncol(probs) == 2) add_event(newdata, probs[, 1], colnames(probs)[1]) else add_classes(newdata, probs)
 }
 
 # Means of posterior draws: draws x rows, or draws x rows x classes.

@@ -26,6 +26,7 @@
 #' | `naiveBayes()` | e1071 | event, classes | |
 #' | `train()`, `knn3()` | caret | event, classes | |
 #' | `train.kknn()` | kknn | event, classes | |
+#' | predictions | mlr3 | event, classes | `predict_type = "prob"` |
 #' | fits, workflows | tidymodels | event, classes | |
 #' | `coxph()`, `survreg()` | survival | risk | `horizon` |
 #' | `cph()`; forests; fits | rms; ranger; tidymodels | risk | `horizon` |

@@ -159,3 +159,23 @@ test_that("predictions of ranger and posterior draws of probabilities come witho
   votes <- ranger::ranger(Species ~ ., iris, num.threads = 1, num.trees = 5)
   packages_fails(ce_predictions(stats::predict(votes, iris, num.threads = 1), iris), "no probabilities")
 })
+
+test_that("predictions of mlr3 come in the order of the rows, and of the positive class", {
+  skip_if_not_installed("mlr3")
+  skip_if_not_installed("rpart")
+  mlr3 <- asNamespace("mlr3")
+  d <- packages_data()
+  learner <- mlr3$lrn("classif.rpart", predict_type = "prob")
+  own <- stats::predict(rpart::rpart(type ~ ., d$train), d$test)
+  learner$train(mlr3$as_task_classif(d$train, target = "type", positive = "Yes"))
+  expect_equal(ce_predictions(learner$predict_newdata(d$test), d$test)$.pred_Yes, unname(own[, "Yes"]))
+  flowers <- mlr3$as_task_classif(iris, target = "Species")
+  learner$train(flowers)
+  mixed <- learner$predict(flowers, row_ids = 150:1)
+  fit <- rpart::rpart(Species ~ ., iris)
+  expect_equal(ce_predictions(mixed, iris), ce_predictions(fit, iris))
+  packages_fails(ce_predictions(learner$predict(flowers, row_ids = 2:9), iris[2:9, ]), "not 1 to 8")
+  learner$predict_type <- "response"
+  learner$train(flowers)
+  packages_fails(ce_predictions(learner$predict(flowers), iris), "predict_type")
+})
