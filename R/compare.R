@@ -5,18 +5,19 @@
 #'
 #' @section Models:
 #' Each pair of models gets the difference of the metric, with a standard error from the differences of the rows'
-#' influences, or from a bootstrap for metrics without influences ([ici], functions of your own). To order many models,
-#' use [ce_rank()].
+#' influences, or from a bootstrap for metrics without influences ([ici], functions of your own). For the AUROC
+#' (`"auroc"`) it is that of DeLong et al. (1988). To order many models, use [ce_rank()] or `summary()` of
+#' [ce_models()].
 #'
 #' The test is on the scale on which the metric is a mean over rows. [ece], [ks_error] and [smooth_ece] are biased,
 #' differently for different models: their p-value is the larger one of the tests of the differences of errors and of
 #' lower bounds. Models that predict a number ([pred]) are compared by scores, [skce], [ckce] and functions of your own.
 #' *Notation* has the details.
 #' @section Superiority and non-inferiority:
-#' A `margin` m > 0 is for metrics of which smaller values are better. Let \eqn{[l, u]} be the interval of the
-#' difference a minus b. Model a is *superior* if \eqn{u < 0}, and *non-inferior* if \eqn{u < m}, so its metric is worse
-#' by less than the margin; b is superior if \eqn{l > 0} and non-inferior if \eqn{l > -m}. Of two models each statement
-#' is a one-sided test at the level (1 - `level`) / 2. Choose the margin before you see the data.
+#' For a `margin` m > 0 let \eqn{[l, u]} be the interval of the difference a minus b (of b minus a for the AUROC, of
+#' which larger values are better). Model a is *superior* if \eqn{u < 0}, and *non-inferior* if \eqn{u < m}, so its
+#' metric is worse by less than the margin; b is superior if \eqn{l > 0} and non-inferior if \eqn{l > -m}. Of two models
+#' each statement is a one-sided test at the level (1 - `level`) / 2. Choose the margin before you see the data.
 #' @section Several models:
 #' Of three models and more, `p.adjusted` is Holm's, and the intervals are simultaneous (Bonferroni). Groups are
 #' adjusted one by one.
@@ -25,10 +26,10 @@
 #' methods differ. The risk of the best of several fits is optimistic.
 #' @inheritParams ce_args
 #' @inheritParams ece
-#' @param objects Named list of predictions of models, or a data frame with a column for every model; or named list of
-#'   `ce_fit` or `ce_tune` objects.
+#' @param objects Several models from [ce_models()]; or a named list of predictions, or a data frame with a column for
+#'   every model; or a named list of `ce_fit` or `ce_tune` objects.
 #' @param x For fits: the predictions on which they are compared.
-#' @param truth The outcomes; for models the second argument.
+#' @param truth The outcomes; for models the second argument, and not with [ce_models()].
 #' @param ... For models in a data frame: columns, or expressions such as `pred_normal(mu, sigma)`. For fits: the
 #'   probability columns of `x`.
 #' @param metric For models, required: a metric such as [ece], its name, a score such as [score_log()], or [ce_metric()]

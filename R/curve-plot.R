@@ -153,7 +153,8 @@ logit_layers <- function(curve, histogram, summary) {
     rep(c("conf", "band", "null", "null_band"), each = 2), c(".low", ".high"))), names(curve))
   curve[columns] <- lapply(curve[columns], logit_place, ends)
   histogram <- histogram[histogram$left >= ends[1] & histogram$right <= ends[2], ]
-  histogram[c("left", "right")] <- lapply(histogram[c("left", "right")], function(z) (z - ends[1]) / (ends[2] - ends[1]))
+  place <- function(z) (z - ends[1]) / (ends[2] - ends[1])
+  histogram[c("left", "right")] <- lapply(histogram[c("left", "right")], place)
   list(curve = curve, histogram = histogram, summary = summary, top = 1, logit = ends)
 }
 

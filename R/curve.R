@@ -30,6 +30,8 @@
 #' @inheritParams ece
 #' @param x Predictions, see [ce_args]; or a list of those, one per model. For `"pit"` and `"quantile"`: predictive
 #'   distributions ([pred]), of which each column or expression is a model, or columns `mean` and `variance` (or `sd`).
+#' @param x Predictions, see [ce_args]; or several models, from [ce_models()] or a list. For `"pit"` and `"quantile"`:
+#'   predictive distributions ([pred]), or columns `mean` and `variance` (or `sd`).
 #' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or its name; see [ce_curves]. By default
 #'   `"smooth"`, and `"isotonic"` where there are less than 20 different predictions.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
@@ -97,6 +99,8 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
   structure(
     list(curve = bind("curve"), histogram = bind("histogram"),
          logits = if (!is.null(parts[[1]]$logits)) bind("logits"), summary = bind("summary"), ends = bind("ends"),
+    list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
+         logits = if (!is.null(parts[[1]]$logits)) bind("logits"),
          keys = names(keys), counted = design_sentence(lapply(read$problems, `[[`, "design")),
          type = curve$name, notion = notion, axis = axis, event = list(label = event), control = control),
     class = c("ce_curve", "ce_result")
@@ -117,6 +121,9 @@ stop_curve_of_laws <- function(part, input, type) {
   if (is.null(law) && length(law_columns(part, input$dots)) > 1) stop_law_curve(type)
   if (is.null(law)) return(invisible())
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
+  if (!is.data.frame(part) && !is_read(part)) {
+    check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
+  }
   stop_law_curve(type)
 }
 

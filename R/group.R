@@ -138,11 +138,15 @@ in_group <- function(value, keys, g, rows = NULL) {
 }
 
 # `by` is a quosure. NULL where there are no groups.
-find_groups <- function(x, by) {
-  if (is_models(x)) {
-    check_models_alone(called_verb())
-    return(list(keys = tibble::tibble(model = names(x)), rows = as.list(names(x))))
-  }
+find_groups <- function(x, by) if (is_models(x)) model_groups(x) else row_groups(x, by)
+
+# The parts are the models, by their names.
+model_groups <- function(x) {
+  check_models_alone(called_verb())
+  list(keys = columns_frame(model = names(x)), rows = as.list(names(x)))
+}
+
+row_groups <- function(x, by) {
   by_given <- !rlang::quo_is_null(by)
   if (!is.data.frame(x)) {
     stop_if(by_given, "{.arg .by} needs a data frame.", "x" = "{.arg x} is {.cls {class(x)[1]}}.",
@@ -183,7 +187,8 @@ check_models_alone <- function(frame) {
   of_rows <- intersect(frame_arguments(frame)[-1], c("x", "truth", ".by", "weights", "cluster", "horizon"))
   given <- Filter(function(arg) is_given(rlang::eval_bare(call("enquo", as.symbol(arg)), frame)), of_rows)
   more <- if (exists("...", frame, inherits = FALSE)) rlang::eval_bare(quote(...length()), frame) > 0
-  named <- intersect(c("event_level", "na_rm"), names(sys.calls()[[match(TRUE, vapply(sys.frames(), identical, NA, frame))]]))
+  call <- sys.calls()[[match(TRUE, vapply(sys.frames(), identical, NA, frame))]]
+  named <- intersect(c("event_level", "na_rm"), names(call))
   given <- c(given, named, "..."[isTRUE(more)])
   stop_if(length(given) > 0, "Predictions of {.fn ce_models} have been read, with outcomes and how rows count.",
           "x" = "{.arg {given[1]}} is given, too.", class = c("models", "argument"), arg = given[1])

@@ -2,11 +2,11 @@
 #'
 #' @param object A `ce_rank`.
 #' @param type `"differences"`: every model's difference from the best one, on all observations with simultaneous
-#'   intervals, or on the same subsamples if there are any. The others show subsamples. `"estimates"`: every model's values over the subsamples. Of subsamples, the thin line is the central range at
-#'   the ranking's level, the thick line the middle half and the dot the mean. Models whose thin line of differences
-#'   contains 0 cannot be distinguished with that many observations. `"orders"`: the share of subsamples with each order
-#'   of the models. `"pairs"`: the share of subsamples in which the row's model is better than
-#'   the column's.
+#'   intervals, or on the same subsamples if there are any. The others show subsamples. `"estimates"`: every model's
+#'   values over the subsamples. Of subsamples, the thin line is the central range at the ranking's level, the thick
+#'   line the middle half and the dot the mean. Models whose thin line of differences contains 0 cannot be distinguished
+#'   with that many observations. `"orders"`: the share of subsamples with each order of the models. `"pairs"`: the
+#'   share of subsamples in which the row's model is better than the column's.
 #' @param metrics Which metrics to draw; all by default.
 #' @param max_orders At most this many orders per metric.
 #' @param ... Not used.
@@ -79,7 +79,7 @@ paired_draws <- function(x) {
 autoplot_rank_tests <- function(x) {
   shown <- do.call(rbind, lapply(split(x$estimates, x$estimates$metric, drop = TRUE), function(one) {
     rows <- to_best(x$tests[[as.character(one$metric[1])]], one$model[1], one$model)
-    data.frame(metric = one$metric, model = one$model, best = one$can_be_best, rows[c("difference", "conf.low", "conf.high")])
+    cbind(one[c("metric", "model")], best = one$can_be_best, rows[c("difference", "conf.low", "conf.high")])
   }))
   shown$model <- factor(shown$model, levels = model_levels(x))
   models_figure(ggplot2::ggplot(shown, ggplot2::aes(x = .data$difference, y = .data$model)), x$level,

@@ -106,7 +106,8 @@ rank_orders <- function(metric, full, draws, signs) {
   reference <- order_labels(sign * cbind(full[metric, ]), colnames(full), sign)
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
   out <- columns_frame(
-    metric = metric, order = names(counts), count = as.integer(counts), share = if (ncol(values) > 0) as.integer(counts) / ncol(values) else NA_real_,
+    metric = metric, order = names(counts), count = as.integer(counts),
+    share = if (ncol(values) > 0) as.integer(counts) / ncol(values) else NA_real_,
     full = names(counts) == reference
   )
   out[order(-out$count, !out$full), ]
@@ -181,7 +182,8 @@ print.ce_rank <- function(x, ...) {
     one$model <- short[one$model]
     print_lines(best_sentence(one, x))
   }
-  for (note in c(cut_names_line(short), if (length(unique(summary$best)) > 1) several_questions,lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
+  for (note in c(cut_names_line(short), if (length(unique(summary$best)) > 1) several_questions,
+                 lapply(names(x$core), ckce_note, x$core), binary_note(x))) {
     if (length(note) == 0) next
     cat("\n")
     print_lines(note)
@@ -201,8 +203,8 @@ difference_text <- function(rows) {
          interval_text(rows$difference, rows$conf.low, rows$conf.high, digits))
 }
 
-# Names that fit beside numbers, named by the whole ones: without the words that all begin or end with if some are longer
-# than `width`, and the middle of those longer than `most` left out, unless two are then the same.
+# Names that fit beside numbers, named by the whole ones. If some are longer than `width`, without the words that all
+# begin or end with, and without the middle of those longer than `most`, unless two are then the same.
 short_names <- function(names, width = 20, most = width) {
   short <- names
   if (length(names) > 1 && max(nchar(names)) > width) {

@@ -1,26 +1,32 @@
 #' Rank models by their calibration
 #'
-#' Orders several models, whose predictions are for the same outcomes, by one or more calibration metrics. To show how
-#' certain the order is, the metrics are recomputed on subsamples, which are the same for all models.
+#' Orders several models of the same rows by one or more metrics, and says which of them can be the best. On request,
+#' the metrics are recomputed on subsamples, to show how certain the order would be with fewer rows.
 #'
 #' @section Definition:
-#' `times` subsamples of `n_sub` observations are drawn without replacement, and every model is evaluated on the same
-#' rows. Shares describe the certainty that `n_sub` observations give, not all `n`. Which models *can be the best*
-#' comes from all `n` rows: those of which no other model is shown to be better by the tests of [ce_compare()], adjusted
-#' by Holm's method. The truly best model is among them with probability `level` at least.
+#' Models are in the order of the metric on all `n` rows. A model *can be the best* if no other is shown to be better by
+#' the tests of paired differences in [ce_compare()], adjusted by Holm's method over all pairs. The truly best model is
+#' among these with probability `level` at least. The printed table has the differences to the best with simultaneous
+#' intervals, and beside them the AUROC of one event, or the accuracy of several classes.
 #'
-#' For every metric, smaller is better. A metric owns its options, as in `ce_metric(ckce, ridge = 0.1)`; [ce_metric()]
-#' has the names of all. Models that predict a number are ranked by the metrics that [ce_compare()] has for them. The
-#' vignette *Notation* has the details.
-#' @param models A named list with the predictions of each model for the same observations in the same order: matrices,
-#'   vectors of probabilities or of distributions, or data frames. In a data frame, the numeric columns that start with
-#'   `.pred_` are used (if there are none, all numeric columns), or its only column of distributions.
-#' @param truth The outcomes: a vector, or a column that all data frames have in common.
+#' With `times`, that many subsamples of `n_sub` observations are drawn without replacement, and every model is
+#' evaluated on the same rows. Shares describe the certainty that `n_sub` observations give, not all `n`.
+#'
+#' Smaller values are better, except for the AUROC and metrics of yardstick that are maximised. A metric owns its
+#' options, as in `ce_metric(ckce, ridge = 0.1)`; [ce_metric()] has the names of all. Metrics ask different questions:
+#' a calibration error alone does not choose a model, since one that predicts the same frequency for everybody is
+#' calibrated. The vignette *Notation* has the details.
+#' @param models Several models from [ce_models()]; or a named list with the predictions of each model for the same
+#'   observations in the same order: matrices, vectors of probabilities or of distributions, or data frames. In a data
+#'   frame, the numeric columns that start with `.pred_` are used (if there are none, all numeric columns), or its only
+#'   column of distributions.
+#' @param truth The outcomes: a vector, or a column that all data frames have in common. Not with [ce_models()].
 #' @param ... Must be empty.
 #' @param metric Names of metrics, a metric such as [ece], [skce] or [ce_metric()], a score such as [score_log()], or a
 #'   list of these and of functions, whose names are what they are called.
 #' @param n_sub Size of a subsample. By default 500, or half of the observations if that is less.
-#' @param times Number of subsamples, and of bootstrap samples for the differences of metrics without influences.
+#' @param times Number of subsamples. It is also that of bootstrap samples for the differences of metrics without
+#'   influences, of which there are 200 if `times` is 0.
 #' @param level Confidence level of the models that can be the best, and coverage of the central range over subsamples.
 #' @param event_level The event: `"first"` or `"second"`; see [ce_args].
 #' @param horizon Time horizon of survival outcomes; see [ce_args].
@@ -28,13 +34,16 @@
 #'   Subsamples take whole clusters.
 #' @return A `ce_rank`: a list with tibbles
 #'   * `estimates`: `metric`, `model`, `estimate` and `rank` on all observations, best first;
-#'     `mean`, `std.deviation`, `low`, `high` (central `level` range) over subsamples; `best_share`
-#'     (of subsamples where it is first) and `can_be_best`;
+#'     `can_be_best`; and with subsamples `mean`, `std.deviation`, `low`, `high` (central `level` range) and
+#'     `best_share` (of subsamples where it is first);
 #'   * `orders`: `metric`, `order`, `count`, `share`, `full` (the order on all observations);
 #'   * `pairs`: `metric`, `model`, `other`, `difference` (on all observations), its
 #'     `mean` and `std.deviation` over subsamples, `share` (of subsamples where `model` is
 #'     smaller, plus half of those where they are equal), `ties` (share of equal ones);
 #'   * `draws`: `sample`, `metric`, `model`, `estimate`.
+#'
+#'   `tests` has a tibble of all pairs for each metric: `a`, `b`, `difference` with `conf.low` and `conf.high`,
+#'   `p.value`.
 #'
 #'   `tidy()` returns `estimates`, `glance()` one row per metric; `autoplot()` and `plot()` draw the result.
 #' @section Errors:
@@ -49,8 +58,10 @@
 #' p <- plogis(seq(-2, 2, length.out = 200))
 #' y <- as.numeric((1:200 * 0.618) %% 1 < p)
 #' models <- list(true = p, sharp = plogis(3 * qlogis(p)), flat = plogis(qlogis(p) / 3))
+#' ce_rank(models, y, metric = c("brier", "ckce"))
+#' # how certain is the order with 100 rows?
 #' set.seed(1)
-#' ce_rank(models, y, metric = c("ckce", "ece_canonical"), times = 20)
+#' ce_rank(models, y, metric = "ckce", n_sub = 100, times = 20)
 ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0, level = 0.95,
                     event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(models, "models")
@@ -72,7 +83,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0
   n <- n_obs(data$models[[1]])
   least <- if ("jkce" %in% rows) 2 else 1 # a mean over pairs
   check_rows(n, least, "The unbiased JKCE")
-  n_sub <- check_n_sub(n_sub, n, least)
+  n_sub <- if (times > 0) check_n_sub(n_sub, n, least) else NA_integer_
   full <- rank_samples(data, metrics, core, list(seq_len(n)))
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
   draws <- rank_samples(data, metrics, core, samples, progress_callback("Ranking"))
@@ -81,7 +92,8 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0
   new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
            n_sub = n_sub, level = level, compared = compared, core = setNames(core, names(metrics)),
            n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
-           signs = stats::setNames(signs, names(metrics)), beside = beside_metrics(data$models), titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
+           signs = stats::setNames(signs, names(metrics)), beside = beside_metrics(data$models),
+           titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
 }
 
 # The differences and p-values of all pairs, as in ce_compare().

@@ -12,12 +12,14 @@ print.ce_models_summary <- function(x, ...) {
     model = paste0(ifelse(x$can_be_best, "* ", "  "), short),
     accuracy = if (!is.null(x[["accuracy"]])) fixed_text(x$accuracy, 3),
     AUROC = if (!is.null(x[["auroc"]])) fixed_text(x$auroc, 3),
-    "calibration error" = if (has_columns(x, models_errors)) interval_text(x$calibration_error, x$error.low, x$error.high),
+    "calibration error" = if (has_columns(x, models_errors)) {
+      interval_text(x$calibration_error, x$error.low, x$error.high)
+    },
     value = fixed_text(x$estimate, max(printed_digits(x$estimate))),
     "- best" = ifelse(rows == 1, "", fixed_text(x$difference, max(printed_digits(x$difference[-1])))),
-    "p (Holm)" = sub("= ", "", p_text(x$p.value))
+    p = sub("= ", "", p_text(x$p.value))
   ))
-  names(shown)[names(shown) == "value"] <- x$.metric[1]
+  names(shown)[match(c("value", "p"), names(shown))] <- c(x$.metric[1], if (length(rows) > 2) "p (Holm)" else "p")
   shown$model <- format(c("model", shown$model))[-1]
   cat("\n")
   print(as.data.frame(shown, optional = TRUE, check.names = FALSE), row.names = FALSE)
@@ -36,7 +38,7 @@ models_sentences <- function(x, about, short) {
            count_of(pairs, "p-value"), if (pairs > 1) " adjusted by Holm's rule", ", ", percent_text(1 - about$level),
            " level)."),
     if (has_columns(x, models_errors)) paste(
-      "Do not choose a model by its calibration error: one that predicts the same frequency for every row is calibrated."
+      "Do not choose a model by its calibration error: one that predicts the same frequency for every row is", "calibrated."
     ),
     cut_names_line(short))
 }

@@ -51,8 +51,10 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
     !!!to_best(tests, models[1], models)[-1], can_be_best = !models %in% shown_worse(tests, 1 - level, sign)
   )
   out <- new_table(out, character(), "ce_models_summary")
-  attr(out, "about") <- list(title = metric_title(metric, metric_label(metric), object[[1]]), sign = sign, level = level,
-                             line = models_line(object), facts = models_facts(object))
+  attr(out, "about") <- list(
+    title = metric_title(metric, metric_label(metric), object[[1]]), sign = sign, level = level,
+    line = models_line(object), facts = models_facts(object)
+  )
   out
 }
 

@@ -282,7 +282,7 @@ test_that("without subsamples a ranking is the tests of all rows, and costs none
 
 test_that("where larger values are better, they come first", {
   y <- rep(0:1, 30)
-  models <- list(worst = withr::with_seed(1, stats::runif(60)), best = 0.3 + 0.4 * y, good = (seq_len(60) + 40 * y) / 101)
+  models <- list(worst = withr::with_seed(1, stats::runif(60)), best = 0.1 + 0.2 * y, good = (seq_len(60) + 40 * y) / 101)
   auroc <- function(p, y) mean(outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2))
   values <- vapply(models, auroc, 0, y)
   own <- structure(function(x, truth) auroc(x, truth), direction = "maximize")
@@ -296,7 +296,7 @@ test_that("where larger values are better, they come first", {
     expect_identical(r$estimates$can_be_best[c(1, 3)], c(TRUE, FALSE))
   }
   # the metrics choose different models
-  flat <- list(flat = rep(0.5, 60), sharp = 0.05 + 0.6 * y)
+  flat <- list(flat = rep(0.5, 60), sharp = 0.05 + 0.3 * y)
   said <- function(metric) paste(utils::capture.output(print(ce_rank(flat, y, metric = metric))), collapse = " ")
   expect_match(said(c("auroc", "ece")), "different questions")
   expect_no_match(said("auroc"), "different questions")
