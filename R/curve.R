@@ -28,10 +28,9 @@
 #' in 94% at a narrow bump, and in 95 to 97% of a sine wave of two periods. `conf` held the true frequency
 #' at 93 to 94% of the places, and at the worst place in 87% of samples (isotonic) and in 83% (smooth).
 #' @inheritParams ece
-#' @param x Predictions, see [ce_args]; or a list of those, one per model. For `"pit"` and `"quantile"`: predictive
-#'   distributions ([pred]), of which each column or expression is a model, or columns `mean` and `variance` (or `sd`).
 #' @param x Predictions, see [ce_args]; or several models, from [ce_models()] or a list. For `"pit"` and `"quantile"`:
-#'   predictive distributions ([pred]), or columns `mean` and `variance` (or `sd`).
+#'   predictive distributions ([pred]), of which each column or expression is a model, or columns `mean` and `variance`
+#'   (or `sd`).
 #' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or its name; see [ce_curves]. By default
 #'   `"smooth"`, and `"isotonic"` where there are less than 20 different predictions.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
@@ -97,8 +96,6 @@ bind_curves <- function(read, keys, curve, level, notion, axis, event) {
   parts <- lapply(read$problems, one_curve, curve = curve, control = control)
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   structure(
-    list(curve = bind("curve"), histogram = bind("histogram"),
-         logits = if (!is.null(parts[[1]]$logits)) bind("logits"), summary = bind("summary"), ends = bind("ends"),
     list(curve = bind("curve"), histogram = bind("histogram"), summary = bind("summary"), ends = bind("ends"),
          logits = if (!is.null(parts[[1]]$logits)) bind("logits"),
          keys = names(keys), counted = design_sentence(lapply(read$problems, `[[`, "design")),
@@ -121,9 +118,6 @@ stop_curve_of_laws <- function(part, input, type) {
   if (is.null(law) && length(law_columns(part, input$dots)) > 1) stop_law_curve(type)
   if (is.null(law)) return(invisible())
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
-  if (!is.data.frame(part) && !is_read(part)) {
-    check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
-  }
   stop_law_curve(type)
 }
 

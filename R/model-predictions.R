@@ -44,20 +44,12 @@
 #'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%. Models of rstanarm and brms: the
 #'     draws of `posterior_predict()`.}
 #'   \item{Risk}{A column `.pred_event`, the probability of the event by the time `horizon`; see [ce_horizon()].}
-#'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
-#'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
-#'     `survival::coxph()`, `rms::cph()`, survival forests of ranger, censored regression of tidymodels; see
-#'     [ce_horizon()].}
-#'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior
-#'     means of `posterior_epred()`, numbers have the draws of `posterior_predict()` as their distribution.}
-#'   \item{Several models}{A list of models gives a list of such data frames, for [ce_models()] and
-#'     [ce_curve()].}
 #' }
 #' Models that were fitted to a matrix need its columns in `newdata`, by their names. Probabilities of rstanarm and brms
 #' are posterior means of `posterior_epred()`, and so are those of draws that you give as the model: a matrix or array,
 #' as `posterior_epred()` returns it, or an `rvar` of posterior.
 #'
-#' A list of models gives a list of such data frames, for [ce_compare()], [ce_rank()] and [ce_curve()].
+#' A list of models gives a list of such data frames, for [ce_models()] and [ce_curve()].
 #'
 #' A class that only inherits from one of these is refused, except those known to predict alike: `svyglm`, `negbin`,
 #' `bam`, `rlm`, `aov`, `bayesglm`, `brglmFit`, `geeglm`, `cph` and penalised `coxph`. For another model add its
