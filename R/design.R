@@ -4,7 +4,7 @@
 #   copies   numeric n, how many equal rows each stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n, but are in
-#            every printed number of rows (entered_rows()); else NULL
+#            every printed number of rows (entered_rows()), `horizon` is a named_horizon(); else NULL
 #
 # Frequency weights are copies where a function takes them (design_input(copies = TRUE)). For all others the rows are
 # repeated when they are read (R/design-read.R). Every number, error and test is that of the repeated rows.
@@ -266,7 +266,7 @@ design_sentence <- function(designs, rows = TRUE) {
 follow_up_text <- function(n, events, censored, effective, horizon) {
   span <- function(values) paste(unique(count_text(round(range(values)))), collapse = " to ")
   paste0(span(n), " row", if (any(n != 1)) "s", ", ",
-         span(events), " event", if (any(events != 1)) "s", " by ", format(horizon), ", ",
+         span(events), " event", if (any(events != 1)) "s", horizon_text(horizon), ", ",
          if (all(censored == 0)) "none" else span(censored), " censored before",
          if (any(censored > 0)) paste0("; effective sample size ", span(effective)))
 }

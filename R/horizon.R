@@ -1,10 +1,12 @@
-# Survival outcomes at a horizon: 0/1 outcomes, and weights by which rows censored before it are compensated.
+# Survival outcomes at a horizon: 0/1 outcomes, and weights by which rows censored before it are compensated. The
+# status of a row is 0 (censored), 1 (the event) or 2 (the event of another cause, after which the event cannot come).
 
 #' Survival outcomes at a horizon
 #'
 #' With `horizon = t` an outcome `Surv(time, status)` becomes whether the event came by time `t`, predictions are its
 #' probabilities, and rows count by inverse probability of censoring. Every function with the argument `horizon` then
-#' works as for 0/1 outcomes with importance weights. `ce_horizon()` adds strata in which censoring differs.
+#' works as for 0/1 outcomes with importance weights. `ce_horizon()` adds strata in which censoring differs, and the
+#' cause of the event where there are competing risks.
 #'
 #' @section Definition:
 #' With `G` the Kaplan-Meier estimate of the probability of being uncensored,
@@ -17,14 +19,19 @@
 #' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`, and of `group` in
 #' [ce_validate()]: the numbers of a group are those of its rows alone.
 #'
+#' With competing risks, `Surv(time, factor)`, the event is that of the `cause`, and predictions are its cumulative
+#' incidence. A row with another cause before `t` can no longer have the event: `y = 0`, with the weight
+#' \eqn{1 / G(T_i-)}. `G` counts every cause as observed. The weighted share of events is the Aalen-Johansen estimate.
+#'
 #' Weights are taken as known in standard errors, which is conservative for means of functions of predictions and
-#' outcomes. Censoring must not depend on the time of the event, given the strata.
+#' outcomes. Censoring must not depend on the time or the cause of the event, given the strata.
 #'
 #' @param time The horizon, on the scale of the times: greater than 0.
 #' @param strata A column (of the data frame), or a vector: `G` is estimated in each stratum.
 #' @param censoring Follow-up data for estimating `G`, if not the rows themselves. A chunk of a [ce_state()] needs the
-#'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events, 0 for censored
-#'   rows), `strata` where there are any, and `count` where rows count unequally.
+#'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events of any cause, 0 for
+#'   censored rows), `strata` where there are any, and `count` where rows count unequally.
+#' @param cause The level of the factor in `Surv(time, factor)` that is the event, if there are several kinds of event.
 #' @return A `ce_horizon`.
 #' @section Errors:
 #' `calibrisk_error_horizon` if nobody is followed to the horizon (`G(t) = 0`), if no event has happened by then (is the
@@ -36,6 +43,8 @@
 #' @concept censoring
 #' @concept IPCW
 #' @concept Cox model
+#' @concept competing risks
+#' @concept cumulative incidence
 #' @concept time to event
 #' @export
 #' @examplesIf requireNamespace("survival", quietly = TRUE)
@@ -45,24 +54,43 @@
 #' ece(veteran, survival::Surv(time, status), risk, horizon = 100, n_bins = 5)
 #' rbs(veteran, survival::Surv(time, status), risk, horizon = ce_horizon(100, strata = trt))
 #'
+#' # competing risks: progression before death
+#' myeloma <- survival::mgus2[seq(1, 1384, 4), ]
+#' myeloma$time <- ifelse(myeloma$pstat == 1, myeloma$ptime, myeloma$futime)
+#' myeloma$state <- factor(ifelse(myeloma$pstat == 1, 1, 2 * myeloma$death), 0:2, c("none", "progression", "death"))
+#' myeloma$risk <- 0.06
+#' rbs(myeloma, survival::Surv(time, state), risk, horizon = ce_horizon(120, cause = "progression"))
+#'
 #' # rows in chunks, with the follow-up of all of them
 #' horizon <- ce_horizon(100, censoring = veteran[c("time", "status")])
 #' source <- ce_source(veteran, rows = 50)
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
-ce_horizon <- function(time, strata = NULL, censoring = NULL) {
+ce_horizon <- function(time, strata = NULL, censoring = NULL, cause = NULL) {
   check_horizon_time(time, "time")
+  if (!is.null(cause)) check_string(cause, "cause")
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
   if (!is.null(censoring)) censoring$time <- near_horizon(censoring$time, time)
-  structure(drop_null(list(time = time, strata = strata, censoring = censoring)), class = "ce_horizon")
+  structure(drop_null(list(time = time, strata = strata, censoring = censoring, cause = cause)), class = "ce_horizon")
+}
+
+# The time, named by the cause if there is one: what results keep of a horizon.
+named_horizon <- function(horizon) {
+  if (is.null(horizon$cause)) horizon$time else setNames(horizon$time, horizon$cause)
+}
+
+# " (relapse) by 100" of this time, after the word "events".
+horizon_text <- function(horizon, by = " by ") {
+  cause <- names(horizon)
+  paste0(if (!is.null(cause)) paste0(" (", cause, ")"), by, format(unname(horizon)))
 }
 
 # list(time, event, count, strata)
 read_follow_up <- function(x, stratified) {
   if (is.null(x)) return(NULL)
-  if (inherits(x, "Surv") && identical(attr(x, "type"), "right")) {
-    x <- data.frame(time = unclass(x)[, "time"], status = unclass(x)[, "status"])
+  if (inherits(x, "Surv") && isTRUE(attr(x, "type") %in% c("right", "mright"))) {
+    x <- data.frame(time = unclass(x)[, "time"], status = pmin(unclass(x)[, "status"], 1))
   }
   needed <- c("time", "status", if (stratified) "strata")
   stop_if(!is.data.frame(x) || !all(needed %in% names(x)) || nrow(x) == 0,
@@ -103,7 +131,8 @@ as_horizon <- function(horizon) {
 
 #' @export
 print.ce_horizon <- function(x, ...) {
-  cat("<ce_horizon> ", format(x$time), if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
+  cat("<ce_horizon> ", format(x$time), if (!is.null(x$cause)) paste0(", cause \"", x$cause, "\""),
+      if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
   invisible(x)
 }
 
@@ -112,14 +141,15 @@ print.ce_horizon <- function(x, ...) {
 outcomes_at <- function(truth, x, horizon, weights = NULL) {
   part <- isTRUE(attr(x, "in_group"))
   if (is.data.frame(x)) x <- ungroup_frame(x)
-  surv <- survival_outcome(truth, x)
+  given <- survival_value(truth, x)
+  surv <- survival_outcome(given, horizon)
   followed <- follow_up(surv, x, horizon, weights)
   if (!part) check_horizon(followed, horizon)
   weights <- rep(NA_real_, nrow(surv))
   for (rows in split(seq_len(nrow(surv)), followed$stratum)) {
     weights[rows] <- followed_weights(followed, rows, horizon)
   }
-  values <- ifelse(is.na(weights), NA, as.numeric(followed$event & followed$time <= horizon$time))
+  values <- ifelse(is.na(weights), NA, as.numeric(followed$of_cause & followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
     tell("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored before time \\
@@ -127,18 +157,19 @@ outcomes_at <- function(truth, x, horizon, weights = NULL) {
                 and are treated as known.", class = "censored", .frequency = "regularly",
          .frequency_id = "calibrisk_censored")
   }
-  list(values = values, column = if (is.data.frame(x)) which(vapply(x, identical, NA, surv)),
-       censoring = list(horizon = horizon$time, weights = weights, outcomes = values))
+  list(values = values, column = if (is.data.frame(x)) which(vapply(x, identical, NA, given)),
+       censoring = list(horizon = named_horizon(horizon), weights = weights, outcomes = values))
 }
 
 # Times such as 2010.1 - 2005.1 are the horizon 5 except for rounding.
 near_horizon <- function(time, horizon) replace(time, which(abs(time / horizon - 1) < 1e-9), horizon)
 
-# list(time, event, count, stratum, strata) of the rows.
+# list(time, event (of any cause), of_cause, count, stratum, strata) of the rows.
 follow_up <- function(surv, x, horizon, weights = NULL) {
   n <- nrow(surv)
   strata <- design_column(horizon$strata, if (is.data.frame(x)) x, n, "strata")
-  list(time = near_horizon(surv[, "time"], horizon$time), event = surv[, "status"] == 1, count = weights %||% rep(1, n),
+  list(time = near_horizon(surv[, "time"], horizon$time), event = surv[, "status"] > 0,
+       of_cause = surv[, "status"] == 1, count = weights %||% rep(1, n),
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
@@ -156,8 +187,9 @@ check_horizon <- function(followed, horizon) {
   time <- all$time[known]
   if (length(time) == 0) return(invisible())
   if (horizon$time > max(time)) stop_unfollowed(max(time), horizon$time)
-  if (any(all$event[known] & time <= horizon$time)) return(invisible())
-  stop_no_event(horizon$time, stats::median(time))
+  # follow-up that is given has no causes
+  if (any((all$of_cause %||% all$event)[known] & time <= horizon$time)) return(invisible())
+  stop_no_event(named_horizon(horizon), stats::median(time))
 }
 
 stop_unfollowed <- function(last, horizon) {
@@ -172,7 +204,8 @@ stop_no_event <- function(horizon, time) {
   if (!is.null(time)) time <- count_text(signif(time, 4))
   stop_input(
     "By {.arg horizon} some events must have happened.",
-    "x" = "None has by {.val {horizon}}{if (!is.null(time)) paste0('; the median follow-up is ', format(time))}.",
+    "x" = "None{if (!is.null(names(horizon))) paste0(' of \"', names(horizon), '\"')} has by \
+           {.val {unname(horizon)}}{if (!is.null(time)) paste0('; the median follow-up is ', format(time))}.",
     "i" = "Is {.arg horizon} in the unit of the times?", class = c("horizon", "rows"), arg = "horizon", value = horizon
   )
 }
@@ -181,7 +214,7 @@ stop_no_event <- function(horizon, time) {
 # `groups`, a number of every row. NA where nobody of a group is followed to the horizon.
 group_weights <- function(truth, x, groups, horizon, weights = NULL) {
   if (is.data.frame(x)) x <- ungroup_frame(x)
-  followed <- follow_up(survival_outcome(truth, x), x, horizon, weights)
+  followed <- follow_up(survival_outcome(survival_value(truth, x), horizon), x, horizon, weights)
   out <- rep(NA_real_, length(groups))
   for (rows in split(seq_along(groups), list(groups, followed$stratum), drop = TRUE)) {
     out[rows] <- tryCatch(followed_weights(followed, rows, horizon), calibrisk_error_horizon = function(cnd) NA)
@@ -189,7 +222,7 @@ group_weights <- function(truth, x, groups, horizon, weights = NULL) {
   out
 }
 
-survival_outcome <- function(truth, x) {
+survival_value <- function(truth, x) {
   fail <- function(cnd) {
     # status 0, 1, 2 is 0 for event 1 and missing for 0, with a warning
     if (inherits(cnd, "warning") && !rlang::is_call(conditionCall(cnd), "Surv")) return(rlang::zap())
@@ -199,26 +232,29 @@ survival_outcome <- function(truth, x) {
       class = c("horizon", "truth"), arg = "truth", parent = cnd
     )
   }
-  value <- rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) data_mask(x)), error = fail,
-                            warning = fail)
+  rlang::try_fetch(rlang::eval_tidy(truth, data = if (is.data.frame(x)) data_mask(x)), error = fail, warning = fail)
+}
+
+# A right-censored `Surv` whose status is 0, 1 or 2.
+survival_outcome <- function(value, horizon) {
   type <- if (inherits(value, "Surv")) attr(value, "type")
-  states <- attr(value, "states")
-  # right-censored in another form: followed from 0 on, or a factor of one kind of event
+  states <- if (identical(type, "mright")) attr(value, "states")
+  check_cause(horizon, type, states)
+  # right-censored in another form: followed from 0 on, or a factor of kinds of events
   times <- if (identical(type, "counting") && all(value[, "start"] %in% c(0, NA))) "stop" else
-    if (identical(type, "mright") && length(states) == 1) "time"
+    if (!is.null(states)) "time"
   if (!is.null(times)) {
-    columns <- list(NULL, c("time", "status"))
-    value <- structure(unclass(value)[, c(times, "status")], dimnames = columns, type = "right", class = "Surv")
+    value <- unclass(value)[, c(times, "status"), drop = FALSE]
+    if (!is.null(horizon$cause)) value[, 2] <- c(0, ifelse(states == horizon$cause, 1, 2))[value[, 2] + 1]
+    value <- structure(value, dimnames = list(NULL, c("time", "status")), type = "right", class = "Surv")
     type <- "right"
   }
   stop_if(
     !identical(type, "right"), "With {.arg horizon}, {.arg truth} must be right-censored survival outcomes.",
     "x" = "It is {.cls {class(value)[1]}}{if (!is.null(type)) paste(' of type', type)}.",
-    "x" = if (identical(type, "mright")) "It has several kinds of event: {.val {states}}.",
     "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
-    "i" = if (identical(type, "mright")) "Competing risks are not available.",
-    "i" = "{.code Surv(time, status)} of one kind of event is read, with rows followed from time 0.",
+    "i" = "{.code Surv(time, status)} is read, with rows followed from time 0.",
     class = c("horizon", "truth"), arg = "truth"
   )
   early <- which(value[, "time"] < 0)
@@ -226,6 +262,22 @@ survival_outcome <- function(truth, x) {
           "x" = "Row {early[1]} has {signif(value[early[1], 'time'], 4)}; {length(early)} of {nrow(value)} rows do.",
           class = c("horizon", "truth"), arg = "truth", row = early[1])
   value
+}
+
+# Competing risks: which of the states is the event. `of`: the argument that has the states.
+check_cause <- function(horizon, type, states, of = "truth") {
+  cause <- horizon$cause
+  stop_if(is.null(cause) && length(states) > 1, "With several kinds of event, {.arg horizon} must name one.",
+          "x" = "The kinds in {.arg {of}} are {.val {states}}.",
+          "i" = "{.code ce_horizon({format(horizon$time)}, cause = )} names one.", class = c("horizon", "truth"),
+          arg = "horizon")
+  stop_if(!is.null(cause) && identical(type, "right"), "{.arg cause} is for outcomes with several kinds of event.",
+          "x" = "{.arg {of}} has one.", "i" = "Several are a factor, {.code Surv(time, factor)}, whose first level is \
+          censoring.", class = c("horizon", "truth"), arg = "cause", value = cause)
+  stop_if(!is.null(cause) && length(states) > 0 && !cause %in% states,
+          "{.arg cause} must be a kind of event in {.arg {of}}.",
+          "x" = "It is {.val {cause}}; the kinds are {.val {states}}.", class = c("horizon", "truth"), arg = "cause",
+          value = cause)
 }
 
 # `count`: what each row counts; `whole`: the time, event and count of all rows, where these are a part.

@@ -34,7 +34,7 @@ argument_words <- list(
 absent_words <- list(
   "Own edges of bins are the `breaks` of `ece()` and `ce_state()`." = c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
   "The prevalence is that of the rows, as `weights` count them." = c("prevalence", "prior", "pi"),
-  "Competing risks are not available: one kind of event is read." = c("cause", "competing", "fail_code"),
+  "With competing risks `ce_horizon(time, cause = )` is the `horizon`." = c("cause", "competing", "fail_code"),
   "Scores of ordered classes are not available: they are read as others." = c("rps", "ranked_probability_score")
 )
 

@@ -44,6 +44,15 @@
 #'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%. Models of rstanarm and brms: the
 #'     draws of `posterior_predict()`.}
 #'   \item{Risk}{A column `.pred_event`, the probability of the event by the time `horizon`; see [ce_horizon()].}
+#'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
+#'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
+#'     `survival::coxph()`, `rms::cph()`, survival forests of ranger, censored regression of tidymodels; see
+#'     [ce_horizon()]. With `horizon = ce_horizon(t, cause = )` the cumulative incidence of this cause: `coxph()` of
+#'     competing risks, `CSC()` and `FGR()` of riskRegression.}
+#'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior
+#'     means of `posterior_epred()`, numbers have the draws of `posterior_predict()` as their distribution.}
+#'   \item{Several models}{A list of models gives a list of such data frames, for [ce_compare()], [ce_rank()] and
+#'     [ce_curve()].}
 #' }
 #' Models that were fitted to a matrix need its columns in `newdata`, by their names. Probabilities of rstanarm and brms
 #' are posterior means of `posterior_epred()`, and so are those of draws that you give as the model: a matrix or array,
@@ -63,6 +72,8 @@
 #' @param ... Passed on to the model's `predict()`, or to the generics of rstantools, such as `s` (of `cv.glmnet()` by
 #'   default `"lambda.1se"`), `n.trees`, or `allow.new.levels` and `re.form` of lme4.
 #' @param horizon For survival models: the time by which the event is predicted.
+#' @param ... Passed on to the model's `predict()`, or to the generics of rstantools.
+#' @param horizon For survival models: the time by which the event is predicted, or a [ce_horizon()].
 #' @return `newdata` with columns `.pred_*` or `.pred`; of a list of models a list. Rows for which the model has no
 #'   prediction have `NA`.
 #' @section Errors:
@@ -90,14 +101,15 @@ ce_predictions <- function(model, newdata, ...) {
 
 # Subclasses of coxph whose risks are none of an event by the horizon.
 unreadable_heirs <- c(
-  clogit = "It is a conditional logistic regression, which has no probabilities: it estimates no intercepts.",
-  coxphms = "It has several states: the risk of an event depends on all of them."
+  clogit = "It is a conditional logistic regression, which has no probabilities: it estimates no intercepts."
 )
 
 # Subclasses whose predictions are those of the class they inherit from. Any other subclass is refused by its name,
 # since predict() may have another meaning there.
 good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "cph", "geeglm", "mlm", "negbin", "rlm", "svyglm",
                 "train.formula", "train.recipe", "randomForest.formula", "svm.formula", names(unreadable_heirs))
+good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "coxphms", "cph", "geeglm", "mlm", "negbin", "rlm",
+                "svyglm", "train.formula", "train.recipe", "randomForest.formula", names(unreadable_heirs))
 
 inherits_well <- function(model) {
   known <- !vapply(class(model), function(one) {
@@ -210,9 +222,12 @@ stop_no_probabilities <- function(fact, instead) {
              "i" = if (!is.null(instead)) "{instead}", class = "model", arg = "model")
 }
 
-check_horizon_given <- function(horizon) {
+# list(time, cause) at which a model predicts. `causes`: its kinds of event, NULL of a model of one kind.
+model_horizon <- function(horizon, causes = NULL) {
   stop_if(is.null(horizon), "Survival models need a {.arg horizon}.",
           "i" = "{.code horizon = 5}: the probability of the event by time 5.", class = c("horizon", "argument"),
           arg = "horizon")
-  check_number(horizon)
+  horizon <- as_horizon(horizon)
+  check_cause(horizon, if (is.null(causes)) "right" else "mright", causes, "model")
+  horizon
 }

@@ -66,18 +66,35 @@ ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
   check_newdata(newdata, c("survival", if (inherits(model, "cph")) "rms"))
   other <- intersect(class(model), names(unreadable_heirs))
   if (length(other) > 0) stop_no_probabilities(unreadable_heirs[[other[1]]], NULL)
+  # with risks from other states than the first, being in a state is not the event
+  if (NROW(model$transitions) > 0 && any(model$transitions[-1, ] > 0)) {
+    stop_no_probabilities("Its rows pass through several states.", NULL)
+  }
   if (!is.null(model$frail)) stop_no_probabilities("It has frailty terms, which new rows do not have.", NULL)
-  check_horizon_given(horizon)
+  horizon <- model_horizon(horizon, model$states[-1])
   used <- intersect(all.vars(stats::delete.response(stats::terms(model))), names(newdata))
   known <- stats::complete.cases(as.data.frame(newdata)[used])
   prob <- rep(NA_real_, nrow(newdata))
   if (any(known)) {
     rows <- as.data.frame(newdata)[known, , drop = FALSE]
     curves <- predict_rows(model, rows, ..., predict = survival::survfit)
-    prob[known] <- 1 - as.vector(summary(curves, times = horizon, extend = TRUE)$surv)
+    at <- summary(curves, times = horizon$time, extend = TRUE)
+    prob[known] <- if (is.null(model$states)) 1 - as.vector(at$surv) else at$pstate[1, , match(horizon$cause, at$states)]
   }
   add_event(newdata, prob)
 }
+
+#' @export
+ce_predictions.CauseSpecificCox <- function(model, newdata, ..., horizon = NULL) {
+  check_newdata(newdata, "riskRegression")
+  horizon <- model_horizon(horizon, model$causes %||% model$cause)
+  cause <- horizon$cause %||% model$cause
+  add_event(newdata, predict_rows(model, newdata, times = horizon$time, cause = cause, ...,
+                                  predict = getExportedValue("riskRegression", "predictRisk")))
+}
+
+#' @export
+ce_predictions.FGR <- ce_predictions.CauseSpecificCox
 
 # ---- rms ----------------------------------------------------------------------------------------------------------
 
@@ -130,6 +147,10 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
   }
   if (kind == "Survival") {
     return(add_forest_risk(newdata, predict_rows(model, newdata, ...), horizon))
+    horizon <- model_horizon(horizon)
+    fit <- predict_rows(model, newdata, ...)
+    at <- findInterval(horizon$time, fit$unique.death.times)
+    return(add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at]))
   }
   add_ordered(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
 }
@@ -218,8 +239,8 @@ add_parsnip <- function(model, newdata, mode, horizon, ...) {
     return(add_classes(newdata, probs, sub("^[.]pred_", "", names(probs))))
   }
   if (mode == "censored regression") {
-    check_horizon_given(horizon)
-    fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon, ...)
+    horizon <- model_horizon(horizon)
+    fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon$time, ...)
     return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
   }
   stop_no_probabilities("It predicts means.", "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")

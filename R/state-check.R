@@ -43,7 +43,7 @@ same_values <- function(a, b) {
   }
   if (!is.numeric(a) || !is.numeric(b)) return(identical(a, b))
   near <- function() all(a == b | is.finite(a) & abs(a - b) <= 1e-12 * pmax(1, abs(a)))
-  identical(dim(a), dim(b)) && length(a) == length(b) && near()
+  identical(dim(a), dim(b)) && identical(names(a), names(b)) && length(a) == length(b) && near()
 }
 
 # Version of a saved state's content.

@@ -76,7 +76,7 @@ update_chunk <- function(object, data, truth, dots, given) {
     object$dropped <- object$dropped + predictions$dropped
     return(add_follow_up(object, predictions))
   }
-  add_chunk(object, predictions, columns, horizon$time)
+  add_chunk(object, predictions, columns, named_horizon(horizon))
 }
 
 # `of`: list(events, censored) of rows with a horizon, either missing for none.

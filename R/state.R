@@ -131,8 +131,9 @@ check_same_rows <- function(a, b) {
   check_same_owners(a$owner, b$owner)
   stop_if(!identical(a$in_database, b$in_database), "States that are merged must all have sums of a database, or none.",
           class = "state")
+  events <- function(horizon) if (is.null(horizon)) "no horizon" else paste0("events", horizon_text(horizon))
   stop_if(!same_values(a$horizon, b$horizon), "All rows of a state must have one horizon.",
-          "x" = "One part has {describe(a$horizon)}, the other {describe(b$horizon)}.", class = c("state", "horizon"),
+          "x" = "One part has {events(a$horizon)}, the other {events(b$horizon)}.", class = c("state", "horizon"),
           arg = "horizon")
   stop_if(same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"]),
           "Canonical states that are merged must have the same landmarks.",

@@ -35,7 +35,7 @@ validation_display <- function(rows, digits = 3, keys = character()) {
 #' @export
 print.ce_validation <- function(x, ...) {
   cat("<ce_validation> ", gsub("_", "-", x$notion), ", intervals at ", percent_text(x$level),
-      if (!is.null(x$horizon)) paste0(", events by time ", format(x$horizon)), "\n", sep = "")
+      if (!is.null(x$horizon)) paste0(", events", horizon_text(x$horizon, " by time ")), "\n", sep = "")
   labels <- curve_labels(x$sample, x$keys)
   sentences <- validation_sentences(x)
   for (i in seq_len(nrow(x$sample))) {

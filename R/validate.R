@@ -163,7 +163,7 @@ new_validation <- function(data, notion, horizon, options, said = NULL) {
       design = c(said %||% design_sentence(designs, rows = is.null(horizon)),
                  few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
-      horizon = horizon$time, axis = last$axis, event = last$event
+      horizon = named_horizon(horizon), axis = last$axis, event = last$event
     ),
     class = c("ce_validation", "ce_result")
   )

@@ -130,19 +130,20 @@ test_that("weighted errors are those without censoring, on average", {
 test_that("the Brier score is that of riskRegression", {
   skip_if_not_installed("riskRegression")
   skip_if_not_installed("survival")
+  # no row is censored at 99: theirs leaves those out
   veteran <- survival::veteran
   fit <- survival::coxph(survival::Surv(time, status) ~ karno + age, veteran, x = TRUE)
-  veteran$risk <- 1 - summary(survival::survfit(fit, veteran), times = 100)$surv[1, ]
+  veteran$risk <- 1 - summary(survival::survfit(fit, veteran), times = 99)$surv[1, ]
   outcome <- local({
     Surv <- survival::Surv
     Surv(time, status) ~ 1
   })
   score <- getExportedValue("riskRegression", "Score")
   peer <- suppressMessages(score(list(risk = matrix(veteran$risk)), formula = outcome, data = veteran,
-                                 times = 100, metrics = "brier", cens.model = "km", se.fit = FALSE, null.model = FALSE))
-  own <- suppressMessages(rbs(veteran$risk, survival::Surv(veteran$time, veteran$status), horizon = 100))
+                                 times = 99, metrics = "brier", cens.model = "km", se.fit = FALSE, null.model = FALSE))
+  own <- suppressMessages(rbs(veteran$risk, survival::Surv(veteran$time, veteran$status), horizon = 99))
   # their mean is over all rows, ours over the sum of the weights
-  w <- censoring_weights(veteran$time, veteran$status == 1, rep(1, 137), 100)
+  w <- censoring_weights(veteran$time, veteran$status == 1, rep(1, 137), 99)
   expect_equal(own$power * sum(w) / 137, peer$Brier$score$Brier[1], tolerance = 1e-8)
 })
 
@@ -383,4 +384,85 @@ test_that("a status that is a factor of one kind of event is that of 0 and 1", {
   d$state <- factor(d$status, 0:1, c("alive", "dead"))
   expect_identical(suppressMessages(ce_score(d, survival::Surv(time, state), p, score = "brier", horizon = 0.5)),
                    suppressMessages(ce_score(d, survival::Surv(time, status), p, score = "brier", horizon = 0.5)))
+})
+
+# Two causes with hazards a and b, whose cumulative incidences are known; `step`: length of the intervals of time.
+competing_rows <- function(n, step = NULL) {
+  a <- 0.006 * exp(0.8 * stats::rnorm(n))
+  b <- 0.004 * exp(0.5 * stats::rnorm(n))
+  time <- stats::rexp(n, a + b)
+  cause <- ifelse(stats::runif(n) < a / (a + b), 1, 2)
+  stop <- stats::rexp(n, 0.006)
+  if (!is.null(step)) {
+    time <- ceiling(time / step) * step
+    stop <- ceiling(stop / step) * step
+  }
+  data.frame(time = pmin(time, stop), p = a / (a + b) * -expm1(-(a + b) * 100), site = rep_len(c("a", "b"), n),
+             state = factor(ifelse(time <= stop, cause, 0), 0:2, c("none", "relapse", "death")))
+}
+
+test_that("with competing risks the observed share is the estimate of Aalen and Johansen", {
+  skip_if_not_installed("survival")
+  Surv <- survival::Surv
+  for (step in list(NULL, 20)) {
+    d <- withr::with_seed(1, competing_rows(300, step))
+    d$s <- Surv(d$time, d$state)
+    d$half <- 0.5
+    curves <- function(d) survival::survfit(s ~ 1, d)
+    share <- function(d) summary(curves(d), times = 100)$pstate[1, 2:3]
+    found <- function(...) vapply(c("relapse", "death"), function(cause) {
+      found <- suppressMessages(ce_validate(d, s, half, horizon = ce_horizon(100, cause = cause, ...), times = 0))
+      glance(found)$prevalence
+    }, 0)
+    expect_equal(found(), share(d), ignore_attr = TRUE)
+    expect_equal(found(censoring = d$s), share(d), ignore_attr = TRUE)
+    # of sites with censoring of their own
+    sites <- suppressMessages(ce_curve(d, s, half, .by = site, horizon = ce_horizon(100, cause = "death")))
+    expect_equal(glance(sites)$event_rate, vapply(split(d, d$site), function(d) share(d)[2], 0), ignore_attr = TRUE)
+  }
+  # the column of outcomes is none of predictions
+  horizon <- ce_horizon(100, cause = "death")
+  expect_identical(suppressMessages(rbs(setNames(d[c("p", "s")], c(".pred_event", "s")), s, horizon = horizon)),
+                   suppressMessages(rbs(d$p, d$s, horizon = horizon)))
+})
+
+test_that("a perfect cumulative incidence is calibrated, and its page names the cause", {
+  skip_if_not_installed("survival")
+  skip_on_cran()
+  Surv <- survival::Surv
+  found <- withr::with_seed(2, vapply(1:60, function(i) {
+    d <- competing_rows(500)
+    at <- ce_horizon(100, cause = "relapse")
+    v <- tidy(suppressMessages(ce_validate(d, Surv(time, state), p, horizon = at, times = 0)))
+    c(log(v$estimate[v$term == "oe_ratio"]), v$p.value[v$term == "calibration_error"])
+  }, c(0, 0)))
+  expect_lt(abs(mean(found[1, ])), 3.5 * stats::sd(found[1, ]) / sqrt(60))
+  # P(more than 9 of 60) is 0.1% at a level of 5%
+  expect_lte(sum(found[2, ] < 0.05), 9)
+  d <- withr::with_seed(3, competing_rows(200))
+  horizon <- ce_horizon(100, cause = "relapse")
+  expect_output(print(horizon), "100, cause \"relapse\"")
+  said <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
+  fact <- paste(sum(d$state == "relapse" & d$time <= 100), "events (relapse) by 100")
+  at <- function(verb, ...) suppressMessages(verb(d, Surv(time, state), p, horizon = horizon, ...))
+  for (result in list(at(ce_validate, times = 0), at(ce_estimate), at(ce_curve), at(ce_decision), at(rbs))) {
+    expect_match(said(result), fact, fixed = TRUE)
+  }
+  expect_match(said(at(ce_validate, times = 0)), "95%, events (relapse) by time 100", fixed = TRUE)
+  error <- function(horizon, truth = quote(Surv(time, state))) {
+    expect_error(rbs(d, !!truth, p, horizon = horizon), class = "calibrisk_error_horizon")
+  }
+  expect_match(conditionMessage(error(100)), "\"relapse\" and \"death\".*ce_horizon\\(100, cause = \\)")
+  expect_match(conditionMessage(error(ce_horizon(100, cause = "x"))), "is \"x\"; the kinds are \"relapse\"")
+  expect_match(conditionMessage(error(horizon, quote(Surv(time, state != "none")))), "`truth` has one")
+  early <- min(d$time[d$state == "relapse"]) / 2
+  expect_match(conditionMessage(error(ce_horizon(early, cause = "relapse"))), "None of \"relapse\" has by")
+  expect_error(ce_horizon(100, cause = 1), class = "calibrisk_error_argument")
+  # states of two causes are not of one kind
+  chunk <- function(cause) {
+    horizon <- ce_horizon(100, censoring = Surv(d$time, d$state), cause = cause)
+    suppressMessages(update(ce_state(), d, Surv(time, state), p, horizon = horizon))
+  }
+  expect_match(said(ce_estimate(chunk("relapse"))), fact, fixed = TRUE)
+  expect_error(c(chunk("relapse"), chunk("death")), "(death) by 100", fixed = TRUE, class = "calibrisk_error_state")
 })

@@ -197,21 +197,52 @@ test_that("a class that inherits from a known one is read if it predicts alike, 
 
 test_that("Cox models without a risk for new rows say why", {
   skip_if_not_installed("survival")
-  d <- transform(survival::veteran, id = rep(1:10, length.out = 137), state = factor(rep(0:2, length.out = 137)),
-                 row = 1:137)
+  d <- transform(survival::veteran, id = rep(1:10, length.out = 137), state = factor(1, 0:2), row = 1:137)
+  visits <- rbind(transform(d, start = 0), transform(d, start = time, time = time + 1, state = factor(2, 0:2)))
   Surv <- survival::Surv
   coxph <- survival::coxph
   strata <- survival::strata
   models <- list(
     conditional = survival::clogit(status ~ karno + strata(id), d),
     frailty = survival::coxph(Surv(time, status) ~ karno + survival::frailty(id), d),
-    states = survival::coxph(Surv(time, state) ~ karno, d, id = row)
+    states = survival::coxph(Surv(start, time, state) ~ karno, visits, id = row)
   )
   for (name in names(models)) {
     expect_error(ce_predictions(models[[name]], d, horizon = 100), name, class = "calibrisk_error_model")
   }
   moving <- survival::coxph(Surv(time, status) ~ tt(karno), d, tt = function(x, t, ...) x * t)
   expect_error(ce_predictions(moving, d, horizon = 100), class = "calibrisk_error_model")
+})
+
+test_that("models of competing risks give the cumulative incidence of a cause", {
+  skip_if_not_installed("survival")
+  d <- withr::with_seed(3, data.frame(time = rexp(300), x = rnorm(300), row = 1:300,
+                                      state = factor(sample(0:2, 300, TRUE), 0:2, c("none", "relapse", "death"))))
+  new <- replace(d[1:4, ], "x", c(-1, NA, 0, 1))
+  fit <- survival::coxph(survival::Surv(time, state) ~ x, d, id = row)
+  horizon <- ce_horizon(1, cause = "death")
+  risk <- ce_predictions(fit, new, horizon = horizon)$.pred_event
+  # by the hazards of the causes, no two of which have a time in common
+  hazards <- lapply(c("relapse", "death"), function(cause) {
+    one <- survival::coxph(survival::Surv(time, state == cause) ~ x, d)
+    hazard <- survival::basehaz(one, centered = FALSE)
+    outer(diff(c(0, hazard$hazard))[hazard$time <= 1], exp(stats::coef(one) * new$x))
+  })
+  all <- hazards[[1]] + hazards[[2]]
+  steps <- hazards[[2]] / all * (1 - exp(-all)) * exp(-(apply(all, 2, cumsum) - all))
+  expect_equal(risk, colSums(replace(steps, is.nan(steps), 0)) * c(1, NA, 1, 1))
+  expect_equal(ce_predictions(fit, new[1, ], horizon = horizon)$.pred_event, risk[1])
+  expect_error(ce_predictions(fit, new, horizon = 1), "\"relapse\" and \"death\"", class = "calibrisk_error_horizon")
+  one <- survival::coxph(survival::Surv(time, state == "death") ~ x, d)
+  expect_error(ce_predictions(one, new, horizon = horizon), "`model` has one", class = "calibrisk_error_horizon")
+  skip_if_not_installed("riskRegression")
+  Hist <- prodlim::Hist
+  new$x[2] <- 0
+  for (name in c("CSC", "FGR")) {
+    peer <- getExportedValue("riskRegression", name)(Hist(time, state, cens.code = "none") ~ x, d, cause = "death")
+    found <- ce_predictions(peer, new, horizon = horizon)$.pred_event
+    expect_equal(found, as.vector(riskRegression::predictRisk(peer, new, times = 1, cause = "death")), info = name)
+  }
 })
 
 test_that("models of rms give what those of R give", {
