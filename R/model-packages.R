@@ -132,12 +132,12 @@ ce_predictions.naiveBayes <- function(model, newdata, ...) {
 #' @export
 ce_predictions.survreg <- function(model, newdata, ..., horizon = NULL) {
   check_newdata(newdata, "survival")
-  check_horizon_given(horizon)
+  horizon <- model_horizon(horizon)
   if (length(model$scale) > 1 || !is.character(model$dist)) {
     stop_no_probabilities("It has several scales, or a distribution of its own.", NULL)
   }
   place <- predict_rows(model, newdata, type = "lp", na.action = stats::na.pass, ...)
-  add_event(newdata, survival::psurvreg(horizon, place, model$scale, model$dist, model$parms))
+  add_event(newdata, survival::psurvreg(horizon$time, place, model$scale, model$dist, model$parms))
 }
 
 # ---- predictions --------------------------------------------------------------------------------------------------

@@ -29,6 +29,8 @@
 #' | predictions | mlr3 | event, classes | `predict_type = "prob"` |
 #' | fits, workflows | tidymodels | event, classes | |
 #' | `coxph()`, `survreg()` | survival | risk | `horizon` |
+#' | `coxph()` of competing risks | survival | risk | `ce_horizon(t, cause = )` |
+#' | `CSC()`, `FGR()` | riskRegression | risk | `ce_horizon(t, cause = )` |
 #' | `cph()`; forests; fits | rms; ranger; tidymodels | risk | `horizon` |
 #' | fits | rstanarm, brms | event, classes, number | |
 #' | draws x rows (x classes) | any; `rvar` | event, classes | |
@@ -43,16 +45,8 @@
 #'     Poisson, Gamma and negative binomial: the distribution at the fitted mean. `gam(family = gaulss())`: its mean and
 #'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%. Models of rstanarm and brms: the
 #'     draws of `posterior_predict()`.}
-#'   \item{Risk}{A column `.pred_event`, the probability of the event by the time `horizon`; see [ce_horizon()].}
-#'     standard deviation. `ranger(quantreg = TRUE)`: the quantiles 1%, 3%, ..., 99%.}
-#'   \item{Survival}{With `horizon`: a column `.pred_event`, the probability of the event by this time.
-#'     `survival::coxph()`, `rms::cph()`, survival forests of ranger, censored regression of tidymodels; see
-#'     [ce_horizon()]. With `horizon = ce_horizon(t, cause = )` the cumulative incidence of this cause: `coxph()` of
-#'     competing risks, `CSC()` and `FGR()` of riskRegression.}
-#'   \item{Posterior draws}{Models of rstanarm and brms, by the generics of rstantools: probabilities are posterior
-#'     means of `posterior_epred()`, numbers have the draws of `posterior_predict()` as their distribution.}
-#'   \item{Several models}{A list of models gives a list of such data frames, for [ce_compare()], [ce_rank()] and
-#'     [ce_curve()].}
+#'   \item{Risk}{A column `.pred_event`, the probability of the event by the time `horizon`; see [ce_horizon()]. With
+#'     `horizon = ce_horizon(t, cause = )` the cumulative incidence of this cause.}
 #' }
 #' Models that were fitted to a matrix need its columns in `newdata`, by their names. Probabilities of rstanarm and brms
 #' are posterior means of `posterior_epred()`, and so are those of draws that you give as the model: a matrix or array,
@@ -71,8 +65,6 @@
 #' @param newdata A data frame with the predictors, and best the outcome.
 #' @param ... Passed on to the model's `predict()`, or to the generics of rstantools, such as `s` (of `cv.glmnet()` by
 #'   default `"lambda.1se"`), `n.trees`, or `allow.new.levels` and `re.form` of lme4.
-#' @param horizon For survival models: the time by which the event is predicted.
-#' @param ... Passed on to the model's `predict()`, or to the generics of rstantools.
 #' @param horizon For survival models: the time by which the event is predicted, or a [ce_horizon()].
 #' @return `newdata` with columns `.pred_*` or `.pred`; of a list of models a list. Rows for which the model has no
 #'   prediction have `NA`.
@@ -106,10 +98,9 @@ unreadable_heirs <- c(
 
 # Subclasses whose predictions are those of the class they inherit from. Any other subclass is refused by its name,
 # since predict() may have another meaning there.
-good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "cph", "geeglm", "mlm", "negbin", "rlm", "svyglm",
-                "train.formula", "train.recipe", "randomForest.formula", "svm.formula", names(unreadable_heirs))
 good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "coxphms", "cph", "geeglm", "mlm", "negbin", "rlm",
-                "svyglm", "train.formula", "train.recipe", "randomForest.formula", names(unreadable_heirs))
+                "svyglm", "train.formula", "train.recipe", "randomForest.formula", "svm.formula",
+                names(unreadable_heirs))
 
 inherits_well <- function(model) {
   known <- !vapply(class(model), function(one) {

@@ -147,17 +147,13 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
   }
   if (kind == "Survival") {
     return(add_forest_risk(newdata, predict_rows(model, newdata, ...), horizon))
-    horizon <- model_horizon(horizon)
-    fit <- predict_rows(model, newdata, ...)
-    at <- findInterval(horizon$time, fit$unique.death.times)
-    return(add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at]))
   }
   add_ordered(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
 }
 
 add_forest_risk <- function(newdata, fit, horizon) {
-  check_horizon_given(horizon)
-  at <- findInterval(horizon, fit$unique.death.times)
+  horizon <- model_horizon(horizon)
+  at <- findInterval(horizon$time, fit$unique.death.times)
   add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at])
 }
 
