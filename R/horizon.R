@@ -26,11 +26,11 @@
 #' Weights are taken as known in standard errors, which is conservative for means of functions of predictions and
 #' outcomes. Censoring must not depend on the time or the cause of the event, given the strata.
 #'
-#' @param time The horizon, on the scale of the times: greater than 0.
+#' @param time The horizon, on the scale of the times: greater than 0. Several for [ce_validate()].
 #' @param strata A column (of the data frame), or a vector: `G` is estimated in each stratum.
 #' @param censoring Follow-up data for estimating `G`, if not the rows themselves. A chunk of a [ce_state()] needs the
-#'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events of any cause, 0 for
-#'   censored rows), `strata` where there are any, and `count` where rows count unequally.
+#'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events of any cause, 0
+#'   for censored rows), `strata` where there are any, and `count` where rows count unequally.
 #' @param cause The level of the factor in `Surv(time, factor)` that is the event, if there are several kinds of event.
 #' @return A `ce_horizon`.
 #' @section Errors:
@@ -67,11 +67,11 @@
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
 ce_horizon <- function(time, strata = NULL, censoring = NULL, cause = NULL) {
-  check_horizon_time(time, "time")
+  if (length(time) > 1) check_horizon_times(time, "time") else check_horizon_time(time, "time")
   if (!is.null(cause)) check_string(cause, "cause")
   strata <- enquo(strata)
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
-  if (!is.null(censoring)) censoring$time <- near_horizon(censoring$time, time)
+  for (one in if (!is.null(censoring)) time) censoring$time <- near_horizon(censoring$time, one)
   structure(drop_null(list(time = time, strata = strata, censoring = censoring, cause = cause)), class = "ce_horizon")
 }
 
@@ -83,7 +83,7 @@ named_horizon <- function(horizon) {
 # " (relapse) by 100" of this time, after the word "events".
 horizon_text <- function(horizon, by = " by ") {
   cause <- names(horizon)
-  paste0(if (!is.null(cause)) paste0(" (", cause, ")"), by, format(unname(horizon)))
+  paste0(if (!is.null(cause)) paste0(" (", cause, ")"), if (!is.null(by)) paste0(by, format(unname(horizon))))
 }
 
 # list(time, event, count, strata)
@@ -122,9 +122,28 @@ check_horizon_time <- function(x, arg) {
   invisible(x)
 }
 
+check_horizon_times <- function(x, arg) {
+  check_numbers(x, arg, 0, Inf, open = TRUE)
+  stop_if(any(diff(x) <= 0), "{.arg {arg}} must increase.", "x" = "It is {.val {x}}.", arg = arg, value = x)
+}
+
+# Of several times one for each: NULL where there are fewer than two.
+split_horizon <- function(horizon) {
+  time <- if (inherits(horizon, "ce_horizon")) horizon$time else horizon
+  if (length(time) < 2) return(NULL)
+  if (!inherits(horizon, "ce_horizon")) {
+    check_horizon_times(time, "horizon")
+    horizon <- as_horizon(time[1])
+  }
+  lapply(time, function(one) replace(horizon, "time", one))
+}
+
 as_horizon <- function(horizon) {
   if (is.null(horizon)) return(NULL)
-  if (inherits(horizon, "ce_horizon")) return(horizon)
+  if (inherits(horizon, "ce_horizon")) {
+    if (length(horizon$time) > 1) check_horizon_time(horizon$time, "horizon")
+    return(horizon)
+  }
   check_horizon_time(horizon, "horizon")
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }

@@ -79,13 +79,14 @@ ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
     rows <- as.data.frame(newdata)[known, , drop = FALSE]
     curves <- predict_rows(model, rows, ..., predict = survival::survfit)
     at <- summary(curves, times = horizon$time, extend = TRUE)
-    prob[known] <- if (is.null(model$states)) 1 - as.vector(at$surv) else at$pstate[1, , match(horizon$cause, at$states)]
+    state <- match(horizon$cause, at$states)
+    prob[known] <- if (is.null(model$states)) 1 - as.vector(at$surv) else at$pstate[1, , state]
   }
   add_event(newdata, prob)
 }
 
 #' @export
-ce_predictions.CauseSpecificCox <- function(model, newdata, ..., horizon = NULL) {
+ce_predictions.CauseSpecificCox <- function(model, newdata, ..., horizon = NULL) { # nolint: object_length_linter.
   check_newdata(newdata, "riskRegression")
   horizon <- model_horizon(horizon, model$causes %||% model$cause)
   cause <- horizon$cause %||% model$cause

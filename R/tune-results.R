@@ -21,7 +21,7 @@ read_results <- function(x, arg = "x") {
 at_horizon <- function(x, horizon = get0("horizon", called_verb(), inherits = FALSE)) {
   check_text(if (is.data.frame(x)) names(x) else if (is.matrix(x)) colnames(x), "x")
   if (!is.data.frame(x)) return(x)
-  nested <- is.list(x[[".pred"]]) && all(vapply(x[[".pred"]], is_survival_frame, NA))
+  nested <- holds_survival(x)
   if (!nested && !is_survival_frame(x) || ".pred_event" %in% names(x)) return(x)
   time <- if (is.list(horizon)) horizon$time else horizon
   # the reader of survival outcomes asks for it
@@ -40,6 +40,10 @@ at_horizon <- function(x, horizon = get0("horizon", called_verb(), inherits = FA
   x <- vctrs::vec_slice(x, found[[1]])
   x$.pred_event <- 1 - x$.pred_survival
   x
+}
+
+holds_survival <- function(x) {
+  is.data.frame(x) && is.list(x[[".pred"]]) && all(vapply(x[[".pred"]], is_survival_frame, NA))
 }
 
 is_survival_frame <- function(x) is.data.frame(x) && all(c(".eval_time", ".pred_survival") %in% names(x))

@@ -36,6 +36,12 @@
 #' @section Intervals:
 #' Intervals come from the influence of each row; with few events they are exact or Wilson's. Terms of the smooth curve
 #' have a bootstrap as in [ici()]. A term that cannot be computed is `NA`, and a line below the table gives the reason.
+#' @section Several horizons:
+#' `horizon = c(12, 24, 60)`, or [ce_horizon()] of these times, takes one column of predictions for each time, in
+#' their order: columns of a data frame that `...` selects, or those of a matrix. The result holds a validation of each
+#' in `results`. Its page has the horizons side by side, `tidy()` and `glance()` have a column `horizon`, and `plot()` draws
+#' O:E ratio, calibration error, AUROC and Brier score over time. The sentence on evidence adjusts the joint tests of
+#' all horizons by Holm's rule; `p.value` in `tidy()` is not adjusted.
 #' @section States and tables:
 #' A [ce_state()], also that of a table with more than 5,000,000 rows, stands for the rows by sums over narrow cells.
 #' `auroc` agrees to about 1e-4, `ici` to 1%, `eci` to 3%, `e50`, `e90` and `emax` to 10%, other estimates to 1e-8.
@@ -66,10 +72,25 @@
 #' validation <- ce_validate(women, type, risk, event_level = "second", times = 50)
 #' validation
 #' tidy(validation)
+#'
+#' # survival outcomes at two horizons: a column of predictions for each
+#' if (requireNamespace("survival", quietly = TRUE)) {
+#'   veteran <- survival::veteran
+#'   fit <- survival::coxph(survival::Surv(time, status) ~ karno, veteran)
+#'   risks <- 1 - t(summary(survival::survfit(fit, veteran), times = c(60, 120))$surv)
+#'   ce_validate(risks, survival::Surv(veteran$time, veteran$status), horizon = c(60, 120), times = 0)
+#' }
 ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
                         smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95, .by = NULL,
                         event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
+  horizons <- split_horizon(horizon)
+  if (!is.null(horizons)) {
+    same <- list(group = enquo(group), thresholds = thresholds, delta = delta, notion = notion, smoother = smoother,
+                 floor = floor, times = times, level = level, .by = enquo(.by), event_level = event_level,
+                 weights = enquo(weights), cluster = enquo(cluster))
+    return(validate_horizons(x, enquo(truth), column_dots(...), same, horizons))
+  }
   check_notion(notion)
   check_validation_notion(notion)
   options <- validation_options(thresholds, smoother, floor, times, delta, level)
