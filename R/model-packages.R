@@ -151,7 +151,7 @@ ce_predictions.ranger.prediction <- function(model, newdata, ..., horizon = NULL
   add_classes(newdata, model$predictions)
 }
 
-# Of mlr3, whose positive class is the first one. Resampling predicts rows in another order.
+# mlr3's positive class is the first one. Resampling predicts rows in another order.
 #' @export
 ce_predictions.PredictionClassif <- function(model, newdata, ...) { # nolint: object_length_linter.
   check_newdata(newdata, "mlr3")

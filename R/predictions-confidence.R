@@ -16,8 +16,8 @@
 #' thousands.
 #' @section Log-likelihoods:
 #' For `scale = "logprob"` each number of a vector is the logarithm of a probability. The rows of several columns are
-#' normalised to sum to 1, by a softmax that subtracts the largest value of the row first, so that values such as -900
-#' are no problem. Logits of several classes have the same softmax.
+#' normalised to sum to 1 by a softmax. It subtracts the largest value of the row first, because the exponential of a
+#' value such as -900 is 0 in floating point.
 #' @return Probabilities in the shape of `x`, a vector or a matrix with the names of the columns; `NA` where there is no
 #'   confidence.
 #' @section Errors:
