@@ -189,8 +189,8 @@ join_laws <- function(law, y, event_level, na_rm, raw = list()) {
   stop_if(family_of(law) == "draws" && length(y) > 0 && all(y %in% c(0, 1, NA)) && all(abs(par_of(law, "draws") - 0.5) < 0.5),
           "Draws must be of the outcomes.",
           "x" = "All outcomes are 0 or 1, and all draws lie between them, as draws of a probability do.",
-          "i" = "Functions of probabilities read one for each row, such as the mean of its draws, as {.fn ce_predictions} \
-                 adds to data.",
+          "i" = "Functions of probabilities read one for each row, such as the mean of its draws, which \\
+                 {.fn ce_predictions} adds to data.",
           class = "distribution", arg = "x")
   complete <- complete_rows(y, TRUE, na_rm, raw = raw)
   keep <- complete$rows
