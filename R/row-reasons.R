@@ -9,6 +9,7 @@ row_reasons <- list(
   ce_fit = c("takes methods of any kind, and most of them need rows", "`ce_tune()` fits bins and kernel ridges"),
   ce_gain = "compares two predictions of every row",
   ce_hierarchy = "reads all probabilities of a row together",
+  ce_models = "reads several models row by row",
   ce_moments = "is for outcomes that are numbers, of which no sums are kept",
   ce_rank = "compares models row by row",
   ce_recalibrate = c("returns a recalibrated prediction of every row", "`cox_calibration()` has slope and intercept"),

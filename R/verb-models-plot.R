@@ -38,7 +38,8 @@ models_sentences <- function(x, about, short) {
            count_of(pairs, "p-value"), if (pairs > 1) " adjusted by Holm's rule", ", ", percent_text(1 - about$level),
            " level)."),
     if (has_columns(x, models_errors)) paste(
-      "Do not choose a model by its calibration error: one that predicts the same frequency for every row is", "calibrated."
+      "Do not choose a model by its calibration error: one that predicts the same frequency for every row is",
+      "calibrated."
     ),
     cut_names_line(short))
 }
