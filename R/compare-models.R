@@ -24,9 +24,6 @@ stop_no_outcomes <- function() {
              "i" = "The outcomes follow the models.", class = "truth", arg = "truth")
 }
 
-# Selections, of which those that make distributions may have a name: that of the model.
-model_dots <- function(..., .frame = caller_env()) check_column_names(enquos(...), .frame)
-
 # A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
 list_models <- function(models, truth, settings) {
   names(models) <- list_names(models, rep("model", length(models)))

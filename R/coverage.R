@@ -1,7 +1,7 @@
 #' Coverage of prediction intervals
 #'
-#' Checks whether intervals of 90% contain 90% of the outcomes. Returns coverage with confidence limits, misses on either
-#' side, width, and the interval and weighted interval scores, by model and group.
+#' Checks whether intervals of 90% contain 90% of the outcomes. Returns coverage with confidence limits, misses on
+#' either side, width, and the interval and weighted interval scores, by model and group.
 #'
 #' @inheritParams ce_args
 #' @param x Predictions of a number: a data frame, a vector of distributions ([pred]), a matrix with the columns lower
@@ -73,22 +73,20 @@ ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, .by = NU
   bind <- function(what) bind_parts(keys, lapply(parts, `[[`, what))
   table <- bind("levels")
   table$p.adjusted <- stats::p.adjust(table$p.value, "holm")
-  after_p <- match("p.value", names(table))
-  table <- table[c(seq_len(after_p), ncol(table), (after_p + 1):(ncol(table) - 1))]
   structure(
     list(levels = table, scores = bind("scores"), quantiles = bind("quantiles"), keys = names(keys),
          conf_level = conf_level, at_least = any(vapply(parts, `[[`, NA, "at_least")),
          counted = design_sentence(lapply(found$problems, `[[`, "design")),
-         dropped = sum(vapply(found$problems, `[[`, 0, "dropped"))),
+         # of the same rows for each model
+         dropped = max(rowsum(vapply(found$problems, `[[`, 0, "dropped"), keys[["model"]] %||% rep("", nrow(keys))))),
     class = c("ce_coverage", "ce_result")
   )
 }
 
 check_nominal <- function(level) {
-  stop_if(!is.null(level) && (!is.numeric(level) || length(level) == 0 || !all(level > 0 & level < 1) ||
-                                anyDuplicated(level) > 0),
-          "{.arg level} must be different numbers between 0 and 1.", "x" = "It is {.val {level}}.",
-          class = c("level", "argument"), arg = "level", value = level)
+  within <- is.numeric(level) && length(level) > 0 && all(level > 0 & level < 1) && anyDuplicated(level) == 0
+  stop_if(!is.null(level) && !isTRUE(within), "{.arg level} must be different numbers between 0 and 1.",
+          "x" = "It is {.val {level}}.", class = c("level", "argument"), arg = "level", value = level)
 }
 
 # The models of a part, each a list of law, y, design, dropped and model.
@@ -177,8 +175,8 @@ coverage_parts <- function(data, level, conf_level) {
     found <- wilson_interval(mean(inside) * size, size, conf_level)
     columns_frame(
       level = levels[k], nominal = nominal, coverage = found$share, conf.low = found$low, conf.high = found$high,
-      p.value = share_p_value(found$share, size, nominal, at_least), below = mean(y < low), above = mean(y > high),
-      width = mean(high - low),
+      p.value = share_p_value(found$share, size, nominal, at_least), p.adjusted = NA_real_, below = mean(y < low),
+      above = mean(y > high), width = mean(high - low),
       interval_score = mean(high - low + 2 / alpha * (pmax(low - y, 0) + pmax(y - high, 0))), n = design$n
     )
   })

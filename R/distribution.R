@@ -37,10 +37,9 @@
 #'
 #' @section Errors:
 #' Errors have the class `calibrisk_error_distribution`. They are raised for negative or missing scales, covariances
-#' that are not positive semidefinite, weights off the simplex, draws with missing values and fewer than two draws.
-#' Quantiles that cross (the error names the row) and parameters of different lengths are errors too. The CRPS of
-#' `pred_gamma()`, `pred_negbin()`, `pred_t()`, `pred_lognormal()` and `pred_beta()` are the closed forms of Jordan,
-#' Krueger & Lerch (2019).
+#' that are not positive semidefinite, weights off the simplex, missing draws, fewer than two draws, quantiles that
+#' cross and parameters of different lengths. The CRPS of `pred_gamma()`, `pred_negbin()`, `pred_t()`,
+#' `pred_lognormal()` and `pred_beta()` are the closed forms of Jordan, Krueger & Lerch (2019).
 #'
 #' @param mean,sd,cov,location,scale,rate,prob,probs,df,shape,size,meanlog,sdlog,shape1,shape2 Parameters, one per
 #'   observation (recycled from length 1).
@@ -49,8 +48,8 @@
 #' @param weights Component weights.
 #' @param draws Draws of each prediction.
 #' @param values,levels Quantiles, a row per prediction and a column per level; their levels between 0 and 1.
-#' @param unit For quantiles in long format (of scoringutils, hubs): a vector or data frame that says to which forecast
-#'   each of the `values` belongs. The result has an element for each row of `unique(unit)`, in this order.
+#' @param unit For long format: a vector or data frame with the forecast of each value. The result has an element for
+#'   each row of `unique(unit)`.
 #' @return A vector of class `ce_distribution`.
 #' @references Jordan, Krueger and Lerch (2019) Evaluating probabilistic forecasts with scoringRules. Journal of
 #'   Statistical Software 90(12). \doi{10.18637/jss.v090.i12}.
@@ -66,9 +65,7 @@
 #' pred_mixture(pred_normal(0, 1), pred_normal(3, 0.5), weights = c(0.3, 0.7))
 #' demand <- pred_quantiles(rbind(c(2, 5, 9), c(1, 4, 4)), levels = c(0.1, 0.5, 0.9))
 #' ce_score(demand, c(6, 4), score = "crps")
-#' # long format: a row per quantile
-#' long <- expand.grid(quantile_level = c(0.1, 0.5, 0.9), week = 1:2)
-#' pred_quantiles(c(2, 5, 9, 1, 4, 4), long$quantile_level, unit = long["week"])
+#' pred_quantiles(c(2, 5, 9, 1, 4, 4), rep(c(0.1, 0.5, 0.9), 2), unit = c(1, 1, 1, 2, 2, 2)) # long format
 NULL
 
 # The records of the package's families by name (R/law-families.R).

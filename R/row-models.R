@@ -31,7 +31,9 @@ law_models <- function(x, input) {
   models
 }
 
-# Expressions that make distributions may have a name, that of the model.
+# Selections, of which those that make distributions may have a name: that of the model.
+model_dots <- function(..., .frame = caller_env()) check_column_names(enquos(...), .frame)
+
 check_column_names <- function(dots, frame = called_verb()) {
   check_dot_names(dots[!vapply(dots, makes_law, NA)], frame)
   dots
