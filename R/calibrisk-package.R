@@ -7,7 +7,7 @@
 #'
 #' @section I validate a risk model:
 #' [ce_predictions()], [ce_validate()], [ce_curve()], [ce_decision()], [ce_horizon()] (survival), [ce_power()] (sample
-#' size), [ce_report()], [ce_kable()]. Numbers of the field: [cox_calibration()], [ici()],
+#' size), [ce_pool()] (imputed data), [ce_report()], [ce_kable()]. Numbers of the field: [cox_calibration()], [ici()],
 #' [hosmer_lemeshow()], [spiegelhalter()].
 #' @section I compare classifiers or networks:
 #' [ce_estimate()], [ce_compare()], [ce_rank()], [ce_recalibrate()] with the maps of [ce_maps] such as temperature

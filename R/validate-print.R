@@ -84,6 +84,7 @@ validation_sentences <- function(x, more = NULL) {
       if ("all_groups" %in% rows$term) c("test of all groups" = of(rows, "all_groups")$p.value))
   })
   Map(function(rows, verdict, knots) {
+    if (!is.null(x$pooled)) return(paste0("Pooled over ", pooled_text(x$pooled, rows$fmi), "."))
     page_sentences(list(
       level = x$level, knots = knots, ratio = of(rows, "oe_ratio"), large = of(rows, "in_the_large"),
       slope = of(rows, "slope"),

@@ -36,13 +36,10 @@
 #' @section Intervals:
 #' Intervals come from the influence of each row; with few events they are exact or Wilson's. Terms of the smooth curve
 #' have a bootstrap as in [ici()]. A term that cannot be computed is `NA`, and a line below the table gives the reason.
-#' @section Several horizons:
-#' `horizon = c(12, 24, 60)`, or [ce_horizon()] of these times, takes one column of predictions for each time, in
-#' their order: columns of a data frame that `...` selects, or those of a matrix. The result holds a validation of each
-#' in `results`. Its page has the horizons side by side, `tidy()` and `glance()` have a column `horizon`, and `plot()` draws
-#' O:E ratio, calibration error, AUROC and Brier score over time. The sentence on evidence adjusts the joint tests of
-#' all horizons by Holm's rule; `p.value` in `tidy()` is not adjusted.
-#' @section States and tables:
+#' @section Several horizons, states and tables:
+#' `horizon = c(12, 24, 60)` takes a column of predictions for each time, in their order. The page shows the times side
+#' by side, and adjusts its verdict by Holm's rule. `tidy()` has a column `horizon`, `plot()` draws numbers over time.
+#'
 #' A [ce_state()], also that of a table with more than 5,000,000 rows, stands for the rows by sums over narrow cells.
 #' `auroc` agrees to about 1e-4, `ici` to 1%, `eci` to 3%, `e50`, `e90` and `emax` to 10%, other estimates to 1e-8.
 #' `thresholds` and `floor` of a state must be edges of its cells. There is no `group`, no class-wise validation and no
@@ -72,14 +69,6 @@
 #' validation <- ce_validate(women, type, risk, event_level = "second", times = 50)
 #' validation
 #' tidy(validation)
-#'
-#' # survival outcomes at two horizons: a column of predictions for each
-#' if (requireNamespace("survival", quietly = TRUE)) {
-#'   veteran <- survival::veteran
-#'   fit <- survival::coxph(survival::Surv(time, status) ~ karno, veteran)
-#'   risks <- 1 - t(summary(survival::survfit(fit, veteran), times = c(60, 120))$surv)
-#'   ce_validate(risks, survival::Surv(veteran$time, veteran$status), horizon = c(60, 120), times = 0)
-#' }
 ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
                         smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95, .by = NULL,
                         event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
@@ -184,7 +173,7 @@ new_validation <- function(data, notion, horizon, options, said = NULL) {
       design = c(said %||% design_sentence(designs, rows = is.null(horizon)),
                  few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
-      horizon = named_horizon(horizon), axis = last$axis, event = last$event
+      df = vapply(designs, design_df, 0), horizon = named_horizon(horizon), axis = last$axis, event = last$event
     ),
     class = c("ce_validation", "ce_result")
   )
@@ -249,7 +238,7 @@ validation_sample <- function(problem) {
 
 #' Tables and figure of a validation
 #'
-#' @param x,object A result of [ce_validate()].
+#' @param x,object A result of [ce_validate()]; at several horizons its figure takes no other argument.
 #' @param type A curve, or its name, as for [ce_curve()].
 #' @param numbers Whether the figure shows the O:E ratio, intercept, slope, C statistic, Brier score, calibration error,
 #'   and the numbers of rows and events; they are in the legend if curves share a panel.
@@ -263,6 +252,14 @@ validation_sample <- function(problem) {
 #' validation <- ce_validate(p, rep(c(0, 1, 0, 1), 50) > 1 - p, times = 0)
 #' glance(validation)
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(validation)
+#'
+#' # two horizons: a column of predictions for each
+#' if (requireNamespace("survival", quietly = TRUE)) {
+#'   veteran <- survival::veteran
+#'   fit <- survival::coxph(survival::Surv(time, status) ~ karno, veteran)
+#'   risks <- 1 - t(summary(survival::survfit(fit, veteran), times = c(60, 120))$surv)
+#'   ce_validate(risks, survival::Surv(veteran$time, veteran$status), horizon = c(60, 120), times = 0)
+#' }
 tidy.ce_validation <- function(x, ...) x$table
 
 #' @rdname ce_validation_tables
@@ -272,7 +269,8 @@ glance.ce_validation <- function(x, ...) x$sample
 # The curve is drawn from the data that the validation has read.
 validation_curve <- function(x, type = "smooth") {
   curve <- as_choice(type, "curve", "type")
-  stop_if(is.null(x$data), "The curve of a validation needs rows.", "x" = "It is that of a state.",
+  stop_if(is.null(x$data), "The curve of a validation needs rows.",
+          "x" = if (is.null(x$pooled)) "It is that of a state." else "It is pooled.",
           "i" = "{.fn ce_curve} draws a sample of the rows.", class = "unsupported", arg = "object")
   bind_curves(x$data$read, x$data$keys, curve, x$level, x$notion, x$axis, x$event$label)
 }

@@ -145,8 +145,8 @@ verbs <- list(
   ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ce_coverage = "l",
   ce_recalibrate = "bcl", ce_decision = "b",
   ce_gain = "bc", ce_compare = "bc", ce_models = "bcl", ce_rank = "c", ce_power = "b", ce_state = "bc",
-  ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_metric = "bc", augment = "bc",
-  predict = "bc", pred_confidence = "bc"
+  ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_pool = "bc", ce_metric = "bc",
+  augment = "bc", predict = "bc", pred_confidence = "bc"
 )
 verbs <- verbs[vapply(names(verbs), exists, NA, envir = asNamespace("calibrisk"))]
 
@@ -242,6 +242,12 @@ own_calls <- list(
     of <- pick(list(quote(ece), quote(ce_estimate), quote(ce_curve), quote(rbs), quote(ce_validate)))
     few <- if (identical(of, quote(ce_validate))) list(times = 20)
     as.call(list(quote(ce_kable), as.call(c(of, unname(data), few))))
+  },
+  ce_pool = function(data) {
+    of <- pick(list(quote(ce_estimate), quote(ce_validate)))
+    few <- if (identical(of, quote(ce_validate))) list(times = 0)
+    one <- function(x) as.call(c(of, list(x, data$truth), few))
+    as.call(list(quote(ce_pool), call("list", one(data$x), one(pick(list(data$x, other_model(data$x)))))))
   },
   ce_metric = function(data) {
     metric <- as.call(list(quote(ce_metric), pick(list("ece", "rbs", "mmce", "nonsense"))))

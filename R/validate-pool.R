@@ -1,0 +1,160 @@
+# Rubin's rules for results of completed data sets.
+
+#' Pool results of imputed data
+#'
+#' With multiple imputation every completed data set gives a result. `ce_pool()` combines a list of them by Rubin's
+#' rules, into one result with the page of one.
+#'
+#' @section Definition:
+#' Estimates are averaged on the scale on which their intervals are symmetric: `oe_ratio` as its logarithm, `auroc` as
+#' its logit, the calibration error as its square, all others as they are. With `m` data sets, `W` the mean of the
+#' squared standard errors and `B` the variance of the estimates between data sets, the variance is \eqn{T = W +
+#' (1 + 1/m) B}. Limits are those of Student's t with the degrees of freedom of Barnard and Rubin (1999). Those of the
+#' complete data are one less than the number of rows (or clusters), or those of the weights, see [ce_args].
+#'
+#' An interval that is longer on one side, as that of a calibration error or of few events, stays so: on each side the
+#' distance to its limit takes the place of the standard error in `W`.
+#'
+#' In simulations of three models (40% of one of two predictors missing, 5 data sets, 150 and 600 rows) the 95%
+#' intervals of O:E ratio, slope, AUROC and Brier score held the true value in 93 to 97% of samples, those of the
+#' calibration error in 99 to 100%.
+#' @section Not pooled:
+#' Joint tests, since p-values have no standard error, and distances to a smooth curve (`ici`, `e50`, `e90`, `emax`,
+#' `eci`). `p.value` of `oe_ratio`, `in_the_large`, `intercept` and `slope` is that of the pooled estimate.
+#' @param results A list of results of [ce_validate()] at one horizon, or of [ce_estimate()]: one for each completed
+#'   data set, from the same call.
+#' @return A `ce_validation` without tests and figure, or a table of calibration errors. Columns `df` and `fmi` are the
+#'   degrees of freedom and the fraction of missing information.
+#' @section Errors:
+#' `calibrisk_error_argument` for results that differ in their terms, groups, horizon or level.
+#' @references
+#' Barnard, J. and Rubin, D. B. (1999). Small-sample degrees of freedom with multiple imputation. *Biometrika* 86,
+#' 948-955. \doi{10.1093/biomet/86.4.948}
+#'
+#' Rubin, D. B. (1987). *Multiple Imputation for Nonresponse in Surveys*. Wiley. \doi{10.1002/9780470316696}
+#' @concept multiple imputation
+#' @concept missing values
+#' @concept mice
+#' @concept Rubin's rules
+#' @export
+#' @examples
+#' # five completed data sets; those of mice are mice::complete(imp, "all")
+#' set.seed(1)
+#' x <- rnorm(300)
+#' y <- rbinom(300, 1, plogis(x))
+#' completed <- lapply(1:5, function(i) {
+#'   x[1:60] <- rnorm(60, y[1:60] - 0.4, 0.9)
+#'   data.frame(y, p = plogis(x))
+#' })
+#' ce_pool(lapply(completed, ce_validate, y, p, times = 0))
+#' ce_pool(lapply(completed, ce_estimate, y, p))
+ce_pool <- function(results) {
+  check_pooled(results)
+  if (inherits(results[[1]], "ce_validation")) pool_validations(results) else pool_estimates(results)
+}
+
+check_pooled <- function(results) {
+  kinds <- c("ce_validation", "ce_estimate")
+  known <- rlang::is_bare_list(results) && all(vapply(results, inherits, NA, kinds))
+  stop_if(!known, "{.arg results} must be a list of results of {.fn ce_validate} or {.fn ce_estimate}.",
+          "x" = if (!rlang::is_bare_list(results)) "It is {describe(results)}." else
+            "One is {describe(Find(function(one) !inherits(one, kinds), results))}.", arg = "results")
+  stop_if(length(results) < 2, "{.arg results} must hold two results or more.", "x" = "It holds {length(results)}.",
+          arg = "results")
+  of_call <- lapply(results, function(one) {
+    if (is.data.frame(one)) return(list(class(one), one[seq_len(match("notion", names(one)))], attr(one, "level")))
+    list(class(one), one$table[c(one$keys, "term")], one$notion, one$level, one$horizon, one$pooled)
+  })
+  other <- which(!vapply(of_call, identical, NA, of_call[[1]]))
+  stop_if(length(other) > 0, "{.arg results} must come from the same call on each completed data set.",
+          "x" = "Result {other[1]} differs from the first in its terms, groups, horizon or level.", arg = "results")
+  stop_if(!is.data.frame(results[[1]]) && !is.null(results[[1]]$pooled), "{.arg results} must not be pooled yet.",
+          "x" = "They are.", arg = "results")
+}
+
+logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
+# a root, whose limits do not come from a standard error
+root_scale <- list(to = function(v) v^2, back = function(v) sqrt(pmax(v, 0)), slope = function(v) NA_real_)
+
+# Terms by their names without a group: the scale, and the value to test.
+pool_scale <- function(name) {
+  switch(name, oe_ratio = log_scale, auroc = logit_scale, calibration_error = root_scale, own_scale)
+}
+pool_nulls <- c(oe_ratio = 1, in_the_large = 0, intercept = 0, slope = 1)
+unpooled_terms <- c("joint", "ici", "e50", "e90", "emax", "eci", "all_groups", "equivalence")
+
+# The row of one number, from its values and limits in m data sets of n rows. `df`: of their intervals, infinite for
+# plain rows.
+pool_number <- function(name, estimate, low, high, level, df, n) {
+  scale <- pool_scale(name)
+  m <- length(estimate)
+  at <- scale$to(estimate)
+  complete <- if (is.finite(df)) df else n - 1
+  sides <- cbind(at - scale$to(low), scale$to(high) - at) / stats::qt((1 + level) / 2, max(df, 1))
+  within <- mean(rowMeans(sides)^2)
+  between <- (1 + 1 / m) * stats::var(at)
+  total <- within + between
+  out <- columns_frame(estimate = scale$back(mean(at)), std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_,
+                       p.value = NA_real_, df = NA_real_, fmi = NA_real_)
+  # without an interval in one of the data sets there is none
+  if (complete < 1 || !isTRUE(is.finite(total) && within > 0)) return(out)
+  seen <- (complete + 1) / (complete + 3) * complete * within / total
+  df <- 1 / ((between / total)^2 / (m - 1) + 1 / seen)
+  reach <- stats::qt((1 + level) / 2, df) * sqrt(colMeans(sides^2) + between)
+  out[c("std.error", "conf.low", "conf.high", "df", "fmi")] <-
+    list(sqrt(total) * scale$slope(mean(at)), scale$back(mean(at) - reach[1]), scale$back(mean(at) + reach[2]), df,
+         (between + within * 2 / (df + 3)) / total)
+  if (name %in% names(pool_nulls)) {
+    out$p.value <- 2 * stats::pt(-abs(mean(at) - scale$to(pool_nulls[[name]])) / sqrt(total), df)
+  }
+  out
+}
+
+# `rows`: the tables of all data sets, in the same order of rows. `df`, `n`: of each row.
+pool_rows <- function(rows, names, level, df, n) {
+  of <- function(column, i) vapply(rows, function(one) one[[column]][i], 0)
+  vctrs::vec_rbind(!!!lapply(seq_along(names), function(i) {
+    pool_number(names[i], of("estimate", i), of("conf.low", i), of("conf.high", i), level, df[i], n[i])
+  }))
+}
+
+pool_validations <- function(results) {
+  out <- results[[1]]
+  part <- vctrs::vec_match(out$table[out$keys], out$sample[out$keys])
+  name <- sub("[(].*", "", out$table$term)
+  kept <- !name %in% unpooled_terms
+  rows <- lapply(results, function(one) one$table[kept, ])
+  df <- Reduce(pmin, lapply(results, `[[`, "df"))
+  numbers <- pool_rows(rows, name[kept], out$level, df[part[kept]], out$sample$n[part[kept]])
+  out$table <- vctrs::vec_cbind(rows[[1]][c(out$keys, "level", "term")], numbers)
+  counts <- setdiff(names(out$sample), out$keys)
+  out$sample[counts] <- lapply(counts, function(column) {
+    mean <- Reduce(`+`, lapply(results, function(one) one$sample[[column]])) / length(results)
+    if (is.integer(out$sample[[column]])) as.integer(round(mean)) else mean
+  })
+  out$notes <- lapply(out$notes, function(notes) character())
+  out$resolution[] <- NA_real_
+  out["data"] <- list(NULL)
+  out$pooled <- length(results)
+  out
+}
+
+# What was pooled, of these rows.
+pooled_text <- function(m, fmi) {
+  share <- unique(fixed_text(range(fmi[!is.na(fmi)], if (all(is.na(fmi))) NA), 2))
+  paste0(m, " completed data sets by Rubin's rules; fraction of missing information ", paste(share, collapse = " to "),
+         "; joint tests are not pooled")
+}
+
+pool_estimates <- function(results) {
+  out <- results[[1]]
+  level <- attr(out, "level")
+  df <- min(vapply(results, function(one) attr(one, "df") %||% Inf, 0))
+  rows <- lapply(results, function(one) as.list(one))
+  numbers <- pool_rows(rows, rep("calibration_error", nrow(out)), level, rep(df, nrow(out)), out$n)
+  keys <- tibble::as_tibble(as.list(out)[seq_len(match("notion", names(out)))])
+  said <- c(attr(out, "estimand"), Pooled = pooled_text(length(results), numbers$fmi))
+  table <- vctrs::vec_cbind(keys, numbers[c("estimate", "conf.low", "conf.high", "df", "fmi")])
+  table$n <- out$n
+  structure(new_table(table, said, character()), level = level, design = attr(out, "design"))
+}
