@@ -554,3 +554,12 @@ test_that("predictions of rare events are drawn on logit axes, unless another sc
   expect_match(ggplot2::autoplot(ce_curve(sqrt(d$p), d$y), scale = "logit")$labels$caption, "Logit")
   expect_error(ggplot2::autoplot(curve, scale = "log"), class = "calibrisk_error_argument")
 })
+
+test_that("predictions that are all equal have a smooth curve of one place", {
+  for (n in c(1, 5)) for (y in 0:1) {
+    one <- ce_curve(rep(.3, n), rep(y, n), type = curve_smooth(times = 20))
+    expect_false(anyNA(tidy(one)[c("conf.low", "conf.high", "band.low", "band.high")]))
+    classes <- ce_curve(cbind(.2, .3, rep(.5, n)), rep(y + 1L, n), type = curve_smooth(times = 20), notion = "class_wise")
+    expect_false(anyNA(glance(classes)$outside))
+  }
+})

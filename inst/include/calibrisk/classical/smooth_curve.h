@@ -165,7 +165,8 @@ class CurveSmoother {
   Matrix finer(double h) const {
     return local_polynomials(t_, cells.t, cells.n, h, true).quadratic;
   }
-  double narrowest() const { return spread_ / 25.0; }
+  // at one place all bandwidths are the same
+  double narrowest() const { return spread_ > 0.0 ? spread_ / 25.0 : grid[0]; }
 
   // Sums of outcomes per cell, a draw in each column.
   Fits fit(const Matrix& sums, bool limits) const {
