@@ -5,7 +5,8 @@
 print.ce_differences <- function(x, ...) {
   if (!has_columns(x, "difference", c("a", "b"))) return(NextMethod())
   whole <- x
-  short <- short_names(unique(c(x$a, x$b)))
+  # what they share; their middle is needed in sentences
+  short <- short_names(unique(c(x$a, x$b)), most = 1000)
   x[c("a", "b")] <- list(unname(short[x$a]), unname(short[x$b]))
   keys <- names(x)[seq_len(match("a", names(x)) - 1)]
   first <- intersect(c(keys, "a", "b", "difference", "conf.low", "conf.high", "p.value", "p.adjusted"), names(x))

@@ -96,11 +96,11 @@ panel_theme <- function(n) {
 # Ticks from 0 to the end of the axis, as many as the panels have room for. `logit`: the ends of logit axes.
 unit_scale <- function(scale, n, top, logit = NULL, ...) {
   if (!is.null(logit)) {
-    at <- c(1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
+    at <- if (n > 1) c(0.01, 0.5, 0.99) else c(1e-4, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999)
     at <- at[stats::qlogis(at) >= logit[1] & stats::qlogis(at) <= logit[2]]
-    if (length(at) > if (n <= 6) 5 else 2) at <- at[c(TRUE, FALSE)]
     labels <- vapply(at, format, "", scientific = FALSE, drop0trailing = TRUE)
-    return(scale(breaks = logit_place(at, logit), labels = labels))
+    return(scale(breaks = logit_place(at, logit), labels = labels,
+                 guide = ggplot2::guide_axis(check.overlap = TRUE)))
   }
   at <- top * if (n == 1) seq(0, 1, 0.25) else if (n <= 6) c(0, 0.5, 1) else c(0, 1)
   scale(breaks = at, labels = format(at, drop0trailing = TRUE, trim = TRUE), ...)
@@ -139,7 +139,8 @@ on_logit <- function(x, scale) {
   rows <- x$histogram
   key <- vctrs::vec_group_id(rows[x$keys])
   low <- tapply(rows$n * (rows$right <= 0.1 + 1e-9), key, sum) / tapply(rows$n, key, sum)
-  axis_end(x$curve) == 1 && all(low > 0.75)
+  places <- x$curve$confidence
+  axis_end(x$curve) == 1 && all(low > 0.75) && all(places > 0 & places < 1)
 }
 
 # Places of probabilities on axes from 0 to 1 whose ends are these logits.
@@ -147,7 +148,8 @@ logit_place <- function(p, ends) (pmin(pmax(stats::qlogis(p), ends[1]), ends[2])
 
 logit_layers <- function(curve, histogram, summary) {
   drawn <- c(curve$confidence, curve$observed)
-  ends <- stats::qlogis(range(pmin(pmax(drawn[is.finite(drawn) & drawn > 0 & drawn < 1], 1e-4), 1 - 1e-4)))
+  drawn <- drawn[is.finite(drawn) & drawn > 0 & drawn < 1]
+  ends <- stats::qlogis(range(pmin(pmax(if (length(drawn) > 0) drawn else c(0.01, 0.99), 1e-4), 1 - 1e-4)))
   ends <- ends + c(-0.2, 0.2)
   columns <- intersect(c("confidence", "observed", "left", "right", paste0(
     rep(c("conf", "band", "null", "null_band"), each = 2), c(".low", ".high"))), names(curve))
@@ -277,8 +279,8 @@ curve_titles <- function(x, bands, histogram, shared, numbers, logit) {
       "predictions"
     }, ", square root scale.")
   }
-  if (logit) below <- c(below, "Logit scales, cut at the ends of the axes.")
   if (shared && numbers) below <- paste0("CE: calibration error. ", below)
+  if (logit) below <- c(below, "Logit scales, cut at the ends of the axes.")
   lines <- c(event_sentence(x$event$label), about, below)
   caption <- paste(vapply(lines, wrap_text, "", width = 58), collapse = "\n")
   axes <- curve_axes(x)
