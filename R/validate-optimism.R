@@ -24,6 +24,8 @@
 #' @param truth The column of the outcomes, or `Surv(time, status)` of columns with `horizon`.
 #' @param ... Arguments of [ce_validate()], such as `thresholds` or `event_level`.
 #' @param times Number of bootstrap samples.
+#' @param weights A column of weights, as for [ce_validate()]; those of the fit belong in `fit`.
+#' @param cluster A column: whole clusters are drawn.
 #' @param horizon For survival models: the time by which the event is predicted.
 #' @return A tibble with a row per number of [ce_validate()]: `level`, `term`, `apparent`, `optimism`, `corrected`,
 #'   `corrected_632`, `training`, `test` and `times`, the number of samples in which it is defined. Samples are drawn by
@@ -44,7 +46,7 @@
 #' cars <- transform(mtcars, am = factor(am, labels = c("automatic", "manual")))
 #' set.seed(1)
 #' ce_optimism(function(data) suppressWarnings(glm(am ~ wt + qsec, binomial, data)), cars, am, times = 20)
-ce_optimism <- function(fit, data, truth, ..., times = 200, horizon = NULL) {
+ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, cluster = NULL, horizon = NULL) {
   stop_if(!is.function(fit), "{.arg fit} must be a function of a data frame that returns a model.",
           "x" = "It is {describe(fit)}.", arg = "fit")
   stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {describe(data)}.", arg = "data")
@@ -52,13 +54,15 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, horizon = NULL) {
   check_count(times, lower = 20)
   validated <- function(model, rows) {
     rows <- predicted_rows(model, rows, horizon)
-    suppressMessages(ce_validate(rows, {{ truth }}, ..., times = 0, horizon = horizon))
+    suppressMessages(ce_validate(rows, {{ truth }}, ..., times = 0, weights = {{ weights }}, horizon = horizon))
   }
+  units <- design_column(enquo(cluster), data, nrow(data), "cluster")
+  units <- split(seq_len(nrow(data)), if (is.null(units)) seq_len(nrow(data)) else vctrs::vec_group_id(units))
   whole <- validated(fit(data), data)
   progress <- progress_callback("Bootstrap samples")
   samples <- lapply(seq_len(times), function(b) {
     if (!is.null(progress)) progress(b / times)
-    optimism_sample(fit, data, sample(nrow(data), replace = TRUE), validated, whole)
+    optimism_sample(fit, data, unlist(units[sample(length(units), replace = TRUE)], use.names = FALSE), validated, whole)
   })
   failed <- Filter(rlang::is_condition, samples)
   stop_if(length(failed) > times / 2, "{.arg fit} must give a model of most bootstrap samples.",

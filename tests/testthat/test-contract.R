@@ -53,6 +53,7 @@ test_that("every export is in the contract or has a reason not to be", {
     ce_models = "reads predictions, whose numbers are pinned by the functions that take them",
     ce_source = "yields chunks of rows, whose numbers are those of the rows at once",
     ce_report = "writes a page of numbers that are pinned by their verbs",
+    ce_optimism = "draws samples for numbers that are pinned by their verb",
     ce_kable = "writes a table of numbers that are pinned by their verbs",
     ce_pool = "combines numbers that are pinned by their verbs"
   )

@@ -52,6 +52,16 @@ test_that("models of other kinds, missing values and samples without a model", {
                class = "calibrisk_error_model")
   expect_error(ce_optimism(d, d, y), class = "calibrisk_error_argument")
   expect_error(ce_optimism(logistic, as.matrix(d), y), class = "calibrisk_error_argument")
+  d$pair <- rep(1:40, each = 2)
+  d$one <- 1
+  rows <- withr::with_seed(1, replicate(20, c(outer(-1:0, 2 * sample(40, replace = TRUE), "+")), simplify = FALSE))
+  seen <- list()
+  keep <- function(data) {
+    seen[[length(seen) + 1]] <<- match(data$X1, d$X1)
+    logistic(data[1:9])
+  }
+  withr::with_seed(1, ce_optimism(keep, d, y, weights = one, cluster = pair, times = 20))
+  expect_equal(seen[-1], rows)
   skip_if_not_installed("survival")
   veteran <- survival::veteran
   fit <- function(data) survival::coxph(survival::Surv(time, status) ~ karno + age, data, x = TRUE)

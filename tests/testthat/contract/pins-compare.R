@@ -11,6 +11,8 @@ local({
   pin("ce_compare/models/outside", withr::with_seed(1, {
     ce_compare(frame, y, p, sharp, metric = function(x, truth) mean(abs(x - truth)), times = 20)
   }))
+  frame$region <- seq_along(frame$y) %% 4
+  pin("ce_meta", ce_meta(ce_validate(frame, y, p, .by = region, times = 0)))
   laws <- list(a = pred_normal(qnorm(seq_along(fine$y) / 201), 1), b = pred_laplace(0, 1 + frame$w))
   outcomes <- qnorm((seq_along(fine$y) * 0.618) %% 1)
   for (name in c("crps", "log", "skce", "ckce")) {
