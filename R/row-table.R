@@ -66,7 +66,7 @@ in_database <- function(value) {
 meant_columns <- function(x, frame = called_verb()) {
   names <- colnames(x)
   of_argument <- function(arg) rlang::eval_bare(call("enquo", as.symbol(arg)), frame)
-  args <- intersect(c("truth", ".by", "weights", "cluster", "id", "group"), ls(frame, all.names = TRUE))
+  args <- intersect(c("truth", ".by", "weights", "cluster", "id", "group", "model"), ls(frame, all.names = TRUE))
   dots <- if (exists("...", frame, inherits = FALSE)) rlang::eval_bare(quote(enquos(...)), frame)
   horizon <- get0("horizon", frame, inherits = FALSE)
   quos <- c(lapply(args, of_argument), dots, if (is.list(horizon)) list(horizon$strata))
