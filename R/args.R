@@ -26,9 +26,9 @@
 #' `x` is of one of three kinds. A data frame: `truth` is a column and `...` tidyselects the probability columns. A
 #' numeric matrix with a row per observation and a column per class: `truth` is a factor or integers 1, ..., K. A
 #' numeric vector of probabilities: `truth` is logical, 0/1 or a factor with two levels. It states whether the event
-#' happened or whether the top label was right. Results of `tune::fit_resamples()`, `tune_grid()` and `last_fit()` that
-#' kept their predictions are read as a data frame of these predictions; for fitted models see [ce_predictions()], for
-#' several models [ce_models()]. Some functions also take a [ce_state()] or a table of a database, see [ce_source()].
+#' happened or whether the top label was right. Results of tune that kept their
+#' predictions are read as a data frame of these. For fitted models see [ce_predictions()], for several models
+#' [ce_models()]. Some functions also take a [ce_state()] or a table of a database, see [ce_source()].
 #'
 #' By default `...` (tidyselect) are the numeric columns that start with `.pred_` or, if there are none, those named
 #' exactly as the levels of `truth`. They are matched to the levels of `truth` by name. A single column that is named
