@@ -49,6 +49,9 @@ text_format <- function(file) {
 
 kind_hint <- function(x) {
   if (inherits(x, c("mids", "mild"))) return("It holds several completed data sets: `ce_pool()` takes their results.")
+  if (inherits(x, c("survey.design", "svyrep.design"))) {
+    return("The rows of a survey design are its `variables`; `weights` and `cluster` are arguments here.")
+  }
   if (is_law(x)) return("`skce()`, `ce_test()`, `ce_score()` and `ce_curve()` read distributions.")
   if (is_model(x)) return("Predictions are given, not the model: `ce_predictions()` adds them to new data.")
   if (rlang::is_bare_list(x)) "`ce_compare()` takes a list of several models' predictions."
