@@ -67,6 +67,23 @@ local({
   pin("ce_curve/law/own/pit", tidy(ce_curve(law, abs(real$y), type = "pit"))$observed)
 })
 
+local({
+  truth <- factor(five$y, levels = seq_len(ncol(five$p)), ordered = TRUE)
+  pin("ce_score/five/rps", ce_score(unname(five$p), truth, score = "rps"))
+  frame <- data.frame(group = real$group, count = real$count, y = real$y, low = real$mean - 1, high = real$mean + 1)
+  frame$normal <- laws$normal
+  frame$poisson <- pred_poisson(real$rate)
+  frame$draws <- pred_draws(outer(real$rate, 1:7, function(m, k) round(m * k / 3)))
+  frame$mixture <- laws$mixture
+  frame$quantiles <- pred_quantiles(real$mean + outer(real$sd, c(-1.5, 0, 1.5)), c(0.1, 0.5, 0.9))
+  models <- ce_coverage(frame, y, normal, mixture, quantiles, level = 0.8)
+  pin("ce_coverage/models", tidy(models))
+  pin("ce_coverage/models/scores", glance(models))
+  pin("ce_coverage/models/quantiles", models$quantiles)
+  pin("ce_coverage/counts", tidy(ce_coverage(frame, count, poisson, draws, .by = group)))
+  pin("ce_coverage/ends", tidy(ce_coverage(frame, y, low, high, level = 0.8, cluster = group)))
+})
+
 for (method in c("discrete", "isotonic")) {
   for (score in c("brier", "log", "spherical")) {
     pin(paste("ce_decompose/coarse", method, score, sep = "/"),
