@@ -71,7 +71,7 @@
 #'   intervals use Student's t with one degree of freedom less than there are clusters. Unbiased means over pairs use
 #'   only pairs of rows from different clusters, and a bootstrap resamples clusters.
 #' * For outcomes `Surv(time, status)`, `horizon` is the time by which an event is predicted. Rows are weighted by the
-#'   inverse probability of censoring; see [ce_horizon()], also for competing risks.
+#'   inverse probability of censoring; see [ce_horizon()].
 #' @section Errors:
 #' Errors have the class `calibrisk_error_<what>`. Here `<what>` is `length`, `empty`, `method`, `argument` or one of
 #' the following. `probs`: rows that are negative, infinite or do not sum to 1, `NaN`, logits. `truth`: outcomes that

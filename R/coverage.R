@@ -45,7 +45,8 @@
 #'   Computational Biology 17(2). \doi{10.1371/journal.pcbi.1008618}.
 #'   Hoeffding (1956) On the distribution of the number of successes in independent trials. Annals of Mathematical
 #'   Statistics 27(3).
-#' @seealso The vignette *Do my forecasts cover?*. [ce_curve()] with `type = "pit"` shows where outcomes fall; [ce_score()] has the CRPS.
+#' @seealso The vignette *Do my forecasts cover?*. [ce_curve()] with `type = "pit"` shows where outcomes fall;
+#'   [ce_score()] has the CRPS.
 #' @concept prediction interval
 #' @concept coverage
 #' @concept weighted interval score

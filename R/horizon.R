@@ -150,7 +150,7 @@ as_horizon <- function(horizon) {
 
 #' @export
 print.ce_horizon <- function(x, ...) {
-  cat("<ce_horizon> ", format(x$time), if (!is.null(x$cause)) paste0(", cause \"", x$cause, "\""),
+  cat("<ce_horizon> ", toString(x$time), if (!is.null(x$cause)) paste0(", cause \"", x$cause, "\""),
       if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
   invisible(x)
 }

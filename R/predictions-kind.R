@@ -41,8 +41,9 @@ text_format <- function(file) {
   con <- base::file(file, "r") # decompresses
   on.exit(close(con))
   lines <- suppressWarnings(readLines(con, 1000))
-  bare <- gsub("\"[^\"]*\"", "", lines[1])
-  if (!isTRUE(grepl(";", bare)) || grepl(",", bare)) return(list(sep = ",", dec = "."))
+  bare <- gsub("\"[^\"]*\"", "", lines[1], useBytes = TRUE)
+  semicolons <- isTRUE(grepl(";", bare, useBytes = TRUE)) && !grepl(",", bare, useBytes = TRUE)
+  if (!semicolons) return(list(sep = ",", dec = "."))
   commas <- grepl("(^|;)\"?[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\"?(;|$)", lines[-1], useBytes = TRUE)
   list(sep = ";", dec = if (any(commas)) "," else ".")
 }
@@ -54,7 +55,7 @@ kind_hint <- function(x) {
   }
   if (is_law(x)) return("`skce()`, `ce_test()`, `ce_score()` and `ce_curve()` read distributions.")
   if (is_model(x)) return("Predictions are given, not the model: `ce_predictions()` adds them to new data.")
-  if (rlang::is_bare_list(x)) "`ce_compare()` takes a list of several models' predictions."
+  if (rlang::is_bare_list(x)) "`ce_models()` reads a list of several models' predictions."
 }
 
 kind_of <- function(x) {

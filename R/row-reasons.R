@@ -11,6 +11,7 @@ row_reasons <- list(
   ce_hierarchy = "reads all probabilities of a row together",
   ce_models = "reads several models row by row",
   ce_moments = "is for outcomes that are numbers, of which no sums are kept",
+  ce_optimism = "fits models to rows",
   ce_rank = "compares models row by row",
   ce_recalibrate = c("returns a recalibrated prediction of every row", "`cox_calibration()` has slope and intercept"),
   ce_report = c("simulates the outcomes of rows for its figures", "`ce_validate()` has the numbers"),

@@ -47,6 +47,7 @@
 #' set.seed(1)
 #' ce_optimism(function(data) suppressWarnings(glm(am ~ wt + qsec, binomial, data)), cars, am, times = 20)
 ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, cluster = NULL, horizon = NULL) {
+  check_has_rows(fit, "fit")
   stop_if(!is.function(fit), "{.arg fit} must be a function of a data frame that returns a model.",
           "x" = "It is {describe(fit)}.", arg = "fit")
   stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {describe(data)}.", arg = "data")

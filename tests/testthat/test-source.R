@@ -74,6 +74,10 @@ test_that("text is read by its separator, its decimal mark, and as JSON lines", 
     close(con)
     same_state(update(ce_state(), ce_source(file, rows = 100), y, p, cluster = site), here)
   }
+  # semicolons, in another encoding
+  latin <- withr::local_tempfile(fileext = ".csv")
+  writeBin(charToRaw("w\xe4hr;y\n0,5;1\n"), latin)
+  expect_identical(text_format(latin), list(sep = ";", dec = ","))
   # semicolons and decimal points
   file <- withr::local_tempfile(fileext = ".csv")
   utils::write.table(data, file, sep = ";", row.names = FALSE)

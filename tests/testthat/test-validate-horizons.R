@@ -34,6 +34,7 @@ test_that("horizons that do not fit the predictions are classed errors", {
     expect_error(ce_horizon(wrong), "`time`", class = "calibrisk_error_argument")
   }
   # other functions take one
+  expect_output(print(ce_horizon(c(5, 10))), "<ce_horizon> 5, 10")
   for (horizon in list(c(5, 10), ce_horizon(c(5, 10)))) {
     expect_error(rbs(d, s, p5, horizon = horizon), "single number", class = "calibrisk_error_argument")
   }

@@ -431,8 +431,9 @@ inline SmoothCurve smooth_curve(const Engine& engine, const ConstVectorRef& prob
                  band_high = own.band_high(g);
     own.low(g) = centre(g) - std::max(high, z) * se(g);
     own.high(g) = centre(g) + std::max(-low, z) * se(g);
-    own.band_low(g) = centre(g) - std::max(band_high, many) * se(g) + down;
-    own.band_high(g) = centre(g) + std::max(-band_low, many) * se(g) + up;
+    // of few draws the band's factor may be the smaller one
+    own.band_low(g) = std::min(centre(g) - std::max(band_high, many) * se(g) + down, own.low(g));
+    own.band_high(g) = std::max(centre(g) + std::max(-band_low, many) * se(g) + up, own.high(g));
   }
   return out;
 }
