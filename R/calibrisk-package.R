@@ -6,13 +6,14 @@
 #' [ce_report()]. Their shared arguments are on [ce_args].
 #'
 #' @section I validate a risk model:
-#' [ce_predictions()], [ce_validate()], [ce_curve()], [ce_decision()], [ce_horizon()] (survival), [ce_power()] (sample
-#' size), [ce_pool()] (imputed data), [ce_report()], [ce_kable()]. Numbers of the field: [cox_calibration()], [ici()],
+#' [ce_predictions()], [ce_validate()], [ce_curve()], [ce_decision()], [ce_horizon()] (survival, competing risks),
+#' [ce_power()] (sample size), [ce_pool()] (imputed data), [ce_meta()] (centres and subgroups), [ce_optimism()] (on the
+#' rows of the fit), [ce_report()], [ce_kable()]. Numbers of the field: [cox_calibration()], [ici()],
 #' [hosmer_lemeshow()], [spiegelhalter()].
 #' @section I compare classifiers or networks:
-#' [ce_estimate()], [ce_compare()], [ce_rank()], [ce_recalibrate()] with the maps of [ce_maps] such as temperature
-#' scaling, [ce_gain()]. Errors of the literature: [ece()], [ks_error()], [mmce()], [kde_error()], [smooth_ece()],
-#' [rbs()], all at once in [ce_panel()].
+#' [ce_models()], [ce_estimate()], [ce_compare()], [ce_rank()], [pred_confidence()] (language models),
+#' [ce_recalibrate()] with the maps of [ce_maps] such as temperature scaling, [ce_gain()]. Errors of the literature:
+#' [ece()], [ks_error()], [mmce()], [kde_error()], [smooth_ece()], [rbs()], all at once in [ce_panel()].
 #' @section I forecast numbers or counts:
 #' [pred] (distributions, quantiles, ensembles), [ce_coverage()], [ce_curve()] with `type = "pit"`, [ce_score()],
 #' [ce_compare()], [ce_decompose()], [ce_moments()], [ce_test()].

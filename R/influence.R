@@ -228,6 +228,7 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
 
 # Scales on which an interval is symmetric: to it, back, and the derivative of the way back.
 log_scale <- list(to = log, back = exp, slope = exp)
+logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
 own_scale <- list(to = identity, back = identity, slope = function(v) 1)
 
 # The columns of a value with its influence, both on its own scale; `null`: the value that a test compares it with.

@@ -20,7 +20,7 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   n <- cluster_count(design) %||% copy_count(design)
   influence <- found$influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1]
   std_error <- row_std_error(influence, design)
-  scale <- if (logit) list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis) else own_scale
+  scale <- if (logit) logit_scale else own_scale
   df <- if (logit) min(design_df(design), few - 1) else design_df(design)
   at <- scale$to(value)
   reach <- stats::qt((1 + level) / 2, df) * std_error / scale$slope(at)

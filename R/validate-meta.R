@@ -43,7 +43,7 @@ ce_meta <- function(x, level = 0.95) {
   stop_if(nrow(x$sample) < 2, "{.arg x} must be a validation of two groups or more, by {.arg .by}.",
           "x" = "It has {nrow(x$sample)}.", class = c("group", "argument"), arg = "x")
   groups <- if (length(x$keys) == 1) format(x$sample[[x$keys]], trim = TRUE) else key_labels(x$sample[x$keys])
-  parts <- lapply(intersect(names(meta_scales), x$table$term), function(term) {
+  parts <- lapply(intersect(c("oe_ratio", "in_the_large", "slope", "auroc"), x$table$term), function(term) {
     rows <- x$table[x$table$term == term, ]
     meta_term(term, rows[vctrs::vec_match(x$sample[x$keys], rows[x$keys]), ], groups, level)
   })
@@ -56,16 +56,10 @@ ce_meta <- function(x, level = 0.95) {
                    Intervals = paste0(percent_text(level), " of the mean (conf), and of a new group (pred)")), "ce_meta")
 }
 
-# Scales on which estimates are about normal, with their derivatives.
-meta_scales <- list(
-  oe_ratio = list(to = log, slope = function(v) 1 / v, back = exp), in_the_large = NULL, slope = NULL,
-  auroc = list(to = stats::qlogis, slope = function(v) 1 / (v * (1 - v)), back = stats::plogis)
-)
-
 meta_term <- function(term, rows, groups, level) {
-  scale <- meta_scales[[term]] %||% list(to = identity, slope = function(v) 1, back = identity)
+  scale <- pool_scale(term)
   value <- scale$to(rows$estimate)
-  error <- rows$std.error * scale$slope(rows$estimate)
+  error <- rows$std.error / scale$slope(value)
   known <- is.finite(value) & is.finite(error) & error > 0
   k <- sum(known)
   of <- random_effects(value[known], error[known]^2)

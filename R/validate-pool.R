@@ -72,7 +72,6 @@ check_pooled <- function(results) {
           "x" = "They are.", arg = "results")
 }
 
-logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
 # a root, whose limits do not come from a standard error
 root_scale <- list(to = function(v) v^2, back = function(v) sqrt(pmax(v, 0)), slope = function(v) NA_real_)
 
