@@ -33,6 +33,8 @@ every_result <- function() {
     ce_moments = list(ce_moments(laws, p)),
     ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p)),
     ce_optimism = list(ce_optimism(function(d) glm(y ~ q, binomial, d), frame, y, times = 20, event_level = "second")),
+    ce_pool = list(ce_pool(list(ce_validate(p, y, times = 0), ce_validate(p^1.1, y, times = 0))),
+                   ce_pool(list(ce_estimate(p, y), ce_estimate(p^1.1, y)))),
     ce_meta = list(ce_meta(ce_validate(frame, y, p, .by = g, times = 0))),
     ce_models = list(summary(ce_models(frame, y, p, q)))
   )
