@@ -186,7 +186,8 @@ join_laws <- function(law, y, event_level, na_rm, raw = list()) {
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, raw = raw)))
   y <- numeric_outcomes(y, length(law), dimension_of(law))
   check_magnitude(y, parameters_of(law))
-  stop_if(family_of(law) == "draws" && length(y) > 0 && all(y %in% c(0, 1, NA)) && all(abs(par_of(law, "draws") - 0.5) < 0.5),
+  binary <- family_of(law) == "draws" && length(y) > 0 && all(y %in% c(0, 1, NA))
+  stop_if(binary && all(abs(par_of(law, "draws") - 0.5) < 0.5),
           "Draws must be of the outcomes.",
           "x" = "All outcomes are 0 or 1, and all draws lie between them, as draws of a probability do.",
           "i" = "Functions of probabilities read one for each row, such as the mean of its draws, which \\

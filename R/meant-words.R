@@ -32,7 +32,8 @@ argument_words <- list(
 
 # Arguments and choices of other packages that do not exist here, by the sentence that says what does.
 absent_words <- list(
-  "Own edges of bins are the `breaks` of `ece()` and `ce_state()`." = c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
+  "Own edges of bins are the `breaks` of `ece()` and `ce_state()`." =
+    c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
   "The prevalence is that of the rows, as `weights` count them." = c("prevalence", "prior", "pi"),
   "With competing risks `ce_horizon(time, cause = )` is the `horizon`." = c("cause", "competing", "fail_code"),
   "Scores of ordered classes are not available: they are read as others." = c("rps", "ranked_probability_score")

@@ -5,8 +5,9 @@
 #' `plot()` returns the figure of `autoplot()`, a ggplot object, which R draws when it is printed. To draw it inside a
 #' function or a loop, use `print()`.
 #'
-#' @param x A result with a figure: of [ce_curve()], [ce_coverage()], [ce_estimate()], [ce_rank()], [ce_decision()], [ce_validate()],
-#'   [ce_gain()], [ce_hierarchy()], [ce_test()], [ce_tune()], [ce_fit()], [ce_recalibrate()], or groups of them.
+#' @param x A result with a figure: of [ce_curve()], [ce_coverage()], [ce_estimate()], [ce_rank()], [ce_decision()],
+#'   [ce_validate()], [ce_meta()], [ce_gain()], [ce_hierarchy()], [ce_test()], [ce_tune()], [ce_fit()],
+#'   [ce_recalibrate()], or groups of them.
 #' @param ... Passed on to `autoplot()`.
 #' @return A ggplot object.
 #' @export

@@ -52,7 +52,8 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
     list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, input))
   })
   about <- list(title = title, models = names(models), times = times, level = level, delta = delta,
-                horizon = named_horizon(options$horizon), incomplete = vapply(data, function(one) one$predictions$dropped, 0))
+                horizon = named_horizon(options$horizon),
+                incomplete = vapply(data, function(one) one$predictions$dropped, 0))
   with_seed_kept(1, {
     parts <- report_parts(data, notion, options)
     render_report(c(parts, list(about = about)), file, format)

@@ -6,8 +6,8 @@
 #' meta-analysis of the groups of `.by`.
 #'
 #' @section Definition:
-#' On the scale where a number is about normal (log of the O:E ratio, logit of the AUROC, the others as they are), group i
-#' has \eqn{\theta_i} with standard error \eqn{s_i}. `estimate` is their mean with weights
+#' On the scale where a number is about normal (log of the O:E ratio, logit of the AUROC, the others as they are), group
+#' i has \eqn{\theta_i} with standard error \eqn{s_i}. `estimate` is their mean with weights
 #' \eqn{1 / (s_i^2 + \tau^2)}, where `tau`, the standard deviation between groups, is that of restricted maximum
 #' likelihood, and its interval that of Hartung and Knapp. A new group of the same kind is in the prediction interval
 #' from `pred.low` to `pred.high`, with Student's t of k - 2 degrees of freedom (Higgins, Thompson and Spiegelhalter
@@ -37,8 +37,8 @@
 #' centres
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(centres)
 ce_meta <- function(x, level = 0.95) {
-  stop_if(!inherits(x, "ce_validation"), "{.arg x} must be a result of {.fn ce_validate}.", "x" = "It is {describe(x)}.",
-          arg = "x")
+  stop_if(!inherits(x, "ce_validation"), "{.arg x} must be a result of {.fn ce_validate}.",
+          "x" = "It is {describe(x)}.", arg = "x")
   check_level(level)
   stop_if(nrow(x$sample) < 2, "{.arg x} must be a validation of two groups or more, by {.arg .by}.",
           "x" = "It has {nrow(x$sample)}.", class = c("group", "argument"), arg = "x")
@@ -53,7 +53,8 @@ ce_meta <- function(x, level = 0.95) {
     bind_rows(lapply(parts, `[[`, "groups")), vctrs::vec_rep(x$sample[c("n", "events")], length(parts))
   )
   new_table(out, c("Random effects" = paste0(count_of(length(groups), "group"), ", by ", toString(x$keys)),
-                   Intervals = paste0(percent_text(level), " of the mean (conf), and of a new group (pred)")), "ce_meta")
+                   Intervals = paste0(percent_text(level), " of the mean (conf), and of a new group (pred)")),
+            "ce_meta")
 }
 
 meta_term <- function(term, rows, groups, level) {

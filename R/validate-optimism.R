@@ -8,8 +8,8 @@
 #' @section Definition:
 #' In each of `times` samples of the rows, drawn with replacement, `fit` makes a model anew. The optimism of a number is
 #' the mean of its value for that model on the rows of the sample (`training`) minus that on all rows (`test`), and
-#' `corrected` is `apparent` minus `optimism` (Efron 1983; Harrell, Lee and Mark 1996). Everything that has looked at the
-#' outcomes must be in `fit`: choice of variables, tuning, imputation, recalibration. What is done before is not
+#' `corrected` is `apparent` minus `optimism` (Efron 1983; Harrell, Lee and Mark 1996). Everything that has looked at
+#' the outcomes must be in `fit`: choice of variables, tuning, imputation, recalibration. What is done before is not
 #' corrected for.
 #'
 #' `corrected_632` is the .632+ estimate of Efron and Tibshirani (1997), for the means of losses `brier` and `log_loss`:
@@ -18,8 +18,8 @@
 #'
 #' There are no intervals: those of [ce_validate()] on the rows of the fit belong to `apparent`. Tests and the
 #' `calibration_error` are left out: they take the rows as independent, and those of a sample are repeated.
-#' @param fit A function of a data frame that returns a model: one that [ce_predictions()] reads, or a function of a data
-#'   frame that returns the probabilities of its rows, as a vector or as columns `.pred_*`.
+#' @param fit A function of a data frame that returns a model: one that [ce_predictions()] reads, or a function of a
+#'   data frame that returns the probabilities of its rows, as a vector or as columns `.pred_*`.
 #' @param data A data frame of the rows of the fit, with the outcomes.
 #' @param truth The column of the outcomes, or `Surv(time, status)` of columns with `horizon`.
 #' @param ... Arguments of [ce_validate()], such as `thresholds` or `event_level`.
@@ -63,15 +63,16 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
   progress <- progress_callback("Bootstrap samples")
   samples <- lapply(seq_len(times), function(b) {
     if (!is.null(progress)) progress(b / times)
-    optimism_sample(fit, data, unlist(units[sample(length(units), replace = TRUE)], use.names = FALSE), validated, whole)
+    drawn <- units[sample(length(units), replace = TRUE)]
+    optimism_sample(fit, data, unlist(drawn, use.names = FALSE), validated, whole)
   })
   failed <- Filter(rlang::is_condition, samples)
   stop_if(length(failed) > times / 2, "{.arg fit} must give a model of most bootstrap samples.",
           "x" = "It has given none in {length(failed)} of {times}.", class = "model", arg = "fit", parent = failed[[1]])
   samples <- Filter(Negate(rlang::is_condition), samples)
   none <- if (length(failed) > 0) paste0(", in ", length(failed), " of which there is no model")
-  new_table(optimism_table(whole, samples), c("Internal validation" = paste0(count_of(times, "bootstrap sample"), none)),
-            "ce_optimism")
+  said <- paste0(count_of(times, "bootstrap sample"), none)
+  new_table(optimism_table(whole, samples), c("Internal validation" = said), "ce_optimism")
 }
 
 predicted_rows <- function(model, rows, horizon) {

@@ -107,8 +107,8 @@ choices <- list(
   },
   law = function(data) {
     data <- a_law(NROW(data$x))
-    verb <- pick(list(quote(ce_score), quote(ce_curve), quote(skce), quote(ce_moments), quote(ce_test), quote(ce_coverage),
-                      quote(ckce), quote(ce_decompose), quote(ce_recalibrate), quote(format)))
+    verb <- pick(list(quote(ce_score), quote(ce_curve), quote(skce), quote(ce_moments), quote(ce_test),
+                      quote(ce_coverage), quote(ckce), quote(ce_decompose), quote(ce_recalibrate), quote(format)))
     as.call(c(verb, if (identical(verb, quote(format))) list(data$x) else pair(data)))
   },
   pairs = function(data) {
