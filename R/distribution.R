@@ -65,7 +65,7 @@
 #' pred_mixture(pred_normal(0, 1), pred_normal(3, 0.5), weights = c(0.3, 0.7))
 #' demand <- pred_quantiles(rbind(c(2, 5, 9), c(1, 4, 4)), levels = c(0.1, 0.5, 0.9))
 #' ce_score(demand, c(6, 4), score = "crps")
-#' pred_quantiles(c(2, 5, 9, 1, 4, 4), rep(c(0.1, 0.5, 0.9), 2), unit = c(1, 1, 1, 2, 2, 2)) # long format
+#' pred_quantiles(c(2, 5, 9, 1, 4, 4), rep(c(0.1, 0.5, 0.9), 2), unit = rep(1:2, each = 3))
 NULL
 
 # The records of the package's families by name (R/law-families.R).

@@ -57,7 +57,8 @@
 #' # competing risks: progression before death
 #' myeloma <- survival::mgus2[seq(1, 1384, 4), ]
 #' myeloma$time <- ifelse(myeloma$pstat == 1, myeloma$ptime, myeloma$futime)
-#' myeloma$state <- factor(ifelse(myeloma$pstat == 1, 1, 2 * myeloma$death), 0:2, c("none", "progression", "death"))
+#' state <- ifelse(myeloma$pstat == 1, 1, 2 * myeloma$death)
+#' myeloma$state <- factor(state, 0:2, c("none", "progression", "death"))
 #' myeloma$risk <- 0.06
 #' rbs(myeloma, survival::Surv(time, state), risk, horizon = ce_horizon(120, cause = "progression"))
 #'

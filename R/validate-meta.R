@@ -32,7 +32,8 @@
 #' @export
 #' @examples
 #' p <- rep(seq(0.05, 0.95, length.out = 100), 4)
-#' data <- data.frame(p, y = as.numeric((1:400 * 0.618) %% 1 < p), centre = rep(c("A", "B", "C", "D"), each = 100))
+#' y <- as.numeric((1:400 * 0.618) %% 1 < p)
+#' data <- data.frame(p, y, centre = rep(c("A", "B", "C", "D"), each = 100))
 #' centres <- ce_meta(ce_validate(data, y, p, .by = centre, times = 0))
 #' centres
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(centres)

@@ -45,7 +45,8 @@
 #' @examples
 #' cars <- transform(mtcars, am = factor(am, labels = c("automatic", "manual")))
 #' set.seed(1)
-#' ce_optimism(function(data) suppressWarnings(glm(am ~ wt + qsec, binomial, data)), cars, am, times = 20)
+#' logistic <- function(data) suppressWarnings(glm(am ~ wt, binomial, data))
+#' ce_optimism(logistic, cars, am, times = 20)
 ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, cluster = NULL, horizon = NULL) {
   check_has_rows(fit, "fit")
   stop_if(!is.function(fit), "{.arg fit} must be a function of a data frame that returns a model.",

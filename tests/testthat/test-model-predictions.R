@@ -236,12 +236,13 @@ test_that("models of competing risks give the cumulative incidence of a cause", 
   one <- survival::coxph(survival::Surv(time, state == "death") ~ x, d)
   expect_error(ce_predictions(one, new, horizon = horizon), "`model` has one", class = "calibrisk_error_horizon")
   skip_if_not_installed("riskRegression")
-  Hist <- prodlim::Hist
+  Hist <- getExportedValue("prodlim", "Hist")
   new$x[2] <- 0
   for (name in c("CSC", "FGR")) {
     peer <- getExportedValue("riskRegression", name)(Hist(time, state, cens.code = "none") ~ x, d, cause = "death")
     found <- ce_predictions(peer, new, horizon = horizon)$.pred_event
-    expect_equal(found, as.vector(riskRegression::predictRisk(peer, new, times = 1, cause = "death")), info = name)
+    risk <- getExportedValue("riskRegression", "predictRisk")(peer, new, times = 1, cause = "death")
+    expect_equal(found, as.vector(risk), info = name)
   }
 })
 

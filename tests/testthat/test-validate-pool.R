@@ -52,7 +52,8 @@ test_that("numbers are pooled by Rubin's rules on the scale of their intervals",
   }
   skip_if_not_installed("mice")
   squares <- lapply(sets, function(d) (d$y - d$p)^2)
-  peer <- mice::pool.scalar(vapply(squares, mean, 0), vapply(squares, stats::var, 0) / 400, n = 400)
+  pool_scalar <- getExportedValue("mice", "pool.scalar")
+  peer <- pool_scalar(vapply(squares, mean, 0), vapply(squares, stats::var, 0) / 400, n = 400)
   expect_equal(row("brier")[c("estimate", "std.error", "df", "fmi")],
                c(peer$qbar, sqrt(peer$t), peer$df, peer$fmi), ignore_attr = TRUE)
 })
