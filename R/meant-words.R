@@ -35,8 +35,7 @@ absent_words <- list(
   "Own edges of bins are the `breaks` of `ece()` and `ce_state()`." =
     c("breaks", "cuts", "cutpoints", "edges", "bin_edges"),
   "The prevalence is that of the rows, as `weights` count them." = c("prevalence", "prior", "pi"),
-  "With competing risks `ce_horizon(time, cause = )` is the `horizon`." = c("cause", "competing", "fail_code"),
-  "Scores of ordered classes are not available: they are read as others." = c("rps", "ranked_probability_score")
+  "With competing risks `ce_horizon(time, cause = )` is the `horizon`." = c("cause", "competing", "fail_code")
 )
 
 # Choices.
@@ -56,6 +55,7 @@ choice_words <- list(
   binned = c("bins", "histogram", "reliability"),
   log = c("logloss", "nll", "cross_entropy", "mn_log_loss", "logarithmic"),
   brier = c("quadratic", "bs"),
+  rps = "ranked_probability_score",
   `scikit-learn` = "sklearn"
 )
 

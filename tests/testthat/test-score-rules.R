@@ -74,6 +74,7 @@ test_that("the ranked probability score follows the levels of an ordered factor"
                  class = "calibrisk_error_score")
   }
   expect_error(ce_decompose(p, as.integer(y), score = "rps"), class = "calibrisk_error_score")
+  expect_error(ce_score(p, y, score = "ranked_probability_score"), "Did you mean \"rps\"", class = "calibrisk_error")
 })
 
 test_that("scores are properly refused", {
