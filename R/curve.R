@@ -200,13 +200,13 @@ one_curve <- function(problem, curve, control) {
     columns_frame(left = left, right = right, n = counts(TRUE, cell, length(left)),
                   events = counts(problem$labels == 1, cell, length(left)))
   }
-  # the same on the logit scale
+  # cells of equal width of the logit
   edge <- seq(-9.4, 9.4, by = 0.2)
   list(
     curve = points, ends = drawn_ends(values, design$copies),
     histogram = bars((seq_len(cells) - 1) / cells, seq_len(cells) / cells, cell),
     logits = if (is.null(problem$pit)) {
-      bars(edge[-length(edge)], edge[-1], findInterval(stats::qlogis(values), edge, all.inside = TRUE))
+      bars(edge[-length(edge)], edge[-1], findInterval(values, stats::plogis(edge), all.inside = TRUE))
     },
     summary = columns_frame(
       n = entered_rows(design),
