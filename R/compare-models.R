@@ -2,11 +2,8 @@
 
 compare_models <- function(objects, truth, columns, metric, settings) {
   metric <- as_metric(metric)
-  if (is_models(objects)) {
-    check_models_alone(called_verb())
-    return(as_counted(all_rows(with_read(compare_pairs(objects, metric, settings), objects))))
-  }
-  if (rlang::quo_is_missing(truth)) stop_no_outcomes()
+  read <- is_models(objects)
+  if (read) check_models_alone(called_verb()) else if (rlang::quo_is_missing(truth)) stop_no_outcomes()
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
       models <- told_once(warned_once(column_models(part, truth, columns, settings), "calibrisk_warning_cluster"))
@@ -15,7 +12,9 @@ compare_models <- function(objects, truth, columns, metric, settings) {
   }
   stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
           class = "group", arg = ".by")
-  models <- told_once(warned_once(list_models(objects, truth, settings), "calibrisk_warning_cluster"))
+  models <- if (read) objects else {
+    told_once(warned_once(list_models(objects, truth, settings), "calibrisk_warning_cluster"))
+  }
   as_counted(all_rows(with_read(compare_pairs(common_rows(models), metric, settings), models)))
 }
 

@@ -108,14 +108,14 @@ paper_sentences.ce_horizons <- function(x) {
 #' @exportS3Method ggplot2::autoplot ce_horizons
 autoplot.ce_horizons <- function(object, ...) {
   check_empty(...)
-  terms <- c(oe_ratio = "O:E ratio", calibration_error = "calibration error", auroc = "AUROC", brier = "Brier score")
+  terms <- c("oe_ratio", "calibration_error", "auroc", "brier")
+  panel <- function(term) factor(term_label(term), term_label(terms))
   rows <- tidy(object)
-  rows <- rows[rows$term %in% names(terms), ]
+  rows <- rows[rows$term %in% terms, ]
   rows$label <- labels_factor(rows, object$results[[1]]$keys)
-  rows$term <- factor(terms[rows$term], terms)
-  calibrated <- data.frame(term = factor(terms[1:2], terms), at = c(1, 0))
+  rows$term <- panel(rows$term)
+  calibrated <- data.frame(term = panel(terms[1:2]), at = c(1, 0))
   several <- nlevels(rows$label) > 1
-  legend <- if (several) wrapped_legend(levels(rows$label)) else "none"
   # side by side
   beside <- ggplot2::position_dodge(if (several) min(diff(object$keys$horizon)) / 3 else 0)
   ggplot2::ggplot(rows, ggplot2::aes(.data$horizon, .data$estimate, colour = .data$label, shape = .data$label)) +
@@ -126,8 +126,7 @@ autoplot.ce_horizons <- function(object, ...) {
     ggplot2::geom_point(size = 2, position = beside, na.rm = TRUE) +
     ggplot2::facet_wrap("term", scales = "free_y") +
     ggplot2::scale_x_continuous(breaks = object$keys$horizon, guide = ggplot2::guide_axis(check.overlap = TRUE)) +
-    ggplot2::scale_colour_manual(values = unname(colours_for(levels(rows$label))), guide = legend) +
-    ggplot2::scale_shape_manual(values = rep_len(c(16, 17, 15, 3, 4, 8), nlevels(rows$label)), guide = legend) +
+    shape_scales(levels(rows$label)) +
     ggplot2::labs(x = paste0("horizon", horizon_text(object$results[[1]]$horizon, NULL)), y = NULL) +
     theme_ce()
 }

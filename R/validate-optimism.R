@@ -102,12 +102,17 @@ numbers_of_terms <- c("estimate", "std.error", "conf.low", "conf.high", "p.value
 
 sample_rows <- function(validation) lapply(validation$data$read$problems, function(problem) problem$about$rows)
 
-# Losses of rows outside of the sample, in columns; NA inside.
-outside_losses <- function(validation, at) {
-  problem <- validation$data$read$problems[[1]]
+# In columns.
+row_losses <- function(problem) {
   p <- problem$features[, 1]
   event <- problem$labels == 1
-  replace(cbind(brier = (event - p)^2, log_loss = -log(ifelse(event, p, 1 - p))), problem$about$rows %in% at, NA)
+  cbind(brier = (event - p)^2, log_loss = -log(ifelse(event, p, 1 - p)))
+}
+
+# Those of rows outside of the sample; NA inside.
+outside_losses <- function(validation, at) {
+  problem <- validation$data$read$problems[[1]]
+  replace(row_losses(problem), problem$about$rows %in% at, NA)
 }
 
 # Numbers that take the rows as independent, which those of a sample are not.
@@ -141,16 +146,14 @@ optimism_table <- function(whole, samples) {
 point_632 <- function(problem, losses) {
   design <- problem$design
   p <- problem$features[, 1]
-  event <- problem$labels == 1
-  share <- row_mean(as.numeric(event), design)
+  share <- row_mean(as.numeric(problem$labels), design)
   mean_loss <- function(loss) share * row_mean(loss(p), design) + (1 - share) * row_mean(loss(1 - p), design)
   none <- c(brier = mean_loss(function(q) (1 - q)^2), log_loss = mean_loss(function(q) -log(q)))
-  apparent <- c(brier = row_mean((event - p)^2, design), log_loss = row_mean(-log(ifelse(event, p, 1 - p)), design))
+  apparent <- apply(row_losses(problem), 2, row_mean, design)
   count <- Reduce(`+`, lapply(losses, function(one) !is.na(one[, 1])))
   if (any(count == 0)) return(replace(none, 1:2, NA))
   total <- Reduce(`+`, lapply(losses, function(one) replace(one, is.na(one), 0)))
-  outside <- apply(total / count, 2, row_mean, design)
-  outside <- pmin(outside, none)
+  outside <- pmin(apply(total / count, 2, row_mean, design), none)
   gone <- ifelse(outside > apparent & none > apparent, (outside - apparent) / (none - apparent), 0)
   weight <- 0.632 / (1 - 0.368 * gone)
   (1 - weight) * apparent + weight * outside
