@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Local linear and quadratic fits of outcomes summed over cells, many draws at once, each with the
+// bandwidth that its outcomes choose.
+#ifndef CALIBRISK_CLASSICAL_CURVE_SMOOTHER_H
+#define CALIBRISK_CLASSICAL_CURVE_SMOOTHER_H
+
+#include <calibrisk/classical/count_draws.h>
+#include <calibrisk/classical/local_polynomials.h>
+#include <calibrisk/engine.h>
+
+#include <memory>
+#include <numeric>
+
+namespace calibrisk {
+
+// Probabilities nearer to 0 or 1 than 1e-5 count as that near.
+inline double curve_logit(double p) {
+  const double inner = std::min(std::max(p, 1e-5), 1.0 - 1e-5);
+  return std::log(inner / (1.0 - inner));
+}
+
+// Event rates pulled a little to 1/2, as if 2 successes and 2 failures had been seen there as well.
+inline double shrunken_rate(double estimate, double n_eff) {
+  return (n_eff * std::min(std::max(estimate, 0.0), 1.0) + 2.0) / (n_eff + 4.0);
+}
+
+// Cells are stretches of equal width of logit(p), or its distinct values where these are few.
+// `n`: what the rows of a cell count; means of logit(p), p, p^2; `noise`: the variance of a cell's
+// noise, as a multiple of that of n independent rows.
+struct CurveCells {
+  static constexpr std::size_t most = 200;
+  std::vector<int> order, end;  // rows by cell
+  Vector n, t, p, p2, noise;
+  bool few = false;
+
+  CurveCells(const ConstVectorRef& prob, const RowCounts& rows, const ConstVectorRef& noise_of) {
+    const Vector logit = prob.unaryExpr([](double v) { return curve_logit(v); });
+    const std::vector<int> cell = cells_of(logit);
+    const int m = *std::max_element(cell.begin(), cell.end()) + 1;
+    end.assign(static_cast<std::size_t>(m), 0);
+    for (const int k : cell) ++end[static_cast<std::size_t>(k)];
+    std::partial_sum(end.begin(), end.end(), end.begin());
+    std::vector<int> next(end.size(), 0);
+    std::copy(end.begin(), end.end() - 1, next.begin() + 1);
+    order.resize(cell.size());
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      order[static_cast<std::size_t>(next[static_cast<std::size_t>(cell[i])]++)] =
+          static_cast<int>(i);
+    }
+    n = t = p = p2 = noise = Vector::Zero(m);
+    for (std::size_t row = 0; row < cell.size(); ++row) {
+      const auto i = static_cast<Index>(row);
+      const Index k = cell[row];
+      const double w = rows.weight(i);
+      n(k) += w;
+      t(k) += w * logit(i);
+      p(k) += w * prob(i);
+      p2(k) += w * (prob(i) * prob(i));
+      noise(k) += noise_of.size() == 0 ? w : w * noise_of(i);
+    }
+    for (Vector* sum : {&t, &p, &p2, &noise}) *sum = sum->cwiseQuotient(n);
+  }
+
+  // Sums of values of rows, and the values in the order of the cells.
+  Vector sums(const ConstVectorRef& v, const RowCounts& rows) const {
+    Vector out = Vector::Zero(n.size());
+    std::size_t i = 0;
+    for (Index k = 0; k < n.size(); ++k) {
+      for (; i < static_cast<std::size_t>(end[static_cast<std::size_t>(k)]); ++i) {
+        out(k) += rows.weight(order[i]) * v(order[i]);
+      }
+    }
+    return out;
+  }
+  Vector ordered(const ConstVectorRef& v) const {
+    Vector out(v.size());
+    for (Index i = 0; i < v.size(); ++i) out(i) = v(order[static_cast<std::size_t>(i)]);
+    return out;
+  }
+
+ private:
+  std::vector<int> cells_of(const Vector& logit) {
+    std::vector<double> found;
+    for (Index i = 0; i < logit.size() && found.size() <= most; ++i) {
+      const auto at = std::lower_bound(found.begin(), found.end(), logit(i));
+      if (at == found.end() || *at != logit(i)) found.insert(at, logit(i));
+    }
+    few = found.size() <= most;
+    std::vector<int> cell(static_cast<std::size_t>(logit.size()));
+    const double least = logit.minCoeff(), range = logit.maxCoeff() - least;
+    std::vector<int> used(most, 0);
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      const double own = logit(static_cast<Index>(i));
+      cell[i] =
+          few ? static_cast<int>(std::lower_bound(found.begin(), found.end(), own) - found.begin())
+              : std::min(static_cast<int>((own - least) / range * most),
+                         static_cast<int>(most) - 1);
+      used[static_cast<std::size_t>(cell[i])] = 1;
+    }
+    std::partial_sum(used.begin(), used.end(), used.begin());
+    for (int& k : cell) k = used[static_cast<std::size_t>(k)] - 1;
+    return cell;
+  }
+};
+
+// Curves at places: half of them evenly spaced in p, half in logit(p).
+class CurveSmoother {
+ public:
+  // The weights of one bandwidth [places x cells], and the effective number of rows of a fit.
+  struct Weights {
+    Matrix linear, quadratic;
+    Vector n_eff;
+  };
+  // [places x draws], each with the bandwidth that its outcomes choose.
+  struct Fits {
+    Matrix estimate, centre, std_error;
+    std::vector<std::size_t> chosen;
+  };
+
+  const CurveCells cells;
+  Vector x;                  // the places
+  std::vector<double> grid;  // bandwidths
+
+  CurveSmoother(const Engine& engine, const ConstVectorRef& prob, const RowCounts& rows,
+                const ConstVectorRef& noise, double bandwidth)
+      : cells(prob, rows, noise), engine_(engine) {
+    set_places(prob.minCoeff(), prob.maxCoeff());
+    spread_ = cells.t.maxCoeff() - cells.t.minCoeff();
+    if (bandwidth > 0.0 || !(spread_ > 0.0)) {
+      grid = {bandwidth > 0.0 ? bandwidth : 1.0};
+    } else {
+      const double step = -std::log(0.04) / 11.0;
+      for (int j = 0; j < 12; ++j) {
+        grid.push_back(spread_ * std::exp(j == 11 ? 0.0 : std::log(0.04) + j * step));
+      }
+    }
+    weights_.resize(grid.size());
+    // fewer cells choose the bandwidth as well
+    const Index m = cells.n.size(), size = (m + 119) / 120;
+    coarse_ = (m + size - 1) / size;
+    size_ = size;
+    if (grid.size() > 1) set_errors();
+  }
+
+  const Weights& weights(std::size_t h) const {
+    if (!weights_[h]) weights_[h] = std::make_unique<Weights>(fit_weights(grid[h]));
+    return *weights_[h];
+  }
+  Matrix finer(double h) const {
+    return local_polynomials(t_, cells.t, cells.n, h, true).quadratic;
+  }
+  // at one place all bandwidths are the same
+  double narrowest() const { return spread_ > 0.0 ? spread_ / 25.0 : grid[0]; }
+
+  // Sums of outcomes per cell, a draw in each column.
+  Fits fit(const Matrix& sums, bool limits) const {
+    const Matrix residual = sums.colwise() - cells.n.cwiseProduct(cells.p);
+    Fits out;
+    out.chosen = choose(sums, residual);
+    out.estimate.resize(x.size(), sums.cols());
+    if (limits) out.centre = out.std_error = out.estimate;
+    for (std::size_t h = 0; h < grid.size(); ++h) {
+      std::vector<Index> at;
+      for (std::size_t r = 0; r < out.chosen.size(); ++r) {
+        if (out.chosen[r] == h) at.push_back(static_cast<Index>(r));
+      }
+      if (at.empty()) continue;
+      Matrix own(residual.rows(), static_cast<Index>(at.size()));
+      for (std::size_t j = 0; j < at.size(); ++j)
+        own.col(static_cast<Index>(j)) = residual.col(at[j]);
+      const Weights& w = weights(h);
+      const Matrix line = engine_.dense.multiply(w.linear, own);
+      const Matrix bend = limits ? engine_.dense.multiply(w.quadratic, own) : Matrix();
+      for (std::size_t j = 0; j < at.size(); ++j) {
+        const auto column = static_cast<Index>(j);
+        out.estimate.col(at[j]) = x + line.col(column);
+        if (!limits) continue;
+        out.centre.col(at[j]) = x + bend.col(column);
+        for (Index g = 0; g < x.size(); ++g) {
+          // never 0: a share of successes of 0 or 1 keeps an error
+          const double rate = shrunken_rate(out.estimate(g, at[j]), w.n_eff(g));
+          out.std_error(g, at[j]) = std::sqrt(rate * (1.0 - rate) / w.n_eff(g));
+        }
+      }
+    }
+    return out;
+  }
+
+ private:
+  void set_places(double low, double high) {
+    std::vector<double> at{low};
+    const double from = curve_logit(low), width = curve_logit(high) - from;
+    constexpr int half = 80;
+    for (int j = 0; low < high && j < half; ++j) {
+      const double even = j == half - 1 ? 1.0 : j * (1.0 / (half - 1));
+      at.push_back(low + even * (high - low));
+      const double inner = 1.0 / (1.0 + std::exp(-(from + even * width)));
+      if (inner > low && inner < high) at.push_back(inner);
+    }
+    std::sort(at.begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
+    x = Eigen::Map<const Vector>(at.data(), static_cast<Index>(at.size()));
+    t_ = x.unaryExpr([](double v) { return curve_logit(v); });
+  }
+
+  Weights fit_weights(double h) const {
+    const LocalPolynomials fits = local_polynomials(t_, cells.t, cells.n, h, true);
+    Weights out;
+    out.linear = fits.linear;
+    out.quadratic = fits.quadratic;
+    out.n_eff = (fits.quadratic.array().square().matrix() * cells.n.cwiseProduct(cells.noise))
+                    .cwiseInverse();
+    return out;
+  }
+
+  Matrix coarse(const Matrix& v) const {
+    if (size_ == 1) return v;
+    Matrix out = Matrix::Zero(coarse_, v.cols());
+    for (Index k = 0; k < v.rows(); ++k) out.row(k / size_) += v.row(k);
+    return out;
+  }
+
+  // Leave-one-out squared error: sum over the rows of a cell of (residual - fit)^2 / (1 - own
+  // weight)^2, which is a quadratic form in the residuals of the cells.
+  void set_errors() {
+    const Vector n = coarse(cells.n),
+                 t = coarse(cells.n.cwiseProduct(cells.t)).col(0).cwiseQuotient(n);
+    squares_.resize(static_cast<Index>(grid.size()), n.size());
+    for (std::size_t h = 0; h < grid.size(); ++h) {
+      const Matrix l = local_polynomials(t, t, n, grid[h], false).linear;
+      const Vector each = l.diagonal().unaryExpr(
+          [](double own) { return 1.0 / std::pow(1.0 - std::min(own, 1.0 - 1e-6), 2.0); });
+      squares_.row(static_cast<Index>(h)) = each;
+      Matrix pairs = engine_.dense.multiply_at_b(l, each.cwiseProduct(n).asDiagonal() * l);
+      pairs -= 2.0 * (each.asDiagonal() * l);
+      pairs_.push_back(std::move(pairs));
+    }
+  }
+
+  // The bandwidth of the least error of each draw; of equal ones the widest.
+  std::vector<std::size_t> choose(const Matrix& sums, const Matrix& residual) const {
+    std::vector<std::size_t> out(static_cast<std::size_t>(sums.cols()), 0);
+    if (grid.size() == 1) return out;
+    // sum of (y - p)^2 = y (1 - 2 p) + p^2 over the rows of a cell
+    const Vector slope = (1.0 - 2.0 * cells.p.array()).matrix(),
+                 constant = cells.n.cwiseProduct(cells.p2);
+    const Matrix square = coarse((slope.asDiagonal() * sums).colwise() + constant);
+    const Matrix pooled = coarse(residual), squares = engine_.dense.multiply(squares_, square);
+    Vector best;
+    for (std::size_t h = 0; h < grid.size(); ++h) {
+      const Vector score = squares.row(static_cast<Index>(h)).transpose() +
+                           pooled.cwiseProduct(engine_.dense.multiply(pairs_[h], pooled))
+                               .colwise()
+                               .sum()
+                               .transpose();
+      if (h == 0) best = score;
+      for (Index r = 0; r < score.size(); ++r) {
+        if (score(r) > best(r)) continue;
+        best(r) = score(r);
+        out[static_cast<std::size_t>(r)] = h;
+      }
+    }
+    return out;
+  }
+
+  const Engine& engine_;
+  Vector t_;  // logits of the places
+  double spread_ = 0.0;
+  Index coarse_ = 0, size_ = 1;
+  mutable std::vector<std::unique_ptr<Weights>> weights_;
+  std::vector<Matrix> pairs_;  // of residuals of coarse cells, and of their squares
+  Matrix squares_;             // [bandwidths x coarse cells]
+};
+
+}  // namespace calibrisk
+
+#endif
