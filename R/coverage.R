@@ -90,7 +90,7 @@ check_nominal <- function(level) {
           "x" = "It is {.val {level}}.", class = c("level", "argument"), arg = "level", value = level)
 }
 
-# The models of a part, each a list of law, y, design, dropped and model.
+# The models of a part. Each is a list of its distributions `law`, with y, design, dropped and model.
 read_forecasts <- function(x, input, level) {
   models <- law_models(x, input) %||% list(
     if (is.null(law_given(x, input$dots))) read_interval(x, input, level) else

@@ -199,7 +199,7 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
   x$tests
 }
 
-# Of a logistic model whose logits the map stretches and moves, those of the model and the map in one.
+# The parameters of the map; with a logistic model whose logits it stretches and moves, the coefficients of both in one.
 #' @rdname predict.ce_recalibration
 #' @importFrom stats coef
 #' @export

@@ -29,8 +29,8 @@
 #' reverse, and an upper bound that does not exist.
 #' @inheritParams ece
 #' @param x For class scores as everywhere; for `"dss"`, `"mse"`, `"crps"` and `"log"` a vector of
-#'   predictive distributions such as [pred_normal()], or a data frame with such a column. Of several columns, or
-#'   expressions, each is a model and has its row.
+#'   predictive distributions such as [pred_normal()], or a data frame with such a column. Each of several
+#'   columns or expressions is a model and has its row.
 #' @param score One or several scores: names, or a list of [score_rules]. Or a function, see *U-scores*; or `"auroc"`.
 #' @param bound Whether to estimate the upper bound \eqn{U_S} instead of the mean score.
 #' @return A tibble with `.metric` (the score, or `"upper_bound"`), `.estimator`,

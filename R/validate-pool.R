@@ -138,7 +138,7 @@ pool_validations <- function(results) {
   out
 }
 
-# What was pooled, of these rows.
+# A sentence: what was pooled. `fmi`: of its rows.
 pooled_text <- function(m, fmi) {
   share <- unique(fixed_text(range(fmi[!is.na(fmi)], if (all(is.na(fmi))) NA), 2))
   paste0(m, " completed data sets by Rubin's rules; fraction of missing information ", paste(share, collapse = " to "),

@@ -17,7 +17,7 @@
 #' always wrong and says so has a Brier score of 0.
 #' @param x One of
 #'   * a named list with the predictions of each model: matrices, vectors of probabilities or of distributions, or data
-#'     frames with the same rows. Of a data frame the columns in `...` are read, or else its numeric columns that start
+#'     frames with the same rows. In a data frame, the columns in `...` are read, or else the numeric ones that start
 #'     with `.pred_` (all numeric ones if there are none);
 #'   * a data frame with a column for every model, chosen by `...`;
 #'   * a data frame in long form, with one row for each model and observation, and `model` and `id`.

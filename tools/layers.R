@@ -31,7 +31,7 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 7, "lines of R code" = 20457, "exported names" = 106,
+  "files of the largest cycle" = 7, "lines of R code" = 20456, "exported names" = 106,
   "arguments of functions with outcomes" = 432, "lines of test code" = 24305, "lines of the longest help page" = 150
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
