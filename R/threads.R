@@ -20,6 +20,6 @@ thread_count <- function() {
 #' Every function uses as many threads as, in this order, `options(calibrisk.threads =)`, the environment variable
 #' `RCPP_PARALLEL_NUM_THREADS`, two under `R CMD check` (`_R_CHECK_LIMIT_CORES_`), or all cores say; never more than the
 #' cores there are. The number is handed to the loop that runs and never set globally; results have the same digits for
-#' any number of threads. Dense linear algebra runs on R's BLAS, whose threads are set outside R.
+#' any number of threads. Eigendecompositions run on R's LAPACK, whose threads are set outside R.
 #' @name ce_threads
 NULL

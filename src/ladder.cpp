@@ -127,6 +127,7 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
     for (const Step& step : steps) gaps.emplace_back(step.rung.gap);
     products = calibrisk::gap_products(engine, gaps, v);
   }
+  const double scatter = moments ? calibrisk::residual_scatter(engine, e, v, clusters) : 0.0;
   Rcpp::List out(bases.size());
   for (R_xlen_t m = 0; m < bases.size(); ++m) {
     const Step& step = steps[static_cast<std::size_t>(m)];
@@ -141,7 +142,7 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
                          {"noise", rung.noise},
                          {"skew", rung.skew},
                          {"linear", rung.linear},
-                         {"scatter", rung.scatter},
+                         {"scatter", scatter},
                          {"columns", static_cast<double>(rung.columns)},
                          {"half", rung.half},
                          {"gap", rung.gap},

@@ -3,7 +3,6 @@
 #define USE_FC_LEN_T
 #endif
 #include <Rconfig.h>
-#include <R_ext/BLAS.h>
 #include <R_ext/Lapack.h>
 #ifndef FCONE
 #define FCONE
@@ -56,7 +55,7 @@ struct TaskWorker : public RcppParallel::Worker {
 
 int blas_int(Index n) {
   if (n > std::numeric_limits<int>::max()) {
-    throw std::invalid_argument("A matrix dimension exceeds the range of R's BLAS (2^31 - 1).");
+    throw std::invalid_argument("A matrix dimension exceeds the range of R's LAPACK (2^31 - 1).");
   }
   return static_cast<int>(n);
 }
@@ -114,28 +113,6 @@ void RcppExecutor::run(Index n_tasks, const std::function<void(Index)>& task) co
   }
 }
 
-void RDenseAlgebra::product(bool transpose_a, bool transpose_b, double alpha,
-                            const ConstMatrixRef& a, const ConstMatrixRef& b, double beta,
-                            MatrixRef c) const {
-  const int m = blas_int(c.rows()), n = blas_int(c.cols()),
-            k = blas_int(transpose_a ? a.rows() : a.cols());
-  const int lda = blas_int(a.outerStride()), ldb = blas_int(b.outerStride()),
-            ldc = blas_int(c.outerStride());
-  F77_CALL(dgemm)
-  (transpose_a ? "T" : "N", transpose_b ? "T" : "N", &m, &n, &k, &alpha, a.data(), &lda, b.data(),
-   &ldb, &beta, c.data(), &ldc FCONE FCONE);
-}
-
-Matrix RDenseAlgebra::crossprod(const ConstMatrixRef& a) const {
-  Matrix c = Matrix::Zero(a.cols(), a.cols());
-  if (c.size() == 0 || a.rows() == 0) return c;
-  const int n = blas_int(a.cols()), k = blas_int(a.rows()), lda = blas_int(a.outerStride());
-  const double one = 1.0, zero = 0.0;
-  F77_CALL(dsyrk)("L", "T", &n, &k, &one, a.data(), &lda, &zero, c.data(), &n FCONE FCONE);
-  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
-  return c;
-}
-
 SymEigen RDenseAlgebra::sym_eigen(Matrix a) const {
   const int n = blas_int(a.rows());
   SymEigen out{Vector(n), Matrix()};
@@ -157,26 +134,6 @@ SymEigen RDenseAlgebra::sym_eigen(Matrix a) const {
   return out;
 }
 
-bool RDenseAlgebra::cholesky(Matrix& a) const {
-  const int n = blas_int(a.rows());
-  if (n == 0) return true;
-  int info = 0;
-  F77_CALL(dpotrf)("L", &n, a.data(), &n, &info FCONE);
-  if (info != 0) return false;
-  a.triangularView<Eigen::StrictlyUpper>().setZero();
-  return true;
-}
-
-void RDenseAlgebra::solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const {
-  if (b.size() == 0) return;
-  const int m = blas_int(b.rows()), n = blas_int(b.cols());
-  const int ldl = blas_int(l.outerStride()), ldb = blas_int(b.outerStride());
-  const double one = 1.0;
-  F77_CALL(dtrsm)
-  ("L", "L", transpose ? "T" : "N", "N", &m, &n, &one, l.data(), &ldl, b.data(),
-   &ldb FCONE FCONE FCONE FCONE);
-}
-
 RProgress::RProgress(SEXP callback) : last_(seconds()) {
   if (!Rf_isNull(callback)) callback_ = std::make_unique<Rcpp::Function>(callback);
 }
@@ -190,7 +147,8 @@ void RProgress::advance(double fraction) {
   (*callback_)(fraction);
 }
 
-REngine::REngine(int threads, SEXP progress) : executor_(threads), progress_(progress) {
+REngine::REngine(int threads, SEXP progress)
+    : executor_(threads), dense_(executor_), progress_(progress) {
   check_interrupt();
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // R's side of the core's engine: RcppParallel (TBB; std::thread with -DCALIBRISK_STD_THREADS) for
-// loops, R's BLAS and LAPACK for dense algebra, R's interrupt and a callback for progress.
+// loops, R's LAPACK for eigendecompositions, R's interrupt and a callback for progress.
 #ifndef CALIBRISK_R_ENGINE_H
 #define CALIBRISK_R_ENGINE_H
 
 #include "r_values.h"
-#include <calibrisk/engine.h>
+#include <calibrisk/linalg/block_algebra.h>
 
 #include <memory>
 
@@ -20,21 +20,13 @@ class RcppExecutor : public calibrisk::Executor {
   int threads_;
 };
 
-class RDenseAlgebra : public calibrisk::DenseAlgebra {
+class RDenseAlgebra : public calibrisk::BlockAlgebra {
  public:
-  calibrisk::Matrix crossprod(const calibrisk::ConstMatrixRef& a) const override;
+  using BlockAlgebra::BlockAlgebra;
   calibrisk::SymEigen sym_eigen(calibrisk::Matrix a) const override;
-  bool cholesky(calibrisk::Matrix& a) const override;
-  void solve_lower(const calibrisk::ConstMatrixRef& l, bool transpose,
-                   calibrisk::MatrixRef b) const override;
-
- protected:
-  void product(bool transpose_a, bool transpose_b, double alpha, const calibrisk::ConstMatrixRef& a,
-               const calibrisk::ConstMatrixRef& b, double beta,
-               calibrisk::MatrixRef c) const override;
 };
 
-// For tasks that run in a worker, where R's BLAS must not be called.
+// For tasks that run in a worker, where R's LAPACK must not be called.
 const calibrisk::DenseAlgebra& worker_algebra();
 
 // Checks R's interrupt at every call; hands the fraction to R at most ten times a second.

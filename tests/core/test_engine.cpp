@@ -230,7 +230,7 @@ TEST(blocked_solves_and_factors_are_those_of_eigen) {
       CHECK((op * x - b).norm() < 1e-14 * size * x.norm());
     }
     Matrix right = b.transpose();
-    solve_from_right(l, right);
+    solve_from_right(l, right, add_pack_product);
     CHECK((right * l.transpose() - b.transpose()).norm() < 1e-14 * size * right.norm());
     for (double bad : {-1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
       Matrix wrong = a;
@@ -238,6 +238,27 @@ TEST(blocked_solves_and_factors_are_those_of_eigen) {
       CHECK(!dense.cholesky(wrong));
     }
   }
+}
+
+// More than one block each way.
+TEST(blocks_of_products_have_the_digits_of_one_thread) {
+  const ThreadedEngine host(3);
+  const EigenAlgebra serial;
+  const Matrix a = Matrix::Random(30, 800), b = Matrix::Random(30, 500);
+  Matrix c = Matrix::Random(800, 500), expected = c;
+  add_pack_product(pack_product(true, false, 0.5, a, b, expected));
+  host.dense.gemm(true, false, 0.5, a, b, 1.0, c);
+  CHECK(c == expected);
+  const Matrix square = host.dense.crossprod(a), whole = a.transpose() * a;
+  CHECK(square == square.transpose());
+  CHECK((square - whole).norm() < 1e-14 * whole.norm());
+  Matrix l = square + 100.0 * Matrix::Identity(800, 800), on_one = l;
+  CHECK(host.dense.cholesky(l) && serial.cholesky(on_one));
+  CHECK(l == on_one);
+  Matrix x = c, y = c;
+  host.dense.solve_lower(l, true, x);
+  serial.solve_lower(l, true, y);
+  CHECK(x == y);
 }
 
 TEST(pivoted_qr_gives_back_the_columns_in_its_order) {

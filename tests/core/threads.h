@@ -11,7 +11,7 @@ struct ThreadedEngine {
   explicit ThreadedEngine(int threads) : executor(threads) {}
   calibrisk::Engine engine() { return {executor, dense, progress}; }
   calibrisk::ThreadExecutor executor;
-  calibrisk::EigenAlgebra dense;
+  calibrisk::EigenAlgebra dense{executor};
   calibrisk::Progress progress;
 };
 

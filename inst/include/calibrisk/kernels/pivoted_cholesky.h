@@ -122,7 +122,7 @@ inline void block_step(const Engine& engine, const ConstMatrixRef& x, KernelFact
     auto out = f.l.block(begin, t, m, b);
     gram_block(f.kernel, x.middleRows(begin, m), rows, out);
     add_pack_product(pack_product(false, true, -1.0, f.l.block(begin, 0, m, t), at_rows, out));
-    solve_from_right(block.triangle, out);
+    solve_from_right(block.triangle, out, add_pack_product);
     Vector squares = out.col(0).cwiseAbs2();
     for (Index j = 1; j < b; ++j) squares += out.col(j).cwiseAbs2();
     auto residual = f.residual.segment(begin, m);

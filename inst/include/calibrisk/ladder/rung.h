@@ -26,7 +26,7 @@ constexpr Index exact_rows = 20000;
 constexpr Index bound_columns = 5000;
 
 struct Rung {
-  double psi = 0.0, noise = 0.0, skew = 0.0, linear = 0.0, scatter = 0.0;
+  double psi = 0.0, noise = 0.0, skew = 0.0, linear = 0.0;
   Index columns = 0;            // of all coordinates, after dependent ones are dropped
   Vector half;                  // [n]: influence of row i is 2 half_i
   Matrix gap;                   // [n x d]
@@ -138,25 +138,34 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   const double size = clusters.given() ? static_cast<double>(units) : weights.count(n);
   const double variance = 4.0 * size / (size - 1.0) * squares / square;
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
-  if (residuals.cols() == 1 && !clusters.given()) {
-    rung.scatter = 4.0 / square * sum_of_rows(engine, n, [&](Index i) {
-                     return square_of(root(i) * residuals(i, 0));
-                   });
-    return;
+}
+
+// The largest variance of a linear statistic of the residuals, of rows or of clusters: the same of
+// all rungs.
+inline double residual_scatter(const Engine& engine, const ConstMatrixRef& residuals,
+                               const RowWeights& weights, const RowClusters& clusters) {
+  const Index n = residuals.rows(), d = residuals.cols();
+  const double total = weights.total(n), square = total * total;
+  const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.each(i); };
+  if (d == 1 && !clusters.given()) {
+    return 4.0 / square * sum_of_rows(engine, n, [&](Index i) {
+             const double e = root(i) * residuals(i, 0);
+             return e * e;
+           });
   }
   const auto spread = [&](const Matrix& parts) {
     const SymEigen spectrum = engine.dense.sym_eigen(engine.dense.crossprod(parts));
     return 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
   };
-  Matrix scaled(n, residuals.cols());
+  Matrix scaled(n, d);
   for (Index i = 0; i < n; ++i) scaled.row(i) = root(i) * residuals.row(i);
-  rung.scatter = spread(scaled);
-  if (!clusters.given()) return;
-  Matrix unit_sums = Matrix::Zero(units, residuals.cols());
+  const double of_rows = spread(scaled);
+  if (!clusters.given()) return of_rows;
+  Matrix unit_sums = Matrix::Zero(clusters.units(n), d);
   for (Index i = 0; i < n; ++i) {
     unit_sums.row(clusters.unit(i)) += weights(i) * residuals.row(i);
   }
-  rung.scatter = std::max(rung.scatter, spread(unit_sums));
+  return std::max(of_rows, spread(unit_sums));
 }
 
 // Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the

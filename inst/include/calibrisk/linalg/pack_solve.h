@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Triangular solves and the Cholesky factor on the calling thread. Triangles are halved until they
-// are small, so that nearly all the work is in the products of linalg/pack_product.h: fast on every
-// instruction set, and with the same digits.
+// Triangular solves and the Cholesky factor. Triangles are halved until they are small, so that
+// nearly all the work is in products, `add(PackProduct)`: those of linalg/pack_product.h on the
+// calling thread, or of linalg/block_product.h; fast on every instruction set, with the same digits.
 #ifndef CALIBRISK_LINALG_PACK_SOLVE_H
 #define CALIBRISK_LINALG_PACK_SOLVE_H
 
@@ -21,14 +21,15 @@ inline Index first_half(Index n) { return n < 2 * small_triangle ? n / 2 : n / 1
 }  // namespace detail
 
 // B <- B L'^-1, L lower triangular.
-inline void solve_from_right(const ConstMatrixRef& l, MatrixRef b) {
+template <class Add>
+void solve_from_right(const ConstMatrixRef& l, MatrixRef b, const Add& add) {
   const Index n = l.rows();
   if (n > detail::small_triangle) {
     const Index first = detail::first_half(n), rest = n - first;
-    solve_from_right(l.topLeftCorner(first, first), b.leftCols(first));
-    add_pack_product(pack_product(false, true, -1.0, b.leftCols(first),
-                                  l.bottomLeftCorner(rest, first), b.rightCols(rest)));
-    return solve_from_right(l.bottomRightCorner(rest, rest), b.rightCols(rest));
+    solve_from_right(l.topLeftCorner(first, first), b.leftCols(first), add);
+    add(pack_product(false, true, -1.0, b.leftCols(first), l.bottomLeftCorner(rest, first),
+                     b.rightCols(rest)));
+    return solve_from_right(l.bottomRightCorner(rest, rest), b.rightCols(rest), add);
   }
   for (Index j = 0; j < n; ++j) {
     double* out = b.col(j).data();
@@ -42,22 +43,21 @@ inline void solve_from_right(const ConstMatrixRef& l, MatrixRef b) {
 }
 
 // B <- L^-1 B, or L'^-1 B.
-inline void solve_from_left(const ConstMatrixRef& l, bool transpose, MatrixRef b) {
+template <class Add>
+void solve_from_left(const ConstMatrixRef& l, bool transpose, MatrixRef b, const Add& add) {
   const Index n = l.rows();
   if (n > detail::small_triangle) {
     const Index first = detail::first_half(n), rest = n - first;
     const auto upper = l.topLeftCorner(first, first), lower = l.bottomRightCorner(rest, rest);
     const auto between = l.bottomLeftCorner(rest, first);
     if (transpose) {
-      solve_from_left(lower, true, b.bottomRows(rest));
-      add_pack_product(
-          pack_product(true, false, -1.0, between, b.bottomRows(rest), b.topRows(first)));
-      return solve_from_left(upper, true, b.topRows(first));
+      solve_from_left(lower, true, b.bottomRows(rest), add);
+      add(pack_product(true, false, -1.0, between, b.bottomRows(rest), b.topRows(first)));
+      return solve_from_left(upper, true, b.topRows(first), add);
     }
-    solve_from_left(upper, false, b.topRows(first));
-    add_pack_product(
-        pack_product(false, false, -1.0, between, b.topRows(first), b.bottomRows(rest)));
-    return solve_from_left(lower, false, b.bottomRows(rest));
+    solve_from_left(upper, false, b.topRows(first), add);
+    add(pack_product(false, false, -1.0, between, b.topRows(first), b.bottomRows(rest)));
+    return solve_from_left(lower, false, b.bottomRows(rest), add);
   }
   for (Index j = 0; j < b.cols(); ++j) {
     double* out = b.col(j).data();
@@ -75,18 +75,19 @@ inline void solve_from_left(const ConstMatrixRef& l, bool transpose, MatrixRef b
 
 // The lower Cholesky factor in the lower triangle of A; false where A is not numerically positive
 // definite. The rest of A stays, or is overwritten.
-inline bool pack_cholesky(MatrixRef a) {
+template <class Add>
+bool pack_cholesky(MatrixRef a, const Add& add) {
   const Index n = a.rows();
   if (n > detail::small_triangle) {
     const Index first = detail::first_half(n), rest = n - first;
     auto between = a.bottomLeftCorner(rest, first);
-    if (!pack_cholesky(a.topLeftCorner(first, first))) return false;
-    solve_from_right(a.topLeftCorner(first, first), between);
+    if (!pack_cholesky(a.topLeftCorner(first, first), add)) return false;
+    solve_from_right(a.topLeftCorner(first, first), between, add);
     PackProduct square =
         pack_product(false, true, -1.0, between, between, a.bottomRightCorner(rest, rest));
     square.lower = true;
-    add_pack_product(square);
-    return pack_cholesky(a.bottomRightCorner(rest, rest));
+    add(square);
+    return pack_cholesky(a.bottomRightCorner(rest, rest), add);
   }
   for (Index j = 0; j < n; ++j) {
     if (!(a(j, j) > 0.0)) return false;
