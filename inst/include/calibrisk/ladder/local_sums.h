@@ -107,7 +107,7 @@ struct TableColumns {
   TableColumns(const std::vector<LocalBasis>& bases, const std::vector<LocalCoordinate>& parts,
                std::size_t from, Index n, const Right& right)
       : first(from), last(from) {
-    constexpr Index most = 512;  // a table of 256 kB
+    constexpr Index most = 64;  // a table of 32 kB, which stays in the first cache
     for (; last < bases.size(); ++last) {
       if (last > first && columns + bases[last].columns() > most) break;
       columns += bases[last].columns();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Triangular solves and the Cholesky factor. Triangles are halved until they are small, so that
 // nearly all the work is in products, `add(PackProduct)`: those of linalg/pack_product.h on the
-// calling thread, or of linalg/block_product.h; fast on every instruction set, with the same digits.
+// calling thread, or of linalg/block_algebra.h; fast on every instruction set, with the same
+// digits.
 #ifndef CALIBRISK_LINALG_PACK_SOLVE_H
 #define CALIBRISK_LINALG_PACK_SOLVE_H
 
