@@ -19,7 +19,7 @@
 #include <calibrisk/joint/class_rows.h>
 #include <calibrisk/joint/law.h>
 #include <calibrisk/joint/lower.h>
-#include <calibrisk/joint/redraws.h>
+#include <calibrisk/joint/row_redraws.h>
 #include <calibrisk/linalg/small_algebra.h>
 
 #include <array>
