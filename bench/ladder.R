@@ -115,7 +115,7 @@ writeLines(c(
   "second):", "",
   markdown_table(growth),
   "Canonical includes the class-wise and top-label ladders of the same rows. With 100 classes most of the time",
-  "is dense products in R's BLAS.", "",
+  "is dense products.", "",
   if (!is.null(paired)) c(
     "Against the version before pairs of rows were summed in place of pairs of classes, and clusters of few rows by",
     "their rows (its library in `CALIBRISK_EARLIER`), one thread, processor seconds; the last column compares the",

@@ -126,7 +126,7 @@ writeLines(c(
   "that ridge, and `reliable` says whether its risk stands to 2e-6 and its squared error to 2e-4.", "",
   markdown_table(growth),
   if (!is.null(networks)) c("Networks on real data (10,000 test images):", "", markdown_table(networks)),
-  "Threads (package and BLAS):", "",
+  "Threads:", "",
   markdown_table(threads[c("threads", "n", "K", "s")]),
   "kkr and ukkr against the formulas in R (one `eigen()` per fold, matrices of pairs), the same ridges; processor",
   "seconds, `difference` that of the selected risks, relatively:", "",
