@@ -4,7 +4,7 @@
 run_test.test_block <- function(test, problem, level) {
   n <- problem$n
   check_rows(n, 4, "The block test")
-  block <- check_block(test$block, n, 2)
+  block <- check_block(test$block, n)
   stop_if(n < 2 * block, "The block test needs at least two blocks.",
           "x" = "{.arg block} is {block}, there are {n} observations.",
           "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block")

@@ -53,11 +53,9 @@ weighted_problem <- function(problem, design) {
   w <- design$w * design$n / sum(design$w)
   problem$scale <- sqrt(w)
   for (part in intersect(c("residuals", "outcome"), names(problem))) problem[[part]] <- problem$scale * problem[[part]]
-  for (part in intersect(diagonal_parts, names(problem))) problem[[part]] <- w * problem[[part]]
+  for (part in intersect(c("variances", "missed", "excess"), names(problem))) problem[[part]] <- w * problem[[part]]
   problem
 }
-
-diagonal_parts <- c("variances", "missed", "excess")
 
 matrix_root <- function(gram) {
   eigen <- eigen(gram, symmetric = TRUE)
@@ -65,7 +63,7 @@ matrix_root <- function(gram) {
 }
 
 # The numbers of all ridges: list(values = tibble, loo, null_estimate, null_diagonal, rank, trace_remainder,
-# computation, groups, influence: per row, see inst/include/calibrisk/ckce/influence.h; blocks: see kept_block()).
+# computation, groups, influence: per row, see inst/include/calibrisk/ckce/influence.h; blocks: of M).
 ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
   if (identical(group$type, "delta")) return(delta_numbers(problem, kernel, ridge, options, group))
   n <- nrow(problem$residuals)
@@ -99,13 +97,11 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
   # the inverse of a very small ridge overflows: the error is then unbounded
   out$values$error_bound[is.nan(out$values$error_bound)] <- Inf
   if (options$computation == "rff") out$values$error_bound <- rep(NA_real_, length(ridge))
-  if (options$keep) out$blocks <- list(kept_block(out, seq_len(n), ridge))
+  # M = P diag(filter^2) P', a column of filters per ridge
+  if (options$keep) {
+    out$blocks <- list(list(rows = seq_len(n), factor = out$factor, filters = 1 / outer(out$spectrum, n * ridge, `+`)))
+  }
   out
-}
-
-# M = P diag(filter^2) P' of some rows, a column of filters per ridge.
-kept_block <- function(out, rows, ridge) {
-  list(rows = rows, factor = out$factor, filters = 1 / outer(out$spectrum, length(rows) * ridge, `+`))
 }
 
 check_random_features <- function(problem, group) {
@@ -132,7 +128,11 @@ ckce_source <- function(problem, kernel, group, options) {
   source <- if (is.null(problem$source)) {
     feature_source(problem, kernel, group)
   } else {
-    list(spec = composed_source(problem, group))
+    list(spec = product_source(c(
+      list(problem$source),
+      if (!is.null(group)) list(feature_spec(kernel_one() + group$kernel, group$features)),
+      if (!is.null(problem$scale)) list(feature_spec(kernel_linear(), matrix(problem$scale)))
+    )))
   }
   c(source, list(terms = options$terms, tolerance = options$tolerance,
                  max_rank = options$max_rank %||% default_max_rank(nrow(problem$residuals))))
@@ -154,15 +154,6 @@ feature_source <- function(problem, kernel, group) {
     features <- cbind(features, problem$scale)
   }
   list(features = features, kernel = kernel)
-}
-
-composed_source <- function(problem, group) {
-  factors <- c(
-    list(problem$source),
-    if (!is.null(group)) list(feature_spec(kernel_one() + group$kernel, group$features)),
-    if (!is.null(problem$scale)) list(feature_spec(kernel_linear(), matrix(problem$scale)))
-  )
-  product_source(factors)
 }
 
 kernel_one <- function() on_columns(kernel_white(), 0, 0)

@@ -6,7 +6,9 @@ feature_terms <- function(kernel, q, n_features, frequencies = NULL) {
   lapply(feature_leaves(kernel, 1), function(leaf) {
     if (leaf$type == "linear") return(list(scale = leaf$weight, linear = TRUE, frequencies = NULL))
     w <- frequencies %||% draw_frequencies(leaf, q, n_features)
-    if (!is.null(frequencies)) check_frequencies(w, q)
+    stop_if(!is.matrix(w) || !is.numeric(w) || ncol(w) != q || nrow(w) < 1 || !all(is.finite(w)),
+            "{.arg frequencies} must be a finite numeric matrix with one frequency per row and {q} column{?s}.",
+            "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}.", arg = "frequencies")
     list(scale = leaf$weight, linear = FALSE, frequencies = t(w))
   })
 }
@@ -32,10 +34,4 @@ draw_frequencies <- function(leaf, q, n_features) {
   df <- switch(leaf$type, gaussian = Inf, laplace = 1, matern = 2 * leaf$nu)
   if (is.finite(df)) z <- z / sqrt(stats::rchisq(n_features, df) / df)
   z / leaf$bandwidth
-}
-
-check_frequencies <- function(w, q) {
-  stop_if(!is.matrix(w) || !is.numeric(w) || ncol(w) != q || nrow(w) < 1 || !all(is.finite(w)),
-          "{.arg frequencies} must be a finite numeric matrix with one frequency per row and {q} column{?s}.",
-          "x" = "It is {describe(w)}{if (is.matrix(w)) paste0(', ', nrow(w), ' x ', ncol(w))}.", arg = "frequencies")
 }

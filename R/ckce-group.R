@@ -12,23 +12,18 @@ ckce_group <- function(values, group_kernel, data) {
   stop_if(any(vctrs::vec_detect_missing(values)), "{.arg group} must not have missing values.",
           "x" = "{sum(vctrs::vec_detect_missing(values))} of {length(data$rows)} are missing.",
           "i" = "Drop these rows, or give them a group of their own.", class = "group", arg = "group")
-  if (is_kernel(group_kernel)) check_feature_kernel(group_kernel, "group_kernel")
-  if (is_kernel(group_kernel)) return(covariate_group(values, group_kernel))
+  if (is_kernel(group_kernel)) {
+    # 1 + kernel: without the constant, linear functions of the prediction would not lie in the product's space on a
+    # continuous covariate, and CKCE's population value need not exist
+    check_feature_kernel(group_kernel, "group_kernel")
+    features <- as_features(values, "group")
+    return(list(type = "kernel", features = features, kernel = resolve_kernel(group_kernel, features)))
+  }
   type <- check_choice(group_kernel %||% "delta", c("delta", "shared"), "group_kernel")
   id <- as.integer(vctrs::vec_group_id(values))
-  list(type = type, id = id, labels = group_labels(vctrs::vec_unique(values)), features = matrix(as.numeric(id)),
-       kernel = kernel_white())
-}
-
-# 1 + kernel: without the constant, linear functions of the prediction would not lie in the product's space on a
-# continuous covariate, and CKCE's population value need not exist.
-covariate_group <- function(values, kernel) {
-  features <- as_features(values, "group")
-  list(type = "kernel", features = features, kernel = resolve_kernel(kernel, features))
-}
-
-group_labels <- function(keys) {
-  if (is.data.frame(keys)) return(key_labels(keys))
-  if (is.matrix(keys)) return(apply(keys, 1, paste, collapse = ", "))
-  if (is.atomic(keys)) keys else format(keys)
+  keys <- vctrs::vec_unique(values)
+  labels <- if (is.data.frame(keys)) key_labels(keys) else if (is.matrix(keys)) {
+    apply(keys, 1, paste, collapse = ", ")
+  } else if (is.atomic(keys)) keys else format(keys)
+  list(type = type, id = id, labels = labels, features = matrix(as.numeric(id)), kernel = kernel_white())
 }

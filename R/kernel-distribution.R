@@ -69,10 +69,13 @@ kernel_embedding <- function(target_kernel = kernel_gaussian("median")) {
 }
 
 bind_embedding <- function(kernel, laws, draws) {
-  if (laws$n > matrix_rows) return(bind_many_embeddings(kernel, laws, draws))
-  # no kernel on predictions may depend on the outcomes
-  target <- bind_target(pooled_kernel(kernel$target_kernel, laws), laws, draws)
+  target <- bind_pooled(kernel$target_kernel, laws, draws)
   kernel$target_kernel <- target$kernel
+  if (laws$n > matrix_rows) {
+    plain <- kernel_linear()
+    plain$scale <- kernel$scale
+    return(list(spec = feature_spec(plain, embedding_features(target, laws)), kernel = kernel))
+  }
   inner <- check_computable(inner_matrix(target$spec))
   # with means over draws the diagonal takes all pairs, so that the matrix is positive semidefinite
   diag(inner) <- diag(inner) + draws_diagonal(target$spec, laws$n)
@@ -107,7 +110,7 @@ bind_prediction <- function(kernel, laws, draws) {
     parts <- lapply(kernel$parts, bind_prediction, laws, draws)
     kernel$parts <- lapply(parts, `[[`, "kernel")
     specs <- lapply(parts, `[[`, "spec")
-    if (same_features(specs)) {
+    if (all(vapply(specs, function(s) s$kind == "features" && identical(s$features, specs[[1]]$features), NA))) {
       # one composed kernel on the same features: it can have a factor
       plain <- kernel
       plain$parts <- lapply(specs, `[[`, "kernel")
@@ -115,27 +118,21 @@ bind_prediction <- function(kernel, laws, draws) {
     }
     return(list(spec = list(kind = kernel$type, scale = kernel$scale, parts = specs), kernel = kernel))
   }
-  bound <- switch(kernel$type,
+  switch(kernel$type,
     wasserstein = bind_wasserstein(kernel, laws),
     hellinger = bind_hellinger(kernel, laws),
     mmd = bind_mmd(kernel, laws, draws),
     embedding = bind_embedding(kernel, laws, draws),
-    bind_features(kernel, parameter_features(laws))
+    {
+      features <- parameter_features(laws)
+      kernel <- resolve_kernel(kernel, features)
+      list(spec = feature_spec(kernel, features), kernel = kernel)
+    }
   )
-  bound
-}
-
-same_features <- function(specs) {
-  all(vapply(specs, function(s) s$kind == "features" && identical(s$features, specs[[1]]$features), NA))
 }
 
 feature_spec <- function(kernel, features) {
   list(kind = "features", kernel = kernel, features = features)
-}
-
-bind_features <- function(kernel, features) {
-  kernel <- resolve_kernel(kernel, features)
-  list(spec = feature_spec(kernel, features), kernel = kernel)
 }
 
 # exp(-(D / b)^power / power) of a distance that is Euclidean in `features`.
@@ -165,23 +162,15 @@ bind_distances <- function(kernel, distance, valid) {
 
 psd_rows <- 500L
 
-smallest_eigenvalue <- function(gram) {
-  n <- nrow(gram)
-  if (n > psd_rows) {
-    rows <- round(seq(1, n, length.out = psd_rows))
-    gram <- gram[rows, rows]
-  }
-  values <- eigen(gram, symmetric = TRUE, only.values = TRUE)$values
-  c(smallest = min(values), largest = max(values))
-}
-
 warn_not_psd <- function(gram, kernel) {
-  values <- smallest_eigenvalue(gram)
-  warn_if(values[["smallest"]] < -1e-8 * values[["largest"]],
+  rows <- if (nrow(gram) > psd_rows) round(seq(1, nrow(gram), length.out = psd_rows)) else seq_len(nrow(gram))
+  values <- eigen(gram[rows, rows], symmetric = TRUE, only.values = TRUE)$values
+  smallest <- min(values)
+  warn_if(smallest < -1e-8 * max(values),
           "The kernel {.code {format(kernel)}} is not positive semidefinite on these predictions.",
-          "x" = "Its Gram matrix has the eigenvalue {.val {signif(values[['smallest']], 6)}}.",
+          "x" = "Its Gram matrix has the eigenvalue {.val {signif(smallest, 6)}}.",
           "i" = if (kernel$type != "function") "{.fn kernel_mmd} and {.fn kernel_hellinger} are always valid.",
-          class = "not_psd", eigenvalue = values[["smallest"]])
+          class = "not_psd", eigenvalue = smallest)
 }
 
 # Sums over pairs, or kernel values.

@@ -2,7 +2,7 @@
 # compute is a function of it.
 
 kernel_problem <- function(laws, kernel = NULL, target_kernel = NULL, draws = 100) {
-  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel, draws))
+  if (is.function(kernel)) return(joint_problem(laws, kernel, target_kernel))
   kernel <- check_kernel(kernel %||% default_prediction_kernel(laws), "kernel")
   target_kernel <- outcome_kernel(target_kernel, laws)
   prediction <- bind_prediction(kernel, laws, draws)
@@ -38,7 +38,7 @@ outcome_kernel <- function(target_kernel, laws) {
 # The same problem with other outcomes; the kernel on the predictions stays as it is.
 with_outcomes <- function(problem, laws) {
   if (is.function(problem$asked$kernel)) {
-    return(joint_problem(laws, problem$asked$kernel, NULL, problem$asked$draws, check = FALSE))
+    return(joint_problem(laws, problem$asked$kernel, check = FALSE))
   }
   target <- bind_target(problem$asked$target_kernel, laws, problem$asked$draws)
   problem$laws <- laws
@@ -63,7 +63,7 @@ check_block <- function(block, n, least = 2) {
 # probability vectors, y and z classes 1..K. The full double sum
 #   h = sum over classes a, b of (e_y - p)_a (e_z - q)_b k(p, a, q, b),
 # n^2 K^2 calls of an R function: for small data.
-joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE) {
+joint_problem <- function(laws, kernel, target_kernel = NULL, check = TRUE) {
   stop_if(!is_plain(laws$design), "A function as {.arg kernel} needs independent, unweighted rows.",
           "i" = "Use a kernel of the package with {.arg weights} or {.arg cluster}.", class = "weights", arg = "kernel")
   stop_if(!is.null(laws$law) || !is.null(target_kernel) || !is.null(laws$group),
@@ -82,7 +82,13 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE) {
   h <- matrix(0, n, n)
   for (i in seq_len(n)) {
     for (j in seq_len(i)) {
-      value <- function(a, b) kernel_value(kernel, probs[i, ], a, probs[j, ], b)
+      value <- function(a, b) {
+        value <- kernel(probs[i, ], a, probs[j, ], b)
+        stop_if(!rlang::is_bare_numeric(value, 1) || !is.finite(value),
+                "A function as {.arg kernel} must return one finite number.", "x" = "It returned {describe(value)}.",
+                class = "kernel", arg = "kernel")
+        value
+      }
       values <- outer(classes, classes, Vectorize(value))
       h[i, j] <- h[j, i] <- sum(outer(residuals[i, ], residuals[j, ]) * values)
     }
@@ -92,15 +98,7 @@ joint_problem <- function(laws, kernel, target_kernel, draws, check = TRUE) {
   if (check) warn_not_psd(h, text)
   list(n = n, laws = laws, prediction = list(kind = "matrix", values = h), target = constant_target(n),
        kernel = text, target_kernel = text, target_computation = "closed form",
-       asked = list(kernel = kernel, target_kernel = NULL, draws = draws))
-}
-
-kernel_value <- function(kernel, p, y, q, z) {
-  value <- kernel(p, y, q, z)
-  stop_if(!rlang::is_bare_numeric(value, 1) || !is.finite(value),
-          "A function as {.arg kernel} must return one finite number.", "x" = "It returned {describe(value)}.",
-          class = "kernel", arg = "kernel")
-  value
+       asked = list(kernel = kernel))
 }
 
 # h_Y = 1: where the other factor is the whole of H.

@@ -21,9 +21,8 @@ bind_law <- function(kernel, laws, draws) {
   }
   if (kernel$type == "sum") {
     parts <- lapply(kernel$parts, bind_law, laws, draws)
-    computed <- unique(vapply(parts, `[[`, "", "computation"))
-    return(list(spec = list(kind = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")),
-                kernel = kernel, computation = setdiff(c(computed, "closed form"), "closed form")[1] %|% "closed form"))
+    return(list(spec = list(kind = "sum", scale = kernel$scale, parts = lapply(parts, `[[`, "spec")), kernel = kernel,
+                computation = setdiff(vapply(parts, `[[`, "", "computation"), "closed form")[1] %|% "closed form"))
   }
   stop_if(kernel$type == "white", "{.fn kernel_white} cannot compare continuous outcomes.",
           "x" = "The predictions are {.val {family}}.",
@@ -32,11 +31,21 @@ bind_law <- function(kernel, laws, draws) {
   stop_if(!kernel$type %in% c("gaussian", "laplace", "matern", "linear", "product"),
           "{.code {format(kernel)}} is not a kernel for numeric outcomes.", class = "kernel", arg = "target_kernel")
   spec <- closed_form(kernel, laws)
-  if (!is.null(spec)) return(list(spec = scaled_target(spec, kernel), kernel = kernel, computation = "closed form"))
+  if (!is.null(spec)) {
+    if (kernel$scale != 1) spec <- list(kind = "sum", scale = kernel$scale, parts = list(spec))
+    return(list(spec = spec, kernel = kernel, computation = "closed form"))
+  }
   quantiles <- has_quantiles(laws$law)
   values <- points_of(laws$law, draws)
   spec <- list(kind = "draws", kernel = kernel, draws = values, y = laws$y)
-  spec$embedding <- draws_embedding(kernel, values, laws$y)
+  # Mean features of the draws replace S^2 evaluations per pair of predictions, unless direct sums are fast, or the
+  # kernel has no small factor (Laplace, Matern). On the line these have sums of their own, see
+  # inst/include/calibrisk/targets/draws_line.h.
+  if (nrow(values)^2 * (ncol(values) / ncol(laws$y))^2 >= embedding_pairs) {
+    spec$embedding <- with_bar("Embedding draws", function(progress) {
+      cpp_draws_embedding(kernel, values, laws$y, thread_count(), progress)
+    })
+  }
   if (quantiles) {
     spec <- quantile_spec(spec)
   } else if (is.null(spec$embedding)) {
@@ -78,14 +87,6 @@ draws_text <- function(spec, values, what) {
          if (missed > 1e-12) paste0(", features to ", format(missed, digits = 1)))
 }
 
-# Mean features of the draws, which replace S^2 evaluations per pair of predictions. NULL if direct sums are fast, or if
-# the kernel has no small factor (Laplace, Matern). On the line these kernels have sums of their own, see
-# inst/include/calibrisk/targets/draws_line.h.
-draws_embedding <- function(kernel, draws, y) {
-  if (nrow(draws)^2 * (ncol(draws) / ncol(y))^2 < embedding_pairs) return(NULL)
-  with_bar("Embedding draws", function(progress) cpp_draws_embedding(kernel, draws, y, thread_count(), progress))
-}
-
 embedding_pairs <- 1e6
 
 # Evenly spaced draws where direct sums over all pairs of draws would take minutes: n^2 S^2 / 2 evaluations of a kernel
@@ -101,10 +102,6 @@ affordable_draws <- function(kernel, draws, d, evaluations = direct_evaluations)
 
 direct_evaluations <- 2e9
 least_draws <- 8
-
-scaled_target <- function(spec, kernel) {
-  if (kernel$scale == 1) spec else list(kind = "sum", scale = kernel$scale, parts = list(spec))
-}
 
 # NULL where there is none.
 closed_form <- function(kernel, laws) {
