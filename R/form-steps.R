@@ -27,7 +27,9 @@ pair_features.ce_form_steps <- function(form, features) {
 
 # Cells of the rows, and b or v there; one column per part.
 step_cells <- function(form, features) {
-  matrix(vapply(form$parts, form_cells, integer(length(features)), features), ncol = length(form$parts))
+  # right-closed, from 1
+  cells <- function(part) cpp_intervals(features, part$edges, thread_count())
+  matrix(vapply(form$parts, cells, integer(length(features))), ncol = length(form$parts))
 }
 
 step_values <- function(form, cells, name) {
@@ -55,12 +57,7 @@ form_pairs.ce_form_steps <- function(form, x, y) {
 form_risk.ce_form_steps <- function(form, features, residuals, design = NULL) {
   if (!is.null(design) && !is_plain(design)) return(NextMethod())
   e <- as.vector(residuals)
-  sums <- step_sums(form, features, e)
-  finish_risk(cpp_pair_risk_rows(sum(e^2) * e^2, e * sums$cross, sums$square, e^2, sums$squared))
-}
-
-# Per row i: h(p_i, p_i), sum_j h(p_i, p_j) e_j and sum_j h(p_i, p_j)^2.
-step_sums <- function(form, features, e) {
+  # per row i: sum_j h(p_i, p_j) e_j and sum_j h(p_i, p_j)^2
   k <- length(form$parts)
   cells <- step_cells(form, features)
   b <- step_values(form, cells, "b")
@@ -76,7 +73,7 @@ step_sums <- function(form, features, e) {
       square <- square + v[, f] * v[, g] * shared[, 1]
     }
   }
-  list(squared = rowMeans(b^2 - v), cross = as.vector(cross) / k, square = square / k^2)
+  finish_risk(cpp_pair_risk_rows(sum(e^2) * e^2, e * as.vector(cross) / k, square / k^2, e^2, rowMeans(b^2 - v)))
 }
 
 # Sums of the rows of x over the rows of the same group, for each row.
@@ -84,6 +81,3 @@ group_sums <- function(group, x) {
   id <- match(group, unique(group))
   unname(rowsum(x, id, reorder = TRUE))[id, , drop = FALSE]
 }
-
-# Right-closed cells, from 1.
-form_cells <- function(form, features) cpp_intervals(features, form$edges, thread_count())

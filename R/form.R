@@ -101,12 +101,7 @@ features_risk <- function(phi, core, residuals, design = NULL) {
   finish_risk(cpp_pair_risk(residuals, phi, core, thread_count(), design = design))
 }
 
-# M x, and M as a matrix or NULL.
-core_product <- function(core, x) {
-  if (is.null(core)) return(x)
-  if (is.matrix(core)) core %*% x else core * x
-}
-
+# M as a matrix or NULL.
 core_matrix <- function(core) {
   if (is.null(core) || is.matrix(core)) core else diag(core, length(core))
 }
@@ -125,8 +120,12 @@ form_pairs <- function(form, x, y) UseMethod("form_pairs")
 #' @export
 form_pairs.ce_form <- function(form, x, y) {
   phi <- pair_features(form, x)
-  tcrossprod(t(core_product(form$core, t(phi))), pair_features(form, y))
+  core <- form$core
+  if (!is.null(core)) phi <- t(if (is.matrix(core)) core %*% t(phi) else core * t(phi))
+  tcrossprod(phi, pair_features(form, y))
 }
+
+have_gaps <- function(forms) all(vapply(forms, function(form) isTRUE(form$gap), NA))
 
 # The estimated residual (prediction - outcome) per row, m x d
 form_gap <- function(form, features) {
@@ -149,10 +148,10 @@ bounded_gap <- function(gap, p) {
   }
 }
 
-gap_features <- function(form, features) UseMethod("gap_features")
-
-#' @export
-gap_features.ce_form <- function(form, features) pair_features(form, features)
+# Of several forms the mean of the parts' gaps. (h itself is the mean of their inner products.)
+gap_features <- function(form, features) {
+  if (inherits(form, "ce_form_ensemble")) mean_of_parts(form, gap_features, features) else pair_features(form, features)
+}
 
 # The mean of several forms, as one form. Where they share a basis, their class may say how they merge (cores average);
 # otherwise features stand side by side, with the cores on the diagonal of one.
@@ -162,7 +161,7 @@ ensemble_form <- function(forms) {
     "ensemble",
     forms = forms,
     core = block_diagonal(lapply(forms, `[[`, "core")),
-    gap = all(vapply(forms, function(form) isTRUE(form$gap), NA))
+    gap = have_gaps(forms)
   )
 }
 
@@ -191,17 +190,9 @@ pair_features.ce_form_ensemble <- function(form, features) {
 }
 
 #' @export
-form_squared.ce_form_ensemble <- function(form, features) {
-  mean_of_parts(form, form_squared, features)
-}
+form_squared.ce_form_ensemble <- function(form, features) mean_of_parts(form, form_squared, features)
 
 #' @export
 form_pairs.ce_form_ensemble <- function(form, x, y) mean_of_parts(form, form_pairs, x, y)
-
-# The mean of the parts' gaps. (h itself is the mean of their inner products.)
-#' @export
-gap_features.ce_form_ensemble <- function(form, features) {
-  mean_of_parts(form, gap_features, features)
-}
 
 mean_of_parts <- function(form, f, ...) Reduce(`+`, lapply(form$forms, f, ...)) / length(form$forms)

@@ -72,23 +72,15 @@ bins_form <- function(fit, debias) {
 # Rows that stand for those of a cell are where the cell ends: edges of equal mass are ends.
 bin_places <- function(problem) problem$upper %||% problem$features
 
-# Rows of every fold, sorted once for all methods of bins.
-bins_problem <- function(problem, fold, context) {
-  key <- paste0("bins_", rlang::hash(fold))
-  if (is.null(context$cache[[key]])) {
-    sorted <- cpp_bins_problem(bin_places(problem), problem$residuals, problem$labels, fold, max(fold),
-                               problem$design, thread_count())
-    assign(key, sorted, envir = context$cache)
-  }
-  context$cache[[key]]
-}
-
 #' @export
 tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
   check_scalar_problem(problem)
-  sorted <- bins_problem(problem, fold, context)
-  path <- cpp_bins_path(sorted, grid$value, method$type, method$debias, thread_count())
-  path[] <- lapply(path, function(x) replace(x, is.nan(x), NA_real_))
+  # rows of every fold, sorted once for all methods of bins
+  sorted <- cached(context$cache, paste0("bins_", rlang::hash(fold)), {
+    cpp_bins_problem(bin_places(problem), problem$residuals, problem$labels, fold, max(fold), problem$design,
+                     thread_count())
+  })
+  path <- lapply(cpp_bins_path(sorted, grid$value, method$type, method$debias, thread_count()), nan_to_na)
   path$form <- function(v, f) {
     bins_form(cpp_bins_fold_fit(sorted, f, grid$value[v], method$type, method$debias), method$debias)
   }

@@ -52,17 +52,14 @@ evaluate_pairs <- function(form, x, y) {
 form_risk.ce_form_function <- function(form, features, residuals, design = NULL) {
   tile <- function(i, j) evaluate_pairs(form, features[i, , drop = FALSE], features[j, , drop = FALSE])
   risk <- cpp_pair_risk_function(residuals, tile, form$na_rm, thread_count(), design)
-  if (!is.null(design) && !is_plain(design) && risk$n_missing > 0 && form$na_rm) stop_missing_pairs()
+  stop_if(!is.null(design) && !is_plain(design) && risk$n_missing > 0 && form$na_rm,
+          "Pairs without a value cannot be left out where rows are weighted or clustered.",
+          "i" = "Let the function of {.fn method_function} return a number for every pair.", class = "function",
+          arg = "f")
   risk <- finish_risk(risk)
   warn_missing_pairs(risk, nrow(features), form$na_rm)
   risk$na_rm <- form$na_rm
   risk
-}
-
-stop_missing_pairs <- function() {
-  stop_input("Pairs without a value cannot be left out where rows are weighted or clustered.",
-             "i" = "Let the function of {.fn method_function} return a number for every pair.", class = "function",
-             arg = "f")
 }
 
 # h(p_i, p_i): blocks of a few rows, so that the work stays nearly linear.

@@ -11,7 +11,10 @@ tune_path.ce_method_ridge <- function(method, problem, fold, grid, context) {
   for (key in unique(keys)) {
     rows <- which(keys == key)
     part_context <- part_of(context, length(parts) / length(unique(keys)), (length(parts) + 1) / length(unique(keys)))
-    bases <- shared_bases(kernels[[rows[1]]], problem, fold, part_context)
+    bases <- cached(context$cache, paste0("ridge_", rlang::hash(list(kernels[[rows[1]]], fold))), {
+      kernel <- resolve_kernel(kernels[[rows[1]]], problem$features[fold > 0, , drop = FALSE])
+      ridge_bases(kernel, problem, fold, part_context)
+    })
     part <- cpp_ridge_tune(bases$pointer, method$name, grid$value[rows], isTRUE(method$exact), thread_count(),
                            part_context$progress)
     for (name in names(path)) path[[name]][rows, ] <- nan_to_na(part$path[[name]])
@@ -62,16 +65,6 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
   ridge_form(fit, fit$size, bases)
 }
 
-# Bases of one kernel, made once per problem and folds.
-shared_bases <- function(kernel, problem, fold, context) {
-  key <- paste0("ridge_", rlang::hash(list(kernel, fold)))
-  if (is.null(context$cache[[key]])) {
-    kernel <- resolve_kernel(kernel, problem$features[fold > 0, , drop = FALSE])
-    assign(key, ridge_bases(kernel, problem, fold, context), envir = context$cache)
-  }
-  context$cache[[key]]
-}
-
 # `map`: of given features; `maps`: those of forms, by type and size; `scalar`: explicit features of scalars.
 ridge_bases <- function(kernel, problem, fold, context, ridge = 1) {
   list(
@@ -84,13 +77,10 @@ ridge_bases <- function(kernel, problem, fold, context, ridge = 1) {
 
 # A problem with a `map` has what that makes of predictions as its features.
 ridge_form <- function(of, size, bases) {
-  key <- paste(of$type, size)
-  if (is.null(bases$maps[[key]])) {
-    bases$maps[[key]] <- bases$map %||% c(
-      if (of$type != "taylor") list(kernel = bases$kernel), cpp_ridge_map(bases$pointer, of$type, size)
-    )
-  }
-  new_form(if (of$type == "given") "factor" else of$type, map = bases$maps[[key]], basis = of$basis, core = of$core,
+  map <- cached(bases$maps, paste(of$type, size), bases$map %||% c(
+    if (of$type != "taylor") list(kernel = bases$kernel), cpp_ridge_map(bases$pointer, of$type, size)
+  ))
+  new_form(if (of$type == "given") "factor" else of$type, map = map, basis = of$basis, core = of$core,
            gap = is.null(of$core))
 }
 

@@ -76,15 +76,17 @@ method_grid <- function(method, notion, n) UseMethod("method_grid")
 
 #' @export
 method_grid.ce_method <- function(method, notion, n) {
-  columns_frame(value = as.numeric(grid_values(method, notion, n)))
+  values <- method$values
+  values <- if (is.function(values)) values(notion, n) else values %||% default_grid(method, notion, n)
+  columns_frame(value = as.numeric(values))
 }
 
-grid_values <- function(method, notion, n) {
-  if (is.function(method$values)) method$values(notion, n) else method$values %||% default_grid(method, notion, n)
-}
+new_context <- function(progress = NULL) list(progress = progress, cache = new.env(parent = emptyenv()))
 
-new_context <- function(progress = NULL) {
-  list(progress = progress, cache = new.env(parent = emptyenv()))
+# The value under a key of a cache, made where it is asked for first.
+cached <- function(cache, key, value) {
+  if (is.null(cache[[key]])) assign(key, value, envir = cache)
+  cache[[key]]
 }
 
 is_method <- function(x) inherits(x, "ce_method")
@@ -99,7 +101,12 @@ check_method <- function(x, arg = "method") {
 #' @export
 format.ce_method <- function(x, ...) {
   choices <- x[setdiff(names(x), c("name", "parameter", "values"))]
-  values <- if (is.null(x$values)) "default grid" else format_values(x$values)
+  shown <- function(values) paste(vapply(values, format, "", digits = 3), collapse = ", ")
+  values <- if (is.null(x$values)) "default grid" else if (length(x$values) > 4) {
+    paste0(shown(x$values[1]), ", ..., ", shown(x$values[length(x$values)]))
+  } else {
+    shown(x$values)
+  }
   args <- c(
     if (!is.null(x$parameter)) paste0(x$parameter, " = ", values),
     vapply(names(choices), function(a) paste0(a, " = ", format_choice(choices[[a]])), "")
@@ -116,13 +123,6 @@ method_words <- function(names) {
   known <- !is.na(word)
   names[known] <- paste0(word, sub("_", " ", number))[known]
   names
-}
-
-format_values <- function(values) {
-  if (length(values) > 4) {
-    return(paste0(format(values[1], digits = 3), ", ..., ", format(values[length(values)], digits = 3)))
-  }
-  paste(vapply(values, format, "", digits = 3), collapse = ", ")
 }
 
 #' @export

@@ -44,10 +44,17 @@ tune_jobs <- function(methods, problems, splits, grids) {
       list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
     })
   }), recursive = FALSE)
-  parts <- if (length(jobs) > 1 && has_workers()) {
-    over_workers(jobs, tuner_alone(splits))
-  } else {
-    tune_here(jobs, splits, tune_progress(methods, problems))
+  parts <- if (length(jobs) > 1 && has_workers()) over_workers(jobs, tuner_alone(splits)) else {
+    bar <- tune_progress(methods, problems)
+    context <- new_context()
+    here <- lapply(jobs, function(job) {
+      context$progress <- bar$step()
+      # methods share factors of a problem; classes do not
+      context$cache <- bar$cache(job$j)
+      tune_problem(job$method, job$problem, splits, job$grid, context)
+    })
+    bar$done()
+    here
   }
   method <- vapply(jobs, `[[`, "", "m")
   lapply(split(parts, factor(method, names(methods))), combine_problems)
@@ -56,18 +63,6 @@ tune_jobs <- function(methods, problems, splits, grids) {
 tuner_alone <- function(splits) {
   force(list(splits))
   function(job) tune_problem(job$method, job$problem, splits, job$grid, new_context())
-}
-
-tune_here <- function(jobs, splits, bar) {
-  context <- new_context()
-  parts <- lapply(jobs, function(job) {
-    context$progress <- bar$step()
-    # methods share factors of a problem; classes do not
-    context$cache <- bar$cache(job$j)
-    tune_problem(job$method, job$problem, splits, job$grid, context)
-  })
-  bar$done()
-  parts
 }
 
 # `about`: what was tuned on.
@@ -118,7 +113,9 @@ tune_problem <- function(method, problem, splits, grid, context) {
   }
   progress <- context$progress
   # what methods share of a problem depends on its folds
-  caches <- lapply(seq_along(splits), split_cache, cache = context$cache)
+  caches <- lapply(seq_along(splits), function(s) {
+    cached(context$cache, paste("split", s), new.env(parent = emptyenv()))
+  })
   paths <- lapply(seq_along(splits), function(s) {
     if (!is.null(progress)) context$progress <- function(fraction) progress((s - 1 + fraction) / length(splits))
     context$cache <- caches[[s]]
@@ -154,12 +151,6 @@ tune_problem <- function(method, problem, splits, grid, context) {
     designs = lapply(parts, `[[`, "design"),
     diagnostics = paths[[1]]$diagnostics
   )
-}
-
-split_cache <- function(cache, s) {
-  name <- paste0("split ", s)
-  if (is.null(cache[[name]])) cache[[name]] <- new.env(parent = emptyenv())
-  cache[[name]]
 }
 
 # Class-wise: sums over the classes, value by value selected per class. risks: per split and fold.
@@ -200,20 +191,16 @@ tune_fit <- function(x, method = NULL) {
   method <- if (is.na(method)) methods[1] else method
   check_choice(method, methods, "method")
   row <- x$glance[x$glance$method == method, ]
+  value <- if (is.na(row$value)) "chosen per class" else format(row$value, digits = 3)
   structure(
     list(forms = lapply(x$forms[[method]], ensemble_form), notion = x$notion, method = method,
          parameter = row$parameter, value = row$value,
-         label = paste0(method, ", mean over ", x$split$k, " folds", chosen_text(row)),
+         label = paste0(method, ", mean over ", x$split$k, " folds",
+                        if (!is.na(row$parameter)) paste0(" (", row$parameter, " = ", value, ")")),
          n = sum(split_sizes(x$split)[-1]), histogram = x$histogram, fingerprint = x$fingerprint, levels = x$levels,
          event = x$event, scalar = x$scalar),
     class = c("ce_fit", "ce_result")
   )
-}
-
-chosen_text <- function(row) {
-  if (is.na(row$parameter)) return("")
-  value <- if (is.na(row$value)) "chosen per class" else format(row$value, digits = 3)
-  paste0(" (", row$parameter, " = ", value, ")")
 }
 
 #' @rdname predict.ce_fit

@@ -61,7 +61,7 @@ test_that("every kind of bins equals the naive one on tied and extreme predictio
 test_that("p on an edge belongs to the bin below it, 0 to the first, edges are k / B", {
   problem <- random_problem(40)
   form <- bins_form(method_bins(50), problem)
-  expect_identical(form_cells(form, c(0, 7 / 50, 0.14, 1)), c(1L, 7L, 7L, 50L))
+  expect_identical(c(pair_features(form, matrix(c(0, 7 / 50, 0.14, 1)))), form$values[c(1, 7, 7, 50)])
   form <- bins_form(method_bins(49), problem)
   expect_identical(form$edges, (1:48) / 49)
   expect_false(identical(form$edges, (1:48) * (1 / 49)))
