@@ -10,15 +10,17 @@ test_cumulative <- function(statistic = c("bridge", "kuiper", "ks"), times = 100
 
 cumulative_test <- function(test, laws) {
   check_cumulative(laws)
-  sorted <- sort_problem(binary_problem(laws))
+  predictions <- laws$predictions
+  predictions$event <- 2L
+  sorted <- sort_problem(notion_problems(predictions, "binary")[[1]])
   observed <- residual_walk(sorted)
   extremes <- walk_extremes(observed)
   value <- function(of) cumulative_statistic(test$statistic, of)
   statistic <- value(extremes)
   weight <- sorted$w %||% rep(1, length(sorted$x))
-  null <- value(columns_of_draws(cpp_cumulative_draws(
-    sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(), thread_count()
-  )))
+  draws <- cpp_cumulative_draws(sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(),
+                                thread_count())
+  null <- value(setNames(split_columns(draws), c("end", "largest", "range", "bridge")))
   name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
   list(
     estimate = cpp_ks_error(sorted, integer())$value,
@@ -41,12 +43,6 @@ check_cumulative <- function(laws) {
           }, "i" = "Use {.code test = \"conditional\"}.", class = "test", arg = "test")
 }
 
-binary_problem <- function(laws) {
-  predictions <- laws$predictions
-  predictions$event <- 2L
-  notion_problems(predictions, "binary")[[1]]
-}
-
 # The walk S of w (y - p) at the ends of tied predictions, in standard deviations of its end under calibration; `time`:
 # the share of the variance up to there. Predictions that are all 0 or 1 have no variance: S is then in outcomes.
 residual_walk <- function(sorted) {
@@ -64,10 +60,6 @@ walk_extremes <- function(observed) {
   end <- walk[length(walk)]
   list(end = end, largest = max(abs(walk)), range = max(walk, 0) - min(walk, 0),
        bridge = max(abs(walk - observed$time * end)))
-}
-
-columns_of_draws <- function(draws) {
-  list(end = draws[, 1], largest = draws[, 2], range = draws[, 3], bridge = draws[, 4])
 }
 
 # Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov), which

@@ -52,18 +52,13 @@ has_few_failures <- function(problem, enough = 20) {
 few_failures_redraws <- 399
 redrawn_text <- "outcomes simulated from the predictions"
 
-# Indices of the resamples in chunks, whose counts are small enough to hold next to the panels of H.
-chunks <- function(n, times) {
-  size <- max(1, floor(2e7 / n))
-  split(seq_len(times), (seq_len(times) - 1) %/% size)
-}
-
 #' @export
 run_test.test_bootstrap <- function(test, problem, level) {
   n <- problem$n
   check_rows(n, 2, "The bootstrap test")
-  if (has_few_failures(problem)) return(resampling_test(test, problem, resample = FALSE))
-  parts <- chunks(n, test$times)
+  if (has_few_failures(problem)) return(run_test.test_conditional(test, problem, level))
+  # resamples in chunks, whose counts are small enough to hold next to the panels of H
+  parts <- split(seq_len(test$times), (seq_len(test$times) - 1) %/% max(1, floor(2e7 / n)))
   if (length(parts) > 1 && n <= 2000) {
     # many chunks: H is worth keeping
     h <- cpp_pair_matrix(problem$prediction, problem$target, thread_count())

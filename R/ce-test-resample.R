@@ -7,16 +7,8 @@ pair_rows <- 10000L
 
 #' @export
 run_test.test_conditional <- function(test, problem, level) {
-  resampling_test(test, problem, resample = FALSE)
-}
-
-#' @export
-run_test.test_consistency <- function(test, problem, level) {
-  resampling_test(test, problem, resample = TRUE)
-}
-
-resampling_test <- function(test, problem, resample) {
   n <- problem$n
+  resample <- test$name == "consistency"
   what <- if (resample) "consistency resampling" else redrawn_text
   check_rows(n, 2, "The test")
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
@@ -33,6 +25,9 @@ resampling_test <- function(test, problem, resample) {
   )
 }
 
+#' @export
+run_test.test_consistency <- run_test.test_conditional
+
 # list(statistic, null, ...): of a factor of the kernel wherever there is one. `options`: a test, for its `times`
 # and tolerance.
 redrawn <- function(problem, options, resample, exact) {
@@ -43,17 +38,17 @@ redrawn <- function(problem, options, resample, exact) {
     }
     return(class_redraws(problem, options, resample))
   }
-  list(statistic = exact, null = redraws_of_pairs(problem, options$times, resample, exact))
-}
-
-# For kernels in matrices, or evaluated anew.
-redraws_of_pairs <- function(problem, times, resample, exact) {
-  joint <- is.function(problem$asked$kernel)
-  if (!resample && !joint) return(redraws_of_kept(problem, times, exact))
-  if (joint || !finite_outcomes(problem) || problem$n > pair_rows) {
-    return(redraw_statistics(problem, times, resample))
+  # kernels in matrices, or evaluated anew
+  null <- if (is.function(problem$asked$kernel)) {
+    redraw_statistics(problem, options$times, resample)
+  } else if (!resample) {
+    redraws_of_kept(problem, options$times, exact)
+  } else if (finite_outcomes(problem) && problem$n <= pair_rows) {
+    resampled_pairs(problem, options$times)
+  } else {
+    redraw_statistics(problem, options$times, resample)
   }
-  resampled_pairs(problem, times)
+  list(statistic = exact, null = null)
 }
 
 # Few rows of distributions are quicker with the exact kernels in a matrix.
@@ -205,14 +200,13 @@ resampled_pairs <- function(problem, times) {
 # The general case: the problem anew for every redraw.
 redraw_statistics <- function(problem, times, resample) {
   problem$laws$roots <- law_roots(problem$laws$law)
+  # kernels as resolved on the data, or the function that was asked for
+  kernels <- if (is.function(problem$asked$kernel)) problem$asked else problem
   one <- function() {
     if (resample) {
       laws <- take_rows(problem$laws, sample.int(problem$n, replace = TRUE))
-      # kernels as resolved on the data
-      again <- suppressWarnings(kernel_problem(
-        redraw_outcomes(laws), resolved(problem, "kernel"), resolved(problem, "target_kernel"),
-        problem$asked$draws
-      ))
+      again <- suppressWarnings(kernel_problem(redraw_outcomes(laws), kernels$kernel, kernels$target_kernel,
+                                               problem$asked$draws))
     } else {
       again <- with_outcomes(problem, redraw_outcomes(problem$laws))
     }
@@ -229,9 +223,4 @@ one_by_one <- function(times, fn) {
       fn()
     }, 0)
   })
-}
-
-# The kernel as resolved on the data, or the function that was asked for.
-resolved <- function(problem, which) {
-  if (is.function(problem$asked$kernel)) problem$asked[[which]] else problem[[which]]
 }

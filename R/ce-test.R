@@ -72,17 +72,21 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   check_count(draws, lower = 2)
   check_level(level)
   group <- enquo(group)
-  input <- rows_input(copies = takes_counts(test, group, list(kernel, target_kernel)))
+  plain <- is.null(kernel) && is.null(target_kernel)
+  # counts are those of the joint test, from redraws or flips
+  joint <- auto || test$name == "joint" && is.null(test$bases)
+  input <- rows_input(copies = joint && plain && rlang::quo_is_null(group))
   name <- paste(c(short_label(enquo(x)), if (!rlang::quo_is_missing(input$truth)) short_label(input$truth)),
                 collapse = " and ")
   run <- function(laws, group) {
     laws$group <- ckce_group(group, NULL, laws)
     check_test_design(if (auto) "auto" else test$name, laws)
-    if (auto) {
-      test <- as_choice(auto_test(laws, kernel, is.null(kernel) && is.null(target_kernel)), "test")
-    }
+    if (auto) test <- as_choice(auto_test(laws, kernel, plain), "test")
     if (test$name %in% kernel_free_tests) {
-      if (!is.null(kernel) || !is.null(target_kernel)) stop_kernel_free(test$name, !is.null(delta))
+      # of these only the joint test has a `delta`
+      stop_if(!plain, "{.code test = \"{test$name}\"} has no kernel.",
+              "x" = "{.arg kernel} or {.arg target_kernel} is given{if (!is.null(delta)) ' beside `delta`'}.",
+              arg = "kernel")
       result <- switch(test$name, joint = joint_test(test, laws, level), cumulative = cumulative_test(test, laws))
       return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
     }
@@ -97,12 +101,6 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   })
 }
 
-# Whether the joint test is made, from redraws or flips.
-takes_counts <- function(test, group, kernels) {
-  joint <- identical(test, "auto") || test$name == "joint" && is.null(test$bases)
-  joint && rlang::quo_is_null(group) && all(vapply(kernels, is.null, NA))
-}
-
 # Rows that stand for several are repeated unless they are of an event.
 tested_laws <- function(part, input) {
   laws <- laws_of(part, input)
@@ -112,12 +110,6 @@ tested_laws <- function(part, input) {
 }
 
 kernel_free_tests <- c("joint", "cumulative")
-
-# Only the joint test has a `delta`.
-stop_kernel_free <- function(test, delta) {
-  stop_input("{.code test = \"{test}\"} has no kernel.",
-             "x" = "{.arg kernel} or {.arg target_kernel} is given{if (delta) ' beside `delta`'}.", arg = "kernel")
-}
 
 # Only the joint test asks whether the error is below a number.
 equivalence_choice <- function(test, delta) {

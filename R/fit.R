@@ -64,26 +64,21 @@ fit_predictions <- function(predictions, notion, method, context) {
   forms <- over_some_workers(jobs, function(job) {
     fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
   }, fitter_alone(method, grid_point(grid, 1)))
-  new_fit(forms, notion, predictions, tune_histogram(problems, notion),
-          fit_fingerprint(predictions, problems), method = method$name,
-          parameter = method$parameter %||% NA_character_, value = grid$value, label = format(method))
+  # `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted; `fingerprint`
+  # identifies its data.
+  structure(
+    list(forms = forms, notion = notion, method = method$name, parameter = method$parameter %||% NA_character_,
+         value = grid$value, label = format(method), histogram = tune_histogram(problems, notion),
+         fingerprint = fit_fingerprint(predictions, problems), n = n_obs(predictions),
+         counted = design_sentence(list(predictions$design)), levels = predictions$levels,
+         event = predictions$event, scalar = is.null(predictions$probs)),
+    class = c("ce_fit", "ce_result")
+  )
 }
 
 fitter_alone <- function(method, point) {
   force(list(method, point))
   function(job) fit_form(method, job$problem, point, new_context())
-}
-
-# `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted; `fingerprint` identifies
-# its data.
-new_fit <- function(forms, notion, predictions, histogram, fingerprint, method, parameter, value, label) {
-  structure(
-    list(forms = forms, notion = notion, method = method, parameter = parameter, value = value,
-         label = label, histogram = histogram, fingerprint = fingerprint, n = n_obs(predictions),
-         counted = design_sentence(list(predictions$design)), levels = predictions$levels,
-         event = predictions$event, scalar = is.null(predictions$probs)),
-    class = c("ce_fit", "ce_result")
-  )
 }
 
 #' Tables of a fit
@@ -144,32 +139,24 @@ notion_label <- function(x) {
 predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")) {
   type <- check_choice(type, c("squared", "pairs", "gap"))
   n <- NROW(new)
-  if (type == "pairs") check_pair_count(n)
+  # a matrix of more entries than R's integers count has 17 GB
+  stop_if(type == "pairs" && n > sqrt(.Machine$integer.max),
+          "{.val pairs} returns a matrix with a row and a column per row of {.arg new}: at most 46,340.",
+          "x" = "There are {n} rows.", "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix.", class = "size",
+          arg = "new")
   predictions <- read_new(object, new, column_dots(...))
   features <- notion_features(predictions, object$notion)
-  if (type == "gap") check_gap(object)
+  stop_if(type == "gap" && !have_gaps(object$forms),
+          "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
+          "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",
+          "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}.",
+          class = "method", arg = "type")
   out <- switch(type,
     squared = Reduce(`+`, Map(form_squared, object$forms, features)),
     pairs = Reduce(`+`, Map(form_pairs, object$forms, features, features)),
     gap = do.call(cbind, unname(Map(form_gap, object$forms, features)))
   )
   expand_rows(out, predictions$rows, n, type, object$levels)
-}
-
-# A matrix of more entries than R's integers count has 17 GB.
-check_pair_count <- function(n) {
-  stop_if(n > sqrt(.Machine$integer.max),
-          "{.val pairs} returns a matrix with a row and a column per row of {.arg new}: at most 46,340.",
-          "x" = "There are {n} rows.", "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix.", class = "size",
-          arg = "new")
-}
-
-check_gap <- function(object) {
-  stop_if(!all(vapply(object$forms, function(form) isTRUE(form$gap), NA)),
-          "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
-          "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",
-          "i" = "Use {.code type = \"squared\"}, or fit {.fn method_ukkr}, {.fn method_kde} or {.fn method_bins}.",
-          class = "method", arg = "type")
 }
 
 # Put results back at their rows of the input, NA where a row was incomplete.
@@ -224,7 +211,7 @@ augment.ce_fit <- function(x, data, ...) {
   check_data(data)
   out <- tibble::as_tibble(data)
   out$.squared <- predict(x, data, ..., type = "squared")
-  if (all(vapply(x$forms, function(form) isTRUE(form$gap), NA))) {
+  if (have_gaps(x$forms)) {
     gap <- predict(x, data, ..., type = "gap")
     if (is.matrix(gap)) {
       colnames(gap) <- paste0(".gap_", x$levels)

@@ -143,7 +143,11 @@ most_redrawn <- list(rows = 20000, classes = 100, probs = 5e5)
 tested_classes <- function(ladder, predictions, notion, level, tests = NULL) {
   if (is.na(ladder$p.value)) return(ladder)
   if (any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))) {
-    ladder$note <- many_rows_sentence()
+    ladder$note <- paste0(
+      "With more than ", count_text(most_redrawn$rows), " rows, ", most_redrawn$classes, " classes or ",
+      count_text(most_redrawn$probs), " probabilities the test is that of nested bases. The test of fewer rows, which ",
+      "simulates labels, can reject where this one does not."
+    )
     return(ladder)
   }
   parts <- tested_parts[[notion]]
@@ -164,12 +168,6 @@ tested_classes <- function(ladder, predictions, notion, level, tests = NULL) {
   out$nested <- ladder
   out$found <- class_claims(parts, found, predictions$levels, level)
   out
-}
-
-many_rows_sentence <- function() {
-  paste0("With more than ", count_text(most_redrawn$rows), " rows, ", most_redrawn$classes, " classes or ",
-         count_text(most_redrawn$probs), " probabilities the test is that of nested bases. The test of fewer rows, ",
-         "which simulates labels, can reject where this one does not.")
 }
 
 # The findings of the parts that reject, the strongest evidence first.

@@ -8,14 +8,13 @@ ladder_bases <- function(notion, n_classes, n) {
   }
   m <- max(4, ceiling(n^(1 / 3)))
   landmarks <- min(100, max(4, floor(n / 10)))
-  out <- list(
+  drop_null(list(
     list(recipe = "temperature"),
     list(recipe = "own_top", own = m, fine = m),
     list(recipe = "own_both", own = min(m, 8), coarse = min(m, 8), fine = m),
     if (n_classes^2 <= n / 4) list(recipe = "top_affine"),
     if (n_classes * (n_classes + landmarks) <= most_shared_columns) list(recipe = "kernel", landmarks = landmarks)
-  )
-  out[!vapply(out, is.null, NA)]
+  ))
 }
 
 # A shared basis has its columns once per class: above this many its sums over pairs are too large.
@@ -27,18 +26,6 @@ ladder_problem <- function(predictions, notion) {
   if (length(problems) == 1) return(problems[[1]])
   list(features = do.call(cbind, lapply(problems, `[[`, "features")),
        residuals = do.call(cbind, lapply(problems, `[[`, "residuals")), design = predictions$design)
-}
-
-# The top-label ladder with the mean outcome of all most probable classes of a row instead of the outcome of the first
-# one, which depends on the order of the classes. NULL if every row has one most probable class.
-shared_top_ladder <- function(problem, level) {
-  confidence <- top_label(problem$features)$confidence
-  is_top <- problem$features == confidence
-  shared <- rowSums(is_top)
-  if (all(shared == 1)) return(NULL)
-  problem$residuals <- matrix(rowSums(is_top * problem$residuals) / shared)
-  problem$features <- matrix(confidence)
-  run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level)
 }
 
 # The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never smaller than the
@@ -141,8 +128,15 @@ largest_upper <- function(uppers) {
 
 # Ladders of the top label, which bound the canonical error: by nested bases, and as its own row has it.
 top_ladders <- function(predictions, problem, level, known) {
-  shared <- shared_top_ladder(problem, level)
-  if (!is.null(shared)) return(list(shared))
+  confidence <- top_label(problem$features)$confidence
+  is_top <- problem$features == confidence
+  shared <- rowSums(is_top)
+  if (any(shared != 1)) {
+    # the outcome of the first of several most probable classes would depend on their order: the mean outcome of them
+    problem$residuals <- matrix(rowSums(is_top * problem$residuals) / shared)
+    problem$features <- matrix(confidence)
+    return(list(run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level)))
+  }
   top <- ladder_problem(predictions, "top_label")
   c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level)),
     if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level)))

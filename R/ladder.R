@@ -41,7 +41,11 @@ run_ladder <- function(problem, bases, level) {
 # From the rungs of a basis to the numbers of a ladder, without its value (src/limits.cpp). `facts`: of the squared
 # residuals, see score_facts(); `df`: of the rows or clusters, see design_df().
 finish_ladder <- function(rungs, design, facts, level, df = Inf) {
-  resolution <- max(vapply(rungs, function(rung) rung_resolution(rung$shape), 0))
+  # knots per coordinate, or columns where a basis has none
+  resolution <- max(vapply(rungs, function(rung) {
+    knots <- max(lengths(rung$shape$own), 0)
+    if (knots == 0 && rung$shape$recipe == "columns") nrow(rung$shape$weights[[1]]) else knots
+  }, 0))
   columns <- max(vapply(rungs, function(rung) rung$columns / ncol(rung$gap), 0))
   rungs <- Filter(function(rung) is.finite(rung$noise) && rung$noise > 0 && df > 0, rungs)
   upper <- nested_upper(rungs, columns, facts, df)
@@ -83,13 +87,6 @@ weighted_halves <- function(halves, scale) {
   function() 2 * Reduce(`+`, Map(`*`, halves, scale))
 }
 
-# Knots per coordinate, or columns where a basis has none.
-rung_resolution <- function(shape) {
-  knots <- max(lengths(shape$own), 0)
-  if (knots > 0) return(knots)
-  if (shape$recipe == "columns") nrow(shape$weights[[1]]) else 0
-}
-
 # Number of failures below which squared residuals say little about their variance. Among 300 predictions of .999 that
 # were all right nothing varies, but the accuracy may be .99 (all are right in 5% of such samples). All are right in
 # three of four samples of a calibrated model. The variance of unseen failures is added.
@@ -109,13 +106,11 @@ score_facts <- function(scores, design, largest, rows = 1 / weight_concentration
        size = total^2 / sum(unit_powers(rep(1, design$n), design, 2)), rows = rows, largest = largest)
 }
 
-# 1 where there are no failures, counted in units of the largest square, and 0 from `few_failures` on.
-lack_of_failures <- function(facts) max(0, 1 - facts$rows * facts$mean / facts$largest / few_failures)
-
 # A rung's variance where predictions are calibrated, from the variances that they give: what squares of residuals that
 # are mostly absent understate. Rows are taken as independent here.
 predicted_noise <- function(rungs, facts, rungs_of) {
-  lack <- lack_of_failures(facts)
+  # 1 where there are no failures, counted in units of the largest square, and 0 from `few_failures` on
+  lack <- max(0, 1 - facts$rows * facts$mean / facts$largest / few_failures)
   if (lack == 0) return(rungs)
   Map(function(rung, expected) {
     noise <- lack * expected$noise
