@@ -25,11 +25,6 @@ honest_band <- function(knots, at, level) {
        high = c(upper, 1)[findInterval(at, knots[1, ], left.open = TRUE) + 1L])
 }
 
-# Critical values of twice the log likelihood ratio at one place: chi-squared where the prediction repeats; for
-# continuous predictions the distribution of Banerjee & Wellner (2001), which has no closed form. 0.59 chi-squared gives
-# its 0.95-quantile 2.27 and is within 0.01 of its simulated distribution function above 0.7.
-isotonic_critical <- function(n, level) stats::qchisq(level, 1) * ifelse(n > 1, 1, 0.59)
-
 band_rounding <- 1e-12
 
 # By how much the curve is outside of where those of calibrated models lie; negative inside.

@@ -24,7 +24,12 @@ row_counts <- function(values, y, rate, design, level) {
   z <- (1 + level) / 2
   shrink <- (qnorm(z) / design_quantile(z, design))^2 / max(effect, 1)
   w <- design_weights(design)
-  k <- if (is.null(rate) || is.null(design$w)) 1 else curve_weighting(values, y, w, copy_powers(design, 2))
+  k <- if (is.null(rate) || is.null(design$w)) 1 else {
+    # over ten bins of equal weight; the squares are those of the weights of all copies
+    squares <- copy_powers(design, 2)
+    sums <- rowsum(cbind(squares, w * y, w), findInterval(values, weighted_edges(values, w, 10), left.open = TRUE))
+    outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
+  }
   list(w = w, copies = design$copies, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink,
        k = k, factor = if (k == 1) 1 else k^y, rate = rate)
 }
@@ -53,13 +58,6 @@ frame_times_odds <- function(frame, k) {
   at <- c("observed", band_columns)
   frame[at] <- lapply(frame[at], times_odds, k)
   frame
-}
-
-# outcome_weighting() over ten bins of equal weight; `squares`: of the weights of all copies.
-curve_weighting <- function(p, y, w, squares) {
-  bin <- findInterval(p, weighted_edges(p, w, 10), left.open = TRUE)
-  sums <- rowsum(cbind(squares, w * y, w), bin)
-  outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
 }
 
 # What rows count where outcomes are drawn (inst/include/calibrisk/classical/count_draws.h). The variance of weighted

@@ -56,7 +56,10 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
   levels <- pit$levels %||% seq(0, 1, length.out = 101L)
   if (is.null(pit$jumps)) {
     at <- levels + level_rounding
-    below <- if (is.null(counts)) findInterval(at, sort(pit$low)) else weight_below(at, pit$low, counts$v)
+    order <- order(pit$low)
+    # rows, or their weights, at or below each level
+    below <- findInterval(at, pit$low[order])
+    if (!is.null(counts)) below <- c(0, cumsum(counts$v[order]))[below + 1]
     half <- sqrt(log(2 / (1 - control$level)) / (2 * n))
     null_band <- list(low = levels - half, high = levels + half)
     band <- list(low = below / n - half, high = below / n + half)
@@ -83,12 +86,6 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
   curve_frame(levels, sums[, 1], conf = wilson_interval(sums[, 1] * size, size, control$level),
               band = wilson_interval(sums[, 1] * size, size, z = z), null = null,
               null_band = list(low = null$band_low, high = null$band_high))
-}
-
-# Sum of the weights v of the values at or below each level.
-weight_below <- function(levels, values, v) {
-  order <- order(values)
-  c(0, cumsum(v[order]))[findInterval(levels, values[order]) + 1]
 }
 
 # An effective number of rows is rounded.

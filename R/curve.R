@@ -139,9 +139,12 @@ read_curves <- function(x, by, read) {
   for (m in seq_along(models)) {
     models[m] <- list(read_results(models[[m]]))  # NULL too
     groups <- find_groups(models[[m]], by)
-    part <- function() if (is.null(groups)) list(read(models[[m]])) else read_groups(models[[m]], groups, read)
+    part <- function() {
+      if (is.null(groups)) list(read(models[[m]])) else run_groups(groups, group_parts(models[[m]], read))
+    }
     parts <- if (several) in_model(part(), names[m]) else part()
-    for (g in seq_along(parts)) {
+    # groups whose data do not suffice have no curve
+    for (g in which(!vapply(parts, rlang::is_error, NA))) {
       for (problem in parts[[g]]) {
         key <- if (is.null(groups)) tibble::new_tibble(list(), nrow = 1L) else vctrs::vec_slice(groups$keys, g)
         model <- if (several) names[m] else problem$model
@@ -152,21 +155,10 @@ read_curves <- function(x, by, read) {
       }
     }
   }
-  in_order_of_models(problems, keys)
-}
-
-# Models that are columns were read group by group.
-in_order_of_models <- function(problems, keys) {
+  # models that are columns were read group by group
   model <- vapply(problems, function(problem) problem$model %||% "", "")
   order <- order(match(model, unique(model)))
   list(problems = problems[order], keys = keys[order])
-}
-
-# Groups whose data do not suffice have no curve.
-read_groups <- function(x, groups, read) {
-  parts <- run_groups(groups, group_parts(x, read))
-  parts[vapply(parts, rlang::is_error, NA)] <- list(list())
-  parts
 }
 
 model_names <- function(models) {

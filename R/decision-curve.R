@@ -9,13 +9,20 @@ decision_curve <- function(problem, better, settings) {
   design <- problem$design
   # treat all and treat none as further predictions: the model is better than both
   of <- decision_limits(p, cbind(better, 1, 0), y, design, settings, curve = TRUE)
-  own <- benefit_columns(of, settings$thresholds, design, settings$level)
-  names(own) <- paste0("net_benefit.", names(own))
+  # of the net benefit, from the shares of rows that are treated with and without an event
+  own <- of$sums[[1]]
+  limits <- function(z) {
+    net_benefit_limits(own$estimate, of$true, of$false, settings$thresholds, own$std.error, design, z)
+  }
+  one <- limits(design_quantile((1 + settings$level) / 2, design))
+  band <- limits(own$factor)
   curve <- columns_frame(
-    threshold = settings$thresholds, net_benefit = of$sums[[1]]$estimate,
+    threshold = settings$thresholds, net_benefit = own$estimate,
     treat_all = (row_mean(y, design) - settings$thresholds) / (1 - settings$thresholds), loss = of$sums[[3]]$estimate,
     !!!of$sums[[3]][2:6], recalibrated = of$sums[[2]]$estimate,
-    changed = if (is.null(design$copies)) as.integer(of$changed) else of$changed, !!!own,
+    changed = if (is.null(design$copies)) as.integer(of$changed) else of$changed,
+    net_benefit.std.error = ifelse(own$std.error > 0, own$std.error, NA), net_benefit.conf.low = one$low,
+    net_benefit.conf.high = one$high, net_benefit.band.low = band$low, net_benefit.band.high = band$high,
     useful = (of$sums[[4]]$band.high < 0 & of$sums[[5]]$band.high < 0) %in% TRUE
   )
   list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
@@ -39,16 +46,6 @@ decision_limits <- function(p, better, y, design, settings, curve = FALSE) {
          band.low = value - reach, band.high = value + reach, factor = found$factor[j])
   })
   c(list(sums = sums), found[c("changed", "true", "false")])
-}
-
-# For the net benefit, from the shares of rows that are treated with and without an event.
-benefit_columns <- function(of, thresholds, design, level) {
-  std_error <- of$sums[[1]]$std.error
-  limits <- function(z) net_benefit_limits(of$sums[[1]]$estimate, of$true, of$false, thresholds, std_error, design, z)
-  one <- limits(design_quantile((1 + level) / 2, design))
-  band <- limits(of$sums[[1]]$factor)
-  list(std.error = ifelse(std_error > 0, std_error, NA), conf.low = one$low, conf.high = one$high, band.low = band$low,
-       band.high = band$high)
 }
 
 # Limits of the net benefit at z standard errors; `true` and `false`: the shares of treated rows with and without an

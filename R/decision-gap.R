@@ -4,7 +4,8 @@
 check_recalibration <- function(recalibration) {
   if (is_choice(recalibration, "map") || rlang::is_string(recalibration)) {
     map <- as_choice(recalibration, "map", arg = "recalibration")
-    check_probability_map(map)
+    stop_if(map$name == "variance", "{.arg recalibration} must be a map of probabilities.",
+            "x" = "It is a map of variances.", "i" = "For example {.fn map_platt}.", arg = "recalibration")
     return(map)
   }
   stop_if(
@@ -15,11 +16,6 @@ check_recalibration <- function(recalibration) {
   )
   check_bins_notion(list(recalibration), "binary")
   recalibration
-}
-
-check_probability_map <- function(map) {
-  stop_if(map$name == "variance", "{.arg recalibration} must be a map of probabilities.",
-          "x" = "It is a map of variances.", "i" = "For example {.fn map_platt}.", arg = "recalibration")
 }
 
 # One probability per row, in [0, 1]. A fold without other rows keeps its predictions.

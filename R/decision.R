@@ -101,12 +101,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   parts <- read_curves(x, input$by, read)
   keys <- vctrs::vec_rbind(!!!parts$keys)
   found <- parts$problems
-  bind <- function(what) {
-    vctrs::vec_rbind(!!!lapply(seq_along(found), function(i) {
-      table <- found[[i]]$curve[[what]]
-      vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, i), nrow(table)), table)
-    }))
-  }
+  bind <- function(what) bind_parts(keys, lapply(found, function(part) part$curve[[what]]))
   structure(
     list(curve = bind("curve"), summary = bind("summary"),
          differences = decision_differences(found, keys, settings), keys = names(keys), axis = axis, level = level,
