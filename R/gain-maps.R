@@ -27,7 +27,11 @@ gains_of_maps <- function(x, maps, input) {
   check_count(input$repeats, "repeats")
   input$event_level <- check_choice(input$event_level, c("first", "second"), "event_level")
   out <- by_groups(x, input$by, function(part) gain_of_maps(part, maps, input))
-  gain_table_of_maps(out, input)
+  repeats <- if (input$repeats > 1) paste0(", ", input$repeats, " times")
+  folds <- if (length(input$folds) == 1) paste(input$folds, "folds") else "the given folds"
+  new_table(out, c("Gain" = paste0("before minus after, maps fitted without the row, in ", folds, repeats),
+                   "Estimate" = paste("improvement of the calibration error where the map is injective, else with its",
+                                      "loss of sharpness")), "ce_gain")
 }
 
 gain_of_maps <- function(part, maps, input) {
@@ -38,7 +42,8 @@ gain_of_maps <- function(part, maps, input) {
   parts <- lapply(names(maps), function(name) {
     fits <- lapply(splits, function(fold) fold_probs(maps[[name]], data, fold, input$score))
     failed <- unique(unlist(lapply(fits, `[[`, "message")))
-    if (length(failed) > 0) warn_folds(name, failed)
+    warn_if(length(failed) > 0, "The map {.val {name}} has not reached an optimum in every fold.", "x" = "{failed[1]}",
+            "i" = "It is flagged: {.field converged} is {.val {FALSE}}.", class = "convergence")
     # a row's gain is its mean over the splits
     after <- rowMeans(vapply(fits, function(fit) gain_scores(fit$probs, data, input$score), numeric(length(before))))
     list(after = after, injective = all(vapply(fits, `[[`, NA, "injective")), converged = length(failed) == 0,
@@ -82,11 +87,6 @@ fold_probs <- function(map, data, fold, score) {
        message = unlist(lapply(found$fits, function(fit) if (!fit$converged) fit$message)) %||% character())
 }
 
-warn_folds <- function(name, message) {
-  warn_result("The map {.val {name}} has not reached an optimum in every fold.", "x" = "{message[1]}",
-              "i" = "It is flagged: {.field converged} is {.val {FALSE}}.", class = "convergence")
-}
-
 # Independent copies are in several folds: those of one split are counted, of several the rows are repeated.
 scattered_copies <- function(data, input) {
   design <- data$design
@@ -117,12 +117,4 @@ gain_folds <- function(folds, repeats, data) {
     )
   }
   lapply(seq_len(repeats), function(r) design_folds(cbind(given_probs(data), r), data$truth, data$design, folds, TRUE))
-}
-
-gain_table_of_maps <- function(out, input) {
-  repeats <- if (input$repeats > 1) paste0(", ", input$repeats, " times")
-  folds <- if (length(input$folds) == 1) paste(input$folds, "folds") else "the given folds"
-  new_table(out, c("Gain" = paste0("before minus after, maps fitted without the row, in ", folds, repeats),
-                   "Estimate" = paste("improvement of the calibration error where the map is injective, else with its",
-                                      "loss of sharpness")), "ce_gain")
 }

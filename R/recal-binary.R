@@ -16,12 +16,6 @@ map_histogram <- function(n_bins = 15, type = c("mass", "width")) {
   new_choice("map", "histogram", n_bins = n_bins, type = check_choice(type, c("mass", "width")))
 }
 
-#' @export
-map_loss.map_isotonic <- function(method) "brier"
-
-#' @export
-map_loss.map_histogram <- function(method) "brier"
-
 # A map that has no fit_map() of its own fits one probability.
 #' @export
 fit_map.ce_choice <- function(method, data) {
@@ -131,8 +125,6 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, std.error = errors, value = fit$loss,
        influence = influence, message = if (converged) "" else logit_failure(x, outcome))
 }
-
-log1pexp <- function(x) pmax(x, 0) + log1p(exp(-abs(x)))
 
 # The log loss falls below what any finite optimum allows: everything on its side, for any offset.
 separated <- function(x, theta, outcome) {

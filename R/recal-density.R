@@ -4,7 +4,10 @@
 # is multiplied by.
 
 # The values of the rows are temperatures.
-recalibrate_density <- function(method, laws, layout, folds) {
+recalibrate_density <- function(method, part, laws, folds) {
+  frame <- is.data.frame(part)
+  columns <- if (frame) names(part)[vapply(part, is_law, NA)]
+  layout <- list(frame = frame, type = "law", columns = if (length(columns) == 1) columns else ".pred", logits = FALSE)
   laws <- deal_copies(laws, folds)
   law <- laws$law
   check_tempered(law)
@@ -71,20 +74,10 @@ write_laws <- function(law, rows, n_rows, layout) {
   if (layout$frame) columns_frame(!!layout$columns := out) else out
 }
 
-density_layout <- function(x) {
-  frame <- is.data.frame(x)
-  columns <- if (frame) names(x)[vapply(x, is_law, NA)]
-  list(frame = frame, type = "law", columns = if (length(columns) == 1) columns else ".pred", logits = FALSE)
-}
-
 predict_density <- function(object, new) {
   layout <- object$layout
-  if (is.data.frame(new)) {
-    check_fitted_columns(new, layout)
-    law <- new[[layout$columns]]
-  } else {
-    law <- new
-  }
+  if (is.data.frame(new)) check_fitted_columns(new, layout)
+  law <- if (is.data.frame(new)) new[[layout$columns]] else new
   stop_if(!is_law(law), "{.arg new} must hold predictive distributions, as the data of the fit did.",
           "x" = "It is {.cls {class(law)[1]}}.", class = "distribution", arg = "new")
   missing <- law_missing(law)
@@ -93,8 +86,7 @@ predict_density <- function(object, new) {
   missing <- rep_len(missing, n) | vctrs::vec_detect_missing(law)
   check_tempered(law)
   kept <- law[!missing]
-  same <- fitted_rows(density_fingerprint(kept), object$fingerprint)
-  if (same > 0) warn_same_rows(same, sum(!missing))
+  warn_fitted_rows(density_fingerprint(kept), object$fingerprint)
   layout$frame <- is.data.frame(new)
   write_laws(temper_law(kept, object$map$temperature), which(!missing), n, layout)
 }

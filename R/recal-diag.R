@@ -17,11 +17,10 @@ map_diag <- function(loss = c("log", "brier"), hidden = c(10, 10), penalty = 0.0
 # Limit on the weights of a network: it is a function of one number, and the optimiser stores forty times as many.
 most_parameters <- 1e5
 
-# Weights and biases of a network of one input and one output (SlopeNetwork of the core).
-network_size <- function(hidden) sum(hidden * (c(1, hidden[-length(hidden)]) + 1)) + hidden[length(hidden)] + 1
-
 check_network_size <- function(hidden) {
-  size <- network_size(as.numeric(hidden))
+  # weights and biases of a network of one input and one output (SlopeNetwork of the core)
+  hidden <- as.numeric(hidden)
+  size <- sum(hidden * (c(1, hidden[-length(hidden)]) + 1)) + hidden[length(hidden)] + 1
   stop_if(size > most_parameters,
           "The layers in {.arg hidden} must have at most {count_text(most_parameters)} weights in total.",
           "x" = "Layers of {.val {hidden}} units have {count_text(size)}.",

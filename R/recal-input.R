@@ -146,14 +146,12 @@ fingerprint <- function(x) {
   out
 }
 
-# Number of the rows of `new` that the map was fitted to. Predictions that repeat match by chance: 0 if matches
-# are not clearly more frequent than repeats within either set (then only the same rows in the same order count).
-fitted_rows <- function(new, fitted) {
-  if (length(new) < 2 || length(fitted) < 2) return(0L)
-  if (identical(new, fitted)) return(length(new))
+# Warns of rows of `new` that the map was fitted to. Predictions that repeat match by chance: not if matches are not
+# clearly more frequent than repeats within either set (then only the same rows in the same order count).
+warn_fitted_rows <- function(new, fitted) {
+  if (length(new) < 2 || length(fitted) < 2) return(invisible())
+  if (identical(new, fitted)) return(warn_same_rows(length(new), length(new)))
   repeats <- function(v) mean(duplicated(v) | duplicated(v, fromLast = TRUE))
   same <- as.integer(cpp_count_common(new, fitted))
-  if (same == 0) return(0L)
-  if (same <= 2 * max(repeats(new), repeats(fitted)) * length(new)) return(0L)
-  same
+  if (same > 0 && same > 2 * max(repeats(new), repeats(fitted)) * length(new)) warn_same_rows(same, length(new))
 }

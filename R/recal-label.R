@@ -23,17 +23,13 @@ fit_map.map_constant_confidence <- function(method, data) { # nolint: object_len
   } else {
     row_std_error(right, data$design)
   }
+  images <- matrix((1 - accuracy) / (k - 1), k, k)
+  diag(images) <- accuracy
   new_map_fit(
-    new_map("label", images = constant_images(accuracy, k)),
+    new_map("label", images = images),
     map_terms("confidence", accuracy, std.error = std.error),
     iterations = 1L, injective = injectivity(FALSE, "all predictions with the same top label have one image")
   )
-}
-
-constant_images <- function(accuracy, k) {
-  images <- matrix((1 - accuracy) / (k - 1), k, k)
-  diag(images) <- accuracy
-  images
 }
 
 # The label frequencies among the fitted rows with the same top label; of all rows where a

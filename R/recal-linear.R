@@ -23,15 +23,8 @@ check_penalty <- function(penalty) {
 }
 
 #' @export
-fit_map.map_vector <- function(method, data) fit_linear(method, data, diagonal = TRUE)
-
-#' @export
-fit_map.map_matrix <- function(method, data) fit_linear(method, data, diagonal = FALSE)
-
-#' @export
-fit_map.map_dirichlet <- function(method, data) fit_linear(method, data, diagonal = FALSE)
-
-fit_linear <- function(method, data, diagonal) {
+fit_map.map_matrix <- function(method, data) {
+  diagonal <- method$name == "vector"
   logs <- given_logs(data)
   k <- ncol(logs)
   penalty <- rep_len(method$penalty, 2)
@@ -62,6 +55,12 @@ fit_linear <- function(method, data, diagonal) {
     linear_injective(parameters$w)
   )
 }
+
+#' @export
+fit_map.map_vector <- fit_map.map_matrix
+
+#' @export
+fit_map.map_dirichlet <- fit_map.map_matrix
 
 # of_rows(core, theta) calls a function of the core with theta, the rows and their objective; `bounded`: no class is
 # absent that would need a penalty.

@@ -26,13 +26,15 @@
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ...) {
   check_empty(...)
-  if (is.null(new)) return(fitted_predictions(object))
+  if (is.null(new)) {
+    if (is.null(object$fold)) warn_same_rows(object$n, object$n)
+    return(object$fitted)
+  }
   new <- read_results(new)
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
   read <- read_new_probs(new, object$layout, fitted = object$fingerprint)
-  same <- fitted_rows(fingerprint(read$data$given), object$fingerprint)
-  if (same > 0) warn_same_rows(same, length(read$keep))
+  warn_fitted_rows(fingerprint(read$data$given), object$fingerprint)
   probs <- map_probs(object$map, read$data)
   write_like(probs, object$layout, read$keep, read$n)
 }
@@ -43,11 +45,6 @@ warn_same_rows <- function(same, n) {
     "i" = "Use other data, or {.arg folds} for out-of-fold predictions: {.code predict(x)} without {.arg new}.",
     class = "same_rows"
   )
-}
-
-fitted_predictions <- function(object) {
-  if (is.null(object$fold)) warn_same_rows(object$n, object$n)
-  object$fitted
 }
 
 #' @rdname predict.ce_recalibration

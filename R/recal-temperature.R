@@ -29,7 +29,7 @@ recalibrate.map_temperature <- function(method, part, input) {
   if (is.null(laws$law)) return(NextMethod())
   stop_if(method$loss != "log", "The temperature of densities is fitted by the log score.",
           "x" = "{.arg loss} is {.val {method$loss}}.", arg = "loss", value = method$loss)
-  recalibrate_density(method, laws, density_layout(part), input$folds)
+  recalibrate_density(method, part, laws, input$folds)
 }
 
 #' @export

@@ -23,19 +23,16 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
   tests$chosen <- tests$model == chosen
   failed <- Filter(function(fit) !is.null(fit) && !fit$converged, fits)
   fit <- fits[[chosen]]
-  if (chosen != "none" && is.null(fit)) stop_few_values(chosen, z)
+  # it was asked for
+  stop_if(chosen != "none" && is.null(fit), "The {.val {chosen}} model needs more distinct predictions.",
+          "x" = "There {?is/are} {length(unique(z))}.",
+          "i" = "{.code map_update()} takes the models that can be fitted.", class = c("rows", "degenerate"),
+          arg = "method")
   new_map_fit(
     update_map(chosen, fit, knots), update_terms(chosen, fit),
     length(failed) == 0, max(0L, vapply(drop_null(fits), `[[`, 0L, "iterations")),
     if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots), tests
   )
-}
-
-# A model that was asked for and needs more distinct predictions than there are.
-stop_few_values <- function(model, z) {
-  stop_input("The {.val {model}} model needs more distinct predictions.", "x" = "There {?is/are} {length(unique(z))}.",
-             "i" = "{.code map_update()} takes the models that can be fitted.", class = c("rows", "degenerate"),
-             arg = "method")
 }
 
 # Harrell's places of the knots: equally spaced quantiles, the outer ones by their number.
@@ -77,7 +74,7 @@ update_tests <- function(fits, outcome, z, design, method) {
   usable <- vapply(fits, function(fit) isTRUE(fit$converged), NA)
   top <- utils::tail(names(fits)[usable], 1)
   n <- copy_count(design)
-  identity <- sum(row_shares(design) * (log1pexp(z) - outcome * z))
+  identity <- sum(row_shares(design) * (pmax(z, 0) + log1p(exp(-abs(z))) - outcome * z))
   loss <- c(none = identity, vapply(fits, function(fit) if (isTRUE(fit$converged)) fit$value else NA_real_, 0))
   size <- c(none = 0, intercept = 1, slope = 2, flexible = length(fits$flexible$theta %||% numeric(method$df + 1)))
   statistic <- p.value <- test_df <- rep(NA_real_, length(loss))

@@ -16,9 +16,6 @@ write_moments <- function(mean, variance, layout) {
 }
 
 #' @export
-map_loss.map_variance <- function(method) "dss"
-
-#' @export
 recalibrate.map_variance <- function(method, part, input) {
   data <- read_moments(part, input$truth, input$dots, design = input$design)
   data <- deal_copies(data, input$folds)
@@ -81,7 +78,6 @@ predict_variance <- function(object, new) {
   moments <- moments_of(x, layout$columns)
   ok <- !is.na(moments$mean) & !is.na(moments$variance)
   check_moments(numeric(), moments, "new")
-  same <- fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)
-  if (same > 0) warn_same_rows(same, sum(ok))
+  warn_fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)
   write_moments(moments$mean, scale_variance(object$map, moments$variance), layout)
 }

@@ -85,7 +85,11 @@ recalibrate.ce_choice <- function(method, part, input) {
   loss <- map_loss(method)
   of <- c(map_of_rows(method, data), list(
     before = function() row_mean(of_given(cpp_class_losses, data, data$truth, loss), data$design),
-    loss = function(probs) probs_loss(probs, data, loss),
+    # log(0) is infinite: nothing is clipped
+    loss = function(probs) {
+      losses <- if (loss == "log") -log(at_label(probs, data$truth)) else cpp_brier_rows(probs, data$truth)
+      row_mean(losses, data$design)
+    },
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)
   ))
   with_read(fit_recalibration(method, of, data, read$layout, input$folds, n_classes = class_count(data),
@@ -166,18 +170,12 @@ map_terms <- function(term, estimate, class = NA_character_, std.error = NA_real
 fit_map <- function(method, data) UseMethod("fit_map")
 
 # The loss that a map minimises, and by which it is reported.
-map_loss <- function(method) UseMethod("map_loss")
-
-#' @export
-map_loss.ce_choice <- function(method) choice_options(method)$loss %||% "log"
+map_loss <- function(method) {
+  method$loss %||% switch(method$name, isotonic = , histogram = "brier", variance = "dss", "log")
+}
 
 # Recalibrated probabilities, n x K, of recal data.
 map_probs <- function(map, data) UseMethod("map_probs")
-
-# Mean loss of given probabilities. log(0) is infinite: nothing is clipped.
-probs_loss <- function(probs, data, loss) {
-  row_mean(if (loss == "log") -log(at_label(probs, data$truth)) else cpp_brier_rows(probs, data$truth), data$design)
-}
 
 warn_convergence <- function(fit, method) {
   warn_if(!fit$converged, "The {.val {method}} map has not reached an optimum.", "x" = "{fit$message}",
