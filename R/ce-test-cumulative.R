@@ -15,7 +15,14 @@ cumulative_test <- function(test, laws) {
   sorted <- sort_problem(notion_problems(predictions, "binary")[[1]])
   observed <- residual_walk(sorted)
   extremes <- walk_extremes(observed)
-  value <- function(of) cumulative_statistic(test$statistic, of)
+  # "bridge": Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov),
+  # which are independent under calibration; redraws give it its distribution
+  value <- function(of) {
+    switch(test$statistic,
+      ks = of$largest, kuiper = of$range,
+      bridge = -2 * (log(2) + stats::pnorm(-abs(of$end), log.p = TRUE) + log_kolmogorov_tail(of$bridge))
+    )
+  }
   statistic <- value(extremes)
   weight <- sorted$w %||% rep(1, length(sorted$x))
   draws <- cpp_cumulative_draws(sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(),
@@ -60,15 +67,6 @@ walk_extremes <- function(observed) {
   end <- walk[length(walk)]
   list(end = end, largest = max(abs(walk)), range = max(walk, 0) - min(walk, 0),
        bridge = max(abs(walk - observed$time * end)))
-}
-
-# Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov), which
-# are independent under calibration; redraws give it its distribution.
-cumulative_statistic <- function(statistic, of) {
-  switch(statistic,
-    ks = of$largest, kuiper = of$range,
-    bridge = -2 * (log(2) + stats::pnorm(-abs(of$end), log.p = TRUE) + log_kolmogorov_tail(of$bridge))
-  )
 }
 
 # log P(max |B| > x) of a Brownian bridge B.

@@ -75,14 +75,14 @@ law_test <- function(laws, level, at_once = 2e6) {
     cpp_law_test(pit$low, pit$high, moments$mean[, 1], deviation, laws$design$w %||% rep(1, n), cells, chunk, level,
                  times, thread_count(), progress)
   })
-  never <- impossible_rows(law, y, pit, deviation)
+  never <- cannot_occur_sentence(law, y, pit, deviation)
   strongest <- which.min(found$weighted)
   list(
     estimate = setNames(found$estimate, law_parts)[strongest], statistic = c(evidence = found$evidence[times + 1]),
-    parameter = c(simulations = times), p.value = if (length(never) > 0) 0 else found$p.value,
+    parameter = c(simulations = times), p.value = if (is.null(never)) found$p.value else 0,
     method = "Joint test of predictive distributions", alternative = "two.sided", null = found$evidence[seq_len(times)],
     details = list(
-      found = if (length(never) > 0) cannot_occur_sentence(never, y) else law_claims(found, level),
+      found = never %||% law_claims(found, level),
       parts = columns_frame(part = law_parts, estimate = found$estimate, sign = found$rejects)
     )
   )
@@ -96,14 +96,12 @@ on_quantiles <- function(laws) {
 # In the order of law_test.h.
 law_parts <- c("place", "spread", "place by mean", "spread by deviation", "spread by mean", "skewness", "tails", "PIT")
 
-# Outcomes outside of the support, or beside a point.
-impossible_rows <- function(law, y, pit, deviation) {
+# On outcomes outside of the support, or beside a point; NULL if there are none.
+cannot_occur_sentence <- function(law, y, pit, deviation) {
   support <- record_of(law)$support
-  which(support != "real" & y < 0 | support == "unit" & y > 1 | support == "count" & y != round(y) |
-          deviation %in% 0 & pit$low == pit$high)
-}
-
-cannot_occur_sentence <- function(rows, y) {
+  rows <- which(support != "real" & y < 0 | support == "unit" & y > 1 | support == "count" & y != round(y) |
+                  deviation %in% 0 & pit$low == pit$high)
+  if (length(rows) == 0) return(NULL)
   paste0(count_of(length(rows), "outcome"), " cannot occur by ", if (length(rows) == 1) "its prediction" else
     "their predictions", ", the first is ", signif(y[rows[1]], 4), " in row ", rows[1], " of those tested.")
 }

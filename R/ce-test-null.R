@@ -94,17 +94,15 @@ bound_p <- function(estimate, count, bound, type) {
 run_test.test_bound <- function(test, problem, level) {
   n <- problem$n
   classes <- is.null(problem$laws$law)
-  sup <- kernel_bound(problem$kernel, classes) * kernel_bound(problem$target_kernel, FALSE)
-  bound <- 2 * sup
+  bound <- 2 * kernel_bound(problem$kernel, classes) * kernel_bound(problem$target_kernel, FALSE)
   type <- test$type
   value <- skce_value(problem, type, test$block, NULL)
   count <- switch(type, biased = n, unbiased = n %/% 2, block = (n %/% value$block) * (value$block %/% 2))
   estimate <- value$estimate$value
-  p <- bound_p(estimate, count, bound, type)
-  statistic <- estimate / bound
   list(
-    estimate = estimate, statistic = c(ratio = statistic), parameter = c(count = count),
-    p.value = p, method = paste0("Calibration test: distribution-free bound, ", type, " SKCE"),
+    estimate = estimate, statistic = c(ratio = estimate / bound), parameter = c(count = count),
+    p.value = bound_p(estimate, count, bound, type),
+    method = paste0("Calibration test: distribution-free bound, ", type, " SKCE"),
     details = list(bound = bound)
   )
 }

@@ -25,7 +25,15 @@ decision_curve <- function(problem, better, settings) {
     net_benefit.conf.high = one$high, net_benefit.band.low = band$low, net_benefit.band.high = band$high,
     useful = (of$sums[[4]]$band.high < 0 & of$sums[[5]]$band.high < 0) %in% TRUE
   )
-  list(curve = curve, summary = decision_summary(curve, p, better, y, design, settings$level))
+  # the area under the loss, 2 int (1 - c) loss(c) dc, is the difference of mean squared errors, row by row
+  area <- mean_estimate((p - y)^2 - (better - y)^2, design, smallest = -Inf)
+  columns <- summarise_estimates(list(area), settings$level)
+  top <- which.max(curve$loss)
+  list(curve = curve, summary = columns_frame(
+    n = entered_rows(design), event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
+    conf.low = columns$conf.low, conf.high = columns$conf.high, worst = curve$threshold[top],
+    loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(curve$useful)
+  ))
 }
 
 # Sums over rows at all thresholds: estimate, standard error, limits at one and at all of them, and the `factor` of the
@@ -62,15 +70,3 @@ net_benefit_limits <- function(value, true, false, thresholds, std_error, design
 
 # Whether p reaches a threshold, except for rounding: 0.3 reaches 3 * 0.1, and 2/3 the threshold 2/3 with 12 digits.
 reached <- function(p, threshold) p + 1e-12 >= threshold
-
-# The area under the loss, 2 int (1 - c) loss(c) dc, is the difference of mean squared errors, row by row.
-decision_summary <- function(curve, p, better, y, design, level) {
-  area <- mean_estimate((p - y)^2 - (better - y)^2, design, smallest = -Inf)
-  columns <- summarise_estimates(list(area), level)
-  top <- which.max(curve$loss)
-  columns_frame(
-    n = entered_rows(design), event_rate = row_mean(y, design), area = columns$.estimate, std.error = columns$std.error,
-    conf.low = columns$conf.low, conf.high = columns$conf.high, worst = curve$threshold[top],
-    loss = curve$loss[top], bought = mean(curve$band.low > 0), useful = mean(curve$useful)
-  )
-}

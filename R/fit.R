@@ -95,7 +95,7 @@ fitter_alone <- function(method, point) {
 #' tidy(fit)
 #' glance(fit)
 tidy.ce_fit <- function(x, ...) {
-  out <- vctrs::vec_rep(columns_frame(method = x$method, parameter = x$parameter, value = x$value), length(x$forms))
+  out <- vctrs::vec_rep(columns_frame(!!!x[c("method", "parameter", "value")]), length(x$forms))
   if (x$notion == "class_wise") out$class <- x$levels
   out
 }
@@ -103,8 +103,7 @@ tidy.ce_fit <- function(x, ...) {
 #' @rdname ce_fit_tables
 #' @export
 glance.ce_fit <- function(x, ...) {
-  columns_frame(notion = x$notion, method = x$method, parameter = x$parameter, value = x$value,
-                n = x$n, n_classes = length(x$levels))
+  columns_frame(!!!x[c("notion", "method", "parameter", "value", "n")], n_classes = length(x$levels))
 }
 
 # For a fit or a tune.
@@ -194,7 +193,6 @@ read_new <- function(object, new, dots) {
 #' @rdname augment.ce_fit
 #' @export
 augment.ce_tune <- function(x, data, ..., method = NULL) {
-  check_data(data)
   augment(tune_fit(x, method), data, ...)
 }
 
@@ -208,7 +206,10 @@ augment.ce_tune <- function(x, data, ..., method = NULL) {
 #'   it, `.gap` (scalar types of calibration) or `.gap_<class>`.
 #' @export
 augment.ce_fit <- function(x, data, ...) {
-  check_data(data)
+  stop_if(missing(data), "{.arg data} must be given: a data frame of predictions.",
+          "x" = "It is missing; the result itself keeps none.", arg = "data")
+  stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {.cls {class(data)[1]}}.",
+          "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data")
   out <- tibble::as_tibble(data)
   out$.squared <- predict(x, data, ..., type = "squared")
   if (have_gaps(x$forms)) {
@@ -221,11 +222,4 @@ augment.ce_fit <- function(x, data, ...) {
     }
   }
   out
-}
-
-check_data <- function(data) {
-  stop_if(missing(data), "{.arg data} must be given: a data frame of predictions.",
-          "x" = "It is missing; the result itself keeps none.", arg = "data")
-  stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {.cls {class(data)[1]}}.",
-          "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data")
 }

@@ -55,7 +55,7 @@ form_pairs.ce_form_steps <- function(form, x, y) {
 
 #' @export
 form_risk.ce_form_steps <- function(form, features, residuals, design = NULL) {
-  if (!is.null(design) && !is_plain(design)) return(NextMethod())
+  if (!is_plain(design)) return(NextMethod())
   e <- as.vector(residuals)
   # per row i: sum_j h(p_i, p_j) e_j and sum_j h(p_i, p_j)^2
   k <- length(form$parts)

@@ -127,13 +127,8 @@ form_pairs.ce_form <- function(form, x, y) {
 
 have_gaps <- function(forms) all(vapply(forms, function(form) isTRUE(form$gap), NA))
 
-# The estimated residual (prediction - outcome) per row, m x d
-form_gap <- function(form, features) {
-  stop_if(!isTRUE(form$gap),
-          "This method does not estimate residuals: its h(p, p') is not an inner product of estimated residuals.",
-          "i" = "Use {.code type = \"squared\"} or {.code type = \"pairs\"}.", class = "gap")
-  bounded_gap(gap_features(form, features), features)
-}
+# The estimated residual (prediction - outcome) per row, m x d, of a form with `gap`.
+form_gap <- function(form, features) bounded_gap(gap_features(form, features), features)
 
 # The nearest gap that leaves a probability, p - gap in [0, 1], or a probability vector: no further from the true gap.
 # Onto the simplex as Michelot (1986) does: what is negative is dropped until nothing is.

@@ -17,8 +17,7 @@ unfitted_maps <- function(after) {
   stop_if(any(dispersion), "{.fn ce_gain} needs maps of class probabilities.",
           "x" = "{.val variance} is one of variances.",
           "i" = "{.code ce_moments(x, truth, after = map)} gives its gain.", arg = "after")
-  own <- vapply(maps, `[[`, "", "name")
-  names(maps) <- make.unique(ifelse(nzchar(rlang::names2(after)), rlang::names2(after), own), "_")
+  names(maps) <- list_names(after, vapply(maps, `[[`, "", "name"))
   maps
 }
 

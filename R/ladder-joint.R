@@ -119,9 +119,8 @@ few_clusters_sentence <- function(least, level) {
 
 # The residuals of two classes are e and -e: the squared error of both is twice that of one.
 doubled_ladder <- function(ladder) {
-  for (field in c("estimate", "std.error", "low", "high", "lower_bound", "upper_bound")) {
-    ladder[[field]] <- sqrt(2) * ladder[[field]]
-  }
+  roots <- c("estimate", "std.error", "low", "high", "lower_bound", "upper_bound")
+  ladder[roots] <- lapply(ladder[roots], `*`, sqrt(2))
   of_one <- ladder$upper
   ladder$upper <- function(tail) sqrt(2) * of_one(tail)
   one <- ladder$value

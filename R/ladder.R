@@ -40,7 +40,7 @@ run_ladder <- function(problem, bases, level) {
 
 # From the rungs of a basis to the numbers of a ladder, without its value (src/limits.cpp). `facts`: of the squared
 # residuals, see score_facts(); `df`: of the rows or clusters, see design_df().
-finish_ladder <- function(rungs, design, facts, level, df = Inf) {
+finish_ladder <- function(rungs, design, facts, level, df) {
   # knots per coordinate, or columns where a basis has none
   resolution <- max(vapply(rungs, function(rung) {
     knots <- max(lengths(rung$shape$own), 0)

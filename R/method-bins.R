@@ -51,14 +51,11 @@ method_bins <- function(n = 15, type = c("width", "mass"), debias = FALSE) {
 }
 
 #' @export
-default_grid.ce_method_bins <- function(method, notion, n) {
-  check_bins_notion(list(method), notion)
-  seq(5, 100, by = 5)
-}
+default_grid.ce_method_bins <- function(method, notion, n) seq(5, 100, by = 5)
 
 #' @export
 fit_form.ce_method_bins <- function(method, problem, point, context) {
-  check_scalar_problem(problem)
+  check_scalar_bins(ncol(problem$residuals) == 1 && ncol(problem$features) == 1)
   fit <- cpp_bins_fit(bin_places(problem), problem$residuals, problem$labels, point$value, method$type, method$debias,
                       problem$design)
   bins_form(fit, method$debias)
@@ -74,7 +71,7 @@ bin_places <- function(problem) problem$upper %||% problem$features
 
 #' @export
 tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
-  check_scalar_problem(problem)
+  check_scalar_bins(ncol(problem$residuals) == 1 && ncol(problem$features) == 1)
   # rows of every fold, sorted once for all methods of bins
   sorted <- cached(context$cache, paste0("bins_", rlang::hash(fold)), {
     cpp_bins_problem(bin_places(problem), problem$residuals, problem$labels, fold, max(fold), problem$design,
@@ -90,19 +87,14 @@ tune_path.ce_method_bins <- function(method, problem, fold, grid, context) {
 
 # Bins need one probability per row, so canonical calibration is refused before any work is done.
 check_bins_notion <- function(methods, notion) {
-  bins <- vapply(methods, inherits, NA, "ce_method_bins")
-  if (any(bins) && "canonical" %in% notion) stop_vector_notion()
+  check_scalar_bins(!"canonical" %in% notion || !any(vapply(methods, inherits, NA, "ce_method_bins")))
 }
 
-check_scalar_problem <- function(problem) {
-  if (ncol(problem$residuals) != 1 || ncol(problem$features) != 1) stop_vector_notion()
-}
-
-stop_vector_notion <- function() {
-  stop_input("{.fn method_bins} needs one probability per row.",
-             "x" = "Cells of a whole probability vector are not defined.",
-             "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \\
-                    method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}.", class = "notion", arg = "method")
+check_scalar_bins <- function(scalar) {
+  stop_if(!scalar, "{.fn method_bins} needs one probability per row.",
+          "x" = "Cells of a whole probability vector are not defined.",
+          "i" = "Use {.code notion = \"top_label\"}, {.val class_wise} or {.val binary}, or another \
+                 method: {.fn method_kde}, {.fn method_kkr}, {.fn method_ukkr}.", class = "notion", arg = "method")
 }
 
 # Plain bins: phi is the bin's mean residual, the estimated gap.

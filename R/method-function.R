@@ -52,7 +52,7 @@ evaluate_pairs <- function(form, x, y) {
 form_risk.ce_form_function <- function(form, features, residuals, design = NULL) {
   tile <- function(i, j) evaluate_pairs(form, features[i, , drop = FALSE], features[j, , drop = FALSE])
   risk <- cpp_pair_risk_function(residuals, tile, form$na_rm, thread_count(), design)
-  stop_if(!is.null(design) && !is_plain(design) && risk$n_missing > 0 && form$na_rm,
+  stop_if(!is_plain(design) && risk$n_missing > 0 && form$na_rm,
           "Pairs without a value cannot be left out where rows are weighted or clustered.",
           "i" = "Let the function of {.fn method_function} return a number for every pair.", class = "function",
           arg = "f")

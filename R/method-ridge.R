@@ -93,7 +93,7 @@ pair_features.ce_form_taylor <- function(form, features) {
 # Neither needs the features of all rows at once.
 #' @export
 form_risk.ce_form_taylor <- function(form, features, residuals, design = NULL) {
-  if (!is.null(design) && !is_plain(design)) return(NextMethod())
+  if (!is_plain(design)) return(NextMethod())
   finish_risk(cpp_taylor_risk(residuals, features, form$map, form$basis, core_matrix(form$core), thread_count()))
 }
 

@@ -11,9 +11,6 @@
 method_stack <- function() new_method("stack", NULL, NA_real_)
 
 #' @export
-format.ce_method_stack <- function(x, ...) "stack"
-
-#' @export
 fit_form.ce_method_stack <- function(method, problem, point, context) {
   features <- problem$features
   design <- problem$design %||% new_design(nrow(features))

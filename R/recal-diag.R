@@ -8,7 +8,12 @@ network_cells <- 8192L
 map_diag <- function(loss = c("log", "brier"), hidden = c(10, 10), penalty = 0.001, range = c(0.01, 100)) {
   loss <- check_choice(loss, c("log", "brier"))
   check_counts(hidden)
-  check_network_size(hidden)
+  # weights and biases of a network of one input and one output (SlopeNetwork of the core)
+  size <- sum(as.numeric(hidden) * (c(1, hidden[-length(hidden)]) + 1)) + hidden[length(hidden)] + 1
+  stop_if(size > most_parameters,
+          "The layers in {.arg hidden} must have at most {count_text(most_parameters)} weights in total.",
+          "x" = "Layers of {.val {hidden}} units have {count_text(size)}.",
+          class = c("argument", "size"), arg = "hidden", value = hidden)
   check_number(penalty, lower = 0)
   check_range(range)
   new_choice("map", "diag", loss = loss, hidden = hidden, penalty = penalty, range = range)
@@ -16,16 +21,6 @@ map_diag <- function(loss = c("log", "brier"), hidden = c(10, 10), penalty = 0.0
 
 # Limit on the weights of a network: it is a function of one number, and the optimiser stores forty times as many.
 most_parameters <- 1e5
-
-check_network_size <- function(hidden) {
-  # weights and biases of a network of one input and one output (SlopeNetwork of the core)
-  hidden <- as.numeric(hidden)
-  size <- sum(hidden * (c(1, hidden[-length(hidden)]) + 1)) + hidden[length(hidden)] + 1
-  stop_if(size > most_parameters,
-          "The layers in {.arg hidden} must have at most {count_text(most_parameters)} weights in total.",
-          "x" = "Layers of {.val {hidden}} units have {count_text(size)}.",
-          class = c("argument", "size"), arg = "hidden", value = hidden)
-}
 
 #' @export
 fit_map.map_diag <- function(method, data) {

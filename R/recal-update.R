@@ -28,8 +28,18 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
           "x" = "There {?is/are} {length(unique(z))}.",
           "i" = "{.code map_update()} takes the models that can be fitted.", class = c("rows", "degenerate"),
           arg = "method")
+  theta <- fit$theta
+  splines <- if (chosen == "flexible") paste0("spline_", seq_len(length(theta) - 2))
   new_map_fit(
-    update_map(chosen, fit, knots), update_terms(chosen, fit),
+    switch(chosen,
+      none = new_map("identity"),
+      intercept = new_map("logit", a = 1, b = 1, c = theta),
+      slope = new_map("logit", a = theta[1], b = theta[1], c = theta[2]),
+      flexible = new_map("spline", knots = knots, theta = theta)
+    ),
+    if (is.null(fit)) map_terms(character(), numeric()) else {
+      map_terms(c(if (length(theta) > 1) "slope", splines, "intercept"), theta, std.error = fit$std.error)
+    },
     length(failed) == 0, max(0L, vapply(drop_null(fits), `[[`, 0L, "iterations")),
     if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots), tests
   )
@@ -118,23 +128,6 @@ closed_choice <- function(tests, alpha) {
   kept <- which(tests$p.value >= alpha)
   if (length(kept) > 0) return(tests$model[kept[1]])
   utils::tail(tests$model[!is.na(tests$log_likelihood)], 1)
-}
-
-update_map <- function(model, fit, knots) {
-  theta <- fit$theta
-  switch(model,
-    none = new_map("identity"),
-    intercept = new_map("logit", a = 1, b = 1, c = theta),
-    slope = new_map("logit", a = theta[1], b = theta[1], c = theta[2]),
-    flexible = new_map("spline", knots = knots, theta = theta)
-  )
-}
-
-update_terms <- function(model, fit) {
-  size <- length(fit$theta)
-  if (model == "none") return(map_terms(character(), numeric()))
-  splines <- if (size > 2) paste0("spline_", seq_len(size - 2))
-  map_terms(c(if (size > 1) "slope", splines, "intercept"), fit$theta, std.error = fit$std.error)
 }
 
 update_injective <- function(model, fit, knots) {

@@ -17,8 +17,7 @@ write_moments <- function(mean, variance, layout) {
 
 #' @export
 recalibrate.map_variance <- function(method, part, input) {
-  data <- read_moments(part, input$truth, input$dots, design = input$design)
-  data <- deal_copies(data, input$folds)
+  data <- deal_copies(read_moments(part, input$truth, input$dots, design = input$design), input$folds)
   check_moments(data$outcome, data)
   r <- (data$mean - data$outcome)^2
   full <- rep(NA_real_, data$n_rows)

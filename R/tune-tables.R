@@ -34,19 +34,15 @@ tune_tidy <- function(results, methods, grids, problems) {
       n <- nrow(grid) * k * length(paths)
       by_fold <- function(name) unlist(lapply(paths, function(path) t(path[[name]])))
       value <- rep(rep(seq_len(nrow(grid)), each = k), length(paths))
-      row <- list(
-        method = rep(m, n),
-        parameter = rep(methods[[m]]$parameter %||% NA_character_, n),
-        value = grid$value[value],
-        fold = rep_len(seq_len(k), n),
-        risk = by_fold("risk"),
-        squared_error = by_fold("squared_error"),
+      row <- columns_frame(
+        method = m, parameter = methods[[m]]$parameter %||% NA_character_, value = grid$value[value],
+        fold = rep_len(seq_len(k), n), risk = by_fold("risk"), squared_error = by_fold("squared_error"),
         squared_error_test = by_fold("squared_error_test")
       )
       if (length(paths) > 1) row$split <- rep(seq_along(paths), each = n / length(paths))
       if (!is.null(grid[["kernel"]])) row$kernel <- vapply(grid[["kernel"]], format, "")[value]
-      if (!is.null(problems[[j]]$class)) row$class <- rep(problems[[j]]$class, n)
-      rows <- c(rows, list(tibble::new_tibble(row, nrow = n)))
+      if (!is.null(problems[[j]]$class)) row$class <- problems[[j]]$class
+      rows <- c(rows, list(row))
     }
   }
   vctrs::vec_rbind(!!!rows)
@@ -71,20 +67,14 @@ tune_glance <- function(results, methods, grids, headline) {
     }),
     estimate_holdout = number_of(holdout, "estimate"),
     std.error_holdout = number_of(holdout, "std.error"),
-    estimate = headline$estimate,
-    std.error = headline$std.error,
-    conf.low = headline$conf.low,
-    conf.high = headline$conf.high,
+    !!!headline[c("estimate", "std.error", "conf.low", "conf.high")],
     selected = seq_along(methods) %in% best,
     won = won_splits(results),
     risk = mean_risk,
     difference = number_of(to_best, "difference"),
     difference_std.error = number_of(to_best, "std.error"),
     skill = replace(skill, !is.finite(skill), NA_real_),
-    lower_bound = headline$lower_bound,
-    p.value = headline$p.value,
-    resolution = headline$resolution,
-    upper_bound = headline$upper_bound,
+    !!!headline[c("lower_bound", "p.value", "resolution", "upper_bound")],
     squared_holdout = number_of(holdout, "squared")
   )
   kernels <- Map(function(grid, result) grid[["kernel"]][result$v], grids, results)

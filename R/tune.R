@@ -173,11 +173,10 @@ combine_problems <- function(parts) {
 }
 
 # Counts of the scalar feature, for the density under the gap plot.
-feature_histogram <- function(problem, n_bins = 100L) {
-  breaks <- seq(0, 1, length.out = n_bins + 1)
-  inner <- breaks[-c(1, n_bins + 1)]
-  bin <- cpp_intervals(problem$features, inner, thread_count())
-  list(breaks = breaks, counts = as.integer(group_sizes(problem, bin, n_bins)))
+feature_histogram <- function(problem) {
+  breaks <- seq(0, 1, length.out = 101)
+  bin <- cpp_intervals(problem$features, breaks[2:100], thread_count())
+  list(breaks = breaks, counts = as.integer(group_sizes(problem, bin, 100L)))
 }
 
 # Number of rows in each of the groups 1, ..., n of a problem. Counts of rows that stand for those of a cell are whole
