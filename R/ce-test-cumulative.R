@@ -14,7 +14,10 @@ cumulative_test <- function(test, laws) {
   predictions$event <- 2L
   sorted <- sort_problem(notion_problems(predictions, "binary")[[1]])
   observed <- residual_walk(sorted)
-  extremes <- walk_extremes(observed)
+  walk <- observed$walk
+  end <- walk[length(walk)]
+  extremes <- list(end = end, largest = max(abs(walk)), range = max(walk, 0) - min(walk, 0),
+                   bridge = max(abs(walk - observed$time * end)))
   # "bridge": Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov),
   # which are independent under calibration; redraws give it its distribution
   value <- function(of) {
@@ -60,13 +63,6 @@ residual_walk <- function(sorted) {
   list(place = sorted$x[sorted$ties], walk = -sorted$sum_d[sorted$ties] / scale,
        time = if (total > 0) variance[sorted$ties] / total else seq_along(sorted$ties) / length(sorted$ties),
        scale = scale)
-}
-
-walk_extremes <- function(observed) {
-  walk <- observed$walk
-  end <- walk[length(walk)]
-  list(end = end, largest = max(abs(walk)), range = max(walk, 0) - min(walk, 0),
-       bridge = max(abs(walk - observed$time * end)))
 }
 
 # log P(max |B| > x) of a Brownian bridge B.

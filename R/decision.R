@@ -78,7 +78,12 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   event <- NULL
   dropped <- 0
   read <- function(part) {
-    models <- decision_models(part, input)
+    # a data frame may have a model in each of several columns; without names there is one
+    models <- if (several_models(part, input)) {
+      common_rows(column_models(part, input$truth, input$dots, input))
+    } else {
+      list(predictions_of(part, input))
+    }
     with_read(lapply(names(models) %||% list(NULL), function(name) {
       predictions <- if (is.null(name)) models[[1]] else models[[name]]
       check_decision_input(predictions)
@@ -120,14 +125,6 @@ decision_thresholds <- function(thresholds) {
           "x" = "There are {length(thresholds)}, from {.val {min(thresholds)}} to {.val {max(thresholds)}}.",
           arg = "thresholds", value = thresholds)
   thresholds
-}
-
-# The predictions of a data frame's models, by name; without names those of the only one.
-decision_models <- function(part, input) {
-  if (several_models(part, input)) {
-    return(common_rows(column_models(part, input$truth, input$dots, input)))
-  }
-  list(predictions_of(part, input))
 }
 
 # Columns that are not named as the two outcomes are a model each.

@@ -16,7 +16,9 @@ map_update <- function(model = NULL, df = 3, alpha = 0.05) {
 #' @export
 fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
   z <- log_p - log_q
-  knots <- spline_knots(z, method$df, design)
+  # Harrell's places: equally spaced quantiles, the outer ones by their number
+  outer <- if (method$df == 2) 0.1 else if (method$df < 6) 0.05 else 0.025
+  knots <- unique(weighted_quantile(z, seq(outer, 1 - outer, length.out = method$df + 1), design$w, type = 1))
   fits <- update_fits(z, knots, outcome, design)
   tests <- update_tests(fits, outcome, z, design, method)
   chosen <- method$model %||% closed_choice(tests, method$alpha)
@@ -43,12 +45,6 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
     length(failed) == 0, max(0L, vapply(drop_null(fits), `[[`, 0L, "iterations")),
     if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots), tests
   )
-}
-
-# Harrell's places of the knots: equally spaced quantiles, the outer ones by their number.
-spline_knots <- function(z, df, design) {
-  outer <- if (df == 2) 0.1 else if (df < 6) 0.05 else 0.025
-  unique(weighted_quantile(z, seq(outer, 1 - outer, length.out = df + 1), design$w, type = 1))
 }
 
 # Restricted cubic splines: z, and a column for each knot but two, cubic between the knots and linear beyond.
