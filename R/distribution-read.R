@@ -36,22 +36,18 @@ read_distributional <- function(x) {
   stop_if(length(family) != 1 || anyNA(family), "All predictions must be of one family.",
           "x" = "They are {.val {family}}.", class = "distribution")
   par <- distributional::parameters(x)
-  if (family == "mixture") return(read_distributional_mixture(x, par))
+  if (family == "mixture") {
+    return(do.call(c, lapply(seq_along(x), function(i) {
+      parts <- lapply(par$dist[[i]], function(p) as_distribution(vctrs::new_vctr(list(p), class = "distribution")))
+      do.call(pred_mixture, c(parts, list(weights = as.vector(par$w[[i]]))))
+    })))
+  }
   reads <- unlist(lapply(unname(as.list(families)), `[[`, "reads"))
   stop_if(!family %in% names(reads), "The family {.val {family}} of distributional is not known here.",
           "x" = "Its parameters are {.val {names(par)}}.",
           "i" = "Give draws instead: {.code pred_draws(do.call(rbind, distributional::generate(x, 1000)))}.",
           class = "distribution")
   reads[[family]](par)
-}
-
-read_distributional_mixture <- function(x, par) {
-  components <- lapply(seq_along(x), function(i) {
-    parts <- par$dist[[i]]
-    parts <- lapply(parts, function(p) as_distribution(vctrs::new_vctr(list(p), class = "distribution")))
-    do.call(pred_mixture, c(parts, list(weights = as.vector(par$w[[i]]))))
-  })
-  do.call(c, components)
 }
 
 # One reading of predictions and outcomes for every kernel statistic. A list of
@@ -104,11 +100,6 @@ fill_missing <- function(law, missing) {
   if (all(missing)) return(pred_normal(numeric(length(law)), 1))
   law[missing] <- law[which(!missing)[1]]
   law
-}
-
-mask_rows <- function(y, rows) {
-  if (is.null(dim(y))) y[rows] <- NA else y[rows, ] <- NA
-  y
 }
 
 # A column, an expression of columns, a vector of the caller's, or a selection of columns. A vector comes first: as a
@@ -181,7 +172,7 @@ join_laws <- function(law, y, event_level, na_rm, raw = list()) {
     stop_input("{.arg x} cannot be read as predictive distributions.", class = "distribution", parent = cnd)
   })
   # outcomes may be a matrix; a longer or shorter one is an error below
-  if (any(missing) && NROW(y) == length(missing)) y <- mask_rows(y, missing)
+  if (any(missing) && NROW(y) == length(missing)) vctrs::vec_slice(y, missing) <- NA
   probs <- class_probs(law)
   if (!is.null(probs)) return(class_laws(new_predictions(probs, y, event_level, na_rm, raw = raw)))
   y <- numeric_outcomes(y, length(law), dimension_of(law))

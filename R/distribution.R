@@ -71,6 +71,34 @@ NULL
 # The records of the package's families by name (R/law-families.R).
 families <- new.env(parent = emptyenv())
 
+# The record of a family, behind new_family() and the families of the package. Its functions take a vector of
+# distributions (`law`), since families of several dimensions, draws and mixtures have more than named parameters.
+#   prepare(law)           what draws need, computed once where outcomes are redrawn often
+#   window(law, tail)      list(from, to) of counts that leave out `tail` on either side
+#   pit(law, y), kernel(law), format(law, number) or its `label` alone, probs(law) of classes, mixed(law) in mixtures,
+#   temper: temperature scaling; reads: families of the package distributional, by name
+new_record <- function(name, ...) structure(list(name = name, ...), class = "ce_family")
+
+# The record of functions that take the parameters by name; `law_forms`: closed forms that take distributions.
+family_record <- function(name, ranges, moments, cdf, quantile, draw, density, support, crps = NULL,
+                          features = NULL, closed_forms = NULL, law_forms = NULL, ...) {
+  new_record(
+    name, ranges = ranges, support = support, ...,
+    moments = if (!is.null(moments)) function(law) moment_matrices(call_with(moments, law)),
+    cdf = function(law, y) call_with(cdf, law, y),
+    quantile = function(law, u) call_with(quantile, law, u),
+    draw = if (is.null(draw)) draw_by_quantile else function(law, size, roots) draw_rows(draw, law, size),
+    density = if (!is.null(density) && "log" %in% names(formals(args(density)))) {
+      function(law, y, log = FALSE) call_with(density, law, y, log = log)
+    } else if (!is.null(density)) {
+      function(law, y) call_with(density, law, y)
+    },
+    crps = if (!is.null(crps)) function(law, y) call_with(crps, law, y),
+    features = if (!is.null(features)) function(law) as.matrix(call_with(features, law)),
+    closed_forms = c(lapply(closed_forms, function(fn) function(law) call_with(fn, law)), law_forms)
+  )
+}
+
 # `fields` are vectors or matrices with one row per observation; `family` names what they mean, `record` is the family
 # itself where it is not one of the package; `dimension` is d, `components` the number of mixture components.
 new_distribution <- function(fields, family, dimension = 1L, components = NULL, record = NULL) {
@@ -103,18 +131,15 @@ check_parameter <- function(x, arg, lower = -Inf, upper = Inf, open = FALSE) {
   x
 }
 
-recycle_parameters <- function(...) {
-  values <- list(...)
-  sizes <- vapply(values, vctrs::vec_size, 1L)
-  n <- max(sizes)
-  stop_if(any(sizes != n & sizes != 1L), "Parameters must have the same length, or length 1.",
-          "x" = "{.arg {names(values)}} have {sizes} observations.",
-          "i" = "Give a parameter once for all predictions, or once for each of them.", class = "distribution")
-  lapply(values, vctrs::vec_recycle, n)
-}
-
 #' @export
-format.ce_distribution <- function(x, ...) if (length(x) == 0) character() else law_text(x)
+format.ce_distribution <- function(x, ...) {
+  if (length(x) == 0) return(character())
+  record <- record_of(x)
+  number <- function(v) trimws(format(signif(v, 3)))
+  if (!is.null(record$format)) return(record$format(x, number))
+  shown <- lapply(parameters_of(x), function(v) if (is.matrix(v)) row_text(v, number) else number(v))
+  paste0(record$label %||% record$name, "(", do.call(paste, c(unname(shown), sep = ", ")), ")")
+}
 
 #' @export
 vec_ptype_abbr.ce_distribution <- function(x, ...) "dist"
@@ -125,7 +150,9 @@ vec_ptype_full.ce_distribution <- function(x, ...) paste0("ce_distribution<", fa
 #' @importFrom vctrs vec_ptype_abbr vec_ptype_full
 NULL
 
-check_same_family <- function(parts) {
+#' @export
+c.ce_distribution <- function(...) {
+  parts <- Filter(Negate(is.null), list(...))
   kind <- function(p) if (is_distribution(p)) family_of(p) else class(p)[1]
   some <- lengths(parts) > 0 | !vapply(parts, is_distribution, NA)
   families <- unique(vapply(parts[some], kind, ""))
@@ -134,25 +161,14 @@ check_same_family <- function(parts) {
           "Predictions in one vector must be of one family and dimension.",
           "x" = "They are {.val {families}} in dimension {dimensions}.",
           "i" = "Draws of each make them one family: {.fn pred_draws}.", class = "distribution")
+  components <- lapply(parts, attr, "components")
   # draws, levels; the components of mixtures are made equal
-  mixture <- any(vapply(parts, function(p) !is.null(attr(p, "components")), NA))
   widths <- unique(lapply(parts[lengths(parts) > 0], function(p) vapply(parameters_of(p), NCOL, 1L)))
-  stop_if(!mixture && length(widths) > 1,
+  stop_if(all(lengths(components) == 0) && length(widths) > 1,
           "Predictions in one vector must have the same number of draws, levels or classes.",
           "x" = "They have {vapply(widths, max, 1L)}.", class = "distribution")
-}
-
-#' @export
-c.ce_distribution <- function(...) {
-  parts <- Filter(Negate(is.null), list(...))
-  check_same_family(parts)
-  components <- lapply(parts, attr, "components")
-  if (all(lengths(components) == 1)) {
-    parts <- lapply(parts, pad_mixture, max(unlist(components)))
-  }
+  if (all(lengths(components) == 1)) parts <- lapply(parts, pad_mixture, max(unlist(components)))
   vctrs::vec_c(!!!parts)
 }
 
-is_law <- function(x) {
-  is_distribution(x) || inherits(x, "distribution") || inherits(x, "rvar") || inherits(x, "draws")
-}
+is_law <- function(x) inherits(x, c("ce_distribution", "distribution", "rvar", "draws"))

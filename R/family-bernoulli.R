@@ -5,14 +5,13 @@ pred_bernoulli <- function(prob) {
 }
 
 # Outcomes are classes: the functions take the probabilities.
-family_bernoulli <- function() {
-  prob <- function(law) vctrs::field(law, "prob")
-  new_record(
-    "bernoulli", support = "class",
-    moments = function(law) moment_matrices(list(mean = prob(law), variance = prob(law) * (1 - prob(law)))),
-    crps = function(law, y) (prob(law) - y)^2,
-    probs = prob,
-    label = "Bernoulli",
-    reads = list(bernoulli = function(par) pred_bernoulli(par$p))
-  )
-}
+family_bernoulli <- new_record(
+  "bernoulli", support = "class", label = "Bernoulli",
+  moments = function(law) {
+    prob <- vctrs::field(law, "prob")
+    moment_matrices(list(mean = prob, variance = prob * (1 - prob)))
+  },
+  crps = function(law, y) (vctrs::field(law, "prob") - y)^2,
+  probs = function(law) vctrs::field(law, "prob"),
+  reads = list(bernoulli = function(par) pred_bernoulli(par$p))
+)

@@ -9,11 +9,8 @@ pred_categorical <- function(probs) {
 }
 
 # Outcomes are classes: the functions take the probabilities.
-family_categorical <- function() {
-  new_record(
-    "categorical", support = "class",
-    probs = function(law) par_of(law, "probs"),
-    label = "Categorical",
-    reads = list(categorical = function(par) pred_categorical(do.call(rbind, par$p %||% par$prob)))
-  )
-}
+family_categorical <- new_record(
+  "categorical", support = "class", label = "Categorical",
+  probs = function(law) par_of(law, "probs"),
+  reads = list(categorical = function(par) pred_categorical(do.call(rbind, par$p %||% par$prob)))
+)

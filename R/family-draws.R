@@ -13,31 +13,6 @@ pred_draws <- function(draws) {
   new_distribution(list(draws = matrix(draws, size[1])), "draws", d)
 }
 
-family_draws <- function() {
-  new_record(
-    "draws", support = "real",
-    moments = function(law) {
-      draws <- par_of(law, "draws")
-      d <- dimension_of(law)
-      mixture_moments(matrix(d / ncol(draws), nrow(draws), ncol(draws) / d), draws, NULL, d)
-    },
-    cdf = function(law, y) rowMeans(par_of(law, "draws") <= y),
-    draw = redraw_draws,
-    crps = function(law, y) crps_draws(par_of(law, "draws"), y),
-    features = draw_features,
-    points = function(law) par_of(law, "draws"),
-    pit = function(law, y) if (dimension_of(law) == 1) ensemble_pit(vctrs::field(law, "draws"), y),
-    kernel = function(law) if (dimension_of(law) > 1) kernel_mmd("median") else kernel_wasserstein("median"),
-    format = function(law, number) {
-      rep(paste0("draws[", ncol(vctrs::field(law, "draws")) / dimension_of(law), "]"), length(law))
-    },
-    reads = list(sample = function(par) pred_draws(same_length_draws(par$x))),
-    closed_forms = list(
-      wasserstein = function(law) if (dimension_of(law) == 1) draw_features(law)
-    )
-  )
-}
-
 redraw_draws <- function(law, size, roots) {
   draws <- par_of(law, "draws")
   n <- length(law)
@@ -46,12 +21,6 @@ redraw_draws <- function(law, size, roots) {
   of <- function(column) matrix(draws[cbind(rep(seq_len(n), size), as.vector(column))], n)
   if (d == 1) return(of(pick))
   simplify2array(lapply(seq_len(d), function(k) of((pick - 1) * d + k)))
-}
-
-same_length_draws <- function(draws) {
-  stop_if(length(unique(lengths(draws))) != 1, "All predictions must have the same number of draws.",
-          "x" = "They have {range(lengths(draws))[1]} to {range(lengths(draws))[2]}.", class = "distribution")
-  do.call(rbind, lapply(draws, as.vector))
 }
 
 # In one dimension sorted draws over root S: their Euclidean distance is the Wasserstein distance. In more, means and
@@ -96,3 +65,29 @@ crps_draws <- function(draws, y) {
   spread <- drop(sorted %*% (2 * seq_len(s) - s - 1)) * 2 / s^2
   rowMeans(abs(draws)) - spread / 2
 }
+
+family_draws <- new_record(
+  "draws", support = "real",
+  moments = function(law) {
+    draws <- par_of(law, "draws")
+    d <- dimension_of(law)
+    mixture_moments(matrix(d / ncol(draws), nrow(draws), ncol(draws) / d), draws, NULL, d)
+  },
+  cdf = function(law, y) rowMeans(par_of(law, "draws") <= y),
+  draw = redraw_draws,
+  crps = function(law, y) crps_draws(par_of(law, "draws"), y),
+  features = draw_features,
+  points = function(law) par_of(law, "draws"),
+  pit = function(law, y) if (dimension_of(law) == 1) ensemble_pit(vctrs::field(law, "draws"), y),
+  kernel = function(law) if (dimension_of(law) > 1) kernel_mmd("median") else kernel_wasserstein("median"),
+  format = function(law, number) {
+    rep(paste0("draws[", ncol(vctrs::field(law, "draws")) / dimension_of(law), "]"), length(law))
+  },
+  reads = list(sample = function(par) {
+    sizes <- range(lengths(par$x))
+    stop_if(sizes[1] != sizes[2], "All predictions must have the same number of draws.",
+            "x" = "They have {sizes[1]} to {sizes[2]}.", class = "distribution")
+    pred_draws(do.call(rbind, lapply(par$x, as.vector)))
+  }),
+  closed_forms = list(wasserstein = function(law) if (dimension_of(law) == 1) draw_features(law))
+)

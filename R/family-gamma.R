@@ -1,22 +1,7 @@
 #' @rdname pred
 #' @export
 pred_gamma <- function(shape, rate) {
-  make_distribution(families$gamma, list(shape = shape, rate = rate))
-}
-
-family_gamma <- function() {
-  record <- family_record(
-    "gamma", list(shape = c(0, Inf), rate = c(0, Inf)),
-    moments = function(shape, rate) list(mean = shape / rate, variance = shape / rate^2),
-    cdf = stats::pgamma, quantile = stats::qgamma, draw = stats::rgamma, density = stats::dgamma, support = "positive",
-    crps = function(y, shape, rate) {
-      # E[mean - X; X <= y] = y f(y) / rate
-      inside <- ifelse(y > 0, y / rate * stats::dgamma(y, shape, rate), 0)
-      (y - shape / rate) * (2 * stats::pgamma(y, shape, rate) - 1) + 2 * inside - 1 / (rate * beta(0.5, shape))
-    },
-    closed_forms = list(affinity = gamma_affinity)
-  )
-  extend_record(record, reads = list(gamma = function(par) pred_gamma(par$shape, par$rate)))
+  make_distribution(family_gamma, list(shape = shape, rate = rate))
 }
 
 gamma_affinity <- function(shape, rate) {
@@ -25,3 +10,16 @@ gamma_affinity <- function(shape, rate) {
   half <- shape / 2 * log(rate) - lgamma(shape) / 2
   exp(lgamma(a) - a * log(b) + outer(half, half, `+`))
 }
+
+family_gamma <- family_record(
+  "gamma", list(shape = c(0, Inf), rate = c(0, Inf)),
+  moments = function(shape, rate) list(mean = shape / rate, variance = shape / rate^2),
+  cdf = stats::pgamma, quantile = stats::qgamma, draw = stats::rgamma, density = stats::dgamma, support = "positive",
+  crps = function(y, shape, rate) {
+    # E[mean - X; X <= y] = y f(y) / rate
+    inside <- ifelse(y > 0, y / rate * stats::dgamma(y, shape, rate), 0)
+    (y - shape / rate) * (2 * stats::pgamma(y, shape, rate) - 1) + 2 * inside - 1 / (rate * beta(0.5, shape))
+  },
+  closed_forms = list(affinity = gamma_affinity),
+  reads = list(gamma = function(par) pred_gamma(par$shape, par$rate))
+)

@@ -2,7 +2,7 @@
 #' @export
 pred_lognormal <- function(meanlog, sdlog) {
   check_no_partial(names(sys.call()))
-  make_distribution(families$lognormal, list(meanlog = meanlog, sdlog = sdlog))
+  make_distribution(family_lognormal, list(meanlog = meanlog, sdlog = sdlog))
 }
 
 # R would take `mean` for `meanlog`: another distribution, and no error.
@@ -17,24 +17,22 @@ check_no_partial <- function(names) {
   )
 }
 
-family_lognormal <- function() {
-  record <- family_record(
-    "lognormal", list(meanlog = c(-Inf, Inf), sdlog = c(0, Inf)),
-    moments = function(meanlog, sdlog) {
-      mean <- exp(meanlog + sdlog^2 / 2)
-      list(mean = mean, variance = mean^2 * expm1(sdlog^2))
-    },
-    cdf = stats::plnorm, quantile = stats::qlnorm, draw = stats::rlnorm, density = stats::dlnorm, support = "positive",
-    crps = crps_lognormal,
-    # the Hellinger distance does not depend on the scale of the outcomes
-    closed_forms = list(affinity = function(meanlog, sdlog) normal_affinity(meanlog, sdlog))
-  )
-  extend_record(record, reads = list(lognormal = function(par) pred_lognormal(par$mu, par$sigma)))
-}
-
 crps_lognormal <- function(y, meanlog, sdlog) {
   z <- (log(pmax(y, 0)) - meanlog) / sdlog
   # mean times a probability: the mean alone may be too large for a double
   part <- function(z) exp(meanlog + sdlog^2 / 2 + pnorm(z, log.p = TRUE))
   y * (2 * pnorm(z) - 1) + 2 * (part(-sdlog / sqrt(2)) - part(z - sdlog))
 }
+
+family_lognormal <- family_record(
+  "lognormal", list(meanlog = c(-Inf, Inf), sdlog = c(0, Inf)),
+  moments = function(meanlog, sdlog) {
+    mean <- exp(meanlog + sdlog^2 / 2)
+    list(mean = mean, variance = mean^2 * expm1(sdlog^2))
+  },
+  cdf = stats::plnorm, quantile = stats::qlnorm, draw = stats::rlnorm, density = stats::dlnorm, support = "positive",
+  crps = crps_lognormal,
+  # the Hellinger distance does not depend on the scale of the outcomes
+  closed_forms = list(affinity = function(meanlog, sdlog) normal_affinity(meanlog, sdlog)),
+  reads = list(lognormal = function(par) pred_lognormal(par$mu, par$sigma))
+)

@@ -1,58 +1,6 @@
-# Mixtures: families "mixture_normal", "mixture_laplace" (fields weight, location, scale, each
-# n x K) and "mixture_mvnormal" (weight n x K, mean n x K d, cov n x K d^2). Fewer components in
-# some observations are components of weight 0.
-
-family_mixture_normal <- function() {
-  location_scale_mixture("mixture_normal", "normal_components", stats::rnorm, 1)
-}
-
-family_mixture_laplace <- function() {
-  location_scale_mixture("mixture_laplace", "laplace_components", draw_laplace, 2)
-}
-
-# `variance`: that of the standard component.
-location_scale_mixture <- function(name, components, draw, variance) {
-  components_of <- function(law) {
-    list(weight = par_of(law, "weight"), location = par_of(law, "location"), scale = par_of(law, "scale"))
-  }
-  new_record(
-    name, support = "real",
-    moments = function(law) {
-      mixture_moments(par_of(law, "weight"), par_of(law, "location"), variance * par_of(law, "scale")^2, 1L)
-    },
-    cdf = function(law, y) location_scale_cdf(location_scale_parts(law), y),
-    draw = function(law, size, roots) {
-      pick <- draw_components(par_of(law, "weight"), size)
-      rows <- rep(seq_along(law), size)
-      of <- function(name) par_of(law, name)[cbind(rows, as.vector(pick))]
-      matrix(draw(length(rows), of("location"), of("scale")), length(law))
-    },
-    crps = function(law, y) {
-      parts <- components_of(law)
-      cpp_mixture_crps(parts$weight, parts$location, parts$scale, y, components == "laplace_components")
-    },
-    features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
-    closed_forms = setNames(list(components_of, mixture_distances), c(components, "wasserstein"))
-  )
-}
-
-family_mixture_mvnormal <- function() {
-  new_record(
-    "mixture_mvnormal", support = "real",
-    moments = function(law) {
-      mixture_moments(par_of(law, "weight"), par_of(law, "mean"), par_of(law, "cov"), dimension_of(law))
-    },
-    prepare = function(law) covariance_roots(par_of(law, "cov"), dimension_of(law)),
-    draw = function(law, size, roots) {
-      draw_mvnormal(par_of(law, "mean"), roots, draw_components(par_of(law, "weight"), size), dimension_of(law))
-    },
-    features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
-    closed_forms = list(
-      gaussian = function(law) full_normal_form(law, par_of(law, "weight")),
-      wasserstein = mixture_distances
-    )
-  )
-}
+# Mixtures: families "mixture_normal", "mixture_laplace" (fields weight, location, scale, each n x K) and
+# "mixture_mvnormal" (R/family-mvnormal.R; weight n x K, mean n x K d, cov n x K d^2). Fewer components in some
+# observations are components of weight 0.
 
 mixture_text <- function(law, number) paste0("mixture[", rowSums(par_of(law, "weight") > 0), "]")
 
@@ -120,3 +68,32 @@ mixture_distances <- function(law) {
                                       thread_count())
   list(distance = distance, valid = FALSE)
 }
+
+# `variance`: that of the standard component.
+location_scale_mixture <- function(name, components, draw, variance) {
+  components_of <- function(law) {
+    list(weight = par_of(law, "weight"), location = par_of(law, "location"), scale = par_of(law, "scale"))
+  }
+  new_record(
+    name, support = "real",
+    moments = function(law) {
+      mixture_moments(par_of(law, "weight"), par_of(law, "location"), variance * par_of(law, "scale")^2, 1L)
+    },
+    cdf = function(law, y) location_scale_cdf(location_scale_parts(law), y),
+    draw = function(law, size, roots) {
+      pick <- draw_components(par_of(law, "weight"), size)
+      rows <- rep(seq_along(law), size)
+      of <- function(name) par_of(law, name)[cbind(rows, as.vector(pick))]
+      matrix(draw(length(rows), of("location"), of("scale")), length(law))
+    },
+    crps = function(law, y) {
+      parts <- components_of(law)
+      cpp_mixture_crps(parts$weight, parts$location, parts$scale, y, components == "laplace_components")
+    },
+    features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
+    closed_forms = setNames(list(components_of, mixture_distances), c(components, "wasserstein"))
+  )
+}
+
+family_mixture_normal <- location_scale_mixture("mixture_normal", "normal_components", stats::rnorm, 1)
+family_mixture_laplace <- location_scale_mixture("mixture_laplace", "laplace_components", draw_laplace, 2)

@@ -38,66 +38,6 @@ check_covariances <- function(packed, d) {
           class = "distribution")
 }
 
-family_mvnormal <- function() {
-  new_record(
-    "mvnormal", support = "real",
-    moments = function(law) list(mean = par_of(law, "mean"), cov = par_of(law, "cov")),
-    prepare = function(law) covariance_roots(par_of(law, "cov"), dimension_of(law)),
-    draw = function(law, size, roots) {
-      draw_mvnormal(par_of(law, "mean"), roots, matrix(1L, length(law), size), dimension_of(law))
-    },
-    features = mvnormal_features,
-    format = mvnormal_text,
-    mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
-    temper = temper_mvnormal(
-      name = "cov",
-      squares = function(gap, cov) {
-        d <- ncol(gap)
-        vapply(seq_len(nrow(gap)), function(i) {
-          sum(backsolve(chol(matrix(cov[i, ], d)), gap[i, ], transpose = TRUE)^2)
-        }, 0)
-      },
-      determinants = function(cov, d) apply(cov, 1, function(v) max(0, det(matrix(v, d))))
-    ),
-    reads = list(mvnorm = function(par) {
-      pred_mvnormal(do.call(rbind, lapply(par$mu, as.vector)), simplify2array(lapply(par$sigma, as.matrix)))
-    }),
-    closed_forms = list(
-      gaussian = function(law) full_normal_form(law, matrix(1, length(law), 1)),
-      wasserstein = function(law) mvnormal_wasserstein(law),
-      affinity = function(law) mvnormal_affinity(law)
-    )
-  )
-}
-
-# Independent coordinates.
-family_mvnormal_diagonal <- function() {
-  new_record(
-    "mvnormal_diagonal", support = "real",
-    moments = function(law) list(mean = par_of(law, "mean"), cov = full_covariance(law)),
-    draw = function(law, size, roots) {
-      noise <- array(stats::rnorm(length(law) * size * dimension_of(law)), c(length(law), size, dimension_of(law)))
-      every_draw <- function(v) as.vector(v[, rep(seq_len(ncol(v)), each = size)])
-      every_draw(par_of(law, "mean")) + every_draw(sqrt(par_of(law, "var"))) * noise
-    },
-    features = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
-    format = mvnormal_text,
-    mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
-    temper = temper_mvnormal(
-      name = "var",
-      squares = function(gap, var) rowSums(gap^2 / var),
-      determinants = function(var, d) apply(var, 1, prod)
-    ),
-    closed_forms = list(
-      gaussian = function(law) {
-        list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))
-      },
-      wasserstein = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
-      affinity = function(law) mvnormal_affinity(law)
-    )
-  )
-}
-
 mvnormal_text <- function(law, number) paste0("MVN((", row_text(vctrs::field(law, "mean"), number), "))")
 
 mvnormal_features <- function(law) {
@@ -173,3 +113,74 @@ covariance_roots <- function(cov, d) {
     })
   }))
 }
+
+family_mvnormal <- new_record(
+  "mvnormal", support = "real",
+  moments = function(law) list(mean = par_of(law, "mean"), cov = par_of(law, "cov")),
+  prepare = function(law) covariance_roots(par_of(law, "cov"), dimension_of(law)),
+  draw = function(law, size, roots) {
+    draw_mvnormal(par_of(law, "mean"), roots, matrix(1L, length(law), size), dimension_of(law))
+  },
+  features = mvnormal_features,
+  format = mvnormal_text,
+  mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
+  temper = temper_mvnormal(
+    name = "cov",
+    squares = function(gap, cov) {
+      d <- ncol(gap)
+      vapply(seq_len(nrow(gap)), function(i) {
+        sum(backsolve(chol(matrix(cov[i, ], d)), gap[i, ], transpose = TRUE)^2)
+      }, 0)
+    },
+    determinants = function(cov, d) apply(cov, 1, function(v) max(0, det(matrix(v, d))))
+  ),
+  reads = list(mvnorm = function(par) {
+    pred_mvnormal(do.call(rbind, lapply(par$mu, as.vector)), simplify2array(lapply(par$sigma, as.matrix)))
+  }),
+  closed_forms = list(
+    gaussian = function(law) full_normal_form(law, matrix(1, length(law), 1)),
+    wasserstein = mvnormal_wasserstein, affinity = mvnormal_affinity
+  )
+)
+
+# Independent coordinates.
+family_mvnormal_diagonal <- new_record(
+  "mvnormal_diagonal", support = "real",
+  moments = function(law) list(mean = par_of(law, "mean"), cov = full_covariance(law)),
+  draw = function(law, size, roots) {
+    noise <- array(stats::rnorm(length(law) * size * dimension_of(law)), c(length(law), size, dimension_of(law)))
+    every_draw <- function(v) as.vector(v[, rep(seq_len(ncol(v)), each = size)])
+    every_draw(par_of(law, "mean")) + every_draw(sqrt(par_of(law, "var"))) * noise
+  },
+  features = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
+  format = mvnormal_text,
+  mixed = family_mvnormal$mixed,
+  temper = temper_mvnormal(
+    name = "var",
+    squares = function(gap, var) rowSums(gap^2 / var),
+    determinants = function(var, d) apply(var, 1, prod)
+  ),
+  closed_forms = list(
+    gaussian = function(law) {
+      list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))
+    },
+    wasserstein = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
+    affinity = mvnormal_affinity
+  )
+)
+
+family_mixture_mvnormal <- new_record(
+  "mixture_mvnormal", support = "real",
+  moments = function(law) {
+    mixture_moments(par_of(law, "weight"), par_of(law, "mean"), par_of(law, "cov"), dimension_of(law))
+  },
+  prepare = family_mvnormal$prepare,
+  draw = function(law, size, roots) {
+    draw_mvnormal(par_of(law, "mean"), roots, draw_components(par_of(law, "weight"), size), dimension_of(law))
+  },
+  features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
+  closed_forms = list(
+    gaussian = function(law) full_normal_form(law, par_of(law, "weight")),
+    wasserstein = mixture_distances
+  )
+)

@@ -1,31 +1,7 @@
 #' @rdname pred
 #' @export
 pred_negbin <- function(mean, size) {
-  make_distribution(families$negbin, list(mean = mean, size = size))
-}
-
-family_negbin <- function() {
-  record <- family_record(
-    "negbin", list(mean = c(0, Inf), size = c(0, Inf)),
-    moments = function(mean, size) list(mean = mean, variance = mean + mean^2 / size),
-    cdf = function(y, mean, size) stats::pnbinom(y, size, mu = mean),
-    quantile = function(u, mean, size) stats::qnbinom(u, size, mu = mean),
-    draw = function(n, mean, size) stats::rnbinom(n, size, mu = mean),
-    density = function(y, mean, size, log = FALSE) stats::dnbinom(y, size, mu = mean, log = log),
-    support = "count",
-    crps = crps_negbin,
-    # root mean, and root of the variance over that of a Poisson distribution
-    features = function(mean, size) cbind(sqrt(mean), sqrt(1 + mean / size))
-  )
-  extend_record(
-    record,
-    window = function(law, tail) {
-      p <- parameters_of(law)
-      list(from = stats::qnbinom(tail, p$size, mu = p$mean),
-           to = stats::qnbinom(tail, p$size, mu = p$mean, lower.tail = FALSE))
-    },
-    reads = list(negbin = function(par) pred_negbin(par$n * (1 - par$p) / par$p, par$n))
-  )
+  make_distribution(family_negbin, list(mean = mean, size = size))
 }
 
 # (y - mean) (2 F(y) - 1) + 2 E[mean - X; X <= y] - E|X - X'| / 2, with E[mean - X; X <= y] = mean (1 + y / size) f(y).
@@ -40,7 +16,9 @@ crps_negbin <- function(y, mean, size) {
 # 4 / (pi sqrt(z)) int cos(a) cosh(s)^-(2 size + 1) ds, to asinh(sqrt(z)) or where the power is negligible.
 negbin_spread <- function(mean, size) {
   z <- 4 * mean / size * (1 + mean / size)
-  end <- pmin(asinh(sqrt(z)), acosh_exp(40 / (2 * size + 1)))
+  most <- 40 / (2 * size + 1)
+  # acosh(exp(most))
+  end <- pmin(asinh(sqrt(z)), most + log1p(sqrt(-expm1(-2 * most))))
   sum <- sum_nodes(unit_nodes(step = 0.05), function(at, rest, w) {
     square <- sinh(at * end)^2
     w * sqrt(pmax(1 - square / z, 0)) * exp(-(size + 0.5) * log1p(square))
@@ -48,5 +26,21 @@ negbin_spread <- function(mean, size) {
   mean * (1 + mean / size) * 4 / pi * sum * end / sqrt(z)
 }
 
-# acosh(exp(x))
-acosh_exp <- function(x) x + log1p(sqrt(-expm1(-2 * x)))
+family_negbin <- family_record(
+  "negbin", list(mean = c(0, Inf), size = c(0, Inf)),
+  moments = function(mean, size) list(mean = mean, variance = mean + mean^2 / size),
+  cdf = function(y, mean, size) stats::pnbinom(y, size, mu = mean),
+  quantile = function(u, mean, size) stats::qnbinom(u, size, mu = mean),
+  draw = function(n, mean, size) stats::rnbinom(n, size, mu = mean),
+  density = function(y, mean, size, log = FALSE) stats::dnbinom(y, size, mu = mean, log = log),
+  support = "count",
+  crps = crps_negbin,
+  # root mean, and root of the variance over that of a Poisson distribution
+  features = function(mean, size) cbind(sqrt(mean), sqrt(1 + mean / size)),
+  window = function(law, tail) {
+    p <- parameters_of(law)
+    list(from = stats::qnbinom(tail, p$size, mu = p$mean),
+         to = stats::qnbinom(tail, p$size, mu = p$mean, lower.tail = FALSE))
+  },
+  reads = list(negbin = function(par) pred_negbin(par$n * (1 - par$p) / par$p, par$n))
+)

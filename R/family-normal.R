@@ -1,39 +1,8 @@
 #' @rdname pred
 #' @export
 pred_normal <- function(mean, sd) {
-  make_distribution(families$normal, list(mean = mean, sd = sd))
+  make_distribution(family_normal, list(mean = mean, sd = sd))
 }
-
-family_normal <- function() {
-  record <- family_record(
-    "normal", list(mean = c(-Inf, Inf), sd = c(0, Inf)),
-    moments = function(mean, sd) list(mean = mean, variance = sd^2),
-    cdf = stats::pnorm, quantile = stats::qnorm, draw = stats::rnorm, density = stats::dnorm, support = "real",
-    crps = function(y, mean, sd) folded_normal(mean - y, sd) - sd / sqrt(pi),
-    features = function(mean, sd) cbind(mean, sd),
-    closed_forms = list(wasserstein = function(mean, sd) cbind(mean, sd), affinity = normal_affinity)
-  )
-  extend_record(
-    record, label = "N", closed = TRUE, temper = temper_scale(2, log(2 * pi) / 2),
-    mixed = list(family = "mixture_normal", fields = c(location = "mean", scale = "sd")),
-    reads = list(normal = function(par) pred_normal(par$mu, par$sigma)),
-    closed_forms = list(
-      normal_components = one_component,
-      gaussian = function(law) {
-        list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "sd")^2)
-      },
-      crps_entropy = function(law) vctrs::field(law, "sd") / sqrt(pi),
-      crps_divergence = function(p, q) {
-        p <- parameters_of(p)
-        q <- parameters_of(q)
-        folded_normal(p$mean - q$mean, sqrt(p$sd^2 + q$sd^2)) - (p$sd + q$sd) / sqrt(pi)
-      }
-    )
-  )
-}
-
-# E |m + s Z|
-folded_normal <- function(m, s) cpp_folded_normal(m, s)
 
 normal_affinity <- function(mean, sd) {
   check_spread(sd)
@@ -46,24 +15,27 @@ check_spread <- function(scale) {
           class = "kernel", arg = "kernel")
 }
 
-# Families of densities proportional to exp(-(|y - location| / scale)^power / power).
-temper_scale <- function(power, constant) {
-  location <- function(law) parameters_of(law)[[1]]
-  scale <- function(law) parameters_of(law)[[2]]
-  list(
-    order = function(law) 1 / power,
-    exponents = function(law, y) abs(y[, 1] - location(law))^power / scale(law)^power / power,
-    volume = scale, constant = function(law) constant,
-    apply = function(law, temperature) {
-      vctrs::field(law, vctrs::fields(law)[2]) <- scale(law) * temperature^(1 / power)
-      law
+family_normal <- family_record(
+  "normal", list(mean = c(-Inf, Inf), sd = c(0, Inf)),
+  moments = function(mean, sd) list(mean = mean, variance = sd^2),
+  cdf = stats::pnorm, quantile = stats::qnorm, draw = stats::rnorm, density = stats::dnorm, support = "real",
+  # E |mean + sd Z - y| less its half between two draws
+  crps = function(y, mean, sd) cpp_folded_normal(mean - y, sd) - sd / sqrt(pi),
+  features = function(mean, sd) cbind(mean, sd),
+  closed_forms = list(wasserstein = function(mean, sd) cbind(mean, sd), affinity = normal_affinity),
+  law_forms = list(
+    normal_components = one_component,
+    gaussian = function(law) {
+      list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "sd")^2)
     },
-    variance_power = 2 / power
-  )
-}
-
-# A mixture of one.
-one_component <- function(law) {
-  parts <- parameters_of(law)
-  list(weight = matrix(1, length(law), 1), location = matrix(parts[[1]]), scale = matrix(parts[[2]]))
-}
+    crps_entropy = function(law) vctrs::field(law, "sd") / sqrt(pi),
+    crps_divergence = function(p, q) {
+      p <- parameters_of(p)
+      q <- parameters_of(q)
+      cpp_folded_normal(p$mean - q$mean, sqrt(p$sd^2 + q$sd^2)) - (p$sd + q$sd) / sqrt(pi)
+    }
+  ),
+  label = "N", closed = TRUE, temper = temper_scale(2, log(2 * pi) / 2),
+  mixed = list(family = "mixture_normal", fields = c(location = "mean", scale = "sd")),
+  reads = list(normal = function(par) pred_normal(par$mu, par$sigma))
+)

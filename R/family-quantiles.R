@@ -59,32 +59,6 @@ check_levels <- function(levels) {
   levels
 }
 
-# The formulas are those of law/quantile_forecast.h.
-family_quantiles <- function() {
-  by_name <- family_record(
-    "quantiles", c("values", "levels"),
-    moments = function(values, levels) {
-      list(mean = quantile_law(0, values, levels, "mean"), variance = quantile_law(0, values, levels, "variance"))
-    },
-    cdf = function(y, values, levels) quantile_law(y, values, levels, "cdf"),
-    quantile = function(u, values, levels) quantile_law(u, values, levels, "quantile"), draw = NULL,
-    density = function(y, values, levels, log = FALSE) {
-      value <- quantile_law(y, values, levels, "log")
-      if (log) value else exp(value)
-    },
-    support = "real", crps = function(y, values, levels) quantile_law(y, values, levels, "crps"),
-    features = function(values, levels) values
-  )
-  extend_record(
-    by_name,
-    pit = quantile_pit, cells = quantile_cells,
-    format = function(law, number) {
-      values <- vctrs::field(law, "values")
-      paste0("quantiles[", ncol(values), "](", number(values[, 1]), ", ", number(values[, ncol(values)]), ")")
-    }
-  )
-}
-
 # "open" is P(Y < y).
 quantile_law <- function(at, values, levels, what) cpp_quantile_forecast(values, levels, as.numeric(at), what)
 
@@ -129,3 +103,24 @@ common_levels <- function(levels) {
   common <- Reduce(intersect, lapply(seq_len(nrow(rows)), function(i) rows[i, ]))
   if (length(common) > 0) common
 }
+
+# The formulas are those of law/quantile_forecast.h.
+family_quantiles <- family_record(
+  "quantiles", list(values = c(-Inf, Inf), levels = c(-Inf, Inf)),
+  moments = function(values, levels) {
+    list(mean = quantile_law(0, values, levels, "mean"), variance = quantile_law(0, values, levels, "variance"))
+  },
+  cdf = function(y, values, levels) quantile_law(y, values, levels, "cdf"),
+  quantile = function(u, values, levels) quantile_law(u, values, levels, "quantile"), draw = NULL,
+  density = function(y, values, levels, log = FALSE) {
+    value <- quantile_law(y, values, levels, "log")
+    if (log) value else exp(value)
+  },
+  support = "real", crps = function(y, values, levels) quantile_law(y, values, levels, "crps"),
+  features = function(values, levels) values,
+  pit = quantile_pit, cells = quantile_cells,
+  format = function(law, number) {
+    values <- vctrs::field(law, "values")
+    paste0("quantiles[", ncol(values), "](", number(values[, 1]), ", ", number(values[, ncol(values)]), ")")
+  }
+)

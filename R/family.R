@@ -68,16 +68,6 @@
 #' ce_score(p, c(0.5, 1, 4), score = "crps")
 new_family <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
                        features = NULL, closed_forms = NULL) {
-  record <- family_record(name, parameters, moments, cdf, quantile, draw, density, support, crps, features,
-                          closed_forms)
-  wanted <- names(record$ranges)
-  values <- stats::setNames(lapply(wanted, as.symbol), wanted)
-  rlang::new_function(rlang::pairlist2(!!!lapply(values, function(value) rlang::missing_arg())),
-                      rlang::expr(make_distribution(record, list(!!!values))))
-}
-
-family_record <- function(name, parameters, moments, cdf, quantile, draw, density, support, crps = NULL,
-                          features = NULL, closed_forms = NULL) {
   stop_if(!rlang::is_string(name) || !nzchar(name), "The name of a family must be a text.",
           "x" = "It is {describe(name)}.", class = "family", arg = "name")
   ranges <- parameter_ranges(parameters)
@@ -85,24 +75,18 @@ family_record <- function(name, parameters, moments, cdf, quantile, draw, densit
   check_parts(list(cdf = cdf, quantile = quantile), names(ranges), optional = FALSE)
   check_parts(list(moments = moments, draw = draw, density = density, crps = crps, features = features),
               names(ranges), optional = TRUE)
-  check_closed_forms(closed_forms, names(ranges))
+  known <- c("normal_components", "laplace_components", "wasserstein", "affinity")
+  unknown <- if (rlang::is_named2(closed_forms)) setdiff(names(closed_forms), known) else describe(closed_forms)
+  stop_if(length(unknown) > 0, "{.arg closed_forms} must be a list with names among {.val {known}}.",
+          "x" = "It has {.val {unknown}}.", class = "family", arg = "closed_forms")
+  check_parts(closed_forms, names(ranges), optional = FALSE)
   stop_if(support == "count" && is.null(density), "A family of counts needs its probabilities.",
           "x" = "{.arg density} is {.val NULL}.", class = "family", arg = "density")
-  new_record(
-    name, ranges = ranges, support = support,
-    moments = if (!is.null(moments)) function(law) moment_matrices(call_with(moments, law)),
-    cdf = function(law, y) call_with(cdf, law, y),
-    quantile = function(law, u) call_with(quantile, law, u),
-    draw = if (is.null(draw)) draw_by_quantile else function(law, size, roots) draw_rows(draw, law, size),
-    density = if (!is.null(density) && "log" %in% names(formals(args(density)))) {
-      function(law, y, log = FALSE) call_with(density, law, y, log = log)
-    } else if (!is.null(density)) {
-      function(law, y) call_with(density, law, y)
-    },
-    crps = if (!is.null(crps)) function(law, y) call_with(crps, law, y),
-    features = if (!is.null(features)) function(law) as.matrix(call_with(features, law)),
-    closed_forms = lapply(closed_forms, function(fn) function(law, ...) call_with(fn, law))
-  )
+  record <- family_record(name, ranges, moments, cdf, quantile, draw, density, support, crps, features, closed_forms)
+  wanted <- names(ranges)
+  values <- stats::setNames(lapply(wanted, as.symbol), wanted)
+  rlang::new_function(rlang::pairlist2(!!!lapply(values, function(value) rlang::missing_arg())),
+                      rlang::expr(make_distribution(record, list(!!!values))))
 }
 
 # Fields of the right range and length. Families of the package are found by their names; others go with their vectors.
@@ -112,7 +96,11 @@ make_distribution <- function(family, values) {
     value <- check_parameter(value, name, range[1], range[2], !isTRUE(family$closed))
     if (is.matrix(value) && ncol(value) > 1) value else as.vector(value)
   }, values, family$ranges, names(values))
-  values <- do.call(recycle_parameters, values)
+  sizes <- vapply(values, vctrs::vec_size, 1L)
+  stop_if(any(sizes != max(sizes) & sizes != 1L), "Parameters must have the same length, or length 1.",
+          "x" = "{.arg {names(values)}} have {sizes} observations.",
+          "i" = "Give a parameter once for all predictions, or once for each of them.", class = "distribution")
+  values <- lapply(values, vctrs::vec_recycle, max(sizes))
   own <- !identical(families[[family$name]], family)
   new_distribution(values, family$name, record = if (own) family)
 }
@@ -137,31 +125,6 @@ check_parts <- function(parts, parameters, optional) {
     stop_if(length(missing) > 0, "{.arg {part}} must take the parameters {.arg {parameters}} by name.",
             "x" = "It has no argument {.arg {missing}}.", class = "family", arg = part)
   }
-}
-
-check_closed_forms <- function(closed_forms, parameters) {
-  known <- c("normal_components", "laplace_components", "wasserstein", "affinity")
-  unknown <- if (rlang::is_named2(closed_forms)) setdiff(names(closed_forms), known) else describe(closed_forms)
-  stop_if(length(unknown) > 0, "{.arg closed_forms} must be a list with names among {.val {known}}.",
-          "x" = "It has {.val {unknown}}.", class = "family", arg = "closed_forms")
-  check_parts(closed_forms, parameters, optional = FALSE)
-}
-
-# The record behind new_family() and the families of the package. Its functions take a vector of distributions (`law`),
-# since families of several dimensions, draws and mixtures have more than named parameters.
-#   prepare(law)           what draws need, computed once where outcomes are redrawn often
-#   window(law, tail)      list(from, to) of counts that leave out `tail` on either side
-#   pit(law, y), kernel(law), format(law, number) or its `label` alone, probs(law) of classes, mixed(law) in mixtures,
-#   temper: temperature scaling; reads: families of the package distributional, by name
-new_record <- function(name, ...) {
-  structure(list(name = name, ...), class = "ce_family")
-}
-
-extend_record <- function(record, ..., closed_forms = NULL) {
-  extra <- list(...)
-  record[names(extra)] <- extra
-  record$closed_forms[names(closed_forms)] <- closed_forms
-  record
 }
 
 record_of <- function(law) attr(law, "record") %||% families[[family_of(law)]]
@@ -197,10 +160,8 @@ law_moments <- function(law) {
 # Draws of every prediction: an n x S matrix, or n x S x d array.
 draw_law <- function(law, size, roots = law_roots(law)) record_of(law)$draw(law, size, roots)
 
-law_roots <- function(law) if (!is.null(law)) prepare_draws(law)
-
-prepare_draws <- function(law) {
-  prepare <- record_of(law)$prepare
+law_roots <- function(law) {
+  prepare <- if (!is.null(law)) record_of(law)$prepare
   if (!is.null(prepare)) prepare(law)
 }
 
@@ -231,14 +192,6 @@ default_prediction_kernel <- function(laws) {
 
 default_target_kernel <- function(laws) {
   if (is.null(laws$law) || is_count(laws$law)) kernel_white() else kernel_gaussian("median")
-}
-
-law_text <- function(law) {
-  record <- record_of(law)
-  number <- function(v, digits = 3) trimws(format(signif(v, digits)))
-  if (!is.null(record$format)) return(record$format(law, number))
-  shown <- lapply(parameters_of(law), function(v) if (is.matrix(v)) row_text(v, number) else number(v))
-  paste0(record$label %||% record$name, "(", do.call(paste, c(unname(shown), sep = ", ")), ")")
 }
 
 row_text <- function(v, number) apply(matrix(number(v), nrow(v)), 1, paste, collapse = ", ")
