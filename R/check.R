@@ -4,25 +4,18 @@
 # Describes a value in words: a number, a text in quotes, or its class and length.
 describe <- function(x) {
   if (is.null(x)) return("NULL")
-  if (is.atomic(x)) return(describe_atomic(x))
   if (is.function(x)) return("a function")
   if (is.data.frame(x)) return("a data frame")
   if (rlang::is_bare_list(x)) return(paste("a list of length", length(x)))
-  paste("an object of class", class(x)[1])
-}
-
-describe_atomic <- function(x) {
-  if (length(x) != 1) return(paste0(vector_words(x), " of length ", length(x)))
+  if (!is.atomic(x)) return(paste("an object of class", class(x)[1]))
+  if (length(x) != 1) {
+    kind <- paste0(class(x)[1], if (!is.object(x) && is.null(dim(x))) " vector")
+    return(paste(if (grepl("^[aeiou]", kind)) "an" else "a", kind, "of length", length(x)))
+  }
   if (!is.null(dim(x))) return(paste("an array of dimension", paste(dim(x), collapse = " x ")))
   if (is.numeric(x) && !is.object(x)) return(paste(signif(x, 7)))
   if (rlang::is_string(x)) return(encodeString(substr(x, 1, 200), quote = "\""))
   format(x)
-}
-
-vector_words <- function(x) {
-  class <- class(x)[1]
-  if (!is.object(x) && is.null(dim(x))) class <- paste(class, "vector")
-  paste(if (grepl("^[aeiou]", class)) "an" else "a", class)
 }
 
 # Text of the encoding "bytes" can be neither compared nor printed.
@@ -57,15 +50,14 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
                           size = NULL, whole = FALSE) {
   if (null && is.null(x)) return(invisible(x))
   numbers <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
-  right <- if (numbers) are_inside(x, lower, upper, open) & (!whole | x == round(x))
+  inside <- if (numbers) if (open) x > lower & x < upper else x >= lower & x <= upper
+  right <- if (numbers) inside & (!whole | x == round(x))
   if (numbers && all(right)) return(invisible(x))
   kind <- paste0(if (whole) "whole ", "number", if (!identical(size, 1L)) "s")
   what <- paste(if (is.null(size)) "a vector of" else if (size == 1) "a single" else size, kind)
   stop_input("{.arg {arg}} must be {what}{range_text(lower, upper, open)}.",
              "x" = "It is {describe(if (numbers) x[!right][1] else x)}.", arg = arg, value = x)
 }
-
-are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper else x >= lower & x <= upper
 
 # Arrays of length one do not recycle.
 is_sized <- function(x, size) is.null(size) || length(x) == size && is.null(dim(x))

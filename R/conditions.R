@@ -5,7 +5,8 @@
 # which runs what is in braces as code: a constant, so that no text of the data is run (tools/lint.R refuses others).
 # What varies is a value in it: "{.val {x}}", or "{fact}".
 stop_input <- function(..., class = "argument", call = called_verb(), .envir = parent.frame()) {
-  signal_lines(rlang::abort, each_inline, list(...), c(paste0("calibrisk_error_", class), "calibrisk_error"), .envir,
+  inline <- function(lines, .envir) replace(lines, TRUE, vapply(lines, cli::format_inline, "", .envir = .envir))
+  signal_lines(rlang::abort, inline, list(...), c(paste0("calibrisk_error_", class), "calibrisk_error"), .envir,
                use_cli_format = TRUE, call = call, .frame = .envir)
 }
 
@@ -36,11 +37,6 @@ signal_lines <- function(signal, format, parts, class, envir, ...) {
   do.call(signal, c(list(format(lines, .envir = envir), class = class), parts[!is_line], list(...)), quote = TRUE)
 }
 
-each_inline <- function(lines, .envir) {
-  lines[] <- vapply(lines, cli::format_inline, "", .envir = .envir)
-  lines
-}
-
 # Raises each of these warnings, which concern all parts, only once.
 warned_once <- function(value, classes) {
   said <- character()
@@ -62,14 +58,12 @@ told_once <- function(value) {
   })
 }
 
-# Mutes messages about columns that were shown when the predictions were first read.
-told_before <- function(value) {
+# Of several pieces only the first says what concerns their columns.
+first_said <- function(value, first) {
+  if (first) return(value)
   suppressWarnings(suppressMessages(value, "calibrisk_message_columns"),
                    c("calibrisk_warning_direction", "calibrisk_warning_decisions"))
 }
-
-# Only the first of several pieces says it.
-first_said <- function(value, first) if (first) value else told_before(value)
 
 # Errors say which model they are about.
 in_model <- function(value, name) {

@@ -23,7 +23,14 @@ check_empty <- function(..., .frame = caller_env()) {
 }
 
 stop_argument <- function(name, frame, selects = FALSE) {
-  hint <- if (name != "...") argument_hint(name, frame_arguments(frame))
+  hint <- if (name != "...") {
+    # another of an argument's names, or the nearest; what is an argument elsewhere is no part of another
+    arguments <- frame_arguments(frame)
+    meant <- arguments[match(plain_word(name), plain_word(arguments))] %|%
+      listed_word(name, argument_words[intersect(arguments, names(argument_words))]) %||%
+      nearest_word(name, arguments, part = !name %in% names(argument_words))
+    word_hint(name, meant, "`")
+  }
   stop_input(if (selects) "{.arg ...} selects columns and takes no named arguments." else "{.arg ...} must be empty.",
              "x" = if (name == "...") "An extra argument is given." else
                "{.arg {name}} is not an argument of this function.",
@@ -37,21 +44,8 @@ stop_no_predictions <- function() {
              class = c("probs", "argument"), arg = "x")
 }
 
-# Names the argument by another of its names, or the nearest. The name of an argument elsewhere is no part of another.
-argument_hint <- function(name, arguments) {
-  words <- argument_words[intersect(arguments, names(argument_words))]
-  meant <- arguments[match(plain_word(name), plain_word(arguments))]
-  if (is.na(meant)) meant <- listed_word(name, words)
-  word_hint(name, meant %||% nearest_word(name, arguments, part = !name %in% names(argument_words)), "`")
-}
-
 # Arguments of the function that runs in this environment.
 frame_arguments <- function(frame) {
   at <- which(vapply(sys.frames(), identical, NA, frame))
   if (length(at) > 0) setdiff(names(formals(sys.function(at[1]))), "...")
-}
-
-verb_name <- function() {
-  verb <- rlang::error_call(called_verb())
-  (if (rlang::is_call(verb)) rlang::call_name(verb)) %||% ""
 }

@@ -30,9 +30,10 @@ row_reasons <- list(
 # An error for states where a function needs rows; `arg`: the argument.
 check_has_rows <- function(x, arg = "x") {
   if (!is_state(x)) return(invisible())
-  verb <- verb_name()
-  why <- row_reasons[verb][[1]] %||% "needs rows"
-  named <- if (nzchar(verb)) paste0("`", verb, "()`") else "The function"
+  call <- rlang::error_call(called_verb())
+  verb <- if (rlang::is_call(call)) rlang::call_name(call)
+  why <- row_reasons[[verb %||% ""]] %||% "needs rows"
+  named <- if (is.null(verb)) "The function" else paste0("`", verb, "()`")
   stop_input("A state keeps sums in place of rows.", "x" = "{named} {why[1]}.",
              "i" = if (length(why) > 1) "{why[2]}.", "i" = "A sample of the rows can be taken.",
              class = c("unsupported", "state"), arg = arg)

@@ -52,17 +52,16 @@ print.ce_table <- function(x, ...) {
     on.exit(options(old))
   }
   # a whole table: of another one somebody has chosen the columns
-  if ("n" %in% names(x)) x <- x[setdiff(names(x), unasked_columns(x))]
+  if ("n" %in% names(x)) {
+    plain <- Filter(function(name) !is.logical(x[[name]]) || !any(x[[name]] %in% FALSE), few_ask_for)
+    x <- x[setdiff(names(x), c(plain, if (all(x[["method"]] %in% "adaptive")) "method"))]
+  }
   NextMethod()
 }
 
 # Columns that stay in the object, since few ask for them: unless a flag among them says no, or a method is chosen.
 few_ask_for <- c("lower_bound", "upper_bound", "resolution", "injective", "measures", "converged", "power", "debias",
                  "interval")
-unasked_columns <- function(x) {
-  is_plain <- function(name) !is.logical(x[[name]]) || !any(x[[name]] %in% FALSE)
-  c(Filter(is_plain, few_ask_for), if (all(x[["method"]] %in% "adaptive")) "method")
-}
 
 # Prints the columns of yardstick, the interval, and the columns that differ between rows. The header has the values
 # that all rows share; with groups also the metric, to leave room for the interval.
@@ -75,7 +74,9 @@ print.ce_metrics <- function(x, ...) {
   if (length(keys) > 0 && nrow(x) > 1) estimates <- setdiff(estimates, c(".metric", ".estimator"))
   others <- setdiff(names(x), c(keys, estimates))
   columns <- unclass(x)
-  shared <- others[vapply(columns[others], holds_one_value, NA)]
+  shared <- others[vapply(columns[others], function(column) {
+    length(column) == 1 || !is.list(column) && length(unique(column)) == 1
+  }, NA)]
   said <- setdiff(shared, few_ask_for)
   first <- intersect(c(keys, ".metric", ".estimator", estimates), names(x))
   shown <- tibble::new_tibble(columns[setdiff(union(first, names(x)), shared)], nrow = nrow(x))
@@ -85,11 +86,6 @@ print.ce_metrics <- function(x, ...) {
   class(shown) <- c("ce_shown", "ce_table", class(shown))
   print(shown, ...)
   invisible(x)
-}
-
-holds_one_value <- function(column) {
-  if (is.list(column)) return(length(column) == 1)
-  length(column) > 0 && length(unique(column)) == 1
 }
 
 # "n 332, notion binary"; missing values tell nothing, lists are only named.

@@ -9,8 +9,29 @@ has_workers <- function() {
 # the digits are those of one process.
 over_workers <- function(jobs, fn) {
   step <- if (rlang::is_installed("progressr")) progressr::progressor(along = jobs)
-  if (!has_workers()) return(lapply(jobs, with_step(fn, step)))
-  from_workers(future.apply::future_lapply(jobs, with_step(function_alone(fn), step), future.packages = "calibrisk"))
+  if (!has_workers()) return(lapply(jobs, job_function(fn, step)))
+  done <- job_function(fn, step, alone = TRUE)
+  rlang::try_fetch(future.apply::future_lapply(jobs, done, future.packages = "calibrisk"), error = function(cnd) {
+    # an error in a job is already one of this package
+    if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
+    stop_input("The workers must return a result per job.", "x" = "One did not: it died, or its connection broke.",
+               "i" = "The state is unchanged. Set the plan again, {.code future::plan()}, and repeat.",
+               class = "worker", parent = cnd)
+  })
+}
+
+# fn(job) and a step of the progress. `alone`: on one thread, since there is a worker for every core.
+job_function <- function(fn, step, alone = FALSE) {
+  force(list(fn, step, alone))
+  function(job) {
+    if (alone) {
+      old <- options(calibrisk.threads = 1L)
+      on.exit(options(old))
+    }
+    out <- fn(job)
+    if (!is.null(step)) step()
+    out
+  }
 }
 
 # Jobs of which one alone needs no worker. `there` is `here` as workers get it: without a frame of this process, which
@@ -26,34 +47,4 @@ unless_random <- function(jobs, fn) {
   first <- fn(jobs[[1]])
   drew <- !identical(before, get0(".Random.seed", globalenv(), inherits = FALSE))
   c(list(first), if (drew) lapply(jobs[-1], fn) else over_workers(jobs[-1], fn))
-}
-
-# On one thread: there is a worker for every core.
-function_alone <- function(fn) {
-  force(fn)
-  function(job) {
-    old <- options(calibrisk.threads = 1L)
-    on.exit(options(old))
-    fn(job)
-  }
-}
-
-with_step <- function(fn, step) {
-  force(list(fn, step))
-  function(job) {
-    out <- fn(job)
-    if (!is.null(step)) step()
-    out
-  }
-}
-
-# An error in a job is already an error of this package. All others concern the workers: one that was killed, a
-# connection or a queue that broke.
-from_workers <- function(value) {
-  rlang::try_fetch(value, error = function(cnd) {
-    if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
-    stop_input("The workers must return a result per job.", "x" = "One did not: it died, or its connection broke.",
-               "i" = "The state is unchanged. Set the plan again, {.code future::plan()}, and repeat.",
-               class = "worker", parent = cnd)
-  })
 }
