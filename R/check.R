@@ -7,7 +7,10 @@ describe <- function(x) {
   if (is.function(x)) return("a function")
   if (is.data.frame(x)) return("a data frame")
   if (rlang::is_bare_list(x)) return(paste("a list of length", length(x)))
-  if (!is.atomic(x)) return(paste("an object of class", class(x)[1]))
+  if (is.atomic(x)) describe_atomic(x) else paste("an object of class", class(x)[1])
+}
+
+describe_atomic <- function(x) {
   if (length(x) != 1) {
     kind <- paste0(class(x)[1], if (!is.object(x) && is.null(dim(x))) " vector")
     return(paste(if (grepl("^[aeiou]", kind)) "an" else "a", kind, "of length", length(x)))
@@ -50,14 +53,15 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
                           size = NULL, whole = FALSE) {
   if (null && is.null(x)) return(invisible(x))
   numbers <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
-  inside <- if (numbers) if (open) x > lower & x < upper else x >= lower & x <= upper
-  right <- if (numbers) inside & (!whole | x == round(x))
+  right <- if (numbers) are_inside(x, lower, upper, open) & (!whole | x == round(x))
   if (numbers && all(right)) return(invisible(x))
   kind <- paste0(if (whole) "whole ", "number", if (!identical(size, 1L)) "s")
   what <- paste(if (is.null(size)) "a vector of" else if (size == 1) "a single" else size, kind)
   stop_input("{.arg {arg}} must be {what}{range_text(lower, upper, open)}.",
              "x" = "It is {describe(if (numbers) x[!right][1] else x)}.", arg = arg, value = x)
 }
+
+are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper else x >= lower & x <= upper
 
 # Arrays of length one do not recycle.
 is_sized <- function(x, size) is.null(size) || length(x) == size && is.null(dim(x))

@@ -141,30 +141,21 @@ check_weights <- function(weights, repeated) {
   weights
 }
 
-# Rows of the input without a missing weight or cluster.
-design_complete <- function(raw, n) {
-  complete <- rep(TRUE, n)
-  if (!is.null(raw$weights)) complete <- complete & !is.na(raw$weights)
-  if (!is.null(raw$cluster)) complete <- complete & !is.na(raw$cluster)
-  complete
-}
-
 # The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies unless
-# these are copies.
+# these are copies; and the number of those that are left out as censored, each with its frequency, NULL without a
+# horizon.
 design_kept <- function(raw, rows) {
-  if (!is.null(raw$censoring)) rows <- rows[raw$censoring$weights[rows] > 0]
-  if (is.null(raw$weights)) return(rows)
-  weights <- raw$weights[rows]
-  if (raw$kind == "frequency" && !raw$copies) return(rep(rows, weights))
-  rows[weights > 0]
-}
-
-# Number of complete rows that are left out as censored, each with its frequency; NULL without a horizon.
-count_censored <- function(raw, rows) {
-  if (is.null(raw$censoring)) return(NULL)
-  rows <- rows[raw$censoring$weights[rows] == 0]
-  if (is.null(raw$weights)) return(length(rows))
-  sum(if (raw$kind == "frequency") raw$weights[rows] else raw$weights[rows] > 0)
+  if (is.null(raw$weights) && is.null(raw$censoring)) return(list(rows = rows))
+  weights <- raw$weights %||% rep(1, max(rows, 0))
+  frequency <- identical(raw$kind, "frequency")
+  censored <- if (!is.null(raw$censoring)) {
+    out <- raw$censoring$weights[rows] == 0
+    left <- weights[rows[out]]
+    rows <- rows[!out]
+    if (frequency) sum(left) else sum(left > 0)
+  }
+  rows <- if (frequency && !raw$copies) rep(rows, weights[rows]) else rows[weights[rows] > 0]
+  list(rows = rows, censored = censored)
 }
 
 # The design of these rows of the input, beside so many censored ones. Codes of clusters do not depend on the order of
@@ -180,16 +171,13 @@ bind_design <- function(raw, rows, censored = NULL) {
   if (length(w) > 0 && all(w == w[1])) w <- NULL
   if (!is.null(copies)) w <- if (is.null(w)) copies else w * copies
   out <- new_design(length(rows), w, if (!is.null(cluster)) cluster_codes(cluster), copies)
-  if (length(cluster) > 0 && all(cluster == cluster[1]) && copy_count(out) > 1) warn_one_cluster(copy_count(out))
+  warn_if(length(cluster) > 0 && all(cluster == cluster[1]) && copy_count(out) > 1,
+          "Standard errors, intervals, tests and means over pairs need two clusters or more.",
+          "x" = "{.arg cluster} is the same for all {copy_count(out)} rows.",
+          "i" = "Drop {.arg cluster} if rows are independent.", class = "cluster")
   if (!is.null(censored)) {
     out$follow_up <- list(horizon = raw$censoring$horizon,
                           events = sum(raw$censoring$outcomes[rows] * (copies %||% 1)), censored = censored)
   }
   out
-}
-
-warn_one_cluster <- function(n) {
-  warn_result("Standard errors, intervals, tests and means over pairs need two clusters or more.",
-              "x" = "{.arg cluster} is the same for all {n} rows.",
-              "i" = "Drop {.arg cluster} if rows are independent.", class = "cluster")
 }

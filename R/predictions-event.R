@@ -14,7 +14,16 @@ warn_direction <- function(predictions, event_level = NULL) {
   }
   falls <- which(trends[, 2] < falling_z)
   if (length(falls) == 0) return()
-  warn_trends(trends[falls, , drop = FALSE], predictions$levels[classes[falls]], predictions, event_level)
+  trends <- trends[falls, , drop = FALSE]
+  classes <- predictions$levels[classes[falls]]
+  facts <- paste0(signif(trends[, 1], 2), " (z = ", round(trends[, 2], 1), ")")
+  fact <- toString(utils::head(if (length(classes) > 1) paste(classes, facts) else facts, 10))
+  read <- direction_read(predictions, event_level)
+  warn_result(
+    "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \\
+     probability rises.", "x" = "The area under the ROC curve is {fact}.", "i" = "{read}", class = "direction",
+    auc = trends[, 1], event = classes, fact = fact, read = read
+  )
 }
 
 falling_z <- -4
@@ -37,17 +46,6 @@ warn_decisions <- function(predictions) {
   warn_if(sum(chance) < log(1e-4), "Every outcome is the class with the largest predicted probability.",
           "x" = "With calibrated predictions this has a probability of at most {.val {signif(exp(sum(chance)), 2)}}.",
           "i" = "Are the outcomes the decisions of the model itself?", class = "decisions")
-}
-
-warn_trends <- function(trends, classes, predictions, event_level) {
-  facts <- paste0(signif(trends[, 1], 2), " (z = ", round(trends[, 2], 1), ")")
-  fact <- toString(utils::head(if (length(classes) > 1) paste(classes, facts) else facts, 10))
-  read <- direction_read(predictions, event_level)
-  warn_result(
-    "{cli::qty(length(classes))}{?Class/Classes} {.val {classes}} {?becomes/become} rarer as {?its/their} predicted \\
-     probability rises.", "x" = "The area under the ROC curve is {fact}.", "i" = "{read}", class = "direction",
-    auc = trends[, 1], event = classes, fact = fact, read = read
-  )
 }
 
 # Calls fn(name) for each of several models, with one warning that names them.

@@ -18,23 +18,19 @@ read_probs <- function(x, dots, outcomes, except) {
             arg = "x")
     stop_no_columns(x, length(dots) == 0, except)
   }
-  check_probability_columns(x, columns, outcomes)
+  check_narrow(x, columns)
+  # columns of which tidymodels gives the name to something else
+  other <- names(columns)[is_other_prediction(names(columns), outcomes)]
+  stop_if(length(other) > 0, "{.arg ...} must select probabilities of classes, or of an event.",
+          "x" = "In tidymodels, {.field {other[1]}} is the name of another kind of prediction.",
+          "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
+                 {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...")
   values <- x[unname(columns)]
   text <- names(columns)[!vapply(values, is.numeric, NA)]
   stop_if(length(text) > 0, "Probability columns must be numeric.",
           "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}{seen_text(x[[text[1]]])}.", class = "columns",
           arg = "...")
   matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns), dimnames = list(NULL, names(columns)))
-}
-
-# Columns of one number per row, of which tidymodels does not give the name to something else.
-check_probability_columns <- function(x, columns, outcomes) {
-  check_narrow(x, columns)
-  other <- names(columns)[is_other_prediction(names(columns), outcomes)]
-  stop_if(length(other) > 0, "{.arg ...} must select probabilities of classes, or of an event.",
-          "x" = "In tidymodels, {.field {other[1]}} is the name of another kind of prediction.",
-          "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
-                 {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...")
 }
 
 check_narrow <- function(x, columns, arg = "...") {
@@ -87,10 +83,17 @@ select_columns <- function(quo, x, arg) {
   found <- named_columns(quo, names(x))
   if (!is.null(found)) return(found)
   if (arg == "truth" && rlang::quo_is_call(quo, "Surv")) stop_survival()
-  parts <- lapply(selected_quos(quo), selected_part, x, arg)
+  # the parts of a selection, `a` or `c(a, b)`
+  expr <- rlang::quo_get_expr(quo)
+  parts <- lapply(if (rlang::is_call(expr, "c", ns = "")) as.list(expr[-1]) else list(expr), function(one) {
+    selected_part(if (rlang::is_quosure(one)) one else rlang::quo_set_expr(quo, one), x, arg)
+  })
   all <- rlang::quo(c(!!!parts))
   rlang::try_fetch(tidyselect::eval_select(all, x, error_call = called_verb()), error = function(cnd) {
-    stop_unknown_columns(unknown_column(parts, names(x)), x, arg, cnd)
+    exprs <- lapply(parts, rlang::quo_get_expr)
+    named <- Filter(function(expr) rlang::is_symbol(expr) || rlang::is_string(expr), exprs)
+    unknown <- setdiff(vapply(named, as.character, ""), names(x))
+    stop_unknown_columns(if (length(unknown) > 0) unknown[1], x, arg, cnd)
   })
 }
 
@@ -153,19 +156,4 @@ named_columns <- function(quo, names) {
   given <- unique(vapply(exprs, as.character, ""))
   at <- match(given, names)
   if (!anyNA(at)) setNames(at, given)
-}
-
-# The parts of a selection, `a` or `c(a, b)`.
-selected_quos <- function(quo) {
-  expr <- rlang::quo_get_expr(quo)
-  parts <- if (rlang::is_call(expr, "c", ns = "")) as.list(expr[-1]) else list(expr)
-  lapply(parts, function(one) if (rlang::is_quosure(one)) one else rlang::quo_set_expr(quo, one))
-}
-
-# The first name or text of a selection that is not a column; NULL if there is none.
-unknown_column <- function(parts, names) {
-  exprs <- lapply(parts, rlang::quo_get_expr)
-  named <- Filter(function(expr) rlang::is_symbol(expr) || rlang::is_string(expr), exprs)
-  unknown <- setdiff(vapply(named, as.character, ""), names)
-  if (length(unknown) > 0) unknown[1]
 }

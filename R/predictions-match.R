@@ -71,9 +71,9 @@ in_numeric_order <- function(levels) {
 }
 
 # `at`: the column of every level.
-tell_column_order <- function(names, levels, at, most = 30) {
+tell_column_order <- function(names, levels, at) {
   pairs <- paste(ifelse(nzchar(names[at]), names[at], paste("column", at)), "=", levels)
-  if (length(pairs) > most) pairs <- c(pairs[seq_len(most)], paste(length(pairs) - most, "more"))
+  if (length(pairs) > 30) pairs <- c(pairs[1:30], paste(length(pairs) - 30, "more"))
   fact <- if (any(nzchar(names))) "names of the probability columns match no level" else
     "probability columns have no names"
   tell("i" = "The {fact}, so they are taken in the order of the levels: {toString(pairs)}.",

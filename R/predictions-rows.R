@@ -23,15 +23,16 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(),
   complete <- if (every) {
     seq_len(n)
   } else {
-    which(known & design_complete(raw, n) & (if (missing) rowSums(is.na(x)) == 0 else TRUE))
+    present <- function(v) if (is.null(v)) TRUE else !is.na(v)
+    which(known & present(raw$weights) & present(raw$cluster) & (if (missing) rowSums(is.na(x)) == 0 else TRUE))
   }
-  rows <- design_kept(raw, complete)
+  kept <- design_kept(raw, complete)
+  rows <- kept$rows
   dropped <- n - length(complete)
   na <- !na_rm && dropped > 0
-  censored <- count_censored(raw, complete)
-  if (length(rows) == 0 && !na && !empty) stop_empty(dropped, raw, censored)
+  if (length(rows) == 0 && !na && !empty) stop_empty(dropped, raw, kept$censored)
   list(rows = rows, whole = is.null(raw$weights) && length(rows) == n, na = na, dropped = dropped, n_input = n,
-       censored = censored)
+       censored = kept$censored)
 }
 
 check_probs <- function(x, rows) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows)

@@ -49,13 +49,11 @@ stop_truth_kind <- function(value) {
              arg = "truth")
 }
 
-# Truth -> integer 1..K, with the columns of x put in the order of the levels; `order` has the column of every level.
-code_truth <- function(truth, x) {
-  k <- ncol(x)
-  names <- colnames(x)
+# Truth -> list(outcome, levels, order): integer 1..K, and which of the k columns is that of every level.
+code_truth <- function(truth, names, k) {
   if (is.logical(truth) && k == 2) truth <- factor(truth, levels = c(FALSE, TRUE))
   if (is.numeric(truth)) {
-    if (!counts_from_zero(truth, names, k)) return(code_numbers(truth, x))
+    if (!counts_from_zero(truth, names, k)) return(code_numbers(truth, names, k))
     truth <- factor(truth, levels = seq_len(k) - 1)
   }
   levels <- if (is.factor(truth)) levels(truth) else if (is.character(truth)) sort(unique(truth), method = "radix")
@@ -65,11 +63,11 @@ code_truth <- function(truth, x) {
   at <- if (is.character(truth) || length(levels) < k) matched_columns(names, levels, more = TRUE)
   if (!is.null(at)) {
     levels <- replace(sub("^\\.pred_", "", names), at, levels)
-    return(list(truth = match(truth, levels), x = x, levels = levels, order = seq_len(k)))
+    return(list(outcome = match(truth, levels), levels = levels, order = seq_len(k)))
   }
   if (is.character(truth)) stop_text_truth(names, levels)
   order <- match_columns(names, k, levels, setdiff(levels, unique(as.character(truth))))
-  list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order)
+  list(outcome = as.integer(truth), levels = levels, order = order)
 }
 
 in_order <- function(x, order) if (is.unsorted(order)) x[, order, drop = FALSE] else x
@@ -80,8 +78,7 @@ counts_from_zero <- function(truth, names, k) {
     (is.null(names) || !is.null(matched_columns(names, as.character(seq_len(k) - 1))))
 }
 
-code_numbers <- function(truth, x) {
-  k <- ncol(x)
+code_numbers <- function(truth, names, k) {
   bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
   range <- if (length(bad) > 0) range(truth, na.rm = TRUE)
   stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
@@ -89,10 +86,9 @@ code_numbers <- function(truth, x) {
           "x" = "Values range from {range[1]} to {range[2]}.",
           "i" = "Outcomes that are no classes are predicted by distributions; see {.code ?pred}.", class = "truth",
           arg = "truth", row = bad[1], value = truth[bad[1]])
-  names <- colnames(x)
   order <- matched_columns(names, as.character(seq_len(k))) %||% seq_len(k)
   levels <- sub("^\\.pred_", "", (names %||% seq_len(k))[order])
-  list(truth = as.integer(truth), x = in_order(x, order), levels = levels, order = order)
+  list(outcome = as.integer(truth), levels = levels, order = order)
 }
 
 stop_text_truth <- function(names, values) {
@@ -121,7 +117,12 @@ code_outcome <- function(truth, event_level, column = NULL) {
   event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
   outcome <- cpp_event_outcomes(two$values, two$codes[event], two$codes[3L - event])
   if (is.null(outcome)) {
-    if (is.numeric(truth)) check_single_truth(truth)
+    bad <- if (is.numeric(truth)) which(!is.na(truth) & truth != 0 & truth != 1)
+    stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
+            "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
+            "i" = "Outcomes that are numbers are predicted by distributions, such as of {.fn pred_normal}, \\
+                   {.fn pred_quantiles} or {.fn pred_draws}.", class = "truth", arg = "truth", row = bad[1],
+            value = truth[bad[1]])
     outcome <- as.numeric(as.integer(two$values) == two$codes[event])
   }
   list(outcome = outcome, levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
@@ -149,13 +150,4 @@ two_outcomes <- function(truth) {
           "i" = if (is.character(truth)) "Of a factor, {.arg event_level} says which level is the event: the first, if \
                  it is not given.", class = "truth", arg = "truth")
   list(values = truth, codes = 0:1, levels = c("0", "1"))
-}
-
-check_single_truth <- function(truth) {
-  bad <- which(!is.na(truth) & truth != 0 & truth != 1)
-  stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
-          "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
-          "i" = "Outcomes that are numbers are predicted by distributions, such as of {.fn pred_normal}, \
-                 {.fn pred_quantiles} or {.fn pred_draws}.", class = "truth", arg = "truth", row = bad[1],
-          value = truth[bad[1]])
 }

@@ -59,8 +59,18 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   x <- check_kind(x)
   scalar <- is.null(dim(x)) || is_lone_column(x)
   columns <- colnames(x)
-  coded <- if (scalar) code_scalar(x, truth, event_level) else code_matrix(x, truth, event_level)
-  x <- coded$x
+  if (scalar) {
+    check_length(length(x), length(truth), x = x)
+    coded <- code_outcome(truth, event_level, columns)
+    x <- as.numeric(x)
+  } else {
+    check_several_columns(x)
+    check_length(nrow(x), length(truth), ncol(x))
+    if (!is.double(x)) storage.mode(x) <- "double" # which makes a copy of doubles too
+    coded <- code_truth(truth, columns, ncol(x))
+    coded$event <- match(event_level, c("first", "second"))
+    x <- in_order(x, coded$order)
+  }
   outcome <- coded$outcome
   check_interrupt()
   known <- if (anyNA(outcome)) !is.na(outcome) else TRUE
@@ -75,7 +85,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   x <- unname(x)
   out <- new_ce_predictions(
     n_input = complete$n_input, levels = coded$levels, event = coded$event, rows = keep, dropped = complete$dropped,
-    na = complete$na, column = coded$column, named = isTRUE(coded$named),
+    na = complete$na, column = if (scalar) columns, named = isTRUE(coded$named),
     design = bind_design(raw, keep, complete$censored)
   )
   out[if (scalar) c("prob", "outcome") else c("probs", "truth")] <- list(x, outcome)
@@ -84,21 +94,6 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   check_interrupt()
   if (direction && !logits) warn_direction(out, if (scalar && is.factor(truth)) event_level)
   out
-}
-
-# Numbers and coded outcomes: list(x, outcome, levels, event, and of a scalar column and named, of a matrix order).
-code_scalar <- function(x, truth, event_level) {
-  check_length(length(x), length(truth), x = x)
-  c(list(x = as.numeric(x), column = colnames(x)), code_outcome(truth, event_level, colnames(x)))
-}
-
-code_matrix <- function(x, truth, event_level) {
-  check_several_columns(x)
-  check_length(nrow(x), length(truth), ncol(x))
-  if (!is.double(x)) storage.mode(x) <- "double" # which makes a copy of doubles too
-  coded <- code_truth(truth, x)
-  list(x = coded$x, outcome = coded$truth, levels = coded$levels, event = if (event_level == "first") 1L else 2L,
-       order = coded$order)
 }
 
 # A single probability, perhaps with a name.

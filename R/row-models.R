@@ -10,7 +10,11 @@ column_models <- function(x, truth, columns, settings) {
   columns <- columns[!vapply(columns, makes_law, NA)]
   if (!any(nzchar(rlang::names2(columns)))) columns <- unname(columns)
   at <- if (length(columns) > 0) select_columns(rlang::quo(c(!!!columns)), x, "...")
-  at <- at[!at %in% outcome_columns(truth, x, settings$design$horizon)]
+  check_truth_given(truth)
+  horizon <- settings$design$horizon
+  # outcomes of several dimensions are several columns
+  outcomes <- if (is.null(horizon)) select_columns(truth, x, "truth") else read_outcomes(truth, x, horizon)$column
+  at <- at[!at %in% outcomes]
   models <- c(lapply(at, function(column) rlang::quo(!!unname(column))), made)
   models <- each_direction(names(models), function(name) {
     in_model(law_or_classes(read_laws(x, truth, unname(models[name]), settings$event_level, TRUE,
@@ -49,12 +53,6 @@ law_columns <- function(x, dots) {
   laws <- columns[vapply(columns, function(k) is_law(x[[k]]), NA)]
   if (length(dots) == 0 || length(laws) + sum(made) == 0) columns <- laws
   c(lapply(names(x)[columns], function(name) rlang::quo(!!rlang::sym(name))), dots[made])
-}
-
-# Outcomes of several dimensions are several columns.
-outcome_columns <- function(truth, x, horizon) {
-  check_truth_given(truth)
-  if (is.null(horizon)) select_columns(truth, x, "truth") else read_outcomes(truth, x, horizon)$column
 }
 
 align_events <- function(models) {

@@ -5,15 +5,16 @@
 most_table_rows <- 5e6
 
 # A table as its rows, with its groups; `x` itself if it is no table. A table with too many rows is an error if it must
-# be `whole`, else it stays one. `frame`: that of the function whose arguments name the columns.
-read_table <- function(x, whole = TRUE, frame = called_verb()) {
+# be `whole`, else it stays one.
+read_table <- function(x, whole = TRUE) {
   if (!is_table(x)) return(x)
-  columns <- meant_columns(x, frame)
+  columns <- meant_columns(x)
   groups <- dplyr::group_vars(x)
   read <- table_iterator(x, union(columns, groups), most_table_rows + 1)
   on.exit(read$close())
-  none <- function() setNames(rep(list(numeric()), length(union(columns, groups))), union(columns, groups))
-  rows <- tibble::as_tibble(in_database(read$pull()) %||% none())
+  rows <- in_database(read$pull())
+  if (is.null(rows)) rows <- lapply(setNames(nm = union(columns, groups)), function(column) numeric())
+  rows <- tibble::as_tibble(rows)
   if (nrow(rows) > most_table_rows) {
     if (!whole && length(groups) == 0) return(x)
     stop_long_table(length(groups) > 0)
@@ -97,16 +98,14 @@ result_iterator <- function(result, rows) {
     if (DBI::dbHasCompleted(result)) return(NULL)
     out <- withCallingHandlers(DBI::dbFetch(result, n = rows), warning = function(cnd) {
       # SQLite reads text among numbers as 0
-      if (grepl("mixed type", conditionMessage(cnd), fixed = TRUE)) stop_mixed_types(conditionMessage(cnd))
+      said <- conditionMessage(cnd)
+      stop_if(grepl("mixed type", said, fixed = TRUE), "A column of the database must hold values of one type.",
+              "x" = "{said}", "i" = "SQLite keeps what it is given: correct these rows, or make them NULL.",
+              class = "database")
     })
     if (NROW(out) > 0) return(out)
     # some drivers warn only
     stop_if(!DBI::dbHasCompleted(result), "The database must return all rows.",
             "x" = "Its result ended before its end.", class = "database")
   }, function() DBI::dbClearResult(result))
-}
-
-stop_mixed_types <- function(said) {
-  stop_input("A column of the database must hold values of one type.", "x" = "{said}",
-             "i" = "SQLite keeps what it is given: correct these rows, or make them NULL.", class = "database")
 }
