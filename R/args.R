@@ -88,28 +88,20 @@
 NULL
 
 # References, written once.
-ref_gruber_bach <- function() {
-  paste0(
-    "Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in ",
-    "classification. *Transactions on Machine Learning Research*. \\doi{10.48550/arXiv.2410.07014}"
-  )
-}
-ref_widmann <- function() {
-  paste0(
-    "Widmann, D., Lindsten, F. and Zachariah, D. (2021). Calibration tests beyond classification. ",
-    "*International Conference on Learning Representations*. \\doi{10.48550/arXiv.2210.13355}"
-  )
-}
-ref_gruber_buettner <- function() {
-  paste0(
-    "Gruber, S. G. and Buettner, F. (2022). Better uncertainty calibration via proper scores for ",
-    "classification and beyond. *Advances in Neural Information Processing Systems* 35. ",
-    "\\doi{10.48550/arXiv.2203.07835}"
-  )
-}
-ref_moskvichev <- function() {
-  paste0(
-    "Moskvichev, P. and Sejdinovic, D. (2025). All models are miscalibrated, but some less so: comparing ",
-    "calibration with conditional mean operators. Preprint. \\doi{10.48550/arXiv.2502.11465}"
-  )
-}
+ref_gruber_bach <- paste0(
+  "Gruber, S. G. and Bach, F. (2025). Optimizing estimators of squared calibration errors in ",
+  "classification. *Transactions on Machine Learning Research*. \\doi{10.48550/arXiv.2410.07014}"
+)
+ref_widmann <- paste0(
+  "Widmann, D., Lindsten, F. and Zachariah, D. (2021). Calibration tests beyond classification. ",
+  "*International Conference on Learning Representations*. \\doi{10.48550/arXiv.2210.13355}"
+)
+ref_gruber_buettner <- paste0(
+  "Gruber, S. G. and Buettner, F. (2022). Better uncertainty calibration via proper scores for ",
+  "classification and beyond. *Advances in Neural Information Processing Systems* 35. ",
+  "\\doi{10.48550/arXiv.2203.07835}"
+)
+ref_moskvichev <- paste0(
+  "Moskvichev, P. and Sejdinovic, D. (2025). All models are miscalibrated, but some less so: comparing ",
+  "calibration with conditional mean operators. Preprint. \\doi{10.48550/arXiv.2502.11465}"
+)

@@ -47,7 +47,7 @@
 #'   bound, or `delta`), `conf.low` and `conf.high` (one-sided for blocks and with `delta`, two-sided for `"joint"`,
 #'   else `NA`), `test`, `method`, `alternative` and `n`. `glance()` adds columns of [skce()]. `plot()` and `autoplot()`
 #'   (see [autoplot.ce_test()]) draw the statistic in its distribution under calibration.
-#' @references `r ref_widmann()`
+#' @references `r ref_widmann`
 #' @concept calibration test
 #' @concept goodness of fit
 #' @concept equivalence test

@@ -47,7 +47,7 @@
 #'   leave-one-out error `loo` and the list column `path` of all of them. A `group` whose kernel is `"delta"` adds the
 #'   list column `groups`. Predictive distributions add `target_kernel` and `target_computation`. Units: squared norm in
 #'   the kernel's space.
-#' @references `r ref_moskvichev()`
+#' @references `r ref_moskvichev`
 #' @seealso [skce()] with `kernel = "ckce"` for the joint version, [ce_rank()].
 #' @concept conditional kernel calibration error
 #' @concept CKCE

@@ -48,7 +48,7 @@
 #'   one-sided bound at `level`, else `"not distinguishable"`.
 #' @section Errors:
 #' Those of [ce_args], and `calibrisk_error_model` if two fits are for predictions of different models.
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #' @concept model comparison
 #' @concept paired difference
 #' @concept non-inferiority

@@ -52,7 +52,7 @@
 #' Kline, P., Saggio, R. and Soelvsten, M. (2020). Leave-out estimation of variance components. *Econometrica* 88,
 #' 1859-1898.
 #'
-#' `r ref_gruber_buettner()`
+#' `r ref_gruber_buettner`
 #' @seealso [ce_tune()] for which function describes the miscalibration best, [ce_test()] for other tests.
 #' @concept calibration error
 #' @concept miscalibration

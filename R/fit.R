@@ -17,7 +17,7 @@
 #' The cost of the method. Under a [future::plan()] of several workers the classes of a class-wise fit are fitted there,
 #' with the same digits (unless a function of [method_function()] draws random numbers).
 #' @seealso [ce_tune()] to choose the method and its hyperparameter.
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #' @export
 #' @examples
 #' set.seed(1)

@@ -28,7 +28,7 @@
 #' Bins: one sort; then all folds of each number of bins \eqn{B} in \eqn{O(B \log n)}. Power maps:
 #' one pass per exponent. A function: quadratic in the number of rows, in tiles.
 #'
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #'
 #' Kumar, A., Liang, P. and Ma, T. (2019). Verified uncertainty calibration. *NeurIPS*.
 #' @name ce_methods

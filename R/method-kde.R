@@ -31,7 +31,7 @@
 #' @references Popordanoska, T., Sayer, R. and Blaschko, M. (2022). A consistent and
 #'   differentiable Lp canonical calibration error estimator. *NeurIPS*.
 #'
-#'   `r ref_gruber_bach()`
+#'   `r ref_gruber_bach`
 #' @export
 #' @examples
 #' method_kde()

@@ -32,7 +32,7 @@
 #' r^3)} for \eqn{k} folds and all ridges. A factor of rank up to 128, or of at most 256 rows, is exact. Otherwise the
 #' accuracy is tied to the selected ridge. `exact = TRUE` goes on to the full rank. The vignette *Notation* has the
 #' rules, and `ce_tune()` keeps `diagnostics`.
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #' @seealso [ce_methods] for the other methods, [ce_tune()] to choose among them.
 #' @name method_kkr
 #' @examples

@@ -34,7 +34,7 @@
 #'
 #' @section Cost:
 #' Quadratic in \eqn{m}, in parallel tiles; with a function, no m x m matrix is held.
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #' @seealso [method_function()] to compare your function with the package's methods.
 #' @export
 #' @examples

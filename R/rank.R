@@ -49,7 +49,7 @@
 #' @section Errors:
 #' `calibrisk_error_argument`, `calibrisk_error_length`, `calibrisk_error_kernel`, and the
 #' errors of the predictions.
-#' @references `r ref_moskvichev()`
+#' @references `r ref_moskvichev`
 #' @concept model ranking
 #' @concept leaderboard
 #' @concept model selection

@@ -44,7 +44,7 @@
 #'   an interval is `exp(log(T) + c(-1, 1) * 1.96 * std.error)`. `glance()` returns one row with `method`, `loss`,
 #'   `objective_before`, `objective_after` and `objective_crossfit` (mean losses), `n`,
 #'   `n_classes`, `n_parameters`, `converged`, `iterations`, `injective` and `folds`. See [predict.ce_recalibration()].
-#' @references `r ref_gruber_buettner()`
+#' @references `r ref_gruber_buettner`
 #'
 #' Vergouwe et al. (2017). A closed testing procedure. *Statistics in Medicine* 36, 4529-4539. \doi{10.1002/sim.7179}
 #' @concept temperature scaling

@@ -31,7 +31,7 @@
 #' @section Cost:
 #' Time \eqn{O(m (d + r)^2)} for \eqn{m} rows, \eqn{r} features and residuals of dimension \eqn{d}. Only
 #' [method_function()] takes time quadratic in \eqn{m}.
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #' @seealso [ce_compare()] for differences between fits.
 #' @export
 #' @examples
@@ -98,7 +98,8 @@ add_risks <- function(parts) {
   fields <- c("risk", "projections", "zero_risk", "zero_projections", "squared")
   sums <- parts[[1]][fields]
   for (part in parts[-1]) sums <- Map(`+`, sums, part[fields])
-  sums$squared <- kept_squared(sums$squared, parts[[1]])
+  # missing values of a user's function are left out where it says so (a form or its risk)
+  if (isTRUE(parts[[1]]$na_rm)) sums$squared <- sums$squared[!is.na(sums$squared)]
   sums$design <- parts[[1]]$design
   sums
 }

@@ -41,9 +41,9 @@
 #'   `target_kernel`, `target_computation`. A factor adds `computation` and `rank`, `tolerance` adds `rank` and
 #'   `error_bound` (on `.estimate`), `locations` adds `locations` (their number) and `witness` (the mean at each). A
 #'   `group` whose kernel is `"delta"` adds the list column `groups`, which `tidy()` returns.
-#' @references `r ref_widmann()`
+#' @references `r ref_widmann`
 #'
-#' `r ref_moskvichev()`
+#' `r ref_moskvichev`
 #' @aliases jkce ucme
 #' @concept joint kernel calibration error
 #' @concept kernel calibration error

@@ -37,7 +37,7 @@
 #' times. You can interrupt long work. Under a [future::plan()] of several workers, methods and classes are tuned on the
 #' workers, with the same digits (unless a function of [method_function()] draws random numbers); a lost worker is an
 #' error of class `calibrisk_error_worker`.
-#' @references `r ref_gruber_bach()`
+#' @references `r ref_gruber_bach`
 #' @concept hyperparameter tuning
 #' @concept cross-validation
 #' @concept calibration estimator
