@@ -161,9 +161,8 @@ class_laws <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
   list(law = NULL, probs = probs, y = matrix(as.numeric(truth)), levels = predictions$levels,
-       n = if (predictions$na) n + predictions$dropped else n, na = predictions$na,
-       binary = is.null(predictions$probs), rows = predictions$rows, n_input = predictions$n_input,
-       design = predictions$design, predictions = predictions, kept = predictions$kept)
+       n = if (predictions$na) n + predictions$dropped else n, na = predictions$na, rows = predictions$rows,
+       n_input = predictions$n_input, design = predictions$design, predictions = predictions, kept = predictions$kept)
 }
 
 join_laws <- function(law, y, event_level, na_rm, raw = list()) {
@@ -192,7 +191,7 @@ join_laws <- function(law, y, event_level, na_rm, raw = list()) {
   }
   if (is_count(law)) check_count_outcomes(y, keep)
   structure(list(law = law, probs = NULL, y = y, levels = NULL,
-                 n = if (complete$na) complete$n_input else length(keep), na = complete$na, binary = FALSE, rows = keep,
+                 n = if (complete$na) complete$n_input else length(keep), na = complete$na, rows = keep,
                  n_input = complete$n_input, dropped = complete$dropped, design = bind_design(raw, keep)),
             class = "ce_laws")
 }

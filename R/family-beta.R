@@ -4,12 +4,6 @@ pred_beta <- function(shape1, shape2) {
   make_distribution(family_beta, list(shape1 = shape1, shape2 = shape2))
 }
 
-beta_affinity <- function(shape1, shape2) {
-  half <- lbeta(shape1, shape2) / 2
-  mean <- function(v) outer(v, v, `+`) / 2
-  exp(lbeta(mean(shape1), mean(shape2)) - outer(half, half, `+`))
-}
-
 family_beta <- family_record(
   "beta", list(shape1 = c(0, Inf), shape2 = c(0, Inf)),
   moments = function(shape1, shape2) {
@@ -30,6 +24,10 @@ family_beta <- family_record(
     inside <- y * (1 - y) * stats::dbeta(y, shape1, shape2)
     (y - mean) * (2 * stats::pbeta(y, shape1, shape2) - 1) + 2 * (ifelse(y > 0 & y < 1, inside, 0) - ratio) / total
   },
-  closed_forms = list(affinity = beta_affinity),
+  closed_forms = list(affinity = function(shape1, shape2) {
+    half <- lbeta(shape1, shape2) / 2
+    mean <- function(v) outer(v, v, `+`) / 2
+    exp(lbeta(mean(shape1), mean(shape2)) - outer(half, half, `+`))
+  }),
   reads = list(beta = function(par) pred_beta(par$shape1, par$shape2))
 )

@@ -2,8 +2,8 @@
 
 # Double exponential nodes on (0, 1) with their complements, which are exact near 1: integrands may be singular at
 # the ends.
-unit_nodes <- function(step = 0.1, last = 3.2) {
-  t <- seq(-last, last, by = step)
+unit_nodes <- function(step = 0.1) {
+  t <- seq(-3.2, 3.2, by = step)
   s <- pi * sinh(t)
   at <- 1 / (1 + exp(-s))
   rest <- 1 / (1 + exp(s))

@@ -17,13 +17,6 @@ check_no_partial <- function(names) {
   )
 }
 
-crps_lognormal <- function(y, meanlog, sdlog) {
-  z <- (log(pmax(y, 0)) - meanlog) / sdlog
-  # mean times a probability: the mean alone may be too large for a double
-  part <- function(z) exp(meanlog + sdlog^2 / 2 + pnorm(z, log.p = TRUE))
-  y * (2 * pnorm(z) - 1) + 2 * (part(-sdlog / sqrt(2)) - part(z - sdlog))
-}
-
 family_lognormal <- family_record(
   "lognormal", list(meanlog = c(-Inf, Inf), sdlog = c(0, Inf)),
   moments = function(meanlog, sdlog) {
@@ -31,7 +24,12 @@ family_lognormal <- family_record(
     list(mean = mean, variance = mean^2 * expm1(sdlog^2))
   },
   cdf = stats::plnorm, quantile = stats::qlnorm, draw = stats::rlnorm, density = stats::dlnorm, support = "positive",
-  crps = crps_lognormal,
+  crps = function(y, meanlog, sdlog) {
+    z <- (log(pmax(y, 0)) - meanlog) / sdlog
+    # mean times a probability: the mean alone may be too large for a double
+    part <- function(z) exp(meanlog + sdlog^2 / 2 + pnorm(z, log.p = TRUE))
+    y * (2 * pnorm(z) - 1) + 2 * (part(-sdlog / sqrt(2)) - part(z - sdlog))
+  },
   # the Hellinger distance does not depend on the scale of the outcomes
   closed_forms = list(affinity = function(meanlog, sdlog) normal_affinity(meanlog, sdlog)),
   reads = list(lognormal = function(par) pred_lognormal(par$mu, par$sigma))

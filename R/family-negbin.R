@@ -4,13 +4,6 @@ pred_negbin <- function(mean, size) {
   make_distribution(family_negbin, list(mean = mean, size = size))
 }
 
-# (y - mean) (2 F(y) - 1) + 2 E[mean - X; X <= y] - E|X - X'| / 2, with E[mean - X; X <= y] = mean (1 + y / size) f(y).
-crps_negbin <- function(y, mean, size) {
-  below <- stats::pnbinom(y, size, mu = mean)
-  part <- mean * (1 + floor(y) / size) * stats::dnbinom(floor(y), size, mu = mean)
-  (y - mean) * (2 * below - 1) + 2 * part - negbin_spread(mean, size)
-}
-
 # E|X - X'| / 2 = mean (1 + mean / size) 2F1(size + 1, 1/2; 2; -z) with z = 4 mean (size + mean) / size^2, by Euler's
 # integral: 4 / pi int cos(a)^2 (1 + z sin(a)^2)^-(size + 1) da over 0 to pi / 2. With sqrt(z) sin(a) = sinh(s), it is
 # 4 / (pi sqrt(z)) int cos(a) cosh(s)^-(2 size + 1) ds, to asinh(sqrt(z)) or where the power is negligible.
@@ -34,7 +27,13 @@ family_negbin <- family_record(
   draw = function(n, mean, size) stats::rnbinom(n, size, mu = mean),
   density = function(y, mean, size, log = FALSE) stats::dnbinom(y, size, mu = mean, log = log),
   support = "count",
-  crps = crps_negbin,
+  # (y - mean) (2 F(y) - 1) + 2 E[mean - X; X <= y] - E|X - X'| / 2, with
+  # E[mean - X; X <= y] = mean (1 + y / size) f(y)
+  crps = function(y, mean, size) {
+    below <- stats::pnbinom(y, size, mu = mean)
+    part <- mean * (1 + floor(y) / size) * stats::dnbinom(floor(y), size, mu = mean)
+    (y - mean) * (2 * below - 1) + 2 * part - negbin_spread(mean, size)
+  },
   # root mean, and root of the variance over that of a Poisson distribution
   features = function(mean, size) cbind(sqrt(mean), sqrt(1 + mean / size)),
   window = function(law, tail) {
