@@ -16,7 +16,10 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
       test_rows <- order[seq_len(n - n_tune) + n_tune]
       order <- order[seq_len(n_tune)]
     }
-    check_fold_count(folds, length(order), n)
+    stop_if(length(order) < folds, "There must be at least one tuning row per fold.",
+            "x" = "{.arg folds} is {folds}, but only {length(order)} row{?s} {?is/are} left for tuning.",
+            "i" = "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds",
+            value = folds, n = n)
     fold <- integer(n)
     fold[order] <- block_folds(length(order), folds)
   } else {
@@ -127,13 +130,6 @@ check_test_rows <- function(test, n, single = FALSE) {
   as.integer(test)
 }
 
-check_fold_count <- function(folds, n_tune, n) {
-  stop_if(n_tune < folds, "There must be at least one tuning row per fold.",
-          "x" = "{.arg folds} is {folds}, but only {n_tune} row{?s} {?is/are} left for tuning.",
-          "i" = "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds", value = folds,
-          n = n)
-}
-
 # A fold for every row (length n, test rows overridden) or for every non-test row in order.
 place_folds <- function(given, n, test_rows) {
   fold <- integer(n)
@@ -213,30 +209,21 @@ split_copies <- function(data, counts) {
 }
 
 # Data with independent copies, of which each is dealt to one of so many folds, as make_split() deals rows. Other data,
-# and those whose folds are given, stay.
+# and those whose folds are given, stay. Sizes of folds of very many are binomial.
 deal_copies <- function(data, folds) {
-  design <- data$design
-  if (is.null(design$copies) || !is.null(design$cluster) || length(folds) != 1) return(data)
-  split_copies(data, copies_by_split(design$copies, folds, integer())[, -1])
-}
-
-# The number of copies of every row (rows) among the test copies and in every fold (columns) of a split of all copies;
-# `test`: their share, or integer() for none. Sizes of folds of very many are binomial.
-copies_by_split <- function(copies, folds, test) {
-  n <- sum(copies)
+  copies <- data$design$copies
+  if (is.null(copies) || !is.null(data$design$cluster) || length(folds) != 1) return(data)
   m <- length(copies)
-  if (n <= most_repeated_rows) {
-    split <- make_split(n, folds, test)
-    return(matrix(tabulate(split$fold * m + rep(seq_len(m), copies), m * (split$k + 1)), m))
+  if (sum(copies) <= most_repeated_rows) {
+    split <- make_split(sum(copies), folds, integer())
+    at <- (split$fold - 1L) * m + rep(seq_len(m), copies)
+    return(split_copies(data, matrix(tabulate(at, m * split$k), m)))
   }
   check_count(folds, "folds", lower = 2)
-  test <- c(test, 0)[1]
-  shares <- c(test, rep((1 - test) / folds, folds))
-  counts <- matrix(0, m, folds + 1)
-  left <- copies
-  for (f in seq_along(shares)) {
-    counts[, f] <- stats::rbinom(m, left, min(shares[f] / sum(shares[f:(folds + 1)]), 1))
-    left <- left - counts[, f]
+  counts <- matrix(0, m, folds)
+  for (f in seq_len(folds)) {
+    left <- copies - rowSums(counts)
+    counts[, f] <- stats::rbinom(m, left, min((1 / folds) / sum(rep(1 / folds, folds - f + 1)), 1))
   }
-  counts
+  split_copies(data, counts)
 }

@@ -9,16 +9,16 @@ data_condition <- function(cnd) {
   }
 }
 
-warn_groups <- function(keys, parts, failed, most = 3) {
+warn_groups <- function(keys, parts, failed) {
   at <- which(failed)
-  shown <- utils::head(at, most)
+  shown <- utils::head(at, 3)
   reasons <- vapply(shown, function(g) {
     cnd <- data_condition(parts[[g]])
     paste(c(paste0(group_label(keys, g), ":"), rlang::cnd_header(cnd), unname(cnd$body["x"])), collapse = " ")
   }, "")
   warn_result("{length(at)} of {length(parts)} groups {cli::qty(length(at))}{?has/have} too little data and {?is/are} \\
                missing (NA).", "x" = "{reasons[1]}", "x" = if (length(at) > 1) "{reasons[2]}",
-              "x" = if (length(at) > 2) "{reasons[3]}", "i" = if (length(at) > most) "{length(at) - most} more.",
+              "x" = if (length(at) > 2) "{reasons[3]}", "i" = if (length(at) > 3) "{length(at) - 3} more.",
               class = "group", groups = vctrs::vec_slice(keys, at))
 }
 
@@ -41,15 +41,12 @@ missing_part <- function(worked, n) {
   choices <- c("level", "p", "target", if (nrow(like) > 1) c("n_bins", "term"))
   for (name in names(like)) {
     column <- like[[name]]
-    kept <- if (is.numeric(column)) name %in% choices else !is.list(column) && is_shared(worked, name)
+    # for a kernel's description the bandwidth may be the rows'
+    kept <- if (is.numeric(column)) name %in% choices else !is.list(column) &&
+      !name %in% c("kernel", "target_kernel", "target_computation") &&
+      all(vapply(worked, function(part) identical(part[[name]], column), NA))
     if (!kept) like[[name]] <- vctrs::vec_init(column, nrow(like))
   }
   if (!is.null(n) && "n" %in% names(like)) like$n <- vctrs::vec_rep(vctrs::vec_cast(n, like$n), nrow(like))
   like
-}
-
-# For a kernel's description the bandwidth may be the rows'.
-is_shared <- function(worked, name) {
-  !name %in% c("kernel", "target_kernel", "target_computation") &&
-    all(vapply(worked, function(part) identical(part[[name]], worked[[1]][[name]]), NA))
 }

@@ -8,13 +8,12 @@ by_groups <- function(x, by, fn, objects = FALSE) {
   groups <- find_groups(x, by)
   if (is.null(groups)) {
     all <- all_rows(fn(x))
-    return(as_counted(if (objects) all else metric_table(as_result(all))))
+    return(as_counted(if (objects) all else metric_table(all)))
   }
   parts <- run_groups(groups, group_parts(x, fn))
   if (objects) return(new_grouped(groups$keys, lapply(parts, as_counted)))
-  out <- as_result(bind_parts(groups$keys, lapply(parts, with_read, NULL)))
-  if (all(c(".metric", ".estimate") %in% names(out))) class(out) <- c("ce_table", class(out))
-  as_counted(metric_table(out), lapply(parts, attr, "read"))
+  out <- metric_table(bind_parts(groups$keys, lapply(parts, with_read, NULL)), "ce_table")
+  as_counted(out, lapply(parts, attr, "read"))
 }
 
 # fn(rows) of the rows of a group, which know that they are a part.
@@ -49,17 +48,12 @@ joint_facts <- function(facts) {
 # The same for functions that return an object: one per group (see R/grouped.R).
 objects_by_groups <- function(x, by, fn) by_groups(x, by, fn, objects = TRUE)
 
-# Tables of metrics print in their own way.
-metric_table <- function(out) {
-  if (all(c(".metric", ".estimate") %in% names(out)) && !inherits(out, "ce_metrics")) {
-    class(out) <- c("ce_metrics", class(out))
-  }
-  out
-}
-
-# A table of results, which differs from one of data by its class.
-as_result <- function(out) {
+# A table of results, which differs from one of data by its class. Tables of metrics print in their own way; `...`: more
+# classes of these.
+metric_table <- function(out, ...) {
   if (is_plain_tibble(out)) class(out) <- c("ce_result", class(out))
+  metrics <- all(c(".metric", ".estimate") %in% names(out))
+  if (metrics) class(out) <- c(setdiff(c("ce_metrics", ...), class(out)), class(out))
   out
 }
 
@@ -78,9 +72,9 @@ as_counted <- function(out, reads = list(attr(out, "read"))) {
   out
 }
 
-# Its number of rows with these, which were censored by the horizon.
-all_rows <- function(out, censored = least_censored(attr(out, "read"))) {
-  if (is.list(out) && censored > 0 && is.numeric(out[["n"]])) out[["n"]] <- out[["n"]] + censored
+# Its number of rows with those that were censored by the horizon.
+all_rows <- function(out, censored = unlist(lapply(attr(out, "read")$designs, function(one) one$follow_up$censored))) {
+  if (is.list(out) && any(censored > 0) && is.numeric(out[["n"]])) out[["n"]] <- out[["n"]] + min(censored)
   out
 }
 
@@ -97,10 +91,6 @@ name_event <- function(out, event) {
   out
 }
 
-least_censored <- function(read) {
-  if (length(read$designs) == 0) 0L else min(unlist(lapply(read$designs, function(one) one$follow_up$censored)))
-}
-
 # The results of fn(rows), one per group; an error in place of a group whose data do not suffice (R/group-missing.R).
 run_groups <- function(groups, fn) {
   one <- function(g) {
@@ -112,18 +102,15 @@ run_groups <- function(groups, fn) {
   }
   shared <- paste0("calibrisk_warning_", c("cluster", "direction", "decisions"))
   parts <- told_once(warned_once(lapply(seq_along(groups$rows), one), shared))
-  check_group_events(joint_facts(lapply(parts, attr, "read"))$designs)
+  follow_ups <- lapply(joint_facts(lapply(parts, attr, "read"))$designs, `[[`, "follow_up")
+  # see check_horizon()
+  if (length(follow_ups) > 0 && all(vapply(follow_ups, `[[`, 0, "events") == 0)) {
+    stop_no_event(follow_ups[[1]]$horizon, NULL)
+  }
   failed <- vapply(parts, rlang::is_error, NA)
   if (all(failed)) rlang::cnd_signal(parts[[1]])
   if (any(failed)) warn_groups(groups$keys, parts, failed)
   parts
-}
-
-# See check_horizon().
-check_group_events <- function(designs) {
-  if (length(designs) == 0) return(invisible())
-  events <- vapply(designs, function(design) design$follow_up$events, 0)
-  if (all(events == 0)) stop_no_event(designs[[1]]$follow_up$horizon, NULL)
 }
 
 # Errors say in which group they arose; the rows they name are counted within it.
@@ -138,10 +125,8 @@ in_group <- function(value, keys, g, rows = NULL) {
 }
 
 # `by` is a quosure. NULL where there are no groups.
-find_groups <- function(x, by) if (is_models(x)) model_groups(x) else row_groups(x, by)
-
-# The parts are the models, by their names.
-model_groups <- function(x) {
+find_groups <- function(x, by) {
+  if (!is_models(x)) return(row_groups(x, by))
   check_models_alone(called_verb())
   list(keys = columns_frame(model = names(x)), rows = as.list(names(x)))
 }

@@ -107,15 +107,6 @@ read_follow_up <- function(x, stratified) {
        strata = if (stratified) as.character(x$strata))
 }
 
-# For one stratum.
-follow_up_of <- function(whole, stratum) {
-  if (is.null(whole) || is.null(whole$strata)) return(whole)
-  rows <- whole$strata %in% stratum
-  if (any(rows)) return(lapply(whole, `[`, rows))
-  stop_input("{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}.",
-             class = "horizon", arg = "censoring", value = stratum)
-}
-
 check_horizon_time <- function(x, arg) {
   stop_if(!is.numeric(x) || is.object(x) || length(x) != 1 || !is.finite(x) || x <= 0,
           "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
@@ -195,7 +186,14 @@ follow_up <- function(surv, x, horizon, weights = NULL) {
 
 # The weights of `rows` of one stratum, which compensate for their own censored ones.
 followed_weights <- function(followed, rows, horizon) {
-  whole <- follow_up_of(horizon$censoring, followed$strata[rows[1]])
+  whole <- horizon$censoring
+  if (!is.null(whole$strata)) {
+    stratum <- followed$strata[rows[1]]
+    same <- whole$strata %in% stratum
+    stop_if(!any(same), "{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}.",
+            class = "horizon", arg = "censoring", value = stratum)
+    whole <- lapply(whole, `[`, same)
+  }
   censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, whole)
 }
 
@@ -305,24 +303,18 @@ censoring_weights <- function(time, event, count, horizon, whole = NULL) {
   known <- !is.na(time) & !is.na(event) & !is.na(count)
   whole <- whole %||% list(time = time[known], event = event[known], count = count[known])
   whole <- lapply(whole[c("time", "event", "count")], `[`, whole$count > 0)
-  curve <- censoring_curve(whole$time, whole$event, whole$count)
+  # Kaplan-Meier estimate of being uncensored, after each time
+  at <- sort(unique(whole$time))
+  events <- as.vector(rowsum(whole$count * whole$event, match(whole$time, at), reorder = TRUE))
+  censored <- as.vector(rowsum(whole$count * !whole$event, match(whole$time, at), reorder = TRUE))
+  at_risk <- rev(cumsum(rev(events + censored)))
+  survival <- cumprod(ifelse(censored > 0, 1 - censored / (at_risk - events), 1))
   # G(s-) is the value after the last time before s
-  left <- function(s) c(1, curve$survival)[findInterval(s, curve$time, left.open = TRUE) + 1]
+  left <- function(s) c(1, survival)[findInterval(s, at, left.open = TRUE) + 1]
   # at the horizon, a row without an event is known to be free of it
   weights <- ifelse(time < horizon & !event, 0, 1 / left(pmin(time, horizon)))
   weights[!known] <- NA
   unseen <- any(!whole$event) && max(whole$time) < horizon
   if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon)
   weights
-}
-
-# Kaplan-Meier estimate of being uncensored, after each time.
-censoring_curve <- function(time, event, count) {
-  at <- sort(unique(time))
-  code <- factor(match(time, at), seq_along(at))
-  events <- as.vector(rowsum(count * event, code, reorder = TRUE))
-  censored <- as.vector(rowsum(count * !event, code, reorder = TRUE))
-  at_risk <- rev(cumsum(rev(events + censored)))
-  factor <- ifelse(censored > 0, 1 - censored / (at_risk - events), 1)
-  list(time = at, survival = cumprod(factor))
 }

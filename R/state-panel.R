@@ -25,7 +25,7 @@ state_panel <- function(x, level) {
     parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1), c(parts, list(whole)),
                  c(x$about$levels, NA))
   }
-  out <- all_rows(metric_table(as_result(vctrs::vec_rbind(!!!parts))), x$follow_up[["censored"]])
+  out <- all_rows(metric_table(vctrs::vec_rbind(!!!parts)), x$follow_up[["censored"]])
   out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
   attr(out, "design") <- followed_sentence(x)
   out

@@ -17,7 +17,7 @@ by_predictions.ce_state <- function(x, fn, input) {
   out <- fn(replace(state_predictions(x, if (rows) 1), "kept", TRUE))
   notes <- attr(out, "notes")
   attributes(out)[c("estimates", "notes")] <- NULL
-  out <- all_rows(metric_table(as_result(out)), x$follow_up[["censored"]])
+  out <- all_rows(metric_table(out), x$follow_up[["censored"]])
   out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
   attr(out, "design") <- c(followed_sentence(x), block_sentence(x), notes)
   out
