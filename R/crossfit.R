@@ -12,16 +12,14 @@ problem_folds <- function(problem) {
   problem$fold %||% design_folds(problem$features, problem$labels, problem$design)
 }
 
-# Scale of the gaps at which the tangent's mean is largest; n * mean of |c|^(p-1) sign(c) e and |c|^p
-tangent_scale <- function(product, size) if (size > 0) max(0, product / size) else 0
-
 # The bound of residuals and gaps in columns (summed), NaN where there is no gap.
 tangent_bound <- function(problem, gaps, p) {
   gaps[!is.finite(gaps)] <- 0
   slope <- sign(gaps) * abs(gaps)^(p - 1)
   size <- abs(gaps)^p
   w <- design_weights(problem$design)
-  scale <- tangent_scale(sum(w * slope * problem$residuals), sum(w * size))
+  # of the gaps at which the tangent's mean is largest
+  scale <- if (any(w * size > 0)) max(0, sum(w * slope * problem$residuals) / sum(w * size)) else 0
   linear_bound(problem, p * scale^(p - 1) * slope, (p - 1) * scale^p * size)
 }
 
@@ -29,9 +27,10 @@ tangent_bound <- function(problem, gaps, p) {
 # predictions.
 linear_bound <- function(problem, slope, offset = 0) {
   x <- problem$features
+  design <- problem$design
   variance <- rowSums(x * slope^2) - rowSums(x * slope)^2
-  mean_estimate(rowSums(slope * problem$residuals - offset), problem$design,
-                known = null_variance(variance, problem$design))
+  mean_estimate(rowSums(slope * problem$residuals - offset), design,
+                known = sum(copy_powers(design, 2) * variance) / total_weight(design)^2)
 }
 
 # The same from terms that are multiples of scalar residuals.

@@ -26,9 +26,8 @@ equal_copies <- function(design) is.null(design$w) || identical(design$w, design
 # Whether rows are independent copies of one weight.
 is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
 
-# The number of n rows with their copies (NULL: 1 each), and values with one for each copy.
+# The number of n rows with their copies (NULL: 1 each).
 total_copies <- function(n, copies) if (is.null(copies)) n else sum(copies)
-repeat_values <- function(values, copies) if (is.null(copies)) values else rep(values, copies)
 
 # Number of rows with their copies, an integer if it is small enough.
 copy_count <- function(design) {

@@ -30,9 +30,6 @@ null_known <- function(known, estimated, design) {
   if (is_unweighted(design)) known else max(known, estimated)
 }
 
-# Of a weighted mean of rows with these variances.
-null_variance <- function(variance, design) sum(copy_powers(design, 2) * variance) / total_weight(design)^2
-
 influence_rows <- function(estimate) {
   if (is.function(estimate$influence)) estimate$influence() else estimate$influence
 }
@@ -46,11 +43,12 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
     if (any(vapply(parts, is.null, NA))) return(NULL)
     Reduce(`+`, Map(`*`, parts, scale))
   }
+  honest <- lapply(estimates, `[[`, "honest")
   known <- lapply(estimates, `[[`, "known")
   largest <- vapply(estimates, `[[`, 0, "largest")
   new_estimate(
     sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
-    if (all(scale >= 0)) combine_honest(estimates, scale), combined_noise(estimates, scale),
+    if (all(scale >= 0) && all(lengths(honest) > 0)) combine_estimates(honest, scale), combined_noise(estimates, scale),
     smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf,
     # residuals of classes are negatively correlated: with slopes of any sign, at most twice the sum of their variances
     known = if (all(scale >= 0) && all(lengths(known) > 0)) 2 * sum(scale^2 * unlist(known)),
@@ -88,11 +86,6 @@ combined_noise <- function(estimates, scale) {
   max(sum(pmax(covariance / outer(spread, spread), 0) * outer(roots, roots)), 0)
 }
 
-combine_honest <- function(estimates, scale) {
-  honest <- lapply(estimates, `[[`, "honest")
-  if (!any(vapply(honest, is.null, NA))) combine_estimates(honest, scale)
-}
-
 # An estimate that is the mean of these rows.
 mean_estimate <- function(rows, design, ...) new_estimate(row_mean(rows, design), rows, design, ...)
 
@@ -113,7 +106,7 @@ estimate_std_error <- function(estimate) {
 
 # Rows of different folds contribute to each other's estimated gap. If the error is all noise, this doubles the variance
 # of the mean; if the signs of the gaps are certain, it adds nothing. `share`: fraction of the value that is not noise.
-# For p >= 2 the factor from tangent_scale() compensates for this.
+# For p >= 2 the scale of tangent_bound() compensates for this.
 honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
 
 # A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.

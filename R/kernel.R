@@ -130,8 +130,10 @@ print.ce_kernel <- print_value("ce_kernel")
 # The kernel with every "median" replaced by its value on the rows of `features`.
 resolve_kernel <- function(kernel, features) {
   replace_medians(kernel, function(type) {
+    n <- nrow(features)
+    if (n > median_rows) features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
     metric <- if (type == "tv") "tv" else "euclidean"
-    check_bandwidth_range(median_bandwidth(features, metric))
+    check_bandwidth_range(cpp_median_distance(metric, features, thread_count()))
   })
 }
 
@@ -146,12 +148,6 @@ replace_medians <- function(kernel, bandwidth) {
 }
 
 median_rows <- 10000L
-
-median_bandwidth <- function(features, metric) {
-  n <- nrow(features)
-  if (n > median_rows) features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
-  cpp_median_distance(metric, features, thread_count())
-}
 
 compares_laws <- function(kernel) {
   if (!is.null(kernel$parts)) return(any(vapply(kernel$parts, compares_laws, NA)))

@@ -40,8 +40,13 @@ notion_problems <- function(predictions, notion) {
   if (!is.null(predictions$problem)) return(list(predictions$problem))
   problems <- switch(notion %||% default_notion(predictions),
     top_label = list(top_label_problem(predictions)),
-    binary = list(scalar_problem(event_prob(predictions), event_outcome(predictions))),
-    canonical = list(canonical_problem(predictions)),
+    binary = list(scalar_problem(event_prob(predictions),
+                                 predictions$outcome %||% as.numeric(predictions$truth == predictions$event))),
+    canonical = {
+      probs <- simplex_probs(predictions)
+      truth <- simplex_truth(predictions)
+      list(new_problem(probs, canonical_residuals(probs, truth), truth))
+    },
     class_wise = class_wise_problems(predictions)
   )
   lapply(problems, function(problem) {
@@ -77,31 +82,17 @@ top_label_problem <- function(predictions) {
 }
 
 event_prob <- function(predictions) {
-  check_two_classes(predictions)
+  stop_if(n_classes(predictions) != 2, "{.code notion = \"binary\"} needs two classes.",
+          "x" = "There are {n_classes(predictions)}.",
+          "i" = "Leave it out for the default of several classes, or use {.val class_wise} or {.val canonical}.",
+          class = "notion", arg = "notion")
   predictions$prob %||% predictions$probs[, predictions$event]
-}
-
-event_outcome <- function(predictions) {
-  if (is.null(predictions$probs)) predictions$outcome else as.numeric(predictions$truth == predictions$event)
 }
 
 # Confidence and label of the first maximum of each row.
 top_label <- function(probs) {
   label <- max.col(probs, ties.method = "first")
   list(label = label, confidence = probs[cbind(seq_len(nrow(probs)), label)])
-}
-
-check_two_classes <- function(predictions) {
-  stop_if(n_classes(predictions) != 2, "{.code notion = \"binary\"} needs two classes.",
-          "x" = "There are {n_classes(predictions)}.",
-          "i" = "Leave it out for the default of several classes, or use {.val class_wise} or {.val canonical}.",
-          class = "notion", arg = "notion")
-}
-
-canonical_problem <- function(predictions) {
-  probs <- simplex_probs(predictions)
-  truth <- simplex_truth(predictions)
-  new_problem(probs, canonical_residuals(probs, truth), truth)
 }
 
 # p_i - onehot(y_i)

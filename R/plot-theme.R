@@ -13,8 +13,8 @@ line_types_for <- function(names) {
   c("solid", "62", "1343", "12", "33", "2262", "821212", "93")[(at + at %/% 8) %% 8 + 1]
 }
 
-theme_ce <- function(base_size = 11) {
-  ggplot2::theme_bw(base_size = base_size) +
+theme_ce <- function() {
+  ggplot2::theme_bw() +
     ggplot2::theme(
       panel.grid.minor = ggplot2::element_blank(),
       panel.grid.major = ggplot2::element_line(colour = "grey92", linewidth = 0.3),

@@ -81,6 +81,3 @@ mean_squared <- function(squared, form = NULL, design = NULL) {
   }
   if (length(squared) == 0 || anyNA(squared)) NA_real_ else row_mean(squared, design)
 }
-
-# Missing values of a user's function are left out where it says so (a form or its risk).
-kept_squared <- function(squared, form) if (isTRUE(form$na_rm)) squared[!is.na(squared)] else squared

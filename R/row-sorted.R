@@ -39,13 +39,9 @@ bin_totals <- function(prefix, ends, from = 0) diff(c(if (from > 0) prefix[from]
 
 # Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
 # (ceiling(x * B) can differ on an edge).
-width_ends <- function(sorted, n_bins) {
-  edge_ends(sorted, seq_len(n_bins) / n_bins)
-}
+width_ends <- function(sorted, n_bins) edge_ends(sorted, seq_len(n_bins) / n_bins)
 
-edge_ends <- function(sorted, edges) {
-  unique(c(findInterval(edges, sorted$x), length(sorted$x)))
-}
+edge_ends <- function(sorted, edges) unique(c(findInterval(edges, sorted$x), length(sorted$x)))
 
 # Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together; of weights, where their
 # sum reaches the share b / B.

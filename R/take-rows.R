@@ -6,19 +6,17 @@ row_parts <- c("probs", "prob", "law", "roots", "features", "residuals", "y", "t
 
 take_rows <- function(data, rows) {
   # what is NULL has no rows, and stays
-  for (name in names(data)) if (!is.null(data[[name]])) data[[name]] <- take_part(data[[name]], name, rows)
+  for (name in names(data)[!vapply(data, is.null, NA)]) {
+    part <- data[[name]]
+    data[[name]] <- if (name %in% row_parts) rows_of_part(part, rows) else switch(name,
+      source = source_rows(part, rows),
+      group = replace(part, c("id", "features"), list(part$id[rows], rows_of_part(part$features, rows))),
+      design = design_rows(part, rows),
+      n = if (is.logical(rows)) sum(rows) else length(rows),
+      part
+    )
+  }
   data
-}
-
-take_part <- function(part, name, rows) {
-  if (name %in% row_parts) return(rows_of_part(part, rows))
-  switch(name,
-    source = source_rows(part, rows),
-    group = replace(part, c("id", "features"), list(part$id[rows], rows_of_part(part$features, rows))),
-    design = design_rows(part, rows),
-    n = if (is.logical(rows)) sum(rows) else length(rows),
-    part
-  )
 }
 
 # `rows`: of many, in place of R's checks of each.
