@@ -64,9 +64,10 @@ cox_calibration <- new_metric("cox_calibration", function(x, truth, ..., floor =
 # Predictions of a cell that ends there are raised together.
 floor_edges <- function(floor) c(floor = as.numeric(floor), floor = if (!is.null(floor)) 1 - floor)
 
-# Cox's regression in columns; of a state with its error, since rows stand for those of cells.
-cox_columns <- function(problem, floor, level) {
-  if (is.function(problem$whole)) return(whole_cox(problem, floor, level))
+# Cox's regression in columns; of a state with its error, since rows stand for those of cells. `robust`: whether errors
+# come from the outcomes of independent, unweighted rows too.
+cox_columns <- function(problem, floor, level, robust = FALSE) {
+  if (is.function(problem$whole)) return(whole_cox(problem, floor, level, robust))
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   if (!is.null(floor)) p <- pmin(pmax(p, floor), 1 - floor)
@@ -82,7 +83,7 @@ cox_columns <- function(problem, floor, level) {
     arg = "x", row = bad[1]
   )
   design <- problem$design
-  alike <- is_unweighted(design)
+  alike <- !robust && is_unweighted(design)
   fit <- cox_fits(stats::qlogis(p), y, design, if (alike) design$copies)
   columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
@@ -90,8 +91,8 @@ cox_columns <- function(problem, floor, level) {
 }
 
 # From the rows that stand for those of a state's cells; `error`: the difference to fewer of them.
-whole_cox <- function(problem, floor, level) {
-  of <- function(...) cox_columns(problem$whole(...), floor, level)
+whole_cox <- function(problem, floor, level, robust) {
+  of <- function(...) cox_columns(problem$whole(...), floor, level, robust)
   own <- of()
   fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
   c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE)))

@@ -11,7 +11,11 @@
 #' \eqn{1 / (s_i^2 + \tau^2)}, where `tau`, the standard deviation between groups, is that of restricted maximum
 #' likelihood, and its interval that of Hartung and Knapp. A new group of the same kind is in the prediction interval
 #' from `pred.low` to `pred.high`, with Student's t of k - 2 degrees of freedom (Higgins, Thompson and Spiegelhalter
-#' 2009). `statistic` is Cochran's Q, the test of equal groups, and `p.adjusted` is Holm's over the numbers.
+#' 2009). `statistic` is Cochran's Q. Its p-value, that of equal groups, is from Welch's (1951) F distribution, with the
+#' smaller number of events or non-events of each group; `p.adjusted` is Holm's over the numbers.
+#'
+#' Equal groups need not be calibrated. The standard error of calibration in the large is therefore that of the
+#' outcomes, not of the predictions' \eqn{p (1 - p)}, and that of the slope is the larger one of both.
 #'
 #' Groups must be independent: no cluster may be in two of them. A group whose number has no finite value or no error,
 #' such as the O:E ratio of a group without events, is left out; `k` counts the others.
@@ -23,7 +27,7 @@
 #' @section Errors:
 #' `calibrisk_error_group` unless there are two groups or more, `calibrisk_error_argument`.
 #' @references Higgins, Thompson and Spiegelhalter (2009) \doi{10.1111/j.1467-985X.2008.00552.x}. Debray et al. (2017)
-#'   \doi{10.1136/bmj.i6460}.
+#'   \doi{10.1136/bmj.i6460}. Welch (1951) \doi{10.1093/biomet/38.3-4.330}.
 #' @concept meta-analysis
 #' @concept heterogeneity
 #' @concept centre
@@ -44,9 +48,15 @@ ce_meta <- function(x, level = 0.95) {
   stop_if(nrow(x$sample) < 2, "{.arg x} must be a validation of two groups or more, by {.arg .by}.",
           "x" = "It has {nrow(x$sample)}.", class = c("group", "argument"), arg = "x")
   groups <- if (length(x$keys) == 1) format(x$sample[[x$keys]], trim = TRUE) else key_labels(x$sample[x$keys])
+  few <- pmin(x$sample$events, x$sample$n - (x$sample[["n_censored"]] %||% 0) - x$sample$events)
+  df <- pmax(pmin(few - 1, x$df), 1)
   parts <- lapply(intersect(c("oe_ratio", "in_the_large", "slope", "auroc"), x$table$term), function(term) {
     rows <- x$table[x$table$term == term, ]
-    meta_term(term, rows[vctrs::vec_match(x$sample[x$keys], rows[x$keys]), ], groups, level)
+    rows <- rows[vctrs::vec_match(x$sample[x$keys], rows[x$keys]), ]
+    own <- vapply(x$outcome_errors, function(errors) errors[term], 0)
+    if (term == "in_the_large" && length(own) > 0) rows$std.error <- own
+    if (term == "slope" && length(own) > 0) rows$std.error <- pmax(rows$std.error, own)
+    meta_term(term, rows, df, groups, level)
   })
   out <- bind_rows(lapply(parts, `[[`, "summary"))
   out$p.adjusted <- stats::p.adjust(out$p.value, "holm")
@@ -58,13 +68,14 @@ ce_meta <- function(x, level = 0.95) {
             "ce_meta")
 }
 
-meta_term <- function(term, rows, groups, level) {
+# `df`: of the groups' standard errors, for the test.
+meta_term <- function(term, rows, df, groups, level) {
   scale <- pool_scale(term)
   value <- scale$to(rows$estimate)
   error <- rows$std.error / scale$slope(value)
   known <- is.finite(value) & is.finite(error) & error > 0
   k <- sum(known)
-  of <- random_effects(value[known], error[known]^2)
+  of <- random_effects(value[known], error[known]^2, df[known])
   around <- function(center, error, quantile) lapply(c(-1, 1), function(s) scale$back(center + s * quantile * error))
   limits <- around(of$mean, of$error, if (k > 1) stats::qt((1 + level) / 2, k - 1) else NA)
   new <- around(of$mean, sqrt(of$error^2 + of$tau2), if (k > 2) stats::qt((1 + level) / 2, k - 2) else NA)
@@ -74,18 +85,18 @@ meta_term <- function(term, rows, groups, level) {
     summary = columns_frame(
       term = term, k = k, estimate = scale$back(of$mean), conf.low = limits[[1]], conf.high = limits[[2]],
       pred.low = new[[1]], pred.high = new[[2]], tau = sqrt(of$tau2), statistic = of$q,
-      p.value = if (k > 1) stats::pchisq(of$q, k - 1, lower.tail = FALSE) else NA_real_
+      p.value = of$p
     ),
     groups = columns_frame(term = term, group = groups, estimate = rows$estimate, std.error = rows$std.error,
                            conf.low = own[[1]], conf.high = own[[2]], weight = weight)
   )
 }
 
-# Restricted maximum likelihood by Fisher's scoring. `error`: of Hartung and Knapp.
-random_effects <- function(value, variance) {
+# Restricted maximum likelihood by Fisher's scoring. `error`: of Hartung and Knapp. `df`: of the variances.
+random_effects <- function(value, variance, df) {
   k <- length(value)
   if (k < 2) return(list(mean = if (k == 1) value else NA_real_, error = NA_real_, tau2 = NA_real_, q = NA_real_,
-                         weights = rep(1, k)))
+                         p = NA_real_, weights = rep(1, k)))
   mean_of <- function(w) sum(w * value) / sum(w)
   fixed <- 1 / variance
   tau2 <- max(0, stats::var(value) - mean(variance))
@@ -99,8 +110,12 @@ random_effects <- function(value, variance) {
     if (abs(change) <= 1e-10 * (tau2 + mean(variance))) break
   }
   w <- 1 / (variance + tau2)
+  q <- sum(fixed * (value - mean_of(fixed))^2)
+  # variances that are estimated make Q larger
+  spread <- sum((1 - fixed / sum(fixed))^2 / df) / (k^2 - 1)
   list(mean = mean_of(w), error = sqrt(sum(w * (value - mean_of(w))^2) / ((k - 1) * sum(w))), tau2 = tau2,
-       q = sum(fixed * (value - mean_of(fixed))^2), weights = w / sum(w))
+       q = q, p = stats::pf(q / (k - 1) / (1 + 2 * (k - 2) * spread), k - 1, 1 / (3 * spread), lower.tail = FALSE),
+       weights = w / sum(w))
 }
 
 #' @export

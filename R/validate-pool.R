@@ -134,7 +134,19 @@ pool_validations <- function(results) {
   out$notes <- lapply(out$notes, function(notes) character())
   out$resolution[] <- NA_real_
   out["data"] <- list(NULL)
+  out$outcome_errors <- pooled_errors(results, rows, out$table, part[kept])
   out$pooled <- length(results)
+  out
+}
+
+# Errors from the outcomes are within the data sets; `rows`: of their tables, which belong to these groups.
+pooled_errors <- function(results, rows, table, group) {
+  out <- results[[1]]$outcome_errors
+  for (i in which(table$term %in% names(out[[1]]))) {
+    own <- vapply(results, function(one) one$outcome_errors[[group[i]]][[table$term[i]]], 0)
+    within <- vapply(rows, function(one) one$std.error[i], 0)
+    out[[group[i]]][[table$term[i]]] <- sqrt(table$std.error[i]^2 + mean(own^2 - within^2))
+  }
   out
 }
 

@@ -61,6 +61,12 @@ cox_terms <- function(problem, options) {
   validation_row("weak", c("in_the_large", "intercept", "slope", "joint"), lapply(cox, `[`, c(3, 1, 2, 4)))
 }
 
+# Standard errors of Cox's regressions from the outcomes, for whichever rates they have: NA where there are none.
+outcome_errors <- function(problem, options) {
+  error <- with_reasons(cox_columns(problem, options$floor, options$level, robust = TRUE)$std.error, identity, NA_real_)
+  c(in_the_large = error[3], slope = error[2])
+}
+
 validation_ladder <- function(problem, options) {
   problem$ladder %||% binary_ladder(problem, options$level)
 }

@@ -169,6 +169,8 @@ new_validation <- function(data, notion, horizon, options, said = NULL) {
       sample = bind_parts(keys, lapply(data$problems, validation_sample)),
       notes = lapply(parts, `[[`, "notes"), resolution = vapply(parts, `[[`, 0, "resolution"),
       keys = names(keys), notion = notion, level = options$level,
+      # of groups, for what compares them
+      outcome_errors = if (length(parts) > 1) lapply(data$problems, outcome_errors, options),
       # of survival outcomes the line of each sample has counted the rows
       design = c(said %||% design_sentence(designs, rows = is.null(horizon)),
                  few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),

@@ -9,7 +9,7 @@ centres <- function(k = 6, n = 100) {
 test_that("a number of centres has the mean, spread and limits of restricted maximum likelihood", {
   v <- ce_validate(centres(n = 400), y, p, .by = g, times = 0)
   out <- ce_meta(v)
-  slope <- v$table[v$table$term == "slope", ]
+  slope <- tidy(out)[tidy(out)$term == "slope", ]
   y <- slope$estimate
   s2 <- slope$std.error^2
   likelihood <- function(tau2) {
@@ -26,13 +26,56 @@ test_that("a number of centres has the mean, spread and limits of restricted max
   expect_equal(c(own$conf.low, own$conf.high), mean + c(-1, 1) * qt(.975, 5) * error, tolerance = 1e-5)
   expect_equal(c(own$pred.low, own$pred.high), mean + c(-1, 1) * qt(.975, 4) * sqrt(tau2 + error^2), tolerance = 1e-5)
   fixed <- sum(y / s2) / sum(1 / s2)
-  expect_equal(own$p.value, pchisq(sum((y - fixed)^2 / s2), 5, lower.tail = FALSE), tolerance = 1e-8)
+  expect_equal(own$statistic, sum((y - fixed)^2 / s2), tolerance = 1e-8)
   expect_equal(out$p.adjusted, p.adjust(out$p.value))
   ratio <- v$table[v$table$term == "oe_ratio", ]
   simultaneous <- ratio$estimate * exp(outer(ratio$std.error / ratio$estimate, c(-1, 1) * qnorm(1 - .025 / 6)))
   found <- tidy(out)
   expect_equal(cbind(found$conf.low, found$conf.high)[found$term == "oe_ratio", ], simultaneous, tolerance = 1e-8)
   expect_output(print(out), "The groups differ in: O:E ratio, calibration in the large, slope, AUROC")
+})
+
+test_that("the summary is that of metafor with the same errors", {
+  skip_if_not_installed("metafor")
+  out <- ce_meta(ce_validate(centres(n = 400), y, p, .by = g, times = 0))
+  for (term in out$term) {
+    scale <- pool_scale(term)
+    own <- out[out$term == term, ]
+    rows <- tidy(out)[tidy(out)$term == term, ]
+    error <- rows$std.error / scale$slope(scale$to(rows$estimate))
+    peer <- metafor::rma(scale$to(rows$estimate), sei = error, test = "knha", control = list(threshold = 1e-10))
+    expect_equal(c(own$estimate, own$conf.low, own$conf.high), scale$back(c(peer$b, peer$ci.lb, peer$ci.ub)),
+                 tolerance = 1e-5)
+    expect_equal(c(own$tau, own$statistic), c(sqrt(peer$tau2), peer$QE), tolerance = 1e-5)
+  }
+})
+
+test_that("equal groups of a wrong model are compared by errors from the outcomes", {
+  d <- centres(4, 200)
+  d$p <- plogis(3 * qlogis(d$p))
+  v <- ce_validate(d, y, p, .by = g, times = 0)
+  one <- d[d$g == "b", ]
+  exact <- glm.control(epsilon = 1e-14)
+  fit <- glm(one$y ~ offset(qlogis(one$p)), family = binomial, control = exact)
+  robust <- sqrt(sum(resid(fit, "response")^2) * 200 / 199) * vcov(fit)[[1]]
+  rows <- tidy(ce_meta(v))
+  expect_equal(rows$std.error[rows$term == "in_the_large" & rows$group == "b"], robust, tolerance = 1e-6)
+  expect_gt(robust, 1.2 * v$table$std.error[v$table$term == "in_the_large" & v$table$g == "b"])
+  both <- glm(one$y ~ qlogis(one$p), family = binomial, control = exact)
+  bread <- vcov(both) %*% t(model.matrix(both) * resid(both, "response"))
+  sandwich <- sqrt(tcrossprod(bread)[2, 2] * 200 / 199)
+  expect_equal(rows$std.error[rows$term == "slope" & rows$group == "b"], max(sandwich, sqrt(vcov(both)[2, 2])),
+               tolerance = 1e-6)
+  # pooled ones differ from the pooled errors of the table as those of one data set do
+  pooled <- ce_pool(list(v, v))
+  weak <- rows$term %in% c("in_the_large", "slope")
+  expect_equal(tidy(ce_meta(pooled))$std.error[weak], rows$std.error[weak], tolerance = 1e-12)
+  # Welch's test of means with their own variances
+  size <- c(5, 9, 30)
+  x <- withr::with_seed(1, rnorm(sum(size), rep(c(0, .5, .2), size), rep(1:3, size)))
+  of <- rep(1:3, size)
+  found <- random_effects(c(tapply(x, of, mean)), c(tapply(x, of, var)) / size, size - 1)
+  expect_equal(found$p, oneway.test(x ~ of)$p.value)
 })
 
 test_that("few centres, centres without events and other input", {
