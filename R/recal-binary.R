@@ -34,7 +34,8 @@ fit_map.ce_choice <- function(method, data) {
     if (length(fits) == 1) fits[[1]]$injective else {
       injectivity(FALSE, "one-against-rest maps are divided by their sum, which distinct predictions can share")
     },
-    if (!is.null(fits[[1]]$tests)) bind_rows(lapply(fits, `[[`, "tests"))
+    if (!is.null(fits[[1]]$tests)) bind_rows(lapply(fits, `[[`, "tests")),
+    if (length(fits) == 1) fits[[1]]$covariance
   )
 }
 
@@ -72,7 +73,7 @@ fit_scalar.map_platt <- function(method, p, log_p, log_q, outcome, design) {
     new_map("logit", a = fit$theta[1], b = fit$theta[1], c = fit$theta[2]),
     map_terms(c("slope", "intercept"), fit$theta, std.error = fit$std.error),
     fit$converged, fit$iterations, fit$message,
-    injectivity(fit$theta[1] != 0, "the slope is not 0", "the slope is 0")
+    injectivity(fit$theta[1] != 0, "the slope is not 0", "the slope is 0"), covariance = fit$covariance
   )
 }
 
@@ -94,7 +95,8 @@ fit_scalar.map_beta <- function(method, p, log_p, log_q, outcome, design) {
     new_map("logit", a = theta[1], b = theta[2], c = theta[3]),
     map_terms(c("a", "b", "c"), theta, std.error = if (length(use) == 3) fit$std.error else NA_real_),
     fit$converged, fit$iterations, fit$message,
-    injectivity(theta[1] + theta[2] > 0, "a, b >= 0 are not both 0: strictly increasing", "a = b = 0: constant")
+    injectivity(theta[1] + theta[2] > 0, "a, b >= 0 are not both 0: strictly increasing", "a = b = 0: constant"),
+    covariance = if (length(use) == 3) fit$covariance
   )
 }
 
@@ -115,15 +117,16 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   free <- all(ridge == 0)
   converged <- fit$converged && !(free && separated(x, fit$theta, outcome))
   # from the information; of weighted or clustered rows from the influences of their scores
-  errors <- if (!free || !converged) {
-    rep(NA_real_, p)
+  covariance <- if (!free || !converged) {
+    matrix(NA_real_, p, p)
   } else if (is_unweighted(design)) {
-    sqrt(pmax(diag(fit$inverse), 0) / copy_count(design))
+    fit$inverse / copy_count(design)
   } else {
-    apply(influence(), 2, row_std_error, design)
+    row_covariance(influence(), design)
   }
-  list(theta = fit$theta, converged = converged, iterations = fit$iterations, std.error = errors, value = fit$loss,
-       influence = influence, message = if (converged) "" else logit_failure(x, outcome))
+  list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
+       std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss, influence = influence,
+       message = if (converged) "" else logit_failure(x, outcome))
 }
 
 # The log loss falls below what any finite optimum allows: everything on its side, for any offset.

@@ -19,7 +19,10 @@
 #' @param model A logistic [stats::glm()] whose predictions the map takes.
 #' @param ... Not used.
 #' @return `coef()`: the parameters, or with `model` the coefficients of the recalibrated model, for the maps `"update"`
-#'   and `"platt"` of its logits. Probabilities in the shape of `new`; for `augment()` `new` with added columns.
+#'   and `"platt"` of its logits. `vcov()`: their covariance matrix, for `"temperature"` and, of one event, `"update"`,
+#'   `"platt"` and `"beta"`, robust for weighted and clustered rows. It takes the choice of a model by `"update"` and
+#'   the coefficients of `model` as given. Probabilities
+#'   in the shape of `new`; for `augment()` `new` with added columns.
 #'   `tidy()`: parameters are `term, class, estimate, std.error`; tests have a row per model: `model, class,
 #'   n_parameters, log_likelihood` (of weighted rows times weights of mean 1), `test` (`"likelihood ratio"` or
 #'   `"Wald"`), `statistic, df, p.value` (of the largest model against this one), `chosen`.

@@ -43,7 +43,8 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
       map_terms(c(if (length(theta) > 1) "slope", splines, "intercept"), theta, std.error = fit$std.error)
     },
     length(failed) == 0, max(0L, vapply(drop_null(fits), `[[`, 0L, "iterations")),
-    if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots), tests
+    if (length(failed) > 0) failed[[1]]$message else "", update_injective(chosen, fit, knots), tests,
+    if (chosen == "none") matrix(0, 0, 0) else fit$covariance
   )
 }
 

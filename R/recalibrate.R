@@ -114,7 +114,8 @@ fit_recalibration <- function(method, of, data, layout, folds, ...) {
   after <- of$apply(fit, seq_len(n))
   out <- structure(
     list(method = method$name, choice = method, loss = map_loss(method), layout = layout, map = fit$map,
-         terms = fit$terms, tests = fit$tests, convergence = fit[c("converged", "iterations", "message")],
+         terms = fit$terms, covariance = fit$covariance, tests = fit$tests,
+         convergence = fit[c("converged", "iterations", "message")],
          injective = fit$injective, counted = design_sentence(list(data$design)),
          objective = c(before = of$before(), after = of$loss(after)), n = copy_count(data$design), ...,
          rows = data$rows, n_rows = data$n_rows),
@@ -145,11 +146,11 @@ fit_recalibration <- function(method, of, data, layout, folds, ...) {
 }
 
 # The result of fit_map() methods. `terms` is a tibble term, class, estimate, std.error; `tests` are those by which the
-# map was chosen, or NULL.
+# map was chosen, or NULL, `covariance` that of the estimates.
 new_map_fit <- function(map, terms, converged = TRUE, iterations = NA_integer_, message = "",
-                        injective, tests = NULL) {
+                        injective, tests = NULL, covariance = NULL) {
   list(map = map, terms = terms, converged = converged, iterations = as.integer(iterations),
-       message = message, injective = injective, tests = tests)
+       message = message, injective = injective, tests = tests, covariance = covariance)
 }
 
 new_map <- function(type, ...) {
@@ -205,6 +206,33 @@ coef.ce_recalibration <- function(object, model = NULL, ...) {
   terms <- object$terms
   own <- setNames(terms$estimate, paste0(terms$term, ifelse(is.na(terms$class), "", paste0("[", terms$class, "]"))))
   if (is.null(model)) return(own)
+  beta <- line_coefficients(object, own, model)
+  at <- function(name, default) if (name %in% names(own)) own[[name]] else default
+  out <- at("slope", 1) * beta
+  out["(Intercept)"] <- out["(Intercept)"] + at("intercept", 0)
+  out
+}
+
+# Of the same numbers. Those of the model, which is fitted to other rows, are taken as known.
+#' @rdname predict.ce_recalibration
+#' @importFrom stats vcov
+#' @export
+vcov.ce_recalibration <- function(object, model = NULL, ...) {
+  own <- stats::coef(object)
+  # the error of a temperature is that of its logarithm
+  v <- if (identical(names(own), "temperature")) matrix((own * object$terms$std.error)^2) else object$covariance
+  stop_if(is.null(v), "The parameters of this map have no covariance matrix.",
+          "x" = "The map is {.val {object$method}} of {object$n_classes} class{?es}.", class = "unsupported",
+          arg = "object")
+  dimnames(v) <- list(names(own), names(own))
+  if (is.null(model)) return(v)
+  beta <- line_coefficients(object, own, model)
+  by <- cbind(slope = beta, intercept = as.numeric(names(beta) == "(Intercept)"))[, names(own), drop = FALSE]
+  by %*% v %*% t(by)
+}
+
+# The coefficients of a model whose linear predictor the map moves along a line.
+line_coefficients <- function(object, own, model) {
   linear <- object$method %in% c("update", "platt") && all(names(own) %in% c("slope", "intercept"))
   stop_if(!linear, "Only a line in the logit has an equation on the terms of a model.",
           "x" = "The map is {.val {object$method}} with the parameters {.field {names(own)}}.", class = "unsupported",
@@ -213,10 +241,7 @@ coef.ce_recalibration <- function(object, model = NULL, ...) {
   stop_if(!logistic || !"(Intercept)" %in% names(stats::coef(model)),
           "{.arg model} must be a logistic {.fn glm} with an intercept, and without an offset.",
           "x" = "It is {.cls {class(model)[1]}}.", arg = "model")
-  at <- function(name, default) if (name %in% names(own)) own[[name]] else default
-  out <- at("slope", 1) * stats::coef(model)
-  out["(Intercept)"] <- out["(Intercept)"] + at("intercept", 0)
-  out
+  stats::coef(model)
 }
 
 #' @export

@@ -182,3 +182,40 @@ test_that("a recalibrated logistic model has an equation", {
   expect_error(coef(ce_recalibrate(p, d$late, method = "beta"), model = model), class = "calibrisk_error_unsupported")
   expect_error(coef(map, model = lm(y ~ a, d)), class = "calibrisk_error_argument")
 })
+
+test_that("the covariance of a map is that of its regression", {
+  d <- data.frame(a = seq(-2, 2, length.out = 200), b = cos(1:200), w = rep(c(.5, 1, 3), length.out = 200))
+  d$y <- withr::with_seed(1, rbinom(200, 1, plogis(d$a)))
+  d$late <- withr::with_seed(2, rbinom(200, 1, plogis(.5 * d$a - .7)))
+  model <- glm(y ~ a + b, binomial, d)
+  p <- unname(predict(model, type = "response"))
+  z <- qlogis(p)
+  exact <- glm.control(epsilon = 1e-14)
+  line <- glm(late ~ z, binomial, d, control = exact)
+  moved <- glm(late ~ offset(z), binomial, d, control = exact)
+  map <- ce_recalibrate(p, d$late, method = "platt")
+  expect_equal(vcov(map), unname(vcov(line))[2:1, 2:1], tolerance = 1e-6, ignore_attr = TRUE)
+  expect_identical(dimnames(vcov(map)), list(c("slope", "intercept"), c("slope", "intercept")))
+  intercept <- ce_recalibrate(p, d$late, method = map_update("intercept"))
+  expect_equal(vcov(intercept)[[1]], vcov(moved)[[1]], tolerance = 1e-6)
+  # its equation: the delta method, which is exact for a line
+  at <- as.matrix(cbind(1, d$a, d$b))
+  equation <- vcov(map, model = model)
+  expect_equal(sqrt(rowSums((at %*% equation) * at)), unname(predict(line, se.fit = TRUE)$se.fit), tolerance = 1e-6)
+  expect_equal(sum(vcov(intercept, model = model)), vcov(moved)[[1]], tolerance = 1e-6)
+  curve <- vcov(ce_recalibrate(p, d$late, method = map_update("flexible")))
+  expect_equal(sqrt(diag(curve)), setNames(tidy(ce_recalibrate(p, d$late, method = map_update("flexible")),
+                                                "parameters")$std.error, rownames(curve)))
+  expect_identical(dim(vcov(ce_recalibrate(p, d$late, method = map_update("none")))), c(0L, 0L))
+  # weighted rows: the sandwich
+  weighted <- suppressWarnings(glm(late ~ z, binomial, d, weights = w, control = exact))
+  scores <- model.matrix(weighted) * (d$w * (d$late - fitted(weighted)))
+  sandwich <- vcov(weighted) %*% crossprod(scores) %*% vcov(weighted) * 200 / 199
+  expect_equal(vcov(ce_recalibrate(p, d$late, method = "platt", weights = d$w)), sandwich[2:1, 2:1], tolerance = 1e-6,
+               ignore_attr = TRUE)
+  # T of the logits / T is 1 over the slope of the regression without an intercept
+  slope <- glm(late ~ 0 + z, binomial, d, control = exact)
+  expect_equal(vcov(ce_recalibrate(p, d$late))[[1]], vcov(slope)[[1]] / coef(slope)[[1]]^4, tolerance = 1e-6)
+  expect_error(vcov(ce_recalibrate(p, d$late, method = "isotonic")), class = "calibrisk_error_unsupported")
+  expect_error(vcov(ce_recalibrate(p, d$late), model = model), class = "calibrisk_error_unsupported")
+})
