@@ -70,6 +70,8 @@
 #' * With `cluster`, such as the centre of a patient, standard errors are those of the clusters' summed influences, and
 #'   intervals use Student's t with one degree of freedom less than there are clusters. Unbiased means over pairs use
 #'   only pairs of rows from different clusters, and a bootstrap resamples clusters.
+#' * A `svydesign()` of survey as `x` has the weights and first-stage clusters of its rows. Designs with strata are
+#'   refused. There is no correction for a finite population.
 #' * For outcomes `Surv(time, status)`, `horizon` is the time by which an event is predicted. Rows are weighted by the
 #'   inverse probability of censoring; see [ce_horizon()].
 #' @section Errors:

@@ -33,7 +33,7 @@ evaluate_input_once <- function(input, x) {
 evaluate_once <- function(quo, x) {
   if (!is_given(quo)) return(quo)
   beside <- if (rlang::is_bare_list(x)) x else list(x)
-  if (length(beside) == 0 || is_table(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
+  if (length(beside) == 0 || is_table(x) || is_survey(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
   tryCatch({
     structure(rlang::new_quosure(rlang::eval_tidy(quo), rlang::empty_env()),
@@ -51,6 +51,8 @@ evaluate_design_once <- function(input, x) {
 # The raw columns for the rows of x: list(weights, cluster, kind, copies), NULL where not given; the reader of outcomes
 # adds `censoring`, see outcomes_at().
 read_design <- function(input, x, n) {
+  survey <- survey_design(input, x)
+  if (!is.null(survey)) return(survey)
   if (is.null(input) || !is_given(input$weights) && !is_given(input$cluster)) return(list())
   args <- c("weights", "cluster")
   out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg))

@@ -50,8 +50,8 @@ text_format <- function(file) {
 
 kind_hint <- function(x) {
   if (inherits(x, c("mids", "mild"))) return("It holds several completed data sets: `ce_pool()` takes their results.")
-  if (inherits(x, c("survey.design", "svyrep.design"))) {
-    return("The rows of a survey design are its `variables`; `weights` and `cluster` are arguments here.")
+  if (inherits(x, "svyrep.design")) {
+    return("Replicate weights are not read; `svydesign()` of the same rows is, with weights and clusters.")
   }
   if (is_law(x)) return("`skce()`, `ce_test()`, `ce_score()` and `ce_curve()` read distributions.")
   if (is_model(x)) return("Predictions are given, not the model: `ce_predictions()` adds them to new data.")

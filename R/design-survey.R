@@ -1,0 +1,32 @@
+# Survey designs as data: their variables, whose rows count by their weights, with the clusters of the first stage.
+
+is_survey <- function(x) inherits(x, "survey.design")
+
+# The design is a column with columns of its own, which are no predictions.
+survey_column <- ".survey"
+
+survey_frame <- function(x) {
+  stop_if(isTRUE(x$has.strata), "A survey design must have no strata.",
+          "x" = "It has {length(unique(x$strata[[1]]))}.",
+          "i" = "Standard errors and tests take all clusters as drawn from one population.",
+          "i" = "A design of the same {.arg ids} and {.arg weights} without {.arg strata} has standard errors that \\
+                 are too large if strata differ.", class = c("unsupported", "argument"), arg = "x")
+  out <- x$variables
+  ids <- x$cluster[[1]]
+  design <- data.frame(weights = 1 / as.numeric(x$prob))
+  if (anyDuplicated(ids) > 0) design$cluster <- vctrs::vec_group_id(ids)
+  out[[survey_column]] <- design
+  out
+}
+
+# The raw design of these rows, or NULL if they are those of no survey.
+survey_design <- function(input, x) {
+  design <- if (is.data.frame(x)) x[[survey_column]]
+  if (!is.data.frame(design)) return(NULL)
+  given <- c("weights", "cluster")[c(is_given(input$weights), is_given(input$cluster))]
+  stop_if(length(given) > 0, "A survey design has weights and clusters of its own.",
+          "x" = "{.arg {given[1]}} is given.", class = "argument", arg = given[1])
+  raw <- list(weights = check_weights(design$weights, FALSE), cluster = design$cluster, kind = "importance",
+              copies = FALSE)
+  raw[lengths(raw) > 0]
+}
