@@ -272,6 +272,8 @@ survival_outcome <- function(value, horizon) {
     "x" = "It is {.cls {class(value)[1]}}{if (!is.null(type)) paste(' of type', type)}.",
     "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
+    "i" = if (identical(type, "counting")) "Those with an event before their entry are missing in the data, and \
+           weights of censoring do not stand for them.",
     "i" = "{.code Surv(time, status)} is read, with rows followed from time 0.",
     class = c("horizon", "truth"), arg = "truth"
   )
