@@ -8,6 +8,7 @@ row_reasons <- list(
   ce_decompose = c("pools equal predictions, which a cell mixes with others", "`ce_score()` has the mean score"),
   ce_fit = c("takes methods of any kind, and most of them need rows", "`ce_tune()` fits bins and kernel ridges"),
   ce_gain = "compares two predictions of every row",
+  ce_grades = c("needs every distinct prediction, which a cell mixes with others", "`ece()` has bins"),
   ce_hierarchy = "reads all probabilities of a row together",
   ce_models = "reads several models row by row",
   ce_moments = "is for outcomes that are numbers, of which no sums are kept",

@@ -144,7 +144,7 @@ verbs <- list(
   ce_estimate = "bc", ce_tune = "bc", ce_fit = "bc", ce_validate = "bc", ce_curve = "bcl", ce_test = "bcl",
   skce = "bcl",
   ckce = "bcl", ce_score = "bcl", ce_decompose = "bcl", ce_moments = "l", ce_coverage = "l",
-  ce_recalibrate = "bcl", ce_decision = "b",
+  ce_recalibrate = "bcl", ce_decision = "b", ce_grades = "b",
   ce_gain = "bc", ce_compare = "bc", ce_models = "bcl", ce_rank = "c", ce_power = "b", ce_state = "bc",
   ce_source = "b", ce_predictions = "b", ce_horizon = "b", ce_kable = "bc", ce_pool = "bc", ce_metric = "bc",
   augment = "bc", predict = "bc", pred_confidence = "bc"

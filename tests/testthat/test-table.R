@@ -36,6 +36,7 @@ every_result <- function() {
     ce_pool = list(ce_pool(list(ce_validate(p, y, times = 0), ce_validate(p^1.1, y, times = 0))),
                    ce_pool(list(ce_estimate(p, y), ce_estimate(p^1.1, y)))),
     ce_meta = list(ce_meta(ce_validate(frame, y, p, .by = g, times = 0))),
+    ce_grades = list(ce_grades(round(p, 1), y)),
     ce_models = list(summary(ce_models(frame, y, p, q)))
   )
 }
