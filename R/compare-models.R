@@ -3,6 +3,7 @@
 compare_models <- function(objects, truth, columns, metric, settings) {
   metric <- as_metric(metric)
   read <- is_models(objects)
+  check_no_groups(objects)
   if (read) check_models_alone(called_verb()) else if (rlang::quo_is_missing(truth)) stop_no_outcomes()
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {

@@ -19,7 +19,13 @@ by_groups <- function(x, by, fn, objects = FALSE) {
 # fn(rows) of the rows of a group, which know that they are a part.
 group_parts <- function(x, fn) {
   # incomplete rows were dropped once, for all models
-  if (is_models(x)) return(function(name) fn(if (name == names(x)[1]) x[[name]] else replace(x[[name]], "dropped", 0)))
+  if (is_models(x)) {
+    return(function(part) {
+      one <- x[[part$model]]
+      if (!is.null(part$rows)) one <- take_rows(one, part$rows)
+      fn(if (part$first) one else replace(one, "dropped", 0))
+    })
+  }
   x <- ungroup_frame(x)
   function(rows) fn(structure(vctrs::vec_slice(x, rows), in_group = TRUE))
 }
@@ -125,10 +131,38 @@ in_group <- function(value, keys, g, rows = NULL) {
 }
 
 # `by` is a quosure. NULL where there are no groups.
-find_groups <- function(x, by) {
-  if (!is_models(x)) return(row_groups(x, by))
+find_groups <- function(x, by) if (is_models(x)) model_groups(x) else row_groups(x, by)
+
+# The parts are the models, by their names, or groups of each.
+model_groups <- function(x) {
   check_models_alone(called_verb())
-  list(keys = columns_frame(model = names(x)), rows = as.list(names(x)))
+  groups <- attr(x, "groups")
+  each <- max(length(groups$rows), 1)
+  keys <- columns_frame(model = rep(names(x), each = each))
+  if (!is.null(groups)) keys <- vctrs::vec_cbind(keys, vctrs::vec_rep(groups$keys, length(x)))
+  parts <- lapply(seq_len(nrow(keys)), function(k) {
+    list(model = keys$model[k], rows = groups$rows[[(k - 1) %% each + 1]], first = k == 1)
+  })
+  list(keys = keys, rows = parts)
+}
+
+# The groups of models whose rows are those of this frame.
+groups_of_models <- function(models, by, frame) {
+  if (rlang::quo_is_null(by)) return(models)
+  stop_if(!is.null(models[[1]]$design$follow_up), "Survival outcomes of several models have no groups.",
+          "x" = "{.arg .by} and {.arg horizon} are given.",
+          "i" = "Censoring weights are those of all rows.", class = c("unsupported", "argument"), arg = ".by")
+  groups <- row_groups(frame, by)
+  rows <- lapply(groups$rows, function(rows) which(models[[1]]$rows %in% rows))
+  kept <- lengths(rows) > 0
+  if (any(kept)) attr(models, "groups") <- list(keys = vctrs::vec_slice(groups$keys, kept), rows = rows[kept])
+  models
+}
+
+# Functions that pair the models take all of their rows.
+check_no_groups <- function(models) {
+  stop_if(!is.null(attr(models, "groups")), "Models are compared on all of their rows.",
+          "x" = "{.fn ce_models} has read them with {.arg .by}.", class = c("models", "argument"), arg = ".by")
 }
 
 row_groups <- function(x, by) {
@@ -176,7 +210,9 @@ check_models_alone <- function(frame) {
   named <- intersect(c("event_level", "na_rm"), names(call))
   given <- c(given, named, "..."[isTRUE(more)])
   stop_if(length(given) > 0, "Predictions of {.fn ce_models} have been read, with outcomes and how rows count.",
-          "x" = "{.arg {given[1]}} is given, too.", class = c("models", "argument"), arg = given[1])
+          "x" = "{.arg {given[1]}} is given, too.",
+          "i" = if (given[1] == ".by") "{.fn ce_models} has {.arg .by}.", class = c("models", "argument"),
+          arg = given[1])
 }
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.

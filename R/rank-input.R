@@ -35,6 +35,7 @@ rank_data <- function(models, truth, event_level, design = NULL) {
           arg = "models")
   if (is_models(models)) {
     check_models_alone(called_verb())
+    check_no_groups(models)
     parts <- models
   } else {
     check_truth_given(truth)

@@ -34,6 +34,7 @@
 #' if (requireNamespace("ggplot2", quietly = TRUE)) plot(m)
 summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, ...) {
   check_empty(...)
+  check_no_groups(object)
   check_level(level)
   check_count(times, lower = 20)
   metric <- as_metric(metric %||% default_comparison(object[[1]]))

@@ -26,6 +26,7 @@
 #'   Expressions such as `pred_normal(mu, sigma)` are distributions.
 #' @param model,id For long data: the column that names the model, and the one that says which rows belong together.
 #'   Models are in the order in which they first appear.
+#' @param .by Columns of groups: results have a row for each model and group. Comparisons take all rows and refuse them.
 #' @param weights,cluster,horizon,event_level How rows and outcomes are read; see [ce_args].
 #' @return A `ce_models`: a named list with the predictions of each model as they were read. Parts of it, such as
 #'   `m[c("a", "b")]`, are `ce_models` too.
@@ -43,14 +44,16 @@
 #' m
 #' ce_estimate(m)
 #' ce_compare(m, metric = "brier")
+#' long$part <- long$row <= 250
+#' ce_estimate(ce_models(long, truth, starts_with(".pred_"), model = model, id = row, .by = part))
 #'
 #' # each network's confidence, and whether it was right
 #' set.seed(1)
 #' confidence <- list(a = runif(300, .5, 1), b = runif(300, .5, 1))
 #' networks <- lapply(confidence, function(p) data.frame(p, correct = runif(300) < p^2))
 #' ce_models(networks, correct)
-ce_models <- function(x, truth, ..., model = NULL, id = NULL, event_level = "first", weights = NULL, cluster = NULL,
-                      horizon = NULL) {
+ce_models <- function(x, truth, ..., model = NULL, id = NULL, .by = NULL, event_level = "first", weights = NULL,
+                      cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   check_has_rows(x)
   x <- read_table(x)
@@ -67,7 +70,7 @@ ce_models <- function(x, truth, ..., model = NULL, id = NULL, event_level = "fir
   } else {
     list_models(x, truth, settings)
   }, "calibrisk_warning_cluster"))
-  new_models(models, attr(parts, "left_out") %||% 0L)
+  groups_of_models(new_models(models, attr(parts, "left_out") %||% 0L), enquo(.by), parts[[1]] %||% x)
 }
 
 # A data frame for each model, of long data and of lists with columns that are selected; NULL for other input.
@@ -179,7 +182,7 @@ follow_up_horizon <- function(predictions) {
 }
 
 #' @export
-`[.ce_models` <- function(x, i) structure(unclass(x)[i], class = class(x))
+`[.ce_models` <- function(x, i) structure(unclass(x)[i], class = class(x), groups = attr(x, "groups"))
 
 #' @export
 print.ce_models <- function(x, ...) {

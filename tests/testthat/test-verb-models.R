@@ -135,3 +135,29 @@ test_that("parts of the models are models", {
   expect_identical(ece(m[c("r", "p")])$.estimate, ece(m)$.estimate[c(3, 1)])
   expect_output(print(m), "3 models of the same 120 rows.*Event: y = 1")
 })
+
+test_that("groups of several models are those of each model alone", {
+  d <- withr::with_seed(1, data.frame(p = runif(300), q = runif(300), region = rep(c("b", "a", "c"), 100)))
+  d$y <- as.numeric((1:300 * .618) %% 1 < d$p)
+  d$p[4] <- NA
+  d$w <- rep(c(.5, 1, 2, 1), 75)
+  m <- suppressMessages(ce_models(d, y, p, q, .by = region, weights = w))
+  complete <- d[-4, ]
+  for (verb in list(ce_estimate, rbs, ce_score, function(...) tidy(ce_validate(..., times = 0)),
+                    function(...) tidy(ce_curve(..., type = curve_binned(3))))) {
+    found <- suppressWarnings(verb(m))
+    expect_identical(unique(found$region), c("a", "b", "c"))
+    one <- suppressWarnings(verb(complete, y, q, .by = region, weights = w))
+    expect_equal(found[found$model == "q", names(one)], one, ignore_attr = TRUE)
+  }
+  long <- data.frame(y = d$y, p = c(d$p, d$q), model = rep(c("p", "q"), each = 300), id = 1:300, region = d$region,
+                     w = d$w)
+  expect_equal(rbs(ce_models(long, y, p, model = model, id = id, .by = region, weights = w)), rbs(m),
+               ignore_attr = TRUE)
+  expect_identical(rbs(m[2])$region, c("a", "b", "c"))
+  for (verb in list(function(m) ce_compare(m, metric = "brier"), ce_rank, summary, plot)) {
+    expect_error(verb(m), "all of their rows", class = "calibrisk_error_models")
+  }
+  expect_error(rbs(ce_models(d, y, p, q), .by = region), "has `.by`", class = "calibrisk_error_models")
+  expect_error(ce_models(list(a = d$q, b = d$q^2), d$y, .by = region), class = "calibrisk_error_group")
+})
