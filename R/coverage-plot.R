@@ -1,14 +1,17 @@
 #' Draw the coverage of prediction intervals
 #'
 #' @param object A `ce_coverage`.
+#' @param type `"levels"`, or `"curve"` for coverage as a function of the prediction.
 #' @param ... Not used.
 #' @return A ggplot object: coverage with its limits against nominal coverage, which is that of the dashed line. Models
-#'   have a colour and a shape, groups a panel.
+#'   have a colour and a shape, groups a panel. Curves have a colour and a line type for each level, and models and
+#'   groups a panel.
 #' @name autoplot.ce_coverage
 #' @method autoplot ce_coverage
 #' @exportS3Method ggplot2::autoplot ce_coverage
-autoplot.ce_coverage <- function(object, ...) {
+autoplot.ce_coverage <- function(object, type = c("levels", "curve"), ...) {
   check_empty(...)
+  if (check_choice(type, c("levels", "curve")) == "curve") return(coverage_curve_plot(object))
   rows <- object$levels
   by_panel <- setdiff(object$keys, "model")
   panel <- do.call(paste, c(unname(lapply(unclass(rows)[by_panel], as.character)), list(sep = ", ")))

@@ -11,6 +11,7 @@
 #' @param level Levels of central intervals. The default is .5 and .9 for distributions, and all pairs of quantiles for
 #'   [pred_quantiles()]. Two columns of ends need the level of their intervals.
 #' @param conf_level Confidence level of the limits.
+#' @param over The axis of the curve of coverage: a column, or a vector. By default the middle of each interval.
 #' @return A `ce_coverage`. `tidy()` has a row per model, group and level:
 #' * `nominal`, the coverage if the model is right, and `coverage` with `conf.low` and `conf.high`;
 #' * `p.value` of the hypothesis that both are the same, and `p.adjusted` by Holm's rule for all rows of the table;
@@ -20,7 +21,7 @@
 #' `glance()` has a row per model and group: `n`, the weighted interval score `wis` and its three parts, which sum to
 #' it: `overprediction`, `underprediction` and `dispersion`. `x$quantiles` has the `quantile_level`, the share of
 #' outcomes at or below the quantile, `coverage`, and the `quantile_score`. `plot()` draws coverage against nominal
-#' coverage.
+#' coverage. `tidy(type = "curve")` and `plot(type = "curve")` have coverage as a function of the prediction, see below.
 #' @section Definition:
 #' The central interval of level \eqn{1 - \alpha} is closed: \eqn{[l, u]}, from the quantile at \eqn{\alpha / 2} to that
 #' at \eqn{1 - \alpha / 2}. A distribution of counts has more than \eqn{1 - \alpha} in it; `nominal` is the mean of
@@ -38,6 +39,12 @@
 #' effective number of rows if there are weights or clusters. In simulations of 5 to 30 clusters of up to 20 dependent
 #' rows, correct models were rejected at 5% in 0 to 7% of samples. Forecasts of successive times are often dependent:
 #' then give the `cluster`.
+#' @section Curve of coverage:
+#' Intervals may cover often enough on average, and too seldom where predictions are large. The curve is that of
+#' [ce_curve()] (`"smooth"`), of whether the interval holds the outcome, over the ranks of its middle (or of `over`),
+#' with limits at one `place` (`conf`) and for the whole curve (`band`). `nominal` has the same smoothing. Curves end at
+#' the fifth smallest and largest place (of 20 rows or more). In simulations of 100 and 400 rows the band held the whole
+#' true curve in 95 to 99% of samples. Where the true coverage jumps, as that of counts does, it may not hold.
 #' @section Errors:
 #' `calibrisk_error_level` for a level that is missing or that the given quantiles do not have,
 #' `calibrisk_error_columns` for columns that are neither distributions nor two ends.
@@ -62,12 +69,17 @@
 #' # intervals from elsewhere
 #' d$low <- qpois(0.05, d$mu)
 #' d$high <- qpois(0.95, d$mu)
-#' ce_coverage(d, y, low, high, level = 0.9)
-ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, .by = NULL, weights = NULL, cluster = NULL) {
+#' intervals <- ce_coverage(d, y, low, high, level = 0.9)
+#' intervals
+#' if (requireNamespace("ggplot2", quietly = TRUE)) plot(intervals, type = "curve")
+ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, over = NULL, .by = NULL, weights = NULL,
+                        cluster = NULL) {
   if (missing(x)) stop_no_predictions()
   check_nominal(level)
   check_number(conf_level, lower = 0, upper = 1, open = TRUE)
   input <- evaluate_input_once(rows_input(model_dots), x)
+  over <- enquo(over)
+  input$over <- evaluate_once(over, x)
   found <- read_curves(x, input$by, function(part) read_forecasts(part, input, level))
   keys <- vctrs::vec_rbind(!!!found$keys)
   parts <- lapply(found$problems, coverage_parts, level, conf_level)
@@ -75,7 +87,8 @@ ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, .by = NU
   table <- bind("levels")
   table$p.adjusted <- stats::p.adjust(table$p.value, "holm")
   structure(
-    list(levels = table, scores = bind("scores"), quantiles = bind("quantiles"), keys = names(keys),
+    list(levels = table, scores = bind("scores"), quantiles = bind("quantiles"), keys = names(keys), row_keys = keys,
+         rows = lapply(parts, `[[`, "rows"), over = if (is_given(over)) rlang::as_label(over),
          conf_level = conf_level, at_least = any(vapply(parts, `[[`, NA, "at_least")),
          counted = design_sentence(lapply(found$problems, `[[`, "design")),
          # of the same rows for each model
@@ -101,7 +114,9 @@ read_forecasts <- function(x, input, level) {
     stop_if(is.null(law) || dimension_of(law) > 1, "Prediction intervals are of one number.",
             "x" = if (is.null(law)) "{.arg x} holds class probabilities." else
               "{.arg x} holds distributions of {dimension_of(law)} numbers.", class = "distribution", arg = "x")
-    c(models[[m]][c("law", "y", "design", "dropped")], list(model = names(models)[m]))
+    at <- design_column(input$over, x, models[[m]]$n_input %||% NROW(x), "over")
+    c(models[[m]][c("law", "y", "design", "dropped")],
+      list(model = names(models)[m], at = as_places(at)[models[[m]]$rows]))
   })
 }
 
@@ -133,7 +148,13 @@ read_interval <- function(x, input, level) {
           "x" = "Row {keep[bad[1]]} is {.val {ends[bad[1], ]}}; {length(bad)} of {length(keep)} are.",
           class = "columns", arg = if (is.null(frame)) "x" else "...", row = keep[bad[1]])
   list(law = pred_quantiles(ends, (1 + c(-1, 1) * level) / 2), y = y[keep, , drop = FALSE],
-       design = bind_design(raw, keep), dropped = complete$dropped)
+       design = bind_design(raw, keep), dropped = complete$dropped, rows = keep)
+}
+
+as_places <- function(at) {
+  stop_if(!is.null(at) && !is.numeric(at), "{.arg over} must be numbers.", "x" = "It is {describe(at)}.",
+          class = c("columns", "argument"), arg = "over")
+  if (!is.null(at)) as.numeric(at)
 }
 
 # Levels of central intervals, in ascending order.
@@ -165,13 +186,18 @@ coverage_parts <- function(data, level, conf_level) {
   whole <- function(v) all(v == round(v))
   at_least <- quantiles && whole(y) && whole(q)
   mean <- function(v) row_mean(as.numeric(v), design)
+  seen <- list(levels = levels, design = design)
   rows <- lapply(seq_along(levels), function(k) {
     # the widest interval has the outermost quantiles
     low <- q[, length(levels) + 1 - k]
     high <- q[, length(at) - length(levels) + k]
     alpha <- 1 - levels[k]
     inside <- as.numeric(y >= low & y <= high)
-    nominal <- if (at_least) levels[k] else mean(interval_probability(law, y, low, high, levels[k]))
+    expected <- if (at_least) rep(levels[k], length(y)) else interval_probability(law, y, low, high, levels[k])
+    nominal <- if (at_least) levels[k] else mean(expected)
+    seen$at <<- cbind(seen$at, data$at %||% ((low + high) / 2))
+    seen$hit <<- cbind(seen$hit, inside)
+    seen$nominal <<- cbind(seen$nominal, expected)
     size <- trials_of(inside, design, conf_level)
     found <- wilson_interval(mean(inside) * size, size, conf_level)
     columns_frame(
@@ -189,7 +215,7 @@ coverage_parts <- function(data, level, conf_level) {
   under <- pmax(y - q, 0) * 2 * (weight > 0.5) + missed * (q < y)
   parts <- vapply(list(score, over, under), function(v) mean(rowMeans(v)), 0)
   list(
-    levels = bind_rows(rows), at_least = at_least,
+    levels = bind_rows(rows), at_least = at_least, rows = seen,
     scores = columns_frame(n = design$n, wis = parts[1], overprediction = parts[2], underprediction = parts[3],
                            dispersion = parts[1] - parts[2] - parts[3]),
     quantiles = columns_frame(quantile_level = at, coverage = apply(y <= q, 2, mean),
@@ -212,7 +238,9 @@ share_p_value <- function(share, size, prob, at_least = FALSE) {
 }
 
 #' @export
-tidy.ce_coverage <- function(x, ...) x$levels
+tidy.ce_coverage <- function(x, type = c("levels", "curve"), ...) {
+  if (check_choice(type, c("levels", "curve")) == "curve") coverage_curves(x) else x$levels
+}
 
 #' @export
 glance.ce_coverage <- function(x, ...) x$scores
