@@ -12,6 +12,7 @@ local({
     ce_compare(frame, y, p, sharp, metric = function(x, truth) mean(abs(x - truth)), times = 20)
   }))
   frame$region <- seq_along(frame$y) %% 4
+  pin("ce_grades", ce_grades(round(frame$p, 1), frame$y))
   pin("ce_meta", ce_meta(ce_validate(frame, y, p, .by = region, times = 0)))
   laws <- list(a = pred_normal(qnorm(seq_along(fine$y) / 201), 1), b = pred_laplace(0, 1 + frame$w))
   outcomes <- qnorm((seq_along(fine$y) * 0.618) %% 1)
