@@ -59,10 +59,11 @@
 #' Incomplete rows are dropped. With `na_rm = FALSE` a missing value makes a metric `NA`; other functions have no such
 #' argument.
 #' @section Weights, clusters and censoring:
-#' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors.
+#' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors. A `svydesign()`
+#' without strata (of survey) as `x` has weights and first-stage clusters; it is not corrected for a finite population.
 #' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and
 #'   estimate, standard error and test are those of the repeated rows. Functions that need single rows, such as
-#'   [ce_tune()], [ce_decision()] and tests with a kernel, repeat them, up to 50,000,000.
+#'   [ce_tune()] and tests with a kernel, repeat them, up to 50,000,000.
 #' * Doubles (or `hardhat::importance_weights()`) are importance weights `w`, whose scale does not matter: means are
 #'   weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i - \bar\psi)^2} / \sum w_i} with the
 #'   influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective number of rows as degrees of freedom,
@@ -70,8 +71,6 @@
 #' * With `cluster`, such as the centre of a patient, standard errors are those of the clusters' summed influences, and
 #'   intervals use Student's t with one degree of freedom less than there are clusters. Unbiased means over pairs use
 #'   only pairs of rows from different clusters, and a bootstrap resamples clusters.
-#' * A `svydesign()` of survey as `x` has the weights and first-stage clusters of its rows. Designs with strata are
-#'   refused. There is no correction for a finite population.
 #' * For outcomes `Surv(time, status)`, `horizon` is the time by which an event is predicted. Rows are weighted by the
 #'   inverse probability of censoring; see [ce_horizon()].
 #' @section Errors:

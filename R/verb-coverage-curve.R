@@ -46,30 +46,3 @@ local_line <- function(rank, value, w, place, h) {
   moment <- function(of) colSums(k * of)
   (moment(off^2) * moment(value) - moment(off) * moment(off * value)) / (moment(1) * moment(off^2) - moment(off)^2)
 }
-
-coverage_curve_plot <- function(x) {
-  rows <- coverage_curves(x)
-  rows$panel <- labels_factor(rows, x$keys, TRUE)
-  names <- percent_text(sort(unique(rows$level)), NULL)
-  rows$line <- factor(percent_text(rows$level, NULL), names)
-  ribbon <- function(low, high, alpha) {
-    ggplot2::geom_ribbon(ggplot2::aes(ymin = .data[[low]], ymax = .data[[high]], fill = .data$line), colour = NA,
-                         alpha = alpha)
-  }
-  guide <- if (length(names) < 2) "none" else wrapped_legend(names)
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$place, y = .data$coverage, colour = .data$line)) +
-    ribbon("band.low", "band.high", 0.15) + ribbon("conf.low", "conf.high", 0.25) +
-    ggplot2::geom_line(ggplot2::aes(y = .data$nominal, group = .data$line), colour = "grey35", linewidth = 0.35,
-                       linetype = "22") +
-    ggplot2::geom_line(ggplot2::aes(linetype = .data$line), linewidth = 0.7) +
-    ggplot2::scale_colour_manual(values = colours_for(names), guide = guide, aesthetics = c("colour", "fill")) +
-    ggplot2::scale_linetype_manual(values = stats::setNames(line_types_for(names), names), guide = guide) +
-    ggplot2::coord_cartesian(ylim = c(0, 1)) +
-    ggplot2::labs(x = x$over %||% "middle of the interval", y = "coverage", caption = wrap_text(paste0(
-      percent_text(x$conf_level), " limits at one place (darker) and band of the whole curve (lighter). ",
-      "Dashed: nominal coverage."
-    ), 58)) +
-    theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank())
-  if (nlevels(rows$panel) < 2) return(plot)
-  plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x") + panel_theme(nlevels(rows$panel))
-}
