@@ -354,6 +354,16 @@ TEST(spaces_grow_by_what_is_still_needed) {
   CHECK(blocks({1.5, 1, 1.01, nan}, error, {0, 0, 1e5, 1e6}, {2, 3}) == 5);
 }
 
+TEST(a_settled_error_is_three_times_the_change_within_the_worst_case) {
+  Vector worst(3), change(3);
+  worst << 0.2, 1.0, 5.0;
+  change << 0.1, 0.1, 0.01;
+  // the worst case itself, three times the change, a hundredth of the worst case
+  const ridge::Errors of = ridge::settled_errors({worst, 2.0 * worst}, {change, 2.0 * change});
+  CHECK((of.risk - Eigen::Vector3d(0.2, 0.3, 0.05)).norm() < 1e-15);
+  CHECK((of.squared_error - 2.0 * of.risk).norm() < 1e-15);
+}
+
 TEST(a_problem_is_tuned_and_predicted_without_a_host) {
   std::mt19937 random(8);
   const Index n = 30;
