@@ -18,7 +18,7 @@ comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract check document readme layers names lint format check-format check-documented check-readme extending articles \
+  contract mutations check document readme layers names lint format check-format check-documented check-readme extending articles \
   pages papers check-papers fuzz \
   fuzz-tamper bench site \
   test-core check-clang sanitize sanitize-address sanitize-thread valgrind release-check clean
@@ -67,6 +67,9 @@ test-tidymodels: install ## the tests with yardstick and tune, which go into a l
 
 contract: install ## public numbers that changed; KEYS='<pattern>' REASON='<why>' stores them
 	@$(RSCRIPT) tools/contract.R '$(KEYS)' '$(REASON)'
+
+mutations: install ## formulas of R/ that are changed one at a time: does a test see it? PATTERN
+	@$(RSCRIPT) tools/mutations.R '$(PATTERN)'
 
 check: ## R CMD build and R CMD check --as-cran; ARGS=--no-tests without the tests
 	@$(RSCRIPT) tools/install-deps.R Suggests Config/Needs/gate --system

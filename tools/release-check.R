@@ -1,14 +1,15 @@
 # What is too long for .ci/run, before a release. Each stage has a folder of its own and says what it found:
 #
-#   Rscript tools/release-check.R [archive] [depends] [clang] [site]
+#   Rscript tools/release-check.R [archive] [depends] [clang] [site] [mutations]
 #
 # archive  R CMD check --as-cran with its tests, of the built archive, where no library of the user is seen
 # depends  the same without what is only suggested
 # clang    the archive compiled with clang: no warning under -Wall -pedantic
 # site     pkgdown builds the site without a warning and without the network
+# mutations  changed formulas that no test sees
 
 stages <- commandArgs(TRUE)
-if (length(stages) == 0) stages <- c("archive", "depends", "clang", "site")
+if (length(stages) == 0) stages <- c("archive", "depends", "clang", "site", "mutations")
 
 r <- file.path(R.home("bin"), "R")
 rscript <- file.path(R.home("bin"), "Rscript")
@@ -63,7 +64,8 @@ checks <- list(
   site = function() {
     # not "[WARNING]": pandoc on formulas while it looks for files; the pages have them
     run("site", "make", "site", pattern = "^Warning|[Mm]issing alt")
-  }
+  },
+  mutations = function() run("mutations", "make", "mutations", pattern = "NOT SEEN")
 )
 stopifnot("no such stage" = stages %in% names(checks))
 passed <- vapply(stages, function(stage) {

@@ -1,0 +1,88 @@
+# Formulas that are changed one at a time: does a test notice? Each change is made in a copy of R/, on which the named
+# test files run and, where these pass, the contract. Nothing is compiled: formulas of the core have the tests of
+# tests/core. Fails where a change is not seen.
+#
+#   Rscript tools/mutations.R [pattern]    those whose file or text matches
+
+formulas <- utils::read.table(sep = "|", quote = "", strip.white = TRUE, header = TRUE, comment.char = "", text = "
+file             | text                                    | changed                        | tests
+influence        | sqrt(2 - share)                         | sqrt(3 - share)                | metric-ece crossfit
+influence        | ((1 - level) / 2)^(1 / size)            | (1 - level)^(1 / size)         | metric-ece
+design           | sqrt(n / (n - 1) * sum(squares))        | sqrt(sum(squares))             | design
+design           | place <- cumsum(w) - w / 2              | place <- cumsum(w)             | design
+design           | min(clusters - 1, weights)              | min(clusters, weights)         | design
+risk-statistics  | 2 * (projections - value)               | (projections - value)          | risk-statistics
+crossfit         | (p - 1) * scale^p * size                | p * scale^p * size             | crossfit
+folds            | (seq_len(k) <= n %% k)                  | (seq_len(k) < n %% k)          | folds
+horizon          | censored / (at_risk - events)           | censored / at_risk             | horizon
+ladder           | sum((scores - mean)^3) / n^3            | sum((scores - mean)^3) / n^2   | ladder
+ladder-joint     | noise = 4 * one$noise                   | noise = 2 * one$noise          | ladder-joint ladder
+ladder-cells     | rung$scatter <- 4 *                     | rung$scatter <- 2 *            | ladder-cells
+ladder-cells     | 2 * c(0, out[k - 1, -m])                | c(0, out[k - 1, -m])           | ladder-cells
+skce-sums        | 2 * sums$squares / weight^2             | sums$squares / weight^2        | skce-noise
+pair-clusters    | w[a]^2 * diag(h)                        | w[a] * diag(h)                 | skce-noise ckce-noise
+ckce-null        | numbers$null_estimate - numbers$null_di | numbers$null_estimate + numbers$null_di | ckce-null ckce
+pair-target      | matern_form(law, 0.5, kernel            | matern_form(law, 1.5, kernel   | pair-target
+kernel-distance  | sqrt(laws$probs / 2)                    | sqrt(laws$probs)               | kernel-distribution
+family-laplace   | ez^2 / 6                                | ez^2 / 3                       | family kernel-distribution
+family-poisson   | 1 / (16 * rate)                         | 1 / (8 * rate)                 | family
+moments          | (q - s / 6)                             | (q - s / 3)                    | moments
+score-decompose-real | group_means(near, group, w) / 2     | group_means(near, group, w)    | score-decompose
+score-u          | total[j] + w[i] * value                 | total[j] + value               | score-u
+metric-ks        | (odd * pi / x)^2 / 8                    | (odd * pi / x)^2 / 4           | metric-ks
+hierarchy        | ^(1 / p - 1 / 2)                        | ^(1 / p)                       | hierarchy
+recal-temperature | 1 / (fit$b * sqrt(                     | 1 / (sqrt(                     | recal-temperature
+recal-variance   | map$w * variance + map$b                | map$w * variance - map$b       | recal-variance
+ce-test-null     | exp(-count * (estimate / bound)^2 / 2)  | exp(-count * (estimate / bound)^2) | ce-test
+curve-types      | all <- one^(1 / length(used))           | all <- one                     | curve
+decision-curve   | odds <- thresholds / (1 - thresholds)   | odds <- thresholds             | decision
+method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
+power-criteria   | half <- n / 2 - 1                       | half <- n / 2                  | power
+power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
+power-ladder     | 1.5 * slope^2 * delta^2                 | 0.5 * slope^2 * delta^2        | power
+validate-pool    | (1 + 1 / m) * stats::var(at)            | stats::var(at)                 | validate-pool
+")
+if (length(commandArgs(TRUE)) > 0) {
+  formulas <- formulas[grepl(commandArgs(TRUE)[1], paste(formulas$file, formulas$text)), ]
+}
+
+# R/ is changed, and failing tests write beside their snapshots
+project <- getwd()
+copy <- tempfile("mutations-")
+dir.create(copy)
+linked <- setdiff(list.files(), c("R", "tests"))
+invisible(file.symlink(file.path(project, linked), file.path(copy, linked)))
+invisible(file.copy(c("R", "tests"), copy, recursive = TRUE))
+Sys.setenv(NOT_CRAN = "true", CALIBRISK_SHARED = Sys.getenv("CALIBRISK_SHARED", file.path(dirname(project), "shared")))
+setwd(copy)
+log <- tempfile()
+# the first failure is enough
+pass <- function(stems) {
+  filter <- shQuote(paste0("^(", gsub(" ", "|", stems), ")$"))
+  system2(file.path(R.home("bin"), "Rscript"), c("tools/try.R", filter, "stop"), stdout = log, stderr = log) == 0
+}
+
+# "": the change is not seen
+seen_by <- function(file, text, changed, tests) {
+  path <- file.path("R", paste0(file, ".R"))
+  code <- readLines(path)
+  at <- grep(text, code, fixed = TRUE)
+  if (length(at) != 1) stop(path, " has ", length(at), " lines with ", text, call. = FALSE)
+  mutant <- replace(code, at, sub(text, changed, code[at], fixed = TRUE))
+  parse(text = mutant)
+  on.exit(writeLines(code, path))
+  writeLines(mutant, path)
+  if (!pass(tests)) tests else if (!pass("contract")) "contract" else ""
+}
+
+if (!pass(paste(unique(formulas$tests), collapse = " "))) {
+  writeLines(utils::tail(readLines(log), 40))
+  stop("The tests fail before anything is changed.")
+}
+seen <- vapply(seq_len(nrow(formulas)), function(i) {
+  by <- do.call(seen_by, formulas[i, ])
+  cat(sprintf("%-22s %-42s %s\n", formulas$file[i], formulas$text[i], if (by == "") "NOT SEEN" else by))
+  by != ""
+}, NA)
+cat(sum(seen), "of", length(seen), "changes are seen.\n")
+quit(status = if (all(seen)) 0 else 1)
