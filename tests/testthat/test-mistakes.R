@@ -42,7 +42,7 @@ test_that("a mistake is one classed error, which names the value and the word th
   withr::local_options(cli.width = 1e4, width = 1e4)
   for (i in which(can_run(mistakes$call))) {
     mistake <- mistakes[i, ]
-    error <- without_backtraces(quietly(tryCatch(eval(str2lang(mistake$call), data), error = identity)))
+    error <- quietly(tryCatch(eval(str2lang(mistake$call), data), error = identity))
     expect_true(inherits(error, paste0("calibrisk_error_", mistake$class)), label = mistake$call)
     text <- gsub("[ \n]+", " ", conditionMessage(error))
     for (word in strsplit(mistake$words, " | ", fixed = TRUE)[[1]]) expect_match(text, word, fixed = TRUE)

@@ -23,13 +23,13 @@ reason_texts <- new.env()
 # What a call gave: "result", "needs rows" where it said why its function does, or the error.
 outcome_of <- function(call, name) {
   reason <- reason_text(name)
-  without_backtraces(tryCatch({
+  tryCatch({
     suppressMessages(suppressWarnings(call()))
     "result"
   }, calibrisk_error = function(cnd) {
     text <- gsub("\\s+", " ", conditionMessage(cnd))
     if (inherits(cnd, "calibrisk_error_unsupported") && grepl(reason, text, fixed = TRUE)) "needs rows" else text
-  }, error = function(cnd) paste("no error of calibrisk:", conditionMessage(cnd))))
+  }, error = function(cnd) paste("no error of calibrisk:", conditionMessage(cnd)))
 }
 
 # All others read states and tables.
@@ -40,7 +40,8 @@ test_that("every function with outcomes reads a state, or says why it needs rows
   classes <- vehicle_predictions
   states <- list(
     independent = state_of(d), blocks = state_of(d, weights = d$x, cluster = rep(1:60, 5)),
-    classes = update(ce_state(notion = "class_wise"), classes, truth), canonical = update(ce_state(notion = "canonical"), classes, truth)
+    classes = update(ce_state(notion = "class_wise"), classes, truth),
+    canonical = update(ce_state(notion = "canonical"), classes, truth)
   )
   fit <- ce_fit(d$x, d$y, method = method_bins(5))
   exported <- sort(getNamespaceExports("calibrisk"))
@@ -87,7 +88,8 @@ test_that("every function with outcomes reads a table of a database, as its rows
   }
   expect_error(ce_gain(table, table, y, p), "no order", class = "calibrisk_error_unsupported")
   local_stand_ins(list(most_table_rows = 100))
-  for (name in setdiff(needs_rows, c(apart, "ce_optimism", "ce_compare", "ce_report", "ce_moments", "ce_recalibrate"))) {
+  for (name in setdiff(needs_rows,
+                       c(apart, "ce_optimism", "ce_compare", "ce_report", "ce_moments", "ce_recalibrate"))) {
     expect_match(outcome_of(call_on(name, table, quote(y), quote(p), fit = fit), name), "at most 100 rows", info = name)
   }
 })
