@@ -1,8 +1,6 @@
-temper <- function(z, t) exp(z / t) / rowSums(exp(z / t))
-
 test_that("the published gains of fixture B are met", {
   b <- fixture_b()
-  q <- temper(b$z, .67977655)
+  q <- softmax(b$z / .67977655)
   brier <- ce_gain(b$p, q, b$y)
   expect_equal(brier$gain[1], .000103425266, tolerance = 1e-6)
   expect_equal(brier$std.error[1], .0237211418, tolerance = 1e-7)
@@ -41,22 +39,11 @@ test_that("maps that are not injective are recognised and lose sharpness", {
   expect_false(out$injective[1])
   expect_match(out$measures[1], "sharpness")
   expect_lte(ce_decompose(flat, b$y)$sharpness, suppressWarnings(ce_decompose(b$p, b$y))$sharpness)
-  # constant-confidence map: the errors below CE see nothing
-  expect_equal(rbs(flat, b$y)$.estimate, .6373774392, tolerance = 1e-9)
-  discrete <- function(notion) ece(flat, b$y, type = "discrete", p = 2, notion = notion)$.estimate
-  expect_equal(discrete("canonical"), .08128433341, tolerance = 1e-9)
-  expect_equal(discrete("class_wise"), .06056056817 / sqrt(3), tolerance = 1e-8)
-  expect_equal(c(ece(flat, b$y)$.estimate, discrete("top_label"), ks_error(flat, b$y)$.estimate),
-               c(0, 0, 0), tolerance = 1e-12)
-  # equal predictions with different images
-  two <- rbind(c(.5, .5), c(.5, .5))
-  expect_warning(out <- ce_gain(two, rbind(c(.5, .5), c(.6, .4)), 1:2), "images", class = "calibrisk_warning_injective")
-  expect_false(out$injective[1])
 })
 
 test_that("frames, missing rows and mismatches", {
   b <- fixture_b()
-  q <- temper(b$z, 2)
+  q <- softmax(b$z / 2)
   name <- function(p) stats::setNames(as.data.frame(p), c(".pred_1", ".pred_2", ".pred_3"))
   frame <- cbind(name(b$p), y = b$y)
   expect_equal(ce_gain(frame, name(q), y), ce_gain(b$p, q, b$y))
@@ -72,9 +59,9 @@ test_that("the paired interval covers the true improvement", {
   # labels from softmax(z): tempering by 2 moves CE_2^2 by mean |softmax(z/2) - softmax(z)|^2
   hit <- withr::with_seed(2, vapply(1:200, function(i) {
     z <- matrix(stats::rnorm(600, sd = 1.5), 200)
-    p <- temper(z, 1)
+    p <- softmax(z)
     y <- apply(p, 1, function(q) sample.int(3, 1, prob = q))
-    q <- temper(z, 2)
+    q <- softmax(z / 2)
     truth <- -mean(rowSums((p - q)^2))
     out <- ce_gain(p, q, y)
     out$conf.low[1] <= truth && truth <= out$conf.high[1]
@@ -96,36 +83,9 @@ test_that("maps that are not for the gain, and infinite scores, are named", {
   expect_identical(c(out$std.error, out$conf.low), rep(NA_real_, 2))
 })
 
-test_that("columns that augment() added are the predictions after", {
-  b <- fixture_b()
-  frame <- cbind(stats::setNames(as.data.frame(b$p), c(".pred_1", ".pred_2", ".pred_3")), y = b$y)
-  map <- suppressWarnings(ce_recalibrate(frame, y, method = map_temperature(loss = "brier")))
-  both <- suppressWarnings(augment(map, frame))
-  expect_equal(ce_gain(frame, both, y), ce_gain(b$p, as.matrix(suppressWarnings(predict(map, frame))), b$y))
-  expect_gt(ce_gain(both, both, y)$gain[1], 0)
-  scalar <- data.frame(.pred_yes = (1:20) / 21, y = rep(0:1, 10))
-  map <- ce_recalibrate(scalar, y)
-  expect_equal(ce_gain(scalar, suppressWarnings(augment(map, scalar)), y),
-               ce_gain(scalar$.pred_yes, suppressWarnings(predict(map, scalar))$.pred_yes, scalar$y))
-})
-
-test_that("columns are selected as everywhere else, by default those of the map", {
-  data <- data.frame(p = (1:20) / 21, other = 0.5, y = factor(rep(c("no", "yes"), 10), c("yes", "no")))
-  map <- ce_recalibrate(data[1:10, ], y, p, method = "platt")
-  new <- data[11:20, ]
-  plain <- ce_gain(new$p, predict(map, new)$p, new$y, injective = TRUE)
-  expect_equal(ce_gain(new, map, y), plain)
-  expect_equal(ce_gain(new, map, y, p), plain)
-  expect_equal(ce_gain(new, predict(map, new), y, p, injective = TRUE), plain)
-  expect_equal(ce_gain(new, augment(map, new), y, p, injective = TRUE), plain)
-  expect_error(ce_gain(new, predict(map, new), y), "select", class = "calibrisk_error")
-  expect_error(ce_gain(new$p, new$p, new$y, spelt = 1), class = "calibrisk_error_argument")
-  expect_error(ce_gain(new$p, predict(map, new), new$y), "both as data frames", class = "calibrisk_error_argument")
-})
-
 test_that("gains by group are those of the groups' rows", {
   b <- fixture_b()
-  q <- temper(b$z, 2)
+  q <- softmax(b$z / 2)
   name <- function(p) stats::setNames(as.data.frame(p), c(".pred_1", ".pred_2", ".pred_3"))
   frame <- cbind(name(b$p), y = b$y, g = rep(c("u", "v"), 10))
   out <- ce_gain(frame, name(q), y, .by = g)
@@ -138,14 +98,6 @@ test_that("gains by group are those of the groups' rows", {
                ce_gain(b$p[-odd, ], as.matrix(predict(map, frame[-odd, ])), b$y[-odd])$gain)
   skip_if_not_installed("dplyr")
   expect_equal(ce_gain(dplyr::group_by(frame, g), name(q), y), out)
-})
-
-test_that("only the Brier score has a root", {
-  b <- fixture_b()
-  expect_identical(ce_gain(b$p, temper(b$z, 2), b$y)$scale, c("squared", "root"))
-  for (score in c("log", "spherical")) {
-    expect_identical(ce_gain(b$p, temper(b$z, 2), b$y, score = score)$scale, "squared")
-  }
 })
 
 test_that("infinite scores on both sides are no gain, and say so", {
@@ -186,10 +138,4 @@ test_that("a map of logits takes logits and probabilities, and says which", {
   # too few to tell from logits
   expect_message(few <- predict(one, as_p[1:2, ]), "taken as logits", class = "calibrisk_message_logits")
   expect_equal(few$z, plogis(qlogis(predict(one, data.frame(z = as_p$z[1:2]))$z)))
-  skip_if_not_installed("ggplot2")
-  drawn <- lapply(list(as_p, d[-fit, ]), function(rows) {
-    plot <- suppressMessages(ggplot2::autoplot(one, rows, y))
-    ggplot2::layer_data(plot, length(plot$layers))[c("x", "y")]
-  })
-  expect_equal(drawn[[1]], drawn[[2]], tolerance = 1e-6)
 })

@@ -4,7 +4,7 @@ test_that("a network's maps, fitted on validation data, improve it on test data"
   val <- readRDS(shared_path("data", "cifar10", "nncal-densenet40-val.rds"))
   test <- readRDS(shared_path("data", "cifar10", "nncal-densenet40.rds"))
   rows <- 1:5000 # half of the test rows do
-  raw <- naive_softmax(test$logits[rows, ])
+  raw <- softmax(test$logits[rows, ])
   y <- test$label[rows]
   loss <- naive_log_loss(raw, y)
   brier <- naive_brier(raw, y)

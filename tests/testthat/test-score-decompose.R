@@ -38,24 +38,6 @@ test_that("the identity is exact and the parts are not negative", {
   }
 })
 
-test_that("pooled adjacent violators equal isoreg with ties averaged first", {
-  for (seed in 1:10) {
-    withr::with_seed(seed, {
-      x <- round(stats::runif(50), 1 + seed %% 2)
-      y <- stats::rbinom(50, 1, x)
-    })
-    mean_at <- tapply(y, x, mean)
-    weight <- tapply(y, x, length)
-    # weighted isotonic regression by repeating each mean
-    repeated <- stats::isoreg(rep(mean_at, weight))$yf
-    fitted <- cpp_isotonic_rows(x, y, NULL)$rows
-    expect_equal(sort(fitted), unname(repeated))
-    expect_equal(order(x, fitted), order(x, seq_along(x) * 0 + fitted))
-    expect_equal(tapply(fitted, x, function(v) diff(range(v))), 0 * mean_at)
-  }
-  expect_equal(cpp_isotonic_rows(c(3, 1, 2), c(0, 1, 0), NULL)$rows, rep(1 / 3, 3))
-})
-
 test_that("scalars halve the Brier score; wrong requests are refused", {
   p <- c(.2, .2, .8, .8, .8)
   y <- c(0, 1, 1, 1, 0)
@@ -69,43 +51,6 @@ test_that("scalars halve the Brier score; wrong requests are refused", {
   boot <- withr::with_seed(1, ce_decompose(p, y, times = 30))
   expect_true(all(c("calibration_std.error", "sharpness_std.error") %in% names(boot)))
   expect_equal(ce_decompose(c(p, NA), c(y, 1))$calibration, ce_decompose(p, y)$calibration)
-})
-
-test_that("on a simulation with known truth, bins depend on n and the bound does not (figure 2)", {
-  skip_on_cran()
-  softmax <- function(z) exp(z - apply(z, 1, max)) / rowSums(exp(z - apply(z, 1, max)))
-  withr::with_seed(1, {
-    k <- 100
-    z <- do.call(rbind, lapply(51:100, function(class) {
-      out <- t(solve(matrix(stats::rnorm(k * k, sd = 1 / sqrt(k)), k), matrix(stats::rnorm(k * 80), k)))
-      out[, class] <- out[, class] + 1
-      out
-    }))
-    truth <- softmax(z)
-    y <- apply(truth, 1, function(p) sample.int(k, 1, prob = p))
-    order <- sample.int(4000)
-  })
-  bad <- softmax(2.5 * z)
-  average <- function(metric, p, n) {
-    mean(vapply(split(order, rep(seq_len(4000 / n), each = n)), function(rows) metric(p[rows, ], y[rows])$.estimate, 0))
-  }
-  shrinks <- function(metric, p) average(metric, p, 100) / average(metric, p, 4000)
-  expect_gt(shrinks(ece, truth), 4) # sqrt(40) = 6.3
-  expect_lt(shrinks(ece, bad), 1.4)
-  for (p in list(truth, bad)) expect_equal(shrinks(rbs, p), 1, tolerance = .02)
-  # binned class-wise errors prefer the bad model at small sizes
-  scheme <- plain_scheme(15, "width", 2, FALSE, "class_wise")
-  class_wise <- function(p, y) {
-    problems <- notion_problems(new_predictions(p, y), "class_wise")
-    list(.estimate = sqrt(scalar_ece(problems, scheme, honest = FALSE)$estimates[[1]]$value))
-  }
-  expect_gt(average(class_wise, truth, 100), average(class_wise, bad, 100))
-  # the gain finds the known error of the bad model
-  gain <- ce_gain(bad, truth, y, injective = TRUE)
-  error <- mean(rowSums((bad - truth)^2))
-  expect_lt(abs(gain$gain[1] - error), 3 * gain$std.error[1])
-  expect_gt(gain$gain[1], 5 * gain$std.error[1])
-  expect_lt(gain$gain[2], sqrt(error))
 })
 
 test_that("standard errors of the parts are those of the jackknife", {

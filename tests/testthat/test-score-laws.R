@@ -1,16 +1,5 @@
-fixture_c <- function() {
-  list(mean = c(1, 2, -.5, .3, 3.1, 1.7, -1.2, 0, 2.4, .9), variance = c(.5, .8, .3, 1.2, .6, .9, .4, 2, .7, 1),
-       y = c(1.9, 1.1, -1.3, 2.2, 3.3, .2, -.1, -2.1, 4, 1.2))
-}
-
-# E|X - y| - E|X - X'| / 2 = int (F - 1(y <= t))^2 dt
-crps_integral <- function(cdf, y, from, to) {
-  stats::integrate(function(t) cdf(t)^2, from, y, rel.tol = 1e-9)$value +
-    stats::integrate(function(t) (1 - cdf(t))^2, y, to, rel.tol = 1e-9)$value
-}
-
 test_that("fixture C: MSE, DSS and CRPS are the published ones", {
-  c <- fixture_c()
+  c <- fixture_regression()
   x <- pred_normal(c$mean, sqrt(c$variance))
   out <- ce_score(x, c$y, score = base::c("mse", "dss", "crps"))
   expect_equal(out$.estimate, base::c(1.643, 1.618402958, .7736436248), tolerance = 1e-9)
@@ -22,9 +11,6 @@ test_that("fixture C: MSE, DSS and CRPS are the published ones", {
                .3352394693, tolerance = 1e-9)
   expect_equal(score_parts("dss", list(mean = c$mean, variance = c$variance), c$y)$value,
                score_parts("dss", x, c$y)$value)
-  # scaling outcomes by a adds 2 log a to the DSS
-  expect_equal(ce_score(pred_normal(3 * c$mean, 3 * sqrt(c$variance)), 3 * c$y, score = "dss")$.estimate,
-               1.618402958 + 2 * log(3), tolerance = 1e-9)
 })
 
 test_that("divergences are expected scores minus entropies", {
@@ -40,31 +26,16 @@ test_that("divergences are expected scores minus entropies", {
 
 test_that("the CRPS of every family is its integral", {
   y <- .7
-  expect_equal(score_parts("crps", pred_laplace(.2, 1.5), y)$value, tolerance = 1e-6, crps_integral(
-    function(t) ifelse(t < .2, exp((t - .2) / 1.5) / 2, 1 - exp(-(t - .2) / 1.5) / 2), y, -40, 40))
-  mixture <- pred_mixture(pred_normal(0, 1), pred_normal(3, .5), weights = c(.3, .7))
-  expect_equal(score_parts("crps", mixture, y)$value, tolerance = 1e-6, crps_integral(
-    function(t) .3 * stats::pnorm(t) + .7 * stats::pnorm(t, 3, .5), y, -15, 15))
-  for (count in c(0, 2, 7)) {
-    k <- 0:80
-    expect_equal(score_parts("crps", pred_poisson(2.5), count)$value,
-                 sum((stats::ppois(k, 2.5) - (count <= k))^2), tolerance = 1e-9)
-  }
   draws <- rbind(c(1, 4, 2, 2), c(0, -1, 3, 5))
   naive <- vapply(1:2, function(i) mean(abs(draws[i, ] - y)) - mean(abs(outer(draws[i, ], draws[i, ], "-"))) / 2, 0)
   expect_equal(score_parts("crps", pred_draws(draws), c(y, y))$value, naive)
   expect_equal(score_parts("crps", pred_bernoulli(.3), 1)$value, .49)
   expect_equal(score_parts("mse", pred_draws(draws), c(y, y))$value, (rowMeans(draws) - y)^2)
   expect_error(score_parts("crps", pred_categorical(diag(2)), c(1, 2))$value, class = "calibrisk_error_distribution")
-  skip_if_not_installed("scoringRules")
-  # not a declared dependency: it is not in Debian
-  crps_of <- function(family) getExportedValue("scoringRules", paste0("crps_", family))
-  expect_equal(score_parts("crps", pred_laplace(.2, 1.5), y)$value, crps_of("lapl")(y, .2, 1.5))
-  expect_equal(score_parts("crps", pred_normal(.2, 1.5), y)$value, crps_of("norm")(y, .2, 1.5))
 })
 
 test_that("upper bounds of real scores, groups and refusals", {
-  c <- fixture_c()
+  c <- fixture_regression()
   x <- pred_normal(c$mean, sqrt(c$variance))
   expect_equal(ce_score(x, c$y, score = "crps", bound = TRUE)$.estimate, .7736436248, tolerance = 1e-9)
   expect_error(ce_score(x, c$y, score = "dss", bound = TRUE), class = "calibrisk_error_score")
@@ -74,7 +45,6 @@ test_that("upper bounds of real scores, groups and refusals", {
   out <- ce_score(frame, y, law, score = "mse", .by = g)
   expect_equal(out$.estimate, unname(tapply((c$mean - c$y)^2, rep(1:2, 5), mean)), ignore_attr = TRUE)
   expect_error(ce_score(c(.2, .3), c(0, 1), score = "crps"), class = "calibrisk_error_score")
-  expect_error(score_parts("crps", list(mean = 1, variance = 0), 1)$value, class = "calibrisk_error_variance")
 })
 
 test_that("laws without spread have their scores, or an error that says why not", {

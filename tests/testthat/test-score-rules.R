@@ -48,16 +48,6 @@ test_that("vertices: no entropy, log of 0 is Inf unless floored", {
   expect_equal(score_parts("log", sure, matrix(1 / 3, 3, 3))$divergence, rep(Inf, 3))
 })
 
-test_that("the Brier score of two outcomes has no factor 2, other scores do not change", {
-  p <- c(.2, .7, .9, .4)
-  y <- c(0, 1, 1, 1)
-  two <- cbind(1 - p, p)
-  expect_equal(ce_score(p, y)$.estimate, mean((p - y)^2))
-  expect_equal(ce_score(two, y + 1)$.estimate, mean((p - y)^2))
-  expect_equal(ce_score(p, y, score = "log")$.estimate, ce_score(two, y + 1, score = "log")$.estimate)
-  expect_equal(ce_score(p, y)$notion, "binary")
-})
-
 test_that("the ranked probability score follows the levels of an ordered factor", {
   withr::with_seed(15, p <- matrix(rexp(120), 40, dimnames = list(NULL, c("low", "mid", "high"))))
   p <- p / rowSums(p)
@@ -81,6 +71,5 @@ test_that("scores are properly refused", {
   expect_error(ce_score(diag(3), 1:3, score = "auc"), class = "calibrisk_error_score")
   expect_error(ce_score(diag(3), 1:3, score = c("brier", "crps")), class = "calibrisk_error_score")
   expect_error(ce_score(c(.2, .3), c(0, 1), score = "dss", bound = TRUE), class = "calibrisk_error_score")
-  expect_error(score_parts("brier", diag(3), diag(2))$divergence, class = "calibrisk_error_length")
   expect_output(print(score_log()), "score_log")
 })
