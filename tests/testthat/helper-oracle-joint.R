@@ -124,49 +124,6 @@ oracle_joint_observed <- function(r, p, e, w) {
   list(psi = psi, gap = r$a * off, half = e * f, here = here, null = null)
 }
 
-# `critical` in units of the null deviation.
-oracle_joint_low_rung <- function(o, critical, tail) {
-  z <- qnorm(1 - tail)
-  c0 <- critical - oracle_joint_pearson3(z, o$null$k3 / o$null$k2^1.5)
-  excess <- function(x) {
-    s <- sqrt(x / o$psi)
-    mix <- function(name) (1 - s) * o$null[[name]] + s * o$here[[name]]
-    var <- mix("k2") + mix("slope") * x
-    o$psi - x - sqrt(var) * (oracle_joint_pearson3(z, (mix("k3") + 1.5 * mix("slope")^2 * x) / var^1.5) +
-                               c0 * (mix("k2") / var)^1.5)
-  }
-  uniroot(excess, c(0, o$psi), tol = 1e-13)$root
-}
-
-# The least norm of theta in the ellipsoid, by brute force over directions.
-oracle_joint_low_cox <- function(p, e, w, c) {
-  s <- oracle_joint_scores(p, w)
-  V <- sum(w)
-  n <- length(p)
-  that <- drop(crossprod(s$U, w * e)) / V
-  S0 <- diag(s$info, length(s$info)) / V^2
-  S1 <- n / (n - 1) * crossprod(w * sweep(s$U * e, 2, that)) / V^2
-  size <- sqrt(sum(that * (s$W %*% that)))
-  least <- function(share) {
-    S <- (1 - share) * S0 + share * S1
-    root <- t(chol(S)) * sqrt(c)
-    norm <- function(angle) {
-      theta <- that - drop(root %*% c(cos(angle), sin(angle)))
-      sqrt(sum(theta * (s$W %*% theta)))
-    }
-    start <- which.min(vapply(seq(0, 2 * pi, length.out = 721), norm, 0))
-    optimize(norm, seq(0, 2 * pi, length.out = 721)[start] + c(-0.01, 0.01), tol = 1e-12)$objective
-  }
-  size * uniroot(function(share) least(share) / size - share, c(0, 1), tol = 1e-11)$root
-}
-
-oracle_joint_low_total <- function(p, e, w, z) {
-  m <- abs(sum(w * e) / sum(w))
-  v0 <- sum(w^2 * p * (1 - p)) / sum(w)^2
-  v1 <- length(p) / (length(p) - 1) * sum(w^2 * (e - sum(w * e) / sum(w))^2) / sum(w)^2
-  uniroot(function(x) m - x - z * sqrt(v0 + (v1 - v0) * x / m), c(0, m), tol = 1e-13)$root
-}
-
 oracle_joint_high_rung <- function(o, tail, normal) {
   unit <- 2 * sqrt(o$here$k2)
   grown <- function(name, x) {

@@ -23,12 +23,6 @@ dense_ukkr_gap <- function(gram, residuals, ridge, kx) {
   kx %*% solve(gram + ridge * n * diag(n), residuals)
 }
 
-oracle_gaussian <- function(x, y, gamma) {
-  out <- matrix(0, nrow(x), nrow(y))
-  for (i in seq_len(nrow(x))) for (j in seq_len(nrow(y))) out[i, j] <- exp(-gamma * sum((x[i, ] - y[j, ])^2))
-  out
-}
-
 gamma_kernel <- function(gamma) kernel_gaussian(1 / sqrt(2 * gamma))
 
 fit_method <- function(method, problem, value, kernel = NULL) {

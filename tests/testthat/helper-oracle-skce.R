@@ -34,7 +34,6 @@ oracle_real_h <- function(y, k, target, single, both) {
 }
 
 oracle_unbiased <- function(h) (sum(h) - sum(diag(h))) / (nrow(h) * (nrow(h) - 1))
-oracle_biased <- function(h) mean(h)
 
 # T* of one resample.
 oracle_bootstrap <- function(h, index) {

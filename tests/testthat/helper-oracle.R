@@ -31,7 +31,7 @@ oracle_rows <- function(problem, rows) {
   problem
 }
 
-# Risk, projections, Hajek and jackknife standard errors of the matrix H.
+# Risk, projections and standard error of the matrix H.
 oracle_risk <- function(H, E) {
   m <- nrow(E)
   loss <- matrix(0, m, m)
@@ -42,14 +42,7 @@ oracle_risk <- function(H, E) {
   }
   risk <- sum(loss) / (m * (m - 1))
   projections <- (rowSums(loss) + colSums(loss)) / 2 / (m - 1)
-  without <- vapply(seq_len(m), function(i) sum(loss[-i, -i]) / ((m - 1) * (m - 2)), 0)
-  list(
-    risk = risk,
-    projections = projections,
-    std.error = sqrt(4 / (m * (m - 1)) * sum((projections - risk)^2)),
-    jackknife = sqrt((m - 1) / m * sum((without - mean(without))^2)),
-    without = without
-  )
+  list(risk = risk, projections = projections, std.error = sqrt(4 / (m * (m - 1)) * sum((projections - risk)^2)))
 }
 
 # Bin of each p: right-closed bins with the given inner edges, 1 + number of edges below p.
@@ -85,63 +78,6 @@ oracle_bins_h <- function(bins, p, q, debias = FALSE) {
   H <- outer(bins$b[i], bins$b[j])
   if (debias) H <- H - outer(i, j, "==") * bins$v[i]
   H
-}
-
-# Kernel density ratio: estimated label means at the rows of p (sheet 2.4: in log space, 0 log 0
-# = 0, and where all weights vanish p is moved away from the boundary).
-oracle_kde_ratio <- function(problem, p, bandwidth) {
-  two <- function(x) if (ncol(x) == 1) cbind(x, 1 - x) else x
-  train <- two(problem$features)
-  p <- two(p)
-  scalar <- ncol(problem$features) == 1
-  k <- ncol(train)
-  onehot <- if (scalar) matrix(problem$labels) else outer(problem$labels, seq_len(k), "==") + 0
-  constants <- lgamma(1 / bandwidth + k) - rowSums(lgamma(train / bandwidth + 1))
-  t(vapply(seq_len(nrow(p)), function(i) {
-    log_weights <- function(x) {
-      vapply(seq_len(nrow(train)), function(j) {
-        terms <- train[j, ] / bandwidth * log(x)
-        terms[train[j, ] == 0] <- 0
-        sum(terms) + constants[j]
-      }, 0)
-    }
-    w <- log_weights(p[i, ])
-    if (all(w == -Inf)) w <- log_weights(pmin(pmax(p[i, ], 2^-53), if (scalar) 1 - 2^-53 else Inf))
-    w <- exp(w - max(w))
-    colSums(w * onehot) / sum(w)
-  }, numeric(ncol(onehot))) |> matrix(ncol = nrow(p)))
-}
-
-oracle_kde_gap <- function(problem, p, bandwidth) p - oracle_kde_ratio(problem, p, bandwidth)
-
-oracle_gaussian <- function(x, y, gamma) {
-  K <- matrix(0, nrow(x), nrow(y))
-  for (i in seq_len(nrow(x))) {
-    for (j in seq_len(nrow(y))) K[i, j] <- exp(-gamma * sum((x[i, ] - y[j, ])^2))
-  }
-  K
-}
-
-# Kronecker kernel ridge by the dense n^2 x n^2 system; n up to about 20.
-oracle_kkr <- function(problem, p, q, ridge, gamma) {
-  X <- problem$features
-  n <- nrow(X)
-  K <- oracle_gaussian(X, X, gamma)
-  a <- solve(kronecker(K, K) + ridge * n^2 * diag(n^2), c(tcrossprod(problem$residuals)))
-  kp <- oracle_gaussian(p, X, gamma)
-  kq <- oracle_gaussian(q, X, gamma)
-  kp %*% matrix(a, n) %*% t(kq)
-}
-
-oracle_ukkr_gap <- function(problem, p, ridge, gamma) {
-  X <- problem$features
-  n <- nrow(X)
-  K <- oracle_gaussian(X, X, gamma)
-  oracle_gaussian(p, X, gamma) %*% solve(K + ridge * n * diag(n), problem$residuals)
-}
-
-oracle_ukkr <- function(problem, p, q, ridge, gamma) {
-  tcrossprod(oracle_ukkr_gap(problem, p, ridge, gamma), oracle_ukkr_gap(problem, q, ridge, gamma))
 }
 
 # Projections of the risk of H for more rows than the double loop is fit for.

@@ -48,50 +48,6 @@ test_that("a risk that is negative by rounding is set to zero, with a note", {
   expect_message(finish_risk(modifyList(raw, list(clipped = TRUE))), class = "calibrisk_message_rounding")
 })
 
-test_that("leave-one-out risks and the jackknife follow from the projections", {
-  pairs <- random_pairs(11, 2, 3)
-  H <- pairs$X %*% pairs$M %*% t(pairs$X)
-  oracle <- oracle_risk(H, pairs$E)
-  risk <- form_risk(fixed_form(pairs$M), pairs$X, pairs$E)
-  m <- 11
-  expect_close((m * risk$risk - 2 * risk$projections) / (m - 2), oracle$without, 1e-11)
-  expect_close(risk_std_error(risk$projections) * (m - 1) / (m - 2), oracle$jackknife, 1e-11)
-})
-
-test_that("the risk sees h only off the diagonal, the squared error only on it", {
-  pairs <- random_pairs(8, 2, 3)
-  H <- pairs$X %*% pairs$M %*% t(pairs$X)
-  G <- H
-  diag(G) <- 7
-  a <- cpp_pair_risk_matrix(pairs$E, H, FALSE, 1L)
-  b <- cpp_pair_risk_matrix(pairs$E, G, FALSE, 1L)
-  expect_identical(a[c("risk", "projections", "zero_risk")], b[c("risk", "projections", "zero_risk")])
-  expect_identical(b$squared, rep(7, 8))
-})
-
-test_that("row order and orthogonal maps of the residuals change nothing", {
-  pairs <- random_pairs(20, 4, 3)
-  form <- fixed_form(pairs$M)
-  base <- form_risk(form, pairs$X, pairs$E)
-  order <- withr::with_seed(2, sample(20))
-  moved <- form_risk(form, pairs$X[order, ], pairs$E[order, ])
-  expect_close(moved$risk, base$risk, 1e-11)
-  expect_close(moved$projections, base$projections[order], 1e-11)
-  Q <- withr::with_seed(3, qr.Q(qr(matrix(rnorm(16), 4))))
-  turned <- form_risk(form, pairs$X, pairs$E %*% Q)
-  expect_close(turned$projections, base$projections, 1e-11)
-  padded <- form_risk(form, pairs$X, cbind(pairs$E, 0))
-  expect_close(padded$projections, base$projections, 1e-11)
-})
-
-test_that("two classes: canonical is four times the scalar risk, twice the squared error", {
-  pairs <- random_pairs(15, 1, 1)
-  scalar <- form_risk(fixed_form(), pairs$X, pairs$E)
-  both <- form_risk(fixed_form(), cbind(pairs$X, -pairs$X), cbind(pairs$E, -pairs$E))
-  expect_close(both$risk, 4 * scalar$risk, 1e-11)
-  expect_close(both$squared, 2 * scalar$squared, 1e-11)
-})
-
 test_that("an ensemble is the mean of its functions", {
   pairs <- random_pairs(9, 2, 2)
   maps <- list(identity, function(x) x^2, function(x) sin(x))
