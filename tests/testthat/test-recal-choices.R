@@ -4,20 +4,6 @@ f <- withr::with_seed(3, {
   z <- matrix(stats::rnorm(120 * 3, sd = 2), 120)
   list(p = exp(z) / rowSums(exp(z)), y = max.col(0.5 * z - log(-log(matrix(stats::runif(360), 120)))))
 })
-run <- function(method, ...) suppressWarnings(ce_recalibrate(f$p, f$y, method = method, ...))
-
-test_that("a map by name and as a value give the same numbers", {
-  for (name in c("temperature", "ets", "vector", "constant_confidence", "label_frequency", "matrix", "dirichlet",
-                 "platt", "beta", "histogram")) {
-    expect_identical(run(name), run(get(paste0("map_", name))()))
-  }
-  # the network takes seconds to fit
-  expect_identical(as_choice("diag", "map"), map_diag())
-  variance <- function(method) ce_recalibrate(pred_normal(f$p[, 1], 1), f$y, method = method)
-  expect_identical(variance("variance"), variance(as_choice("variance", "map")))
-  expect_identical(variance("temperature"), variance(map_temperature()))
-  expect_identical(run("beta")$choice, map_beta())
-})
 
 test_that("options out of range are errors", {
   expect_error(map_temperature("dss"), "loss", class = "calibrisk_error_argument")
