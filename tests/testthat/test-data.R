@@ -26,8 +26,3 @@ test_that("the three classifiers of letters differ as their help page says", {
   )
   expect_identical(by_model[[1]]$truth, by_model[[3]]$truth)
 })
-
-test_that("the small set has 500 rows of four classes", {
-  expect_identical(dim(vehicle_predictions), c(500L, 5L))
-  expect_identical(levels(vehicle_predictions$truth), c("bus", "opel", "saab", "van"))
-})

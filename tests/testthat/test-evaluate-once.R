@@ -61,15 +61,6 @@ test_that("weights that are drawn in the call are one draw", {
   expect_identical(same$p.value, 1)
 })
 
-test_that("models as vectors beside data frames have the same weights", {
-  data <- data.frame(.pred_1 = seq(.1, .9, length.out = 40), y = rep(0:1, 20), w = rep(c(1, 2.5), 20))
-  w <- data$w
-  mixed <- ce_compare(list(a = data[1:2], b = data$.pred_1), y, metric = rbs)
-  expect_identical(mixed$difference, 0)
-  mixed <- ce_compare(list(a = data, b = data$.pred_1^2), data$y, metric = rbs, weights = w)
-  expect_identical(mixed$estimate_a, rbs(data$.pred_1, data$y, weights = w)$.estimate)
-})
-
 test_that("whole weights of type double are told once for all models", {
   p <- seq(.1, .9, length.out = 40)
   y <- rep(0:1, 20)

@@ -32,7 +32,7 @@ test_that("a lone column is the probability of the level in its name, in every v
   for (name in names(verbs)) {
     verb <- verbs[[name]]
     # the event by event_level, which the fit at hand does not need
-    expected <- if (name == "risk") verb(e, p, event_level = "second") else verb(e, p, event_level = "second")
+    expected <- verb(e, p, event_level = "second")
     expect_no_warning(lone <- verb(d, .pred_Yes))
     expect_equal(lone, expected, label = name)
     expect_equal(verb(e, Yes), expected, label = name)
@@ -127,7 +127,8 @@ test_that("a class that becomes rarer as its probability rises is one warning, i
   two <- cbind(no = p[, 1], yes = 1 - p[, 1])
   outcome <- factor(ifelse(k == 1, "yes", "no"))
   expect_length(warnings_of(ece(two, outcome)), 1)
-  expect_match(conditionMessage(warnings_of(ece(two[, "yes", drop = FALSE], outcome))[[1]]), "\"yes\", as its name says", fixed = TRUE)
+  expect_match(conditionMessage(warnings_of(ece(two[, "yes", drop = FALSE], outcome))[[1]]),
+               "\"yes\", as its name says", fixed = TRUE)
   # no certainty, no warning; nor where a class has no rows
   expect_length(warnings_of(ece(turned[1:12, ], y[1:12])), 0)
   expect_length(warnings_of(ece(p[k != 2, ], y[k != 2])), 0)

@@ -1,18 +1,3 @@
-test_that("matrices, data frames and vectors give the same values", {
-  m <- new_predictions(probs3, truth3)
-  expect_equal(m$probs, probs3)
-  expect_equal(m$truth, truth3)
-  df <- data.frame(obs = factor(letters[truth3], levels = letters[1:3]), .pred_a = probs3[, 1],
-                   .pred_b = probs3[, 2], .pred_c = probs3[, 3], .pred_class = "a")
-  d <- as_predictions(df, rlang::quo(obs))
-  expect_equal(d$probs, probs3)
-  expect_equal(d$truth, truth3)
-  expect_equal(d$levels, c("a", "b", "c"))
-  v <- new_predictions(c(0.2, 0.9), c(FALSE, TRUE))
-  expect_equal(v$prob, c(0.2, 0.9))
-  expect_equal(v$outcome, c(0, 1))
-})
-
 test_that("bad probabilities are classed errors that name the row and what was seen", {
   bad <- function(i, j, value) {
     x <- probs3

@@ -50,13 +50,6 @@ test_that("files of a folder are read in order, in pieces and compressed", {
     write_parts(data, folder, ending = ending)
     same_state(update(ce_state(), ce_source(folder, rows = 37), y, p, cluster = site), here)
   }
-  pieces <- calibrisk:::csv_iterator(list.files(folder, full.names = TRUE)[1], 100)
-  read <- do.call(rbind, list(pieces$pull(), pieces$pull(), pieces$pull(), pieces$pull()))
-  expect_null(pieces$pull())
-  pieces$close()
-  first <- data[sort(rep_len(1:3, 950)) == 1, ]
-  expect_equal(read, first, ignore_attr = TRUE)
-  expect_identical(vapply(read, typeof, ""), vapply(data, typeof, ""))
 })
 
 test_that("text is read by its separator, its decimal mark, and as JSON lines", {
@@ -185,9 +178,6 @@ test_that("files that are cut off are errors, whole ones with an odd end are not
     writeBin(bytes[seq_len(half)], file)
     suppressWarnings(expect_error(update(state, ce_source(file, rows = 100), y, p), class = "calibrisk_error_source",
                                   info = ending), "calibrisk_warning_source")
-    pieces <- calibrisk:::csv_iterator(file, 100)
-    expect_error(for (i in 1:20) pieces$pull(), class = "calibrisk_error", info = ending)
-    pieces$close()
   }
   expect_identical(state, was)
   # without an end of the line; compressed twice into one file
@@ -216,14 +206,6 @@ test_that("a result of a database that ends before its end is an error", {
   expect_s3_class(cnd$parent, "calibrisk_error_database")
 })
 
-test_that("a table whose connection is gone is an error of the source", {
-  skip_if_not_installed("RSQLite")
-  con <- local_database()
-  source <- ce_source(write_table(con, "ce_test_lost", source_data()))
-  DBI::dbDisconnect(con)
-  expect_silent(expect_error(update(ce_state(), source, y, p), class = "calibrisk_error_source"))
-})
-
 test_that("what is no source says so", {
   expect_error(ce_source(1), class = "calibrisk_error_source")
   expect_error(ce_source("no/such/file.csv"), class = "calibrisk_error_source")
@@ -246,32 +228,6 @@ test_that("sources of a list are merged: the same digits one after the other and
   expect_identical(jobs(), 4)
   wrong <- c(sources, list(ce_source(data.frame(p = 2, y = 1))))
   expect_error(update(ce_state(), wrong, y, p), class = "calibrisk_error_source")
-})
-
-test_that("what rows come from is refused with the name of what reads it", {
-  data <- source_data()[1:40, ]
-  folder <- write_parts(data, withr::local_tempdir())
-  says <- function(call, text) {
-    cnd <- expect_error(call, class = "calibrisk_error_source")
-    expect_match(conditionMessage(cnd), text, fixed = TRUE)
-  }
-  says(update(ce_state(), folder, y, p), "`ce_source()` reads")
-  says(update(ce_state(), list(data, data), y, p), "`ce_source()` reads")
-  says(ece(ce_source(folder), y, p), "`ce_source()` reads")
-  says(ece(folder, y, p), "`ce_source()` reads")
-  says(ce_estimate(list(ce_source(data), ce_source(data)), y, p), "`ce_source()` reads")
-  expect_error(ece("none", y, p), "text \"none\"", class = "calibrisk_error_probs")
-})
-
-test_that("a list of sources signals a step per source, under every plan", {
-  skip_if_not_installed("progressr")
-  sources <- list(ce_source(source_data()[1:20, ]), ce_source(source_data()[21:60, ]))
-  steps <- 0
-  withCallingHandlers(
-    progressr::with_progress(update(ce_state(), sources, y, p), handlers = progressr::handler_void(), enable = TRUE),
-    progression = function(cnd) if (identical(cnd$type, "update")) steps <<- steps + 1
-  )
-  expect_identical(steps, 2)
 })
 
 test_that("numbers that were saved as text of 15 digits are the same rows", {
@@ -305,10 +261,4 @@ test_that("a CSV file whose last line has no end is warned about, and its name i
   }
   expect_no_warning(sums(write(text)))
   expect_no_warning(sums(write(gsub("\n", "\r\n", text))))
-  skip_on_os("windows")
-  folder <- withr::local_tempdir()
-  odd <- file.path(folder, "a b\nc,d.csv")
-  expect_identical(sums(write(text, odd)), 40)
-  withr::local_dir(folder)
-  expect_identical(sums(write(text, " z.csv")), 40)
 })
