@@ -77,16 +77,6 @@ test_that("one vector holds one family", {
   expect_length(c(pred_mvnormal(diag(2), 1), pred_mvnormal(diag(2), 2)), 4)
 })
 
-test_that("roots that are kept give the same draws", {
-  p <- pred_mvnormal(rbind(c(0, 0), c(1, -.5)), array(c(1, .3, .3, .5, .6, -.2, -.2, .9), c(2, 2, 2)))
-  laws <- list(law = p, y = matrix(0, 2, 2), n = 2)
-  kept <- c(laws, list(roots = law_roots(p)))
-  expect_identical(withr::with_seed(1, redraw_outcomes(laws)$y), withr::with_seed(1, redraw_outcomes(kept)$y))
-  # and stay with their rows
-  swapped <- take_rows(kept, 2:1)
-  expect_equal(swapped$roots, law_roots(p[2:1]))
-})
-
 test_that("vectors of the package distributional", {
   skip_if_not_installed("distributional")
   y <- c(.3, 1, -.5)

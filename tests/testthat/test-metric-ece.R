@@ -143,10 +143,6 @@ test_that("columns, groups, missing values and order", {
   expect_equal(out$half, c(1, 1, 2, 2))
   odd <- seq(1, 19, 2)
   expect_equal(out$.estimate[1:2], ece(b$p[odd, ], b$y[odd], n_bins = c(5, 10))$.estimate)
-  mixed <- withr::with_seed(1, sample(20))
-  expect_equal(ece(b$p[mixed, ], b$y[mixed], notion = "class_wise"), ece(b$p, b$y, notion = "class_wise"))
-  shuffled <- c(3, 1, 2)
-  expect_equal(ece(b$p[, shuffled], match(b$y, shuffled))$.estimate, ece(b$p, b$y)$.estimate)
   p <- b$p
   p[3, 1] <- NA
   expect_equal(ece(p, b$y)$.estimate, ece(b$p[-3, ], b$y[-3])$.estimate)
@@ -171,15 +167,6 @@ test_that("intervals: analytic as the influence function says, bootstrap near it
   boot <- withr::with_seed(3, ece(data$x, data$y, p = 2, n_bins = 10, times = 200))
   expect_equal(boot$std.error / analytic$std.error, 1, tolerance = 0.2)
   expect_equal(boot$interval, "bootstrap")
-  # row by row = bin by bin
-  sorted <- sort_problem(scalar_problem(data$x, data$y))
-  bins <- bin_table(sorted, width_ends(sorted, 10))
-  for (p in c(1, 2, Inf)) {
-    value <- binned_power(bins, p)
-    rows <- row_influence(sorted, bins, value)
-    expect_equal(mean(rows), value$power)
-    expect_equal(sum((rows - mean(rows))^2), value$squares)
-  }
 })
 
 test_that("wrong choices are named", {
@@ -255,21 +242,6 @@ test_that("a root that is 0 up to rounding has no standard error", {
   expect_gt(ece(rep(.3, 50), y)$std.error, 0)
 })
 
-test_that("the mean over many classes is that of each class's own estimate, row by row", {
-  b <- fixture_b()
-  read <- new_predictions(b$p, b$y)
-  for (p in 1:2) {
-    scheme <- plain_scheme(c(4, 15), "width", p, FALSE, "class_wise")
-    own <- scalar_ece(notion_problems(read, "class_wise"), scheme)$estimates
-    of_core <- class_ece(read, scheme)$estimates
-    expect_equal(summarise_estimates(of_core, .9), summarise_estimates(own, .9), tolerance = 1e-12)
-    for (k in 1:2) {
-      expect_equal(of_core[[k]][c("influence", "noise", "largest")], own[[k]][c("influence", "noise", "largest")])
-      expect_equal(of_core[[k]]$honest$influence, own[[k]]$honest$influence)
-    }
-  }
-})
-
 test_that("rows that all contribute the same leave room for rows of another kind", {
   certain <- ece(rep(1, 100), factor(rep(1, 100), 1:0))
   # the rate of failures that is compatible with none among 100
@@ -325,16 +297,11 @@ test_that("own edges of bins are those of cut()", {
   expect_identical(ece(d, y, p, breaks = c(0.3, 0.05, 0.01)), found)
   expect_equal(ece(d, y, p, breaks = breaks, p = Inf)$.estimate, error(d, Inf))
   expect_equal(ece(d, y, p, breaks = breaks, p = 2, weights = w)$.estimate, error(d, 2, d$w))
-  expect_equal(ece(transform(d, w = w / 7), y, p, breaks = breaks, weights = w)$.estimate, error(d, 1, d$w))
-  expect_equal(ece(d, y, p, breaks = breaks, .by = g)$.estimate, c(error(d[d$g == "a", ]), error(d[d$g == "b", ])))
   # intervals are those of bins of equal width at the same edges
   expect_equal(ece(d, y, p, breaks = 1:4 / 5)[4:6], ece(d, y, p, n_bins = 5)[4:6])
   state <- update(ce_state(breaks = breaks), d, y, p)
   expect_equal(ece(state, breaks = breaks)$.estimate, error(d))
   expect_error(ece(update(ce_state(), d, y, p), breaks = 0.123), class = "calibrisk_error")
-  probs <- cbind(a = d$p, b = 1 - d$p, c = 0)
-  expect_equal(ece(probs, ifelse(d$y == 1, "a", "b"), notion = "class_wise", breaks = breaks)$.estimate,
-               mean(c(error(d), error(transform(d, p = 1 - p, y = 1 - y)), 0)))
   fails <- function(code, text) expect_error(code, text, class = "calibrisk_error_argument")
   fails(ece(d, y, p, breaks = breaks, n_bins = 5), "takes the place")
   fails(ece(d, y, p, breaks = breaks, type = "mass"), "takes the place")

@@ -160,45 +160,6 @@ test_that("the core's local regression is loess(), or says that it is nearly sin
   expect_length(cpp_loess(rep(c(.1, .2), each = 20), rep(0:1, 20), rep(1, 40), numeric(), .75, .15), 0)
 })
 
-test_that("samples of cells are sums of drawn rows", {
-  n <- 3000
-  x <- seq(0, 1, length.out = n)
-  y <- rep(c(0, 1, 1), 1000)
-  w <- rep(c(1, 2), 1500)
-  ends <- c(1000, 1500, n)
-  cell <- rep(1:3, diff(c(0, ends)))
-  sums <- function(v) unname(rowsum(v, cell)[, 1])
-  total <- c(sums(w), sums(w * x), sums(w * y))
-  rows <- cpp_resampled_cells(x, y, w, numeric(), ends, integer(), 2000, 1, 1)
-  # the covariance of sums over rows that are drawn independently
-  parts <- matrix(0, n, 9)
-  for (k in 1:3) parts[cell == k, k + c(0, 3, 6)] <- (w * cbind(1, x, y))[cell == k, ]
-  exact <- crossprod(parts) - tcrossprod(colSums(parts)) / n
-  error <- sqrt((tcrossprod(diag(exact)) + exact^2) / 2000)
-  expect_lt(max(abs(rowMeans(rows) - total) / sqrt(diag(exact) / 2000)), 4)
-  expect_lt(max(abs(cov(t(rows)) - exact) / error), 4)
-  # as many rows as there are
-  expect_equal(colSums(cpp_resampled_cells(x, y, numeric(), numeric(), ends, integer(), 5, 1, 1)[1:3, ]), rep(n, 5))
-  # of one cluster per row the rows; of three clusters whole ones
-  expect_identical(cpp_resampled_cells(x, y, w, numeric(), ends, seq_len(n), 20, 1, 1), rows[, 1:20])
-  times <- cpp_resampled_cells(x, y, numeric(), numeric(), ends, cell, 20, 1, 1)[1:3, ] / c(1000, 500, 1500)
-  expect_true(all(times %in% 0:3) && all(colSums(times) == 3))
-  expect_identical(cpp_resampled_cells(x, y, w, numeric(), ends, integer(), 20, 1, 2), rows[, 1:20])
-  drawn <- cpp_redrawn_cells(x, w, numeric(), ends, 2000, 1, 1)
-  spread <- sqrt(sums(w^2 * x * (1 - x)))
-  expect_lt(max(abs(rowMeans(drawn) - sums(w * x)) / spread * sqrt(2000)), 4)
-  expect_equal(apply(drawn, 1, sd), spread, tolerance = .06)
-  # cells of rows that count alike, without their rows
-  rows <- withr::with_seed(4, drawn_cells(sort_values(x, y), ends, 2000))
-  parts <- matrix(0, n, 9)
-  for (k in 1:3) parts[cell == k, k + c(0, 3, 6)] <- cbind(1, x, y)[cell == k, ]
-  exact <- crossprod(parts) - tcrossprod(colSums(parts)) / n
-  error <- sqrt((tcrossprod(diag(exact)) + exact^2) / 2000)
-  expect_lt(max(abs(rowMeans(rows) - colSums(parts)) / sqrt(diag(exact) / 2000)), 4)
-  expect_lt(max(abs(cov(t(rows)) - exact) / error), 4)
-  expect_equal(colSums(rows[1:3, ]), rep(n, 2000))
-})
-
 test_that("one prediction has one distance, with one interval", {
   y <- withr::with_seed(19, stats::rbinom(100, 1, .3))
   out <- withr::with_seed(1, ici(rep(.3, 100), y, times = 100))

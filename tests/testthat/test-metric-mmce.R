@@ -91,17 +91,3 @@ test_that("intervals hold the error near calibration, and 0 in as many calibrate
   # of slopes of .6, from the gaps of many rows
   expect_gt(mean(replicate(200, sample(.6))[2, ] >= .0365), .95)
 })
-
-test_that("the sweep is the kernel statistic of skce(), weighted and clustered too", {
-  withr::local_seed(1)
-  p <- round(runif(80), 2)
-  y <- rbinom(80, 1, p^2)
-  w <- rexp(80)
-  site <- rep(1:16, 5)
-  half <- function(...) skce(p, y, kernel = kernel_tv(0.4), ...)$.estimate / 2
-  for (type in c("unbiased", "biased")) {
-    expect_equal(mmce(p, y, type = type)$power, half(type = type), tolerance = 1e-12)
-    expect_equal(mmce(p, y, type = type, weights = w)$power, half(type = type, weights = w), tolerance = 1e-12)
-  }
-  expect_equal(mmce(p, y, type = "unbiased", cluster = site)$power, half(cluster = site), tolerance = 1e-12)
-})

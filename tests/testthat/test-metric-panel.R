@@ -32,12 +32,6 @@ test_that("what has no value is NA and says why", {
   expect_equal(as.vector(table(grouped$g)), c(20, 20))
 })
 
-test_that("a reason is one line, however the source breaks it", {
-  cnd <- rlang::catch_cnd(stop_input("A rule that goes on \\
-                                      in the next line.", "x" = "A fact."))
-  expect_identical(panel_reason(cnd), "A rule that goes on in the next line.")
-})
-
 test_that("a panel of chosen metrics has their rows, with weights, clusters, notion and level", {
   data <- withr::with_seed(1, {
     p <- stats::runif(90, .05, .95)

@@ -61,17 +61,6 @@ test_that("the correction removes most of the bias of the root", {
   expect_lt(abs(bias[2]), abs(bias[1]) / 2)
 })
 
-test_that("the bootstrap agrees and groups come first", {
-  b <- fixture_b()
-  boot <- withr::with_seed(6, rbs(b$p, b$y, times = 500))
-  expect_equal(boot$std.error / rbs(b$p, b$y)$std.error, 1, tolerance = .15)
-  frame <- data.frame(.pred_1 = b$p[, 1], .pred_2 = b$p[, 2], .pred_3 = b$p[, 3], y = b$y,
-                      g = rep(c("u", "v"), each = 10))
-  out <- rbs(frame, y, .by = g)
-  expect_equal(names(out)[1:4], c("g", ".metric", ".estimator", ".estimate"))
-  expect_equal(out$.estimate[2], rbs(b$p[11:20, ], b$y[11:20])$.estimate)
-})
-
 test_that("intervals of mean scores end at the smallest value of the score", {
   p <- vehicle_predictions[1:3, ]
   low <- function(...) ce_score(...)$conf.low

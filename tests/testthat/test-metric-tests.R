@@ -157,12 +157,6 @@ test_that("weighted sums of Spiegelhalter and of Hosmer and Lemeshow have their 
   }, 0))
   expect_equal(suppressMessages(hosmer_lemeshow(data, y, prob, n_groups = 4, weights = share))$.estimate, statistic)
   expect_error(suppressMessages(hosmer_lemeshow(data, y, prob, cluster = centre)), class = "calibrisk_error_cluster")
-  data$half <- .5
-  same <- suppressMessages(hosmer_lemeshow(data, y, prob, weights = half))
-  expect_equal(same$.estimate, suppressMessages(hosmer_lemeshow(data, y, prob))$.estimate)
-  panel <- suppressMessages(ce_panel(data, y, prob, cluster = centre, floor = .01))
-  expect_match(panel$detail[panel$.metric == "hosmer_lemeshow"], "independent")
-  expect_true(is.na(panel$.estimate[panel$.metric == "hosmer_lemeshow"]))
 })
 
 test_that("Spiegelhalter's test and that of Hosmer and Lemeshow hold their levels where weights depend on the outcome", {

@@ -87,21 +87,3 @@ test_that("exponents whose powers underflow are an error, not an error of 0", {
   tiny <- rep(c(1e-9, 1 - 1e-9), 5)
   expect_equal(ece(tiny, rep(0:1, 5), p = 32)$.estimate, 1e-9, tolerance = 1e-6)
 })
-
-test_that("a model chosen by a calibration error alone is the constant one, by a proper score the right one", {
-  chosen <- vapply(1:40, function(seed) {
-    withr::with_seed(seed, {
-      z <- stats::rnorm(1000)
-      y <- stats::rbinom(1000, 1, stats::plogis(1.5 * z))
-    })
-    train <- 1:500
-    fit <- stats::glm(y ~ z, stats::binomial, subset = train)
-    link <- stats::predict(fit, data.frame(z = z[-train]))
-    models <- list(constant = rep(mean(y[train]), 500), right = stats::plogis(link), sharp = stats::plogis(2 * link))
-    best <- function(metric) names(which.min(vapply(models, function(p) metric(p, y[-train])$.estimate, 0)))
-    c(ece = best(ece), rbs = best(rbs))
-  }, character(2))
-  expect_gt(mean(chosen["ece", ] == "constant"), 0.85)
-  expect_gt(mean(chosen["rbs", ] == "right"), 0.85)
-  expect_false("constant" %in% chosen["rbs", ])
-})

@@ -22,15 +22,6 @@ test_that("the quantities have their known values", {
   expect_equal(out$std.error[out$quantity == "ratio"], sd(r / f$variance) / sqrt(10), tolerance = 1e-10)
 })
 
-test_that("rescaling moves the score by 2 log a and leaves ratios alone", {
-  f <- fixture_regression()
-  base <- ce_moments(moment_columns(f$mean, f$variance), f$y)
-  scaled <- ce_moments(moment_columns(3 * f$mean, 9 * f$variance), 3 * f$y)
-  expect_equal(value_of(scaled, "dss"), value_of(base, "dss") + 2 * log(3))
-  for (what in c("ratio", "ratio_sd", "mean_slope", "variance_slope")) expect_equal(value_of(scaled, what),
-                                                                                    value_of(base, what))
-})
-
 test_that("a map's gain is the paired difference of scores", {
   withr::with_seed(1, {
     m <- rnorm(200)
@@ -50,13 +41,6 @@ test_that("a map's gain is the paired difference of scores", {
   expect_equal(out, ce_moments(x[101:200, ], y[101:200], after = after))
   # the scale's true value is 3, and the ratio after is near 1
   expect_true(out$conf.low[out$predictions == "after" & out$quantity == "ratio"] < 1)
-  # as the chance that the true variances beat those divided by 0.8: chi-squared
-  wins <- withr::with_seed(2, mean(replicate(400, {
-    e <- rnorm(1000)^2
-    mean(e + log(1)) < mean(0.8 * e + log(1 / 0.8))
-  })))
-  expect_equal(stats::pchisq(1000 * log(1.25) / 0.2, 1000), .99394, tolerance = 1e-5)
-  expect_gt(wins, 0.975)
 })
 
 test_that("moments have their edge cases, groups and input errors", {
