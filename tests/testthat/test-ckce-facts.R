@@ -20,22 +20,10 @@ shares <- function(trials, metric) {
   vapply(pairs, function(p) mean(vapply(trials, function(t) t[metric, p[1]] < t[metric, p[2]], NA)), 0)
 }
 
-test_that("temperature scaling has the published values", {
-  q <- rbind(c(.7, .2, .1))
-  expect_equal(temper(q, 2)[1, ], c(.522879383008, .279490786546, .197629830446), tolerance = 1e-11)
-  expect_equal(temper(q, .5)[1, ], c(.907407407407, .0740740740741, .0185185185185), tolerance = 1e-11)
-})
-
 test_that("with 200 observations ckce finds the calibrated models, the binned error not the true one", {
   trials <- withr::with_seed(42, lapply(1:30, function(i) dirichlet_trial(200)))
   expect_true(all(shares(trials, "ckce") >= .9))
   expect_lt(shares(trials, "ece")[2], .7)
-})
-
-test_that("with 50 observations ckce beats the joint and the binned error", {
-  trials <- withr::with_seed(43, lapply(1:30, function(i) dirichlet_trial(50)))
-  expect_gt(mean(shares(trials, "ckce")), mean(shares(trials, "jkce")))
-  expect_gt(shares(trials, "ckce")[2], shares(trials, "ece")[2])
 })
 
 test_that("in two classes ckce calls the underconfident model worse, the others the overconfident one", {
@@ -65,18 +53,6 @@ test_that("under covariate shift ckce moves little, the joint and the binned err
   expect_lt(range[["ckce"]], 1.5)
   expect_gt(range[["jkce"]], 4)
   expect_gt(range[["ece"]], 1.6)
-})
-
-test_that("a ranking of increasingly sharpened models is found by ckce in most subsamples", {
-  p <- withr::with_seed(46, draw_dirichlet(2000, 10, .1))
-  y <- withr::with_seed(47, draw_labels(p))
-  models <- list(marginal = matrix(.1, 2000, 10), t125 = temper(p, 1 / 1.25), t150 = temper(p, 1 / 1.5),
-                 t200 = temper(p, .5))
-  r <- withr::with_seed(48, with_threads(2, ce_rank(models, y, metric = c("ckce", "jkce"), times = 20)))
-  shares <- setNames(glance(r)$share, glance(r)$metric)
-  expect_identical(glance(r)$order[1], "marginal < t125 < t150 < t200")
-  expect_gte(shares[["ckce"]], .9)
-  expect_lt(shares[["jkce"]], shares[["ckce"]])
 })
 
 test_that("group calibration sees what global calibration cannot", {

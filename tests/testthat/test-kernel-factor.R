@@ -57,15 +57,6 @@ test_that("blocks of pivots reach the tolerance with a rank near the greedy one"
   }
 })
 
-test_that("a full factor reproduces the Gram matrix, and max_rank stops it", {
-  x <- withr::with_seed(3, simplex_rows(150, 20))
-  full <- factor_of(kernel_laplace(0.3), x, 0)
-  expect_length(full$pivots, 150)
-  expect_equal(tcrossprod(full$L), kernel_matrix(kernel_laplace(0.3), x), tolerance = 1e-12)
-  expect_length(factor_of(kernel_laplace(0.3), x, 0, max_rank = 100)$pivots, 100)
-  expect_length(factor_of(kernel_laplace(0.3), x, 0, max_rank = 7)$pivots, 7)
-})
-
 test_that("ties, constant rows and one row give the numerical rank", {
   constant <- matrix(0.5, 30, 2)
   expect_length(factor_of(kernel_gaussian(1), constant, 0)$pivots, 1)
@@ -84,9 +75,4 @@ test_that("new points are mapped by the pivots, old ones to their rows", {
   expect_equal(features[1:120, ], fit$L, tolerance = 1e-6)
   expect_equal(tcrossprod(features[121:200, ], fit$L), kernel_matrix(kernel, x[121:200, ], x[1:120, ]),
                tolerance = 1e-6)
-})
-
-test_that("a factor does not depend on the number of threads", {
-  x <- withr::with_seed(6, simplex_rows(1200, 5))
-  expect_identical(factor_of(kernel_gaussian(0.5), x, 1e-5), with_threads(2L, factor_of(kernel_gaussian(0.5), x, 1e-5)))
 })

@@ -28,13 +28,6 @@ test_that("bad scores are named", {
   expect_error(ce_score(.5, 1, score = kernel_score), class = "calibrisk_error_argument")
 })
 
-test_that("a score that fails is named, with what it was given", {
-  b <- fixture_b()
-  expect_error(ce_score(b$p, b$y, score = function(p1, y1, p2, y2) stop("my own")), "19 pairs of rows and 3 classes",
-               class = "calibrisk_error_score")
-  expect_error(ce_score(b$p, b$y, score = function(p) 1), class = "calibrisk_error_score")
-})
-
 test_that("scores of higher order are means over all sets", {
   b <- fixture_b()
   one <- function(p, y) score_parts("brier", p, y)$value

@@ -43,14 +43,6 @@ test_that("other kernels on predictions and labels", {
   expect_equal(skce(probs, truth, kernel = sum)$.estimate, oracle_unbiased(m), tolerance = 1e-12)
 })
 
-test_that("rows after the last block are not used", {
-  more <- rbind(probs, c(.3, .3, .4))
-  expect_equal(skce(more, c(truth, 1L), kernel = tv)$.estimate, -.0365282081116, tolerance = 1e-10)
-  of <- function(block) skce(more, c(truth, 1L), kernel = tv, type = "block", block = block)$.estimate
-  expect_equal(of(3), -.00291591669495, tolerance = 1e-9)
-  expect_equal(of(2), -.130847252855, tolerance = 1e-10)
-})
-
 test_that("a probability is read as two columns", {
   p <- c(.9, .2, .55, .4)
   y <- c(1, 0, 0, 1)
@@ -60,21 +52,6 @@ test_that("a probability is read as two columns", {
   expect_equal(of(type = "block", block = 2), -.293965338296, tolerance = 1e-10)
   two <- skce(cbind(1 - p, p), y + 1, kernel = kernel_laplace(sqrt(2)))$.estimate
   expect_equal(of(), two, tolerance = 1e-12)
-})
-
-test_that("two opposite certain predictions", {
-  p <- diag(2)
-  of <- function(y, type) skce(p, y, kernel = kernel_gaussian(1), type = type)$.estimate
-  expect_equal(of(1:2, "unbiased"), 0)
-  expect_equal(of(1:2, "biased"), 0)
-  expect_equal(of(c(1, 1), "unbiased"), 0)
-  expect_equal(of(c(2, 2), "biased"), .5)
-  expect_equal(of(2:1, "unbiased"), -2 * exp(-1))
-  expect_equal(of(2:1, "biased"), 1 - exp(-1))
-  ten <- p[rep(1:2, 10), ]
-  expect_warning(pairs <- skce(ten, rep(2:1, 10), kernel = kernel_gaussian(1), type = "block", block = 2), "rarer")
-  expect_equal(pairs$.estimate, -2 * exp(-1))
-  expect_equal(pairs$std.error, 0)
 })
 
 test_that("blocks are the unblocked estimates of consecutive rows", {
@@ -204,31 +181,6 @@ test_that("groups: the terms sum to the estimate", {
   expect_equal(out$groups[[1]]$group, c("a", "b"))
 })
 
-test_that("data frames, columns and groups of rows", {
-  frame <- data.frame(probs, y = factor(c("a", "b", "c")[truth]), g = rep(1:2, 3))
-  names(frame)[1:3] <- paste0(".pred_", c("a", "b", "c"))
-  expect_equal(skce(frame, y, kernel = tv)$.estimate, -.0569176546599, tolerance = 1e-10)
-  by <- skce(frame, y, kernel = tv, .by = g)
-  expect_equal(by$g, 1:2)
-  expect_equal(by$.estimate[1], skce(probs[c(1, 3, 5), ], truth[c(1, 3, 5)], kernel = tv)$.estimate)
-  expect_equal(skce(frame, y, kernel = tv, group = g)$groups[[1]]$group, 1:2)
-})
-
-test_that("a group beside a data frame is a vector before it is a selection", {
-  frame <- data.frame(probs, y = factor(c("a", "b", "c")[truth]))
-  names(frame)[1:3] <- paste0(".pred_", c("a", "b", "c"))
-  code <- rep(1:2, 3)
-  same <- skce(probs, truth, kernel = tv, group = code)$.estimate
-  expect_equal(skce(frame, y, kernel = tv, group = code)$.estimate, same)
-  expect_equal(skce(frame, y, kernel = tv, group = c("u", "v")[code])$.estimate, same)
-  frame$g <- code
-  expect_equal(skce(frame, y, kernel = tv, group = "g")$.estimate, same)
-  expect_equal(skce(frame, y, kernel = tv, group = factor(g))$.estimate, same)
-  short <- 1:2
-  expect_error(skce(frame, y, kernel = tv, group = short), "one value per observation",
-               class = "calibrisk_error_length")
-})
-
 test_that("one pair of rows has no standard error", {
   two <- skce(probs[1:2, ], truth[1:2], kernel = tv)
   expect_true(is.finite(two$.estimate))
@@ -246,13 +198,6 @@ test_that("a kernel on predictions and classes together", {
   expect_error(skce(probs, truth, kernel = joint, target_kernel = kernel_white()), class = "calibrisk_error_kernel")
   expect_error(ucme(probs, truth, kernel = joint), class = "calibrisk_error_kernel")
   expect_error(ce_test(probs, truth, kernel = joint, test = "bound"), class = "calibrisk_error_kernel")
-})
-
-test_that("composed kernels have one factor where the features are the same", {
-  laws <- read_laws(probs, rlang::quo(truth))
-  problem <- kernel_problem(laws, tv + kernel_gaussian("median"))
-  expect_equal(problem$prediction$kind, "features")
-  expect_true(is.numeric(problem$kernel$parts[[2]]$bandwidth))
 })
 
 test_that("bad input", {
@@ -309,12 +254,6 @@ test_that(".estimator says what the predictions are, type what the estimator is,
   }
 })
 
-test_that("outcomes that are numbers beside two columns hint at distributions", {
-  data <- data.frame(mu = c(.2, .4), sigma = c(.8, .6), y = c(1.5, 2.3))
-  expect_error(skce(data, y, mu, sigma), "by distributions", class = "calibrisk_error_truth")
-  expect_true(is.finite(skce(data, y, pred_normal(mu, sigma))$.estimate))
-})
-
 test_that("a median target bandwidth of classes is that of the classes, with the kernel of ckce() too", {
   p <- withr::with_seed(1, draw_dirichlet(12, 4, 1))
   y <- rep(c(1, 2, 4), 4)
@@ -331,18 +270,7 @@ test_that("outcomes and parameters whose squares overflow are refused", {
   expect_error(skce(law, not_there), class = "calibrisk_error_truth")
 })
 
-test_that("a group that is no vector is refused", {
-  p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
-  for (fn in list(skce, ckce, joint_error)) {
-    expect_error(fn(p, c(1, 2, 2), group = mean), class = "calibrisk_error_argument")
-  }
-})
-
 test_that("what has no value in double precision is an error, not NaN", {
-  # as if a closed form had overflowed
-  sums <- list(diagonal = c(1, NaN), off_diagonal = c(0, 0))
-  expect_error(pair_estimate(sums, "biased", new_design(length(sums$diagonal))), "too far apart",
-               class = "calibrisk_error_distribution")
   p <- rbind(c(.2, .8), c(.5, .5), c(.9, .1))
   for (value in list(NaN, "a", c(1, 2), NULL, Inf)) {
     expect_error(skce(p, c(1, 2, 2), kernel = function(p, y, q, z) value), "one finite number",
