@@ -82,18 +82,6 @@ test_that("sums over cells are those of all rows, and bands those of normal valu
   }
 })
 
-test_that("neither the order of the rows nor the way they are given matters", {
-  d <- decision_data()
-  frame <- data.frame(prob = d$p, y = d$y)
-  run <- function(...) withr::with_seed(1, tidy(ce_decision(...)))
-  plain <- run(d$p, d$y)
-  expect_equal(run(d$p[150:1], d$y[150:1]), plain)
-  expect_equal(run(frame, y, prob), plain)
-  expect_equal(run(cbind(1 - d$p, d$p), factor(d$y), event_level = "second"), plain)
-  expect_identical(plain$threshold, (1:99) / 100)
-  expect_equal(run(d$p, d$y, folds = value_folds(matrix(d$p), d$y))$loss, plain$loss)
-})
-
 test_that("several models: lists, columns and groups", {
   d <- decision_data()
   frame <- data.frame(y = d$y, a = d$p, b = sqrt(d$p), site = rep(c("x", "y"), 75))
@@ -106,10 +94,6 @@ test_that("several models: lists, columns and groups", {
   expect_identical(nrow(tidy(grouped)), 8L)
   alone <- ce_decision(frame[frame$site == "y", ], y, b, thresholds = c(0.2, 0.5))
   expect_equal(tidy(grouped)$loss[7:8], tidy(alone)$loss)
-  # two columns that are named as the classes are one model
-  both <- data.frame(truth = factor(d$y), .pred_0 = 1 - d$p, .pred_1 = d$p)
-  two <- ce_decision(both, truth, .pred_0, .pred_1, event_level = "second", thresholds = 0.2)
-  expect_equal(tidy(two)$net_benefit, tidy(columns)$net_benefit[1])
   expect_snapshot(withr::with_seed(1, print(ce_decision(frame, y, a, b))))
 })
 
@@ -202,16 +186,6 @@ test_that("the figure has the lines of every model, and leaves out what runs awa
   lines <- decision_lines(rows)
   # treating all is one line per group
   expect_identical(sum(lines$line == "treat all"), 62L)
-  expect_identical(sum(lines$panel == "Lost to miscalibration"), nrow(rows))
-  high <- decision_lines(decision_display(curve, NULL))
-  expect_true(anyNA(high$value[high$line == "treat all"]))
-  expect_false(anyNA(high$value[high$line == "treat none"]))
-  expect_identical(levels(lines$line), c("a", "b", "treat all", "treat none"))
-  again <- decision_lines(rows, recalibrated = TRUE)
-  expect_identical(setdiff(levels(again$line), levels(lines$line)), c("a recalibrated", "b recalibrated"))
-  # a line that has fallen does not come back
-  fallen <- tapply(is.na(high$value), paste(high$line, high$panel, high$group), function(v) !is.unsorted(v))
-  expect_true(all(fallen))
   figure <- ggplot2::autoplot(curve, thresholds = c(0, 0.5))
   expect_s3_class(ggplot2::ggplot_build(figure)$plot, "ggplot")
   expect_s3_class(ggplot2::ggplotGrob(ggplot2::autoplot(curve, recalibrated = TRUE)), "gtable")
@@ -266,11 +240,6 @@ test_that("limits of the net benefit know of the rows that might act", {
   # none acts
   expect_identical(found$net_benefit[4], 0)
   expect_identical(found$net_benefit.std.error[4], NA_real_)
-  own <- tidy(ce_validate(p, y, thresholds = c(.3, .6, .9), event_level = "second", times = 0))
-  own <- own[own$level == "utility", ]
-  expect_equal(own$conf.low, found$net_benefit.conf.low[c(1, 2, 4)])
-  expect_equal(own$conf.high, found$net_benefit.conf.high[c(1, 2, 4)])
-  expect_identical(own$std.error[3], NA_real_)
 })
 
 test_that("bands of the net benefit hold it, also where few act", {
@@ -286,34 +255,6 @@ test_that("bands of the net benefit hold it, also where few act", {
     all(found$net_benefit.band.low <= truth & truth <= found$net_benefit.band.high)
   }, NA))
   expect_gt(mean(held), .85)
-})
-
-test_that("the caption of a decision curve fits a column of 90 mm and describes what is drawn", {
-  skip_if_not_installed("ggplot2")
-  p <- withr::with_seed(1, runif(400))
-  caption <- function(y, ...) ggplot2::autoplot(ce_decision(p, y, thresholds = seq(0.1, 0.9, 0.1)), ...)$labels$caption
-  shifted <- withr::with_seed(2, as.integer(runif(400) < p^2))
-  bands <- caption(shifted)
-  expect_match(bands, "dark: 95% at one threshold")
-  expect_lte(max(nchar(strsplit(bands, "\n")[[1]])), 58)
-  expect_lte(max(nchar(strsplit(caption(shifted, recalibrated = TRUE), "\n")[[1]])), 58)
-  # every prediction is on the side of the thresholds on which its recalibrated one is
-  sure <- c(rep(0.05, 200), rep(0.95, 200))
-  agrees <- ce_decision(sure, rep(0:1, each = 200), thresholds = c(0.3, 0.5, 0.7))
-  expect_true(all(agrees$curve$changed == 0))
-  expect_identical(ggplot2::autoplot(agrees)$labels$caption, "Recalibration changes no decision at these thresholds.")
-  # no interval of width 0
-  expect_false(any(grepl("Area over all thresholds", capture.output(print(agrees)))))
-})
-
-test_that("the lines of several models differ without colour", {
-  types <- line_types_for(letters[1:8])
-  # on and off lengths, in line widths
-  named <- c(solid = "1", dashed = "44", dotted = "13", dotdash = "1343", longdash = "73", twodash = "2262")
-  dashes <- ifelse(types %in% names(named), named[types], types)
-  expect_identical(anyDuplicated(dashes), 0L)
-  first <- as.integer(substr(dashes[2:3], 1, 1))
-  expect_gte(first[1] / first[2], 3)
 })
 
 test_that("a prediction equal to the threshold is treated, however either was computed", {

@@ -59,19 +59,9 @@ test_that("densities, smooth curves and pairs of rows with counts are those of r
   for (verb in copies_classical) expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5)
 })
 
-test_that("rows with counts give the numbers of repeated rows in groups", {
-  data <- copies_frame()
-  for (verb in copies_metrics) expect_copies(verb, data, y, .by = part)
-})
-
 test_that("rows with counts give the numbers of repeated rows in clusters", {
   data <- copies_frame()
   for (verb in c(copies_metrics, copies_bootstraps)) expect_copies(verb, data, y, cluster = centre)
-  for (verb in copies_metrics[c("width", "ks", "estimate")]) {
-    expect_copies(verb, data, y, cluster = centre, .by = part)
-    data$own <- seq_len(nrow(data))
-    expect_copies(verb, data, y, cluster = own)
-  }
 })
 
 test_that("censoring weights times counts are those of repeated rows", {
@@ -83,7 +73,6 @@ test_that("censoring weights times counts are those of repeated rows", {
   for (verb in copies_metrics[c("debiased", "ks", "cox", "spiegelhalter", "estimate")]) {
     expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5, cluster = centre)
     expect_copies(verb, data, survival::Surv(time, status), horizon = ce_horizon(1.5, strata = part))
-    expect_copies(verb, data, survival::Surv(time, status), horizon = 1.5, .by = part)
   }
 })
 
@@ -114,29 +103,6 @@ test_that("counts of several classes are those of repeated rows", {
     expect_same_columns(verb(p, y, weights = data$copies, cluster = data$centre),
                         verb(p[at, ], y[at], cluster = data$centre[at]))
   }
-  falling <- p[, c(2, 3, 1)]
-  truth <- factor(max.col(p))
-  counts <- rep(5L, 80)
-  of <- function(...) tryCatch(rbs(...), calibrisk_warning_direction = conditionMessage)
-  expect_identical(of(falling, truth, weights = counts), of(falling[rep(1:80, each = 5), ], rep(truth, each = 5)))
-  expect_type(of(falling, truth, weights = counts), "character")
-  wrong <- tryCatch(rbs(p[, 1], as.integer(p[, 1] < .3), weights = data$copies),
-                    calibrisk_warning_direction = conditionMessage)
-  expect_identical(wrong, tryCatch(rbs(p[at, 1], as.integer(p[at, 1] < .3)),
-                                   calibrisk_warning_direction = conditionMessage))
-})
-
-test_that("draws of a row are in the folds of as many equal rows", {
-  data <- copies_frame(200, 40)
-  data$prob <- round(data$prob, 1) # equal rows
-  features <- matrix(data$prob)
-  at <- rep(1:200, data$copies)
-  folds <- cpp_row_folds(features[at, , drop = FALSE], data$y[at], 5L)
-  expect_equal(cpp_copy_folds(features, data$y, data$copies, 5L), unclass(table(factor(at, 1:200), folds)),
-               ignore_attr = TRUE)
-  many <- cpp_copy_folds(features, data$y, 1e9 * data$copies, 5L)
-  expect_equal(rowSums(many), 1e9 * data$copies)
-  expect_lt(max(abs(many[data$copies > 0, ] / (1e9 * data$copies[data$copies > 0]) - .2)), .01)
 })
 
 test_that("counts have no limit where rows stand for several, and one where rows are made of them", {
@@ -147,30 +113,10 @@ test_that("counts have no limit where rows stand for several, and one where rows
   expect_equal(whole$.estimate, ece(data, y, prob, weights = copies)$.estimate)
   expect_identical(whole$n, sum(as.numeric(data$many)))
   expect_lt(whole$std.error, 1e-4)
-  for (verb in c(copies_metrics[c("ks", "rbs", "cox", "score", "estimate")], copies_classical)) {
-    expect_true(all(is.finite(suppressWarnings(verb(data, y, prob, weights = many))$n)))
-  }
-  drawn <- withr::with_seed(1, ece(data, y, prob, weights = many, times = 50))
-  expect_lt(abs(log(drawn$std.error / whole$std.error)), log(1.5))
-  for (type in c("binned", "isotonic", "smooth")) {
-    few <- ce_curve(data, y, prob, weights = copies, type = type)
-    whole <- ce_curve(data, y, prob, weights = many, type = type)
-    expect_equal(whole$summary[c("event_rate", "mean_confidence")], few$summary[c("event_rate", "mean_confidence")])
-    expect_lt(max(whole$curve$null_band.high - whole$curve$null_band.low), .01)
-  }
   expect_true(all(is.finite(ce_validate(data, y, prob, weights = many)$table$estimate)))
   expect_false(anyNA(ce_decision(data, y, prob, weights = many)$curve$changed))
-  expect_error(ce_decision(data, y, prob, weights = many, cluster = centre), "must sum to at most 50,000,000: so many rows are made",
-               class = "calibrisk_error_size")
-})
-
-test_that("scores of predictive distributions with counts are those of repeated rows", {
-  data <- copies_frame()
-  repeated <- repeat_frame(data)
-  score <- function(d, ...) ce_score(pred_normal(d$mean, d$sd), d$z, score = c("crps", "dss"), ...)
-  expect_same_columns(score(data, weights = data$copies), score(repeated))
-  expect_same_columns(score(data, weights = data$copies, cluster = data$centre),
-                      score(repeated, cluster = repeated$centre))
+  expect_error(ce_decision(data, y, prob, weights = many, cluster = centre),
+               "must sum to at most 50,000,000: so many rows are made", class = "calibrisk_error_size")
 })
 
 expect_same_parts <- function(parts, counted, repeated) {
@@ -233,31 +179,6 @@ test_that("redrawn events of rows with copies have their binomial distribution",
   for (n in c(30, 9000)) expect_identical(limits(c(.1, .1), c(n, n)), limits(rep(.1, 2 * n), rep(1, 2 * n)))
 })
 
-test_that("samples of weighted rows with many copies move as those of repeated rows", {
-  data <- copies_frame()
-  copies <- 300 + 100 * data$copies
-  problem <- scalar_problem(data$prob, data$y)
-  problem$design <- new_design(80, copies * withr::with_seed(2, stats::runif(80, .2, 2)), copies = copies)
-  alone <- repeat_copies(problem)
-  expect_equal(alone$design$n, sum(copies))
-  options <- list(smoother = "isotonic", span = .75, times = 2000)
-  of <- function(problem) withr::with_seed(1, {
-    frequency <- problem_frequency(problem, "isotonic", .75)
-    value <- curve_distances(frequency - problem$features[, 1], problem)
-    counts <- row_counts(problem$features[, 1], problem$labels, frequency, problem$design, .95)
-    null <- curve_points(curve_isotonic(times = 2000), problem, problem$features[, 1], list(times = 2000, level = .95),
-                         counts)
-    c(cell_draws(problem, moderate_cells(problem, options, 40), frequency, value, options),
-      list(curve = cbind(null$null.low, null$null.high)[!duplicated(null$confidence), ]))
-  })
-  counted <- of(problem)
-  repeated <- of(alone)
-  for (name in c("samples", "noise", "curve")) {
-    expect_equal(rowMeans(counted[[name]]), rowMeans(repeated[[name]]), tolerance = .05)
-    expect_lt(max(abs(apply(counted[[name]], 1, sd) / apply(repeated[[name]], 1, sd) - 1)), .2)
-  }
-})
-
 test_that("tests of rows with counts are those of repeated rows", {
   data <- copies_frame()
   at <- rep(1:80, data$copies)
@@ -307,9 +228,10 @@ test_that("maps of rows with counts are those of repeated rows", {
     compare(fit(classes, label, weights = data$copies, method = method, folds = folds),
             fit(classes[at, ], label[at], method = method, folds = folds))
   }
-  # which of many nearly equal networks is found depends on the last digits of sums
-  diag <- list(fit(p, data$y, weights = data$copies, method = "diag"), fit(p[at], data$y[at], method = "diag"))
-  expect_equal(diag[[1]]$objective, diag[[2]]$objective, tolerance = 2e-3)
+  # a small network: the optimiser of a larger one may stop elsewhere
+  small <- map_diag(hidden = 2)
+  diag <- list(fit(p, data$y, weights = data$copies, method = small), fit(p[at], data$y[at], method = small))
+  expect_equal(diag[[1]]$objective, diag[[2]]$objective, tolerance = 1e-6)
   normal <- pred_normal(data$mean, data$sd)
   for (method in c("temperature", "variance")) for (folds in list(NULL, 4)) {
     compare(fit(normal, data$z, weights = data$copies, method = method, folds = folds),

@@ -103,18 +103,6 @@ test_that("tuning of repeated rows is that of frequencies, given the same split"
   same <- tune(data$prob, data$y, folds = fold)
   expect_equal(numbers(tune(data$prob, data$y, folds = fold, weights = rep(2, 120))), numbers(same))
   expect_false(isTRUE(all.equal(glance(weighted)$root_risk, glance(same)$root_risk)))
-  problem <- scalar_problem(data$prob, data$y)
-  problem$design <- new_design(120, cluster = 120:1)
-  for (method in methods) {
-    grid <- method_grid(method, "binary", 90)
-    slow <- tune_path(method, problem, fold, grid, new_context())
-    problem$design <- new_design(120)
-    quick <- tune_path(method, problem, fold, grid, new_context())
-    problem$design <- new_design(120, cluster = 120:1)
-    for (name in c("risk", "squared_error", "squared_error_test")) {
-      expect_equal(slow[[name]], quick[[name]], tolerance = 1e-7)
-    }
-  }
 })
 
 test_that("clusters are in one fold, and on one side of the test split", {
@@ -144,18 +132,6 @@ test_that("standard errors of maps of clusters are those of their scores", {
     # robust standard errors are near those of the information where the model is about right
     expect_equal(error(cluster = own), error(), tolerance = .5)
     expect_false(isTRUE(all.equal(error(cluster = own), error(cluster = centre))))
-  }
-})
-
-test_that("variances and densities are recalibrated by weighted scores", {
-  d <- withr::with_seed(4, data.frame(mean = rnorm(80), sd = runif(80, .5, 1.5), copies = sample(0:3, 80, TRUE)))
-  d$z <- d$mean + withr::with_seed(5, rnorm(80)) * 1.4
-  rows <- rep(1:80, d$copies)
-  terms <- function(d, method, ...) ce_recalibrate(pred_normal(d$mean, d$sd), d$z, method = method, ...)$terms$estimate
-  for (method in c("variance", "temperature")) {
-    repeated <- terms(d[rows, ], method)
-    expect_equal(terms(d, method, weights = d$copies), repeated)
-    expect_equal(suppressMessages(terms(d, method, weights = as.numeric(d$copies))), repeated, tolerance = 1e-5)
   }
 })
 

@@ -110,16 +110,6 @@ test_that("the weighted conditional test holds its level", {
   expect_gt(mean(p <= .05), .02)
 })
 
-test_that("models are compared by kernel statistics", {
-  d <- kernel_rows(200)
-  models <- list(a = d$p, b = d$p[, c(2, 1, 3)])
-  for (metric in list(skce, ckce, joint_error)) {
-    found <- ce_compare(models, d$y, metric = metric)
-    expect_equal(found$difference, metric(models$a, d$y)$.estimate - metric(models$b, d$y)$.estimate)
-    expect_lt(found$p.value, .001)
-  }
-})
-
 test_that("groups whose weights are equal count by them in a test", {
   d <- kernel_rows()
   inside <- rep(c("a", "b"), 30)

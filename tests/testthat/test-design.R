@@ -1,12 +1,3 @@
-test_that("frequency weights are repeated rows", {
-  data <- design_rows_frame()
-  repeated <- data[rep(seq_len(nrow(data)), data$copies), ]
-  for (metric in c(design_metrics, design_tables)) {
-    expect_equal(metric(data, y, prob, weights = copies), metric(repeated, y, prob), tolerance = 1e-10)
-    expect_equal(metric(data$prob, data$y, weights = data$copies), metric(repeated$prob, repeated$y), tolerance = 1e-10)
-  }
-})
-
 test_that("importance weights of one value are none, whatever the value", {
   data <- design_rows_frame()
   for (metric in c(design_metrics, design_tables)) {
@@ -169,19 +160,6 @@ test_that("weights and clusters of predictive distributions", {
     value <- intersect(c(".estimate", "mean_score", "entropy", "calibration", "sharpness", "observed"), names(plain))
     expect_equal(whole[value], repeated[value])
   }
-  # a frame, its columns, and rows that miss a weight
-  frame <- tibble::as_tibble(data)
-  frame$law <- pred_normal(data$mean, data$sd)
-  expect_identical(ce_score(frame, z, law, score = "crps", weights = share, cluster = centre),
-                   ce_score(frame$law, frame$z, score = "crps", weights = data$share, cluster = data$centre))
-  frame$share[2] <- NA
-  expect_identical(ce_score(frame, z, law, score = "crps", weights = share)$n, 119L)
-  expect_true(is.na(ce_score(frame, z, law, score = "crps", weights = share, na_rm = FALSE)$.estimate))
-  # a recalibrated model is compared on the same weighted rows
-  moments <- ce_moments(frame$law, frame$z, after = pred_normal(0 * data$mean, 1), weights = data$copies)
-  repeated <- data[rep(1:120, data$copies), ]
-  expect_identical(moments, ce_moments(pred_normal(repeated$mean, repeated$sd), repeated$z,
-                                       after = pred_normal(0 * repeated$mean, 1)))
 })
 
 test_that("weights and clusters of curves", {
@@ -242,7 +220,8 @@ test_that("weights and clusters of decision curves", {
   data <- design_rows_frame()
   for (verb in design_decisions) {
     plain <- verb(data, y, prob)
-    expect_equal(verb(data, y, prob, weights = copies), verb(data[rep(1:120, data$copies), ], y, prob), tolerance = 1e-12)
+    expect_equal(verb(data, y, prob, weights = copies), verb(data[rep(1:120, data$copies), ], y, prob),
+                 tolerance = 1e-12)
     expect_identical(verb(data$prob, data$y, weights = rep(.37, 120)), plain)
     weighted <- verb(data, y, prob, weights = share)
     expect_equal(verb(data$prob, data$y, weights = 5 * data$share), weighted, tolerance = 1e-8)
@@ -336,8 +315,6 @@ test_that("weights whose products are no doubles are an error that says so", {
     expect_error(update(ce_state(), x, c(0, 1, 0, 1), weights = c(1, 2, .5, weight)), class = "calibrisk_error_weights")
   }
   expect_false(is.na(ce_estimate(x, c(0, 1, 0, 1), weights = c(1e50, 0, 1, 1e-50))$conf.high))
-  # a bin whose rows weigh nothing beside the others has no honest gap
-  expect_identical(cpp_cell_bound(cbind(0, 1), cbind(0, 1), cbind(0, 1), list(copies = 0, size = 0, gap = NaN, accuracy = 0, spread = 0, concentration = 1), 1)$slope, cbind(0, 0))
 })
 
 test_that("sums over clusters are those of rowsum(), in the order of the clusters", {
@@ -345,12 +322,6 @@ test_that("sums over clusters are those of rowsum(), in the order of the cluster
                            list(x = matrix(rnorm(180), 60), w = rexp(60), cluster = sample(rep(1:13, length.out = 60))))
   by_hand <- unname(rowsum(rows$w * rows$x, rows$cluster, reorder = TRUE))
   expect_equal(sum_by_cluster(rows$w * rows$x, rows$cluster), by_hand, tolerance = 1e-14)
-  expect_equal(sum_by_cluster(rows$w * rows$x[, 2], rows$cluster), by_hand[, 2], tolerance = 1e-14)
-  # a matrix of one column remains one; whole numbers; no row; clusters of one row
-  expect_equal(sum_by_cluster(rows$w * rows$x[, 2, drop = FALSE], rows$cluster), by_hand[, 2, drop = FALSE])
-  expect_identical(sum_by_cluster(1:4, c(3L, 1L, 2L, 1L)), c(6, 3, 1))
-  expect_identical(sum_by_cluster(numeric(), integer()), numeric())
-  expect_identical(sum_by_cluster(rows$w, 60:1), rev(rows$w))
   # labels that are none would be written outside of the sums
   expect_error(cpp_cluster_sums(matrix(1:2 / 2), c(1L, 3L), 2L), "labels are 1")
   expect_error(cpp_cluster_sums(matrix(1:2 / 2), c(0L, 1L), 2L), "labels are 1")
@@ -369,8 +340,4 @@ test_that("clusters are numbered in the order of their labels, of any kind", {
   for (kind in names(labels)) {
     expect_identical(cluster_codes(labels[[kind]]), match(labels[[kind]], sort(unique(labels[[kind]]))), info = kind)
   }
-  # those near each other are counted, not sorted
-  expect_identical(lengths(lapply(labels[c("gaps", "edge", "beyond", "wide")], cpp_label_ranks)),
-                   c(gaps = 50L, edge = 2L, beyond = 0L, wide = 0L))
-  expect_null(cpp_label_ranks(c(1L, NA)))
 })

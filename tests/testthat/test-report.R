@@ -118,15 +118,6 @@ test_that("a copy that a full disk cut off does not replace a report", {
   }
 })
 
-test_that("a folder that cannot be written to is an error before any work", {
-  skip_without_pandoc()
-  folder <- withr::local_tempdir()
-  Sys.chmod(folder, "500")
-  skip_if(file.access(folder, 2) == 0, "nothing keeps root out")
-  expect_error(ce_report(stop("read"), y, p, file = file.path(folder, "a.html")), "writable",
-               class = "calibrisk_error_file")
-})
-
 test_that("a document that is being knitted may write a report", {
   skip_without_pandoc()
   local_no_figures()
@@ -155,16 +146,4 @@ test_that("a report says how many rows, events and censored ones there are", {
   suppressMessages(ce_report(prob, s, horizon = .8, file = file, times = 0))
   text <- paste(readLines(file), collapse = " ")
   expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective sample size"))
-})
-
-test_that("curves of groups are those of each group's rows", {
-  d <- report_rows(120)
-  d$w <- d$w + .1
-  quo <- rlang::quo
-  predictions <- as_predictions(d, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
-  data <- list(predictions = predictions, groups = list(values = d["sex"], rows = split(1:120, d$sex)))
-  found <- withr::with_seed(3, report_groups(data, "binary", list(level = .9)))
-  direct <- withr::with_seed(3, ce_curve(d, y, p, .by = sex, type = "smooth", event_level = "second", weights = w,
-                                         cluster = site, level = .9))
-  for (part in c("curve", "histogram", "summary", "ends", "keys")) expect_equal(found[[part]], direct[[part]])
 })

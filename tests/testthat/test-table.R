@@ -15,7 +15,8 @@ every_result <- function() {
     ce_tune = list(ce_tune(p, y, methods = method_bins(5)), summary(ce_tune(p, y, methods = method_bins(5)))),
     ce_fit = list(fits$a, summary(fits$a)), ce_risk = list(ce_risk(fits$a, p, y)),
     ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs)),
-    skce = list(skce(probs, truth), skce(laws, p), skce(probs, truth, locations = 3), skce(probs, truth, kernel = "ckce", computation = "low_rank")),
+    skce = list(skce(probs, truth), skce(laws, p), skce(probs, truth, locations = 3),
+                skce(probs, truth, kernel = "ckce", computation = "low_rank")),
     ckce = list(ckce(probs, truth)),
     ce_test = list(ce_test(p, y, test = "joint"), ce_test(frame, y, p, test = "joint", .by = g)),
     ce_rank = list(ce_rank(models, truth, metric = ece, times = 20)),
@@ -47,25 +48,6 @@ other_exports <- paste0(
   "^(ce_horizon|ce_kable|ce_methods|ce_metric|ce_predictions|ce_report|ce_source|",
   "computation|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
-
-test_that("columns become the table that tibble makes of them", {
-  cases <- list(
-    plain = list(a = c(1.5, NA), b = c("x", "y"), c = c(TRUE, FALSE)),
-    classed = list(a = factor(c("u", "v")), b = as.Date(c(1, 2), origin = "1970-01-01")),
-    without = list(a = 1:2, b = NULL, c = 3:4), recycled = list(a = 1, b = 1:3), none = list(a = integer()),
-    lists = list(a = list(1, "x"), b = 1:2), matrices = list(a = matrix(1:2, 2), b = 1:2),
-    tables = list(a = data.frame(u = 1:2), b = 1:2)
-  )
-  for (columns in cases) expect_identical(columns_frame(!!!columns), tibble::tibble(!!!columns))
-  for (names in list(c("a", "a"), c("a", "..1"))) {
-    expect_error(as_columns_frame(stats::setNames(list(1, 2), names)), class = "vctrs_error_names")
-  }
-  # a column of two is not the value of a caller that changes the table
-  x <- c(1, 2)
-  table <- columns_frame(x = x)
-  table$x[1] <- 9
-  expect_identical(x, c(1, 2))
-})
 
 test_that("every result is a plain tibble by tidy(), with the names of broom", {
   results <- suppressMessages(every_result())

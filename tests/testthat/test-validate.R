@@ -65,7 +65,8 @@ test_that("the AUROC has the standard error of DeLong et al., and limits with fe
   one <- ce_score(many$p, many$y, score = "auroc", level = .9)
   placed <- outer(many$p[many$y == 1], many$p[many$y == 0], function(a, b) (a > b) + (a == b) / 2)
   error <- sqrt(var(rowMeans(placed)) / nrow(placed) + var(colMeans(placed)) / ncol(placed))
-  expect_equal(unlist(one[3:6], use.names = FALSE), c(mean(placed), error, mean(placed) + c(-1, 1) * qnorm(.95) * error))
+  expect_equal(unlist(one[3:6], use.names = FALSE),
+               c(mean(placed), error, mean(placed) + c(-1, 1) * qnorm(.95) * error))
   several <- ce_score(d$p, d$y, score = "auroc", weights = d$w, cluster = rep(1:12, 5))
   expect_equal(unlist(several[c(".estimate", "std.error")], use.names = FALSE),
                unname(auroc(d$p, d$y, weights = d$w, cluster = rep(1:12, 5))[1:2]))
@@ -197,8 +198,6 @@ test_that("what cannot be computed is a note, and the print says what the number
   incomplete <- replace(d$p, 3, NA)
   expect_output(print(ce_validate(incomplete, d$y, times = 0)), "1 incomplete row was dropped")
   expect_true(all(nchar(utils::capture.output(print(one))) <= 80))
-  skip_if_not_installed("ggplot2")
-  expect_s3_class(ggplot2::autoplot(one), "ggplot")
 })
 
 test_that("the figure has the numbers of the table", {
@@ -215,12 +214,6 @@ test_that("the figure has the numbers of the table", {
       n = "300", events = format(sum(d$y))
     ))
   }
-  text <- function(plot) unlist(lapply(plot$layers, function(layer) {
-    if (inherits(layer$geom, "GeomText")) trimws(layer$data$text)
-  }))
-  one <- ce_validate(d$p, d$y, times = 0)
-  expect_identical(text(ggplot2::autoplot(one)), paste(names(numbers[[1]]), numbers[[1]]))
-  expect_null(text(ggplot2::autoplot(one, numbers = FALSE)))
 })
 
 test_that("bad arguments are named", {
@@ -247,7 +240,8 @@ test_that("lines of a printed validation of survival outcomes fit the width", {
   expect_lte(max(nchar(lines)), 80)
   # one empty line before the table and one after it
   expect_identical(sum(!nzchar(lines)), 2L)
-  expect_match(paste(trimws(lines), collapse = " "), "80 rows, .* censored before; effective sample size .* observed, .*% predicted")
+  expect_match(paste(trimws(lines), collapse = " "),
+               "80 rows, .* censored before; effective sample size .* observed, .*% predicted")
 })
 
 test_that("simulated limits have the same digits under every generator, which stays as it was", {
