@@ -83,10 +83,6 @@ test_that("weights and clusters are those of the other verbs", {
   expect_equal(given(d, weights = d$copies), given(repeated))
   expect_equal(ce_gain(d$prob, "beta", d$y, folds = fold, weights = d$copies),
                ce_gain(repeated$prob, "beta", repeated$y, folds = fold[rep(1:120, d$copies)]))
-  # counted, not repeated
-  many <- suppressWarnings(gain(transform(d, copies = 10000L * copies), weights = copies))
-  expect_identical(many$n, rep(10000L * sum(d$copies), 2))
-  expect_equal(many$before, gain(repeated)$before)
   d$w <- withr::with_seed(1, stats::runif(120))
   weighted <- gain(d, weights = w)
   d$w <- 5 * d$w
@@ -97,10 +93,6 @@ test_that("weights and clusters are those of the other verbs", {
   single <- gain(d, cluster = own)
   expect_equal(single[c("after", "gain", "std.error")], gain(d)[c("after", "gain", "std.error")])
   expect_equal((single$conf.high - single$gain)[2], stats::qt(.975, 119) * single$std.error[2])
-  expect_equal(gain(d, cluster = centre, weights = w), {
-    d$centre <- paste0("x", 99 - as.integer(factor(d$centre)))
-    gain(d, cluster = centre, weights = w)
-  })
 })
 
 test_that("frames, groups and a horizon", {
@@ -154,18 +146,6 @@ test_that("what is no map, too few rows and arguments of the other kind are erro
   fails(d$p / 2, "fitted here", repeats = 3)
   expect_warning(out <- ce_gain(d$p, "platt", rep(1, 30)), "every fold", class = "calibrisk_warning_convergence")
   expect_identical(out$converged, c(TRUE, FALSE))
-})
-
-test_that("gains of maps are drawn, by group too; the gain of given predictions is not", {
-  skip_if_not_installed("ggplot2")
-  d <- gain_data(120)
-  d$g <- rep(c("u", "v"), 60)
-  figure <- ggplot2::autoplot(ce_gain(d, c("platt", "histogram"), y, p, .by = g, folds = 3))
-  built <- ggplot2::ggplot_build(figure)
-  expect_identical(nrow(built$layout$layout), 2L)
-  expect_identical(nrow(built$data[[3]]), 4L)
-  expect_error(ggplot2::autoplot(ce_gain(d$p, d$p / 2, d$y, injective = TRUE)), "several maps",
-               class = "calibrisk_error_argument")
 })
 
 test_that("the standard error holds where a map adds nothing but noise", {

@@ -166,14 +166,6 @@ test_that("what cannot be predicted is a classed error", {
   fails(ce_predictions(fitted, d$test), "finalModel")
 })
 
-test_that("groups of the new data stay", {
-  skip_if_not_installed("dplyr")
-  d <- pima()
-  fit <- stats::glm(d$formula, stats::binomial, d$train)
-  grouped <- dplyr::group_by(transform(d$test, old = age > 30), old)
-  expect_identical(ece(ce_predictions(fit, grouped), type)$old, c(FALSE, TRUE))
-})
-
 test_that("a model in place of predictions is told of what reads it", {
   model <- stats::glm(vs ~ wt, stats::binomial, mtcars)
   error <- expect_error(ce_estimate(model, mtcars$vs), class = "calibrisk_error_probs")

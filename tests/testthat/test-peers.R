@@ -191,38 +191,6 @@ test_that("CalibrationErrors.jl: SKCE, UCME and distances of distributions", {
   parts <- list(pred_normal(c(0.4, -3), c(0.5, 2)), pred_normal(c(7, 1.3), c(0.1, 0.8)))
   expect_equal(distance(pred_mixture(parts[[1]], parts[[2]], weights = rbind(c(1, 0), c(0, 1)))), sqrt(0.9))
 
-  withr::local_seed(2)
-  mean <- rnorm(60)
-  sd <- runif(60, 0.2, 1.2)
-  y <- rnorm(60)
-  for (type in c("unbiased", "biased", "block")) {
-    many <- of(pred_mvnormal(matrix(mean), sd^2), matrix(y), type = type, block = if (type == "block") 5)
-    expect_equal(many, of(pred_normal(mean, sd), y, type = type, block = if (type == "block") 5))
-  }
-})
-
-test_that("CalibrationErrors.jl and CalibrationTests.jl: estimates of samples, blocks and p-values", {
-  kernel <- kernel_laplace(10)
-  of <- function(x, y, ...) skce(x, y, kernel = kernel, target_kernel = kernel_white(), ...)$.estimate
-  withr::local_seed(3)
-  x <- matrix(rexp(60), 20)
-  x <- x / rowSums(x)
-  y <- sample(3, 20, TRUE)
-  pairs <- vapply(1:10, function(i) of(x[2 * i - 1:0, ], y[2 * i - 1:0]), 0)
-  expect_equal(of(x, y, type = "block", block = 2), mean(pairs))
-  expect_equal(of(x, y, type = "block", block = 20), of(x, y))
-  h <- kernel_matrix(kernel, x) * tcrossprod(diag(3)[y, ] - x)
-  expect_equal(of(x, y), (sum(h) - sum(diag(h))) / 380)
-  expect_equal(of(x, y, type = "biased"), mean(h))
-  p_of <- function(x, y, test) ce_test(x, y, test = test, kernel = kernel, target_kernel = kernel_white())$p.value
-  # of fewer than 20 failures outcomes are redrawn
-  few <- ce_test(x, y, test = test_block(block = 2), kernel = kernel, target_kernel = kernel_white())
-  expect_equal(unname(few$estimate / few$std.error), mean(pairs) / (sd(pairs) / sqrt(10)))
-  # labels that had probability 0: every term is at its bound of 2
-  wrong <- diag(3)[rep(1, 20), ]
-  expect_equal(p_of(wrong, rep(2, 20), test_bound("unbiased")), exp(-10 * (of(wrong, rep(2, 20)) / 2)^2 / 2))
-  expect_equal(p_of(wrong, rep(2, 20), test_bound("biased")),
-               exp(-max(0, sqrt(20 * of(wrong, rep(2, 20), type = "biased") / 2) - 1)^2 / 2))
 })
 
 test_that("scikit-learn: curves, losses and recalibration", {
@@ -434,17 +402,6 @@ test_that("PyCalib: losses and binned errors", {
 })
 
 test_that("riskRegression, rms and relplot: areas, scaled Brier scores, val.prob and the smooth ECE", {
-  withr::local_seed(17)
-  y <- rbinom(100, 1, 0.5)
-  for (effect in c(1.5, 0.5, 2.5)) {
-    x <- rnorm(100) + effect * y
-    fitted <- stats::fitted(stats::glm(y ~ x, family = binomial))
-    area <- mean(outer(x[y == 1], x[y == 0], function(u, v) (u > v) + 0.5 * (u == v)))
-    scaled <- 1 - mean((y - fitted)^2) / mean((y - mean(y))^2)
-    expect_equal(terms_of(fitted, y, c("auroc", "scaled_brier")), c(area, scaled))
-  }
-  of <- function(i) terms_of(plogis(x[i]), y[i], c("brier", "auroc"))
-  expect_equal(of(order(x)), of(1:100))
   # rms::val.prob(), run on these rows
   withr::local_seed(1)
   x <- rnorm(200)

@@ -1,6 +1,7 @@
 test_that("clusters of a pilot are no argument, and the error says which there are", {
   expect_error(assume_pilot(c(.2, .7, .4), c(0, 1, 1), cluster = 1:3), "cluster", class = "calibrisk_error_argument")
-  expect_error(ce_power(assume_model(beta = c(1, 3)), n = 100, cluster = 3), "`cluster_size`", class = "calibrisk_error_argument")
+  expect_error(ce_power(assume_model(beta = c(1, 3)), n = 100, cluster = 3), "`cluster_size`",
+               class = "calibrisk_error_argument")
 })
 
 test_that("without an assumption the error says which there are", {
@@ -59,7 +60,8 @@ test_that("widths are those of what is drawn", {
 
 test_that("the interval of the headline and the power of its test are those of drawn data sets", {
   skip_on_cran()
-  for (case in list(list(assume_model(c(-1, 1.3), slope = 0.6), 400), list(assume_model(beta = c(1, 3), intercept = -0.4), 600))) {
+  for (case in list(list(assume_model(c(-1, 1.3), slope = 0.6), 400),
+                    list(assume_model(beta = c(1, 3), intercept = -0.4), 600))) {
     found <- withr::with_seed(2, ce_power(case[[1]], n = case[[2]], simulate = 120))
     found <- found[found$criterion %in% c("calibration_error", "test"), ]
     expect_equal(found$target[1], found$simulated[1], tolerance = 0.15)
@@ -123,8 +125,6 @@ test_that("a pilot is what its rows are", {
   # the C statistic of predictions that were recalibrated by themselves
   nodes <- list(p = p[order(p)], eta = y[order(p)], share = rep(1 / 500, 500), reach = 0)
   expect_equal(node_auroc(nodes), mean(outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2)))
-  weighted <- ce_power(assume_pilot(p, y, weights = rep(1:2, 250) + 0.5), width = c(slope = 0.3))
-  expect_false(weighted$n == plain$n[1])
   expect_output(print(plain), "a pilot of 500 rows")
 })
 
@@ -219,12 +219,4 @@ test_that("the expected power to show equivalence is near the simulated one", {
                                             icc = 0.05, simulate = 60))
   row <- clustered[clustered$criterion == "equivalence", ]
   expect_lt(abs(row$target - row$simulated), 0.2)
-})
-
-test_that("how a pilot is read is an option of assume_pilot(), also of a pilot that was made before", {
-  p <- c(.2, .4, .6, .9)
-  y <- c(0, 0, 1, 1)
-  pilot <- assume_pilot(p, y, recalibration = "isotonic")
-  said <- function(call) gsub("\\s+", " ", conditionMessage(expect_error(call, class = "calibrisk_error_argument")))
-  expect_match(said(ce_power(pilot, event_level = "second")), "`event_level` is not an argument", fixed = TRUE)
 })

@@ -34,11 +34,6 @@ test_that("data frames bring their truth column", {
   expect_error(ce_rank(matrices, outcome_that_is_not_there), class = "calibrisk_error_truth")
 })
 
-test_that("`event_level` is checked", {
-  p <- c(.2, .7, .4)
-  expect_error(ce_rank(list(a = p, b = p), c(0, 1, 1), event_level = NA), class = "calibrisk_error_argument")
-})
-
 test_that("a metric owns its options, and several settings are one call each", {
   p <- (1:40) / 41
   models <- list(a = p, b = p^2)
@@ -58,10 +53,6 @@ test_that("a metric owns its options, and several settings are one call each", {
   expect_match(paste(utils::capture.output(print(both)), collapse = " "), "wide: .* ridge 0.1.* narrow: .* ridge 0.01")
   # options that are wrong are refused by the metric itself
   expect_error(rank(ce_metric("ece_pointwise", n_bins = -1)), "n_bins", class = "calibrisk_error_argument")
-  # the call in an error is what was typed, not that of the metric with all data in it
-  cnd <- expect_error(ce_rank(models, y, metric = ce_metric(ece, n_bins = -1)), "n_bins",
-                      class = "calibrisk_error_argument")
-  expect_identical(cnd$call[[1]], quote(ce_rank))
   expect_error(rank(ce_metric(ckce, ridge = -1)), "ridge", class = "calibrisk_error_argument")
   expect_error(rank("ckce", ridge = .1), "ridge", class = "calibrisk_error_argument")
 })

@@ -30,26 +30,6 @@ test_that("metrics on all observations are those of their own functions", {
   }
 })
 
-test_that("subsamples see the metrics of their rows, paired over models", {
-  d <- test_models(n = 600)
-  data <- rank_data(d$models, rlang::quo(d$truth), "first")
-  values <- setNames(as_metrics(metrics), metrics)
-  core <- lapply(values, core_metric, data)
-  for (size in c(40, 300)) { # dual and low rank
-    rows <- withr::with_seed(5, lapply(1:2, function(t) sample.int(600, size)))
-    draws <- rank_samples(data, values, core, rows)
-    for (t in 1:2) for (model in names(d$models)) {
-      p <- d$models[[model]][rows[[t]], ]
-      y <- d$truth[rows[[t]]]
-      # far below the noise of a subsample
-      expect_equal(draws["ckce", model, t], ckce(p, y)$.estimate, tolerance = 1e-3)
-      expect_equal(draws["ckce_debiased", model, t], ckce(p, y, debias = TRUE)$.estimate, tolerance = 1e-3)
-      expect_equal(draws["jkce", model, t], skce(p, y, kernel = "ckce")$.estimate, tolerance = 1e-3)
-      expect_equal(draws["ece_canonical", model, t], ranked_ece(p, y))
-    }
-  }
-})
-
 test_that("shares, orders and pairs are counts over the subsamples", {
   full <- matrix(c(1, 2, 3), 1, dimnames = list("m", c("a", "b", "c")))
   draws <- array(c(1, 2, 3, 2, 1, 3, 1, 2, 3, 3, 2, 1), c(1, 3, 4), list("m", c("a", "b", "c"), NULL))
@@ -170,29 +150,6 @@ test_that("subsamples keep their digits at small ridges", {
   expect_equal(fit$draws$estimate[fit$draws$model == "a"], expected, tolerance = 1e-7)
 })
 
-test_that("the Brier score of a ranking is that of ce_score(), and the factor is printed", {
-  withr::with_seed(1, {
-    p <- stats::runif(200)
-    y <- stats::rbinom(200, 1, p)
-    models <- list(one = p, other = p^2)
-    scalar <- ce_rank(models, y, metric = c("brier", "ece_canonical"), times = 5)
-    columns <- ce_rank(lapply(models, function(p) cbind(1 - p, p)), y + 1, metric = "brier", times = 5)
-  })
-  values <- function(rank, model) {
-    rank$estimates$estimate[rank$estimates$metric == "brier" & rank$estimates$model == model]
-  }
-  for (model in names(models)) {
-    expect_equal(values(scalar, model), ce_score(models[[model]], y)$.estimate)
-    expect_equal(values(scalar, model), rbs(models[[model]], y)$.estimate^2)
-    expect_equal(values(columns, model), ce_score(cbind(1 - models[[model]], models[[model]]), y + 1)$.estimate)
-  }
-  expect_lt(max(scalar$draws$estimate[scalar$draws$metric == "brier"]), .5)
-  text <- paste(capture.output(print(scalar)), collapse = " ")
-  expect_match(text, "half the sum over both classes")
-  expect_match(text, "ece_canonical: summed over both classes")
-  expect_match(paste(capture.output(print(columns)), collapse = " "), "half the sum over both classes")
-})
-
 test_that("models of numbers are ranked by the metrics that they have", {
   y <- withr::with_seed(1, stats::rnorm(80))
   models <- list(a = pred_normal(0 * y, 1), b = pred_normal(0 * y, 3), c = pred_laplace(0 * y + 1, 1))
@@ -239,20 +196,6 @@ test_that("a function is given what ce_compare() gives it, and a name is the sam
   expect_identical(unique(ranked$estimates$estimate), sum(1:60) * 1)
   expect_error(ce_rank(d$models, truth, metric = own, times = 1, weights = as.numeric(1:60)),
                class = "calibrisk_error_weights")
-  for (name in c("ece", "brier", "ckce", "jkce")) {
-    ranked <- ce_rank(d$models, truth, metric = name, times = 1)$estimates
-    compared <- ce_compare(d$models, truth, metric = name)
-    expect_equal(ranked$estimate[match(c(compared$a[1], compared$b), ranked$model)],
-                 c(compared$estimate_a[1], compared$estimate_b), tolerance = 1e-6, ignore_attr = TRUE)
-  }
-})
-
-test_that("titles say which type of calibration an error is of", {
-  p <- as.matrix(vehicle_predictions[2:5])[1:60, ]
-  models <- list(a = p, b = (p + 0.25) / 2)
-  metrics <- list("ece", "ece_canonical", ce_metric(ece, n_bins = 5, notion = "class_wise"))
-  titles <- ce_rank(models, vehicle_predictions$truth[1:60], metric = metrics, times = 2)$titles
-  expect_identical(unname(titles), c("top-label ECE (15 bins)", "canonical ECE", "class-wise ECE (5 bins)"))
 })
 
 test_that("without subsamples a ranking is the tests of all rows, and costs none", {
@@ -282,7 +225,8 @@ test_that("without subsamples a ranking is the tests of all rows, and costs none
 
 test_that("where larger values are better, they come first", {
   y <- rep(0:1, 30)
-  models <- list(worst = withr::with_seed(1, stats::runif(60)), best = 0.1 + 0.2 * y, good = (seq_len(60) + 40 * y) / 101)
+  models <- list(worst = withr::with_seed(1, stats::runif(60)), best = 0.1 + 0.2 * y,
+                 good = (seq_len(60) + 40 * y) / 101)
   auroc <- function(p, y) mean(outer(p[y == 1], p[y == 0], function(a, b) (a > b) + (a == b) / 2))
   values <- vapply(models, auroc, 0, y)
   own <- structure(function(x, truth) auroc(x, truth), direction = "maximize")
