@@ -1,18 +1,3 @@
-test_that("the walk of the cumulated residuals has the published statistics", {
-  # cumulcalib 0.0.1 (Sadatsafavi and Petkau 2024), the example of its manual
-  set.seed(1)
-  p <- rbeta(1000, 1, 5)
-  y <- rbinom(1000, 1, p)
-  test <- ce_test(p, y, test = "cumulative")
-  extremes <- test$details$extremes
-  expect_equal(unname(test$estimate), .00740996981029672, tolerance = 1e-12)
-  expect_equal(extremes$end, .489295496431201, tolerance = 1e-12)
-  expect_equal(extremes$bridge, .904915434767163, tolerance = 1e-12)
-  # its p-value is the chi-squared one of Fisher's combination
-  expect_equal(pchisq(unname(test$statistic), 4, lower.tail = FALSE), .584068794836004, tolerance = 1e-10)
-  expect_equal(test$p.value, .584, tolerance = .1)
-})
-
 # from the definition, row by row
 naive_walk <- function(p, y, w = rep(1, length(p))) {
   at <- sort(unique(p))
@@ -104,16 +89,4 @@ test_that("what the test cannot take is refused", {
   expect_error(ce_test(c(.2, .4), 0:1, test = "cumulative", cluster = 1:2), "correlated",
                class = "calibrisk_error_cluster")
   expect_error(test_cumulative("cramer"), class = "calibrisk_error_argument")
-})
-
-test_that("the walk is drawn with its place", {
-  skip_if_not_installed("ggplot2")
-  withr::local_seed(4)
-  p <- runif(80)
-  y <- rbinom(80, 1, p^2)
-  for (statistic in c("bridge", "kuiper", "ks")) {
-    figure <- ggplot2::autoplot(ce_test(p, y, test = test_cumulative(statistic, times = 99)))
-    expect_no_warning(built <- ggplot2::ggplot_build(figure))
-    expect_identical(figure$labels$y, "cumulated residual, in standard deviations")
-  }
 })

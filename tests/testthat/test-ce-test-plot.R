@@ -34,12 +34,6 @@ test_that("reference laws have the test's p-value right of the statistic", {
   }
 })
 
-test_that("bars hold all finite draws", {
-  bars <- null_bars(c(rnorm(50), Inf))
-  expect_equal(sum(bars$height * (bars$right - bars$left)), 1)
-  expect_equal(sum(null_bars(numeric(5))$height > 0), 1)
-})
-
 test_that("every test with a null distribution draws", {
   tests <- list(
     run(test = test_conditional(39)), run(test = test_bootstrap(39)), run(test = test_consistency(39)),

@@ -65,33 +65,6 @@ test_that("conditional, bootstrap and consistency tests hold their level and hav
   expect_true(all(power == 1))
 })
 
-test_that("the block test holds its level; the bound never exceeds it", {
-  p <- withr::with_seed(5, replicate(200, {
-    p <- dirichlet(100, 2)
-    y <- cpp_draw_classes(p)
-    c(ce_test(p, y, kernel = kernel_laplace(10), test = test_block(block = 2))$p.value,
-      ce_test(p, y, kernel = kernel_laplace(10), test = "bound")$p.value)
-  }))
-  expect_lt(abs(mean(p[1, ] <= .1) - .1), 4 * sqrt(.09 / 200))
-  expect_true(all(p[2, ] > .2))
-})
-
-test_that("normal predictions: redrawn outcomes", {
-  out <- withr::with_seed(1, {
-    mu <- runif(64)
-    p <- pred_normal(mu, .1)
-    list(
-      good = ce_test(p, rnorm(64, mu, .1), test = test_conditional(times = 99)),
-      bad = ce_test(p, rnorm(64, .1, .1), test = test_conditional(times = 99)),
-      consistency = ce_test(p, rnorm(64, .1, .1), test = test_consistency(times = 99))
-    )
-  })
-  expect_match(out$good$method, "simulated from the predictions")
-  expect_gt(out$good$p.value, .05)
-  expect_equal(out$bad$p.value, .01)
-  expect_equal(out$consistency$p.value, .01)
-})
-
 test_that("no kernel depends on outcomes that are redrawn", {
   p <- pred_normal(c(0, 1, 3), c(1, 2, .5))
   of <- function(y) ce_test(p, y, test = test_conditional(times = 2))$target_kernel$bandwidth
@@ -99,10 +72,6 @@ test_that("no kernel depends on outcomes that are redrawn", {
   within <- mean(c(1, 4, .25))
   between <- mean((c(0, 1, 3) - 4 / 3)^2)
   expect_equal(of(c(0, 1, 2)), sqrt(2 * (within + between)))
-  mmd <- function(y) {
-    bind_prediction(kernel_mmd(), list(law = p, y = matrix(y), n = 3), 100)$kernel$bandwidth
-  }
-  expect_equal(mmd(c(0, 1, 2)), mmd(c(5, 9, -20)))
 })
 
 test_that("kept matrices give the statistics of the general loop", {
@@ -121,17 +90,6 @@ test_that("kept matrices give the statistics of the general loop", {
   same(pred_draws(data$z), data$y)
   same(pred_mvnormal(data$z, diag(3) + .5), data$z)
   same(pred_poisson(exp(data$m)), rep(0:3, 5), 2 * kernel_gaussian(1))
-})
-
-test_that("quantiles that stand for a prediction are the same for all outcomes", {
-  data <- withr::with_seed(1, list(m = rnorm(20), y = rnorm(20)))
-  laws <- read_laws(pred_laplace(data$m, 1), rlang::quo(data$y))
-  problem <- withr::with_seed(2, kernel_problem(laws, NULL, kernel_matern(1, nu = 1.5), 5))
-  expect_match(problem$target_computation, "quantiles")
-  again <- problem
-  again$target$y <- withr::with_seed(3, redraw_outcomes(laws)$y)
-  expect_equal(withr::with_seed(3, redraws_of_kept(problem, 1)),
-               skce_value(again, "unbiased")$estimate$value, tolerance = 1e-10)
 })
 
 test_that("with groups: a factor per group, the statistic and null law of the general loop", {
@@ -154,19 +112,6 @@ test_that("with groups: a factor per group, the statistic and null law of the ge
   expect_lt(abs(mean(out$null)), 4 * sd(out$null) / sqrt(2000))
 })
 
-test_that("labels of probability 0 are never drawn", {
-  p <- rbind(c(0, 1, 0), c(.5, .5, 0), c(1, 0, 0))[rep(1:3, 200), ]
-  y <- withr::with_seed(1, cpp_draw_classes(p))
-  expect_true(all(p[cbind(1:600, y)] > 0))
-  expect_lt(abs(mean(y[rep(c(FALSE, TRUE, FALSE), 200)] == 1) - .5), .2)
-})
-
-test_that("p-values with and without the observed one", {
-  expect_equal(resampled_p(1, c(0, 1, 2, 3), FALSE), .75)
-  expect_equal(resampled_p(1, c(0, 1, 2, 3), TRUE), .8)
-  expect_equal(resampled_p(5, c(0, 1, 2, 3), TRUE), .2)
-})
-
 # The synthetic models of Widmann et al. (2021, appendix A.2): predictions N(c 1, 0.01 I), c uniform.
 synthetic <- function(n, d, calibrated) {
   c <- runif(n)
@@ -175,24 +120,6 @@ synthetic <- function(n, d, calibrated) {
   list(p = if (d == 1) pred_normal(c, .1) else pred_mvnormal(matrix(c, n, d), .01), y = y)
 }
 paper_kernels <- list(kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1))
-
-test_that("synthetic models: means of the estimators", {
-  mean_of <- function(n, d, calibrated, type, runs) {
-    values <- replicate(runs, {
-      s <- synthetic(n, d, calibrated)
-      do.call(skce, c(list(s$p, s$y, type = type), paper_kernels))$.estimate
-    })
-    c(mean(values), sd(values) / sqrt(runs))
-  }
-  close_to <- function(value, truth) expect_lt(abs(value[1] - truth), 4 * value[2])
-  withr::with_seed(1, {
-    close_to(mean_of(16, 1, TRUE, "biased", 100), 0.009852457 / 16)
-    close_to(mean_of(16, 10, TRUE, "biased", 100), 0.094269190 / 16)
-    close_to(mean_of(16, 1, TRUE, "unbiased", 100), 0)
-    close_to(mean_of(64, 1, FALSE, "unbiased", 60), 0.110773702)
-    close_to(mean_of(64, 10, FALSE, "unbiased", 60), 0.059597541)
-  })
-})
 
 test_that("synthetic models: levels and power", {
   rate <- function(n, d, calibrated, runs, ...) {

@@ -87,18 +87,6 @@ test_that("distribution-free bounds", {
                class = "calibrisk_error_kernel")
 })
 
-test_that("a test is an htest with tidy and glance", {
-  out <- ce_test(probs, truth, kernel = tv, test = test_block(block = 2))
-  expect_s3_class(out, "htest")
-  expect_output(print(out), "Calibration test")
-  expect_output(print(out), "tv(0.45)", fixed = TRUE)
-  row <- tidy(out)
-  expect_equal(nrow(row), 1)
-  expect_true(all(c("estimate", "statistic", "p.value", "parameter", "method") %in% names(row)))
-  expect_equal(glance(out)$kernel, "tv(0.45)")
-  expect_match(ce_test(probs, truth, kernel = tv)$method, "chosen")
-})
-
 test_that("bad input", {
   expect_error(ce_test(probs, truth, test = test_block(block = 4)), class = "calibrisk_error_argument")
   expect_error(ce_test(probs[1, , drop = FALSE], 1L, test = "bootstrap"), class = "calibrisk_error_rows")

@@ -128,14 +128,6 @@ test_that("saturated bins are the debiased discrete error", {
   expect_close(rung$psi, ece(d$p, d$y, type = "discrete", p = 2, debias = TRUE)$power, 1e-10)
 })
 
-test_that("rows in any order and any number of threads give the same", {
-  d <- ladder_data(400, 4, 8)
-  order <- withr::with_seed(9, sample(400))
-  notions <- c("top_label", "class_wise", "canonical")
-  a <- with_threads(1, ce_estimate(d$p, d$y, notion = notions))
-  expect_equal(with_threads(2, ce_estimate(d$p[order, ], d$y[order], notion = notions)), a, tolerance = 1e-9)
-})
-
 test_that("an estimate lies in its interval, which holds 0 exactly where the test does not reject", {
   for (seed in 1:25) {
     d <- ladder_data(120, 3, seed, power = if (seed %% 2) 1 else .6)
@@ -170,7 +162,7 @@ test_that("calibrated models are rejected at most as often as the level says, ga
 
 test_that("intervals of clustered rows cover where those that take rows as independent do not", {
   skip_on_cran()
-  # 50 clusters of 12 rows, outcomes correlated within them (.4 on the normal scale); predictions of rows and of clusters
+  # 50 clusters of 12 rows, outcomes correlated within them (.4 on the normal scale); predictions of rows and clusters
   run <- function(seed, size, whole) {
     d <- withr::with_seed(seed, {
       centre <- rep(1:50, each = 12)
@@ -255,17 +247,6 @@ test_that("no error is above the largest that residuals can have", {
   expect_lte(found$upper_bound[2], sqrt(2))
 })
 
-test_that("clusters of one row are rows, with many classes too", {
-  d <- ladder_data(800, 26, 1)
-  basis <- list(list(recipe = "kernel", landmarks = 80))
-  rows <- core_ladder(d, basis, TRUE)[[1]]
-  d$design <- new_design(800, cluster = 1:800)
-  alone <- core_ladder(d, basis, TRUE)[[1]]
-  expect_gt(rows$columns, 2000)
-  numbers <- c("psi", "noise", "skew", "linear", "scatter")
-  expect_close(unlist(rows[numbers]), unlist(alone[numbers]), 1e-8)
-})
-
 test_that("the temperature family's basis spans errors of temperatures far from 1", {
   d <- ladder_data(3000, 10, 2, power = 1 / 3)
   law <- d$p^(1 / 3) / rowSums(d$p^(1 / 3))
@@ -287,7 +268,8 @@ test_that("the canonical upper limit counts what vector scaling mends", {
           vapply(1:3, function(k) c(q * (outer(rep(1, n), 1:3 == k) - q[, k]) * log(p[, k])), numeric(3 * n)))
   })))
   long <- oracle_cluster_rung(matrix(c(e)), basis, rep(1, 3 * n), rep(seq_len(n), 3))
-  rung <- list(psi = 3 * long$psi, noise = 9 * long$noise, skew = 0, linear = 9 * long$linear, scatter = 9 * long$scatter)
+  rung <- list(psi = 3 * long$psi, noise = 9 * long$noise, skew = 0, linear = 9 * long$linear,
+               scatter = 9 * long$scatter)
   upper <- nested_upper(list(rung), 15, score_facts(rowSums(e^2), new_design(n), 2), Inf)(.025)[1]
   expect_equal(ce_estimate(p, factor(y), notion = "canonical")$conf.high, upper, tolerance = 1e-6)
   # as with repeated rows, and not where columns are too many for the rows
@@ -295,9 +277,4 @@ test_that("the canonical upper limit counts what vector scaling mends", {
   own <- scaling_ladder(list(features = rbind(p, p), residuals = rbind(e, e), design = new_design(2 * n)), .95, 1L)
   expect_equal(twice[[1]]$high, own[[1]]$high, tolerance = 1e-9)
   expect_null(scaling_ladder(list(features = p[1:140, ], residuals = e[1:140, ], design = new_design(140)), .95, 1L))
-})
-
-test_that("a long sum over pairs of classes is announced", {
-  expect_message(tell_forecast(50000, 1000, "class_wise"), "class-wise error of 1000 classes takes about 500 seconds")
-  expect_no_message(tell_forecast(1000, 300, "canonical"))
 })
