@@ -73,15 +73,6 @@ test_that("kernels that are nested too deep are refused by the core", {
   expect_error(cpp_gram(nested(101), p, p, 1L), "nested", class = "calibrisk_error_core")
 })
 
-test_that("knots that a basis of a stack does not use are not read", {
-  fit <- ce_fit(changed_rows$p, changed_rows$y, method = method_stack())
-  gap <- predict(fit, changed_rows$p, type = "gap")
-  for (knots in c("fine", "coarse")) {
-    changed <- set_at(fit, list("forms", 1, "shapes", 1, knots), c(0.2, 0.4))
-    expect_identical(predict(changed, changed_rows$p, type = "gap"), gap)
-  }
-})
-
 test_that("a network of too many weights is refused, and ends no process of little memory", {
   expect_error(map_diag(hidden = c(1000, 1000)), "have 1,004,001", class = "calibrisk_error_size")
   expect_length(start_network(c(4, 3), 1, matrix(-1:-6, 2)), 27)

@@ -35,16 +35,6 @@ test_that("the contract notices changes, new and missing numbers, and says which
   expect_match(contract_report(contract_changes(was, loose), "some"), "was 1 (exact)  is 1 (iterated)", fixed = TRUE)
 })
 
-test_that("results are taken apart in the same way whatever their shape", {
-  expect_identical(numbers(c(a = 0.1, b = NA)), c("[1]" = "0.1", "[2]" = "NA"))
-  expect_identical(numbers(data.frame(id = c("u", "v"), x = 1:2, level = 0.9)), c("[u]$x" = "1", "[v]$x" = "2"))
-  long <- numbers(seq_len(100) / 100)
-  expect_identical(long[c("~n", "~sum", "~min", "~max")],
-                   c("~n" = "100", "~sum" = "50.5", "~min" = "0.01", "~max" = "1"))
-  # a change of order is noticed
-  expect_false(numbers(100:1)[["~weighted"]] == numbers(1:100)[["~weighted"]])
-})
-
 test_that("every export is in the contract or has a reason not to be", {
   exempt <- c(
     fit_form = "what a method implements; ce_fit() calls it",

@@ -59,16 +59,6 @@ test_that("a matrix of pairs beyond R's integers is refused before it is made", 
   expect_error(predict(fit, rep(0.5, 46341), type = "pairs"), "46,340", class = "calibrisk_error_size")
 })
 
-test_that("a fit has tables", {
-  fit <- ce_fit(vehicle_predictions, truth, notion = "class_wise", method = method_bins(7))
-  expect_identical(tidy(fit), tibble::tibble(
-    method = "bins", parameter = "n", value = 7, class = levels(vehicle_predictions$truth)
-  ))
-  expect_identical(names(glance(fit)), c("notion", "method", "parameter", "value", "n", "n_classes"))
-  expect_identical(nrow(glance(fit)), 1L)
-  expect_identical(glance(fit)$n, 500L)
-})
-
 test_that("incomplete rows are left out of risks", {
   fit <- ce_fit(vehicle_predictions, truth, method = method_bins(7))
   data <- vehicle_predictions[1:50, ]
@@ -91,13 +81,6 @@ test_that("fits by group are fits to the groups' rows", {
   expect_equal(ce_fit(dplyr::group_by(data, half), truth, method = method_bins(10)), grouped)
 })
 
-test_that("augment() says that it needs data", {
-  fit <- ce_fit(vehicle_predictions, truth, method = method_bins(10))
-  expect_error(augment(fit), "data", class = "calibrisk_error_argument")
-  tuned <- ce_tune(vehicle_predictions, truth, methods = method_bins(10))
-  expect_error(augment(tuned), "data", class = "calibrisk_error_argument")
-})
-
 test_that("methods and forms without their functions say what to write", {
   p <- c(.2, .7, .4, .9, .1, .6)
   y <- c(0, 1, 0, 1, 0, 1)
@@ -115,13 +98,4 @@ test_that("skill against nothing is NA", {
   p <- c(0, 1, 0, 1, 1, 0)
   fits <- list(a = ce_fit(p, p, method = method_bins(2)), b = ce_fit(p, p, method = method_bins(3)))
   expect_identical(ce_compare(fits, p, p)$skill, c(NA_real_, NA_real_))
-})
-
-test_that("fits tell their progress, class by class", {
-  d <- ladder_data(200, 3, 1)
-  seen <- numeric()
-  context <- new_context(function(fraction) seen <<- c(seen, fraction))
-  fit_predictions(new_predictions(d$p, d$y), "canonical", method_kkr(1e-3), context)
-  expect_gt(length(seen), 0)
-  expect_true(all(seen >= 0 & seen <= 1) && !is.unsorted(seen))
 })

@@ -68,59 +68,6 @@ test_that("an interrupt at a step of the progress ends a verb, and leaves nothin
   }
 })
 
-test_that("a state whose update fails is as before", {
-  state <- update(ce_state(), rows$p[1:100, ], rows$y[1:100])
-  was <- unserialize(serialize(state, NULL))
-  expect_error(update(state, rows$p[1:3, 1:2], 1:3), class = "calibrisk_error")
-  expect_error(update(state, replace(rows$p, 1, 2), rows$y), class = "calibrisk_error")
-  expect_identical(state, was)
-})
-
-# Runs `code` with an interrupt at check `at` of the core (never: Inf); returns the number of checks. Each call of the
-# core begins with one.
-interrupted_at_check <- function(at, code) {
-  checks <- 0
-  check <- function() {
-    checks <<- checks + 1
-    if (checks == at) rlang::interrupt()
-  }
-  exports <- mget(ls(asNamespace("calibrisk"), pattern = "^cpp_"), envir = asNamespace("calibrisk"))
-  checked <- lapply(exports, function(export) {
-    function(...) {
-      check()
-      export(...)
-    }
-  })
-  local_stand_ins(c(checked, check_interrupt = check))
-  outcome <- tryCatch({
-    force(code)
-    "done"
-  }, interrupt = function(cnd) "interrupted")
-  list(outcome = outcome, checks = checks)
-}
-
-test_that("an interrupt at the first and the last call of the core ends a verb", {
-  p <- rows$p[, 1]
-  y <- rows$y == 1
-  verbs <- list(
-    smooth = function() ce_curve(p, y, type = curve_smooth(times = 20)),
-    binned = function() ce_curve(p, y),
-    isotonic = function() ce_curve(p, y, type = curve_isotonic(times = 20)),
-    ks = function() ks_error(p, y),
-    ece = function() ece(p, y),
-    estimate = function() ce_estimate(p, y),
-    hierarchy = function() ce_hierarchy(p, y)
-  )
-  for (name in names(verbs)) {
-    whole <- interrupted_at_check(Inf, verbs[[name]]())
-    expect_identical(whole$outcome, "done", info = name)
-    for (at in unique(c(1, whole$checks))) {
-      stopped <- interrupted_at_check(at, verbs[[name]]())
-      expect_identical(stopped, list(outcome = "interrupted", checks = at), info = name)
-    }
-  }
-})
-
 test_that("every check, and every call of the core, sees a time limit that has passed", {
   x <- withr::with_seed(5, stats::runif(1e6))
   calls <- list(check_interrupt, function() cpp_pair_risk(diag(2), diag(2), NULL, 1L))

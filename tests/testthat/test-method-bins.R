@@ -49,22 +49,9 @@ test_that("every kind of bins equals the naive one on tied and extreme predictio
         expect_close(risk$risk, expected$risk, 1e-11)
         expect_close(risk$projections, expected$projections, 1e-10)
         expect_close(risk_std_error(risk$projections), expected$std.error, 1e-10)
-        indicators <- cpp_pair_risk(eval$residuals, with_threads(1L, pair_features(form, eval$features)),
-                                    core_matrix(form$core), 1L)
-        expect_close(indicators$projections, risk$projections, 1e-10)
-        expect_close(indicators$zero_projections, risk$zero_projections, 1e-10)
       }
     }
   }
-})
-
-test_that("p on an edge belongs to the bin below it, 0 to the first, edges are k / B", {
-  problem <- random_problem(40)
-  form <- bins_form(method_bins(50), problem)
-  expect_identical(c(pair_features(form, matrix(c(0, 7 / 50, 0.14, 1)))), form$values[c(1, 7, 7, 50)])
-  form <- bins_form(method_bins(49), problem)
-  expect_identical(form$edges, (1:48) / 49)
-  expect_false(identical(form$edges, (1:48) * (1 / 49)))
 })
 
 test_that("on its own rows the mean of h(p, p) is the binned squared error", {
@@ -74,22 +61,6 @@ test_that("on its own rows the mean of h(p, p) is the binned squared error", {
   debiased <- bins_form(method_bins(5, debias = TRUE), problem)
   expect_close(mean(form_squared(plain, problem$features)), 0.0147534821429, tol$oracle)
   expect_close(mean(form_squared(debiased, problem$features)), -0.00667508928571, tol$oracle)
-  oracle <- oracle_bins(problem, 5)
-  n <- tabulate(oracle_bin(problem$features[, 1], oracle$edges), 5)
-  expect_close(mean(form_squared(plain, problem$features)), sum(n / 20 * oracle$b^2), tol$law)
-})
-
-test_that("class-wise squared errors add over the classes", {
-  data <- oracle_data()
-  total <- 0
-  for (k in 1:3) {
-    p <- data$P[, k]
-    y <- as.integer(data$y == k)
-    problem <- list(features = matrix(p), residuals = matrix(p - y), labels = y)
-    form <- bins_form(method_bins(5), oracle_rows(problem, data$fit))
-    total <- total + mean(form_squared(form, problem$features[data$eval, , drop = FALSE]))
-  }
-  expect_close(total, 0.142006916667, 1e-9)
 })
 
 test_that("degenerate data are defined: one row, all equal, one outcome only", {
@@ -167,10 +138,6 @@ test_that("bins of a probability vector are an error that names the remedy", {
   expect_error(method_bins(1e9), class = "calibrisk_error_argument")
   expect_error(method_bins(5, "sweep"), class = "calibrisk_error_argument")
   expect_error(method_bins(5, debias = NA), class = "calibrisk_error_argument")
-})
-
-test_that("the default grid is 5, 10, ..., 100", {
-  expect_identical(method_grid(method_bins(NULL), "top_label", 100)$value, seq(5, 100, by = 5))
 })
 
 test_that("real data: every number of bins, fold and column of the fixtures", {

@@ -70,14 +70,3 @@ test_that("grids, points, contexts and methods that are none are errors", {
   }
   expect_error(fit_form("bins", problem, list(value = 5), context), class = "calibrisk_error_method")
 })
-
-test_that("every value is looked at", {
-  x <- withr::with_seed(1, rnorm(101))
-  expect_true(all_finite(x) && all_finite(c(1e308, 1e308)) && all_finite(1:3) && all_finite(numeric()))
-  for (wrong in list(NA, NaN, Inf, -Inf)) {
-    for (at in c(1, 50, 101)) expect_false(all_finite(replace(x, at, wrong)))
-  }
-  expect_true(all_finite(c(-1e308, 1e308, 1e308)))
-  expect_true(cpp_all_whole(c(0L, 3L), 0, 3) && cpp_all_whole(c(0, 3), 0, 3) && cpp_all_whole(integer(), 0, 1))
-  for (wrong in list(4L, -1L, NA_integer_, 0.5, 4, NA_real_)) expect_false(cpp_all_whole(c(0L, wrong, 1L), 0, 3))
-})

@@ -25,12 +25,6 @@ test_that("any function, symmetric or not, has the risk of the double loop", {
   }
 })
 
-test_that("outer() of one-column features is a 4-d array of the right length", {
-  problem <- random_problem(10)
-  risk <- function_risk(function(P, Q) outer(P, Q), problem)
-  expect_close(risk$squared, problem$features[, 1]^2, tol$law)
-})
-
 test_that("several tiles equal the linear path, with the same digits for any threads", {
   pairs <- random_pairs(1500, 3, 2)
   linear <- cpp_pair_risk(pairs$E, pairs$X, pairs$M, 1L, 1L)
@@ -112,22 +106,8 @@ test_that("a result of the wrong shape or type is an error; so is the function's
   expect_error(method_function(sum, NA), class = "calibrisk_error_argument")
 })
 
-test_that("it can be tuned like any method, and its average is itself", {
-  problem <- random_problem(30)
-  method <- method_function(function(P, Q) tcrossprod(P^2, Q^2) / 10)
-  fold <- test_folds(30, 3, 6)
-  path <- tune_path(method, problem, fold, method_grid(method, "top_label", 16), new_context())
-  held_out <- oracle_rows(problem, fold == 2)
-  H <- tcrossprod(held_out$features^2) / 10
-  expect_close(path$risk[1, 2], oracle_risk(H, held_out$residuals)$risk, 1e-11)
-  expect_close(path$squared_error_test[1, 2], mean(problem$features[fold == 0]^4) / 10, tol$law)
-  expect_s3_class(ensemble_form(list(path$form(1, 1), path$form(1, 2))), "ce_form_function")
-})
-
 test_that("a function that fails or returns infinite values is a classed error, NaN becomes NA", {
   problem <- random_problem(10)
-  expect_error(function_risk(function(P, Q) stop("boom"), problem), "boom|failed", class = "calibrisk_error_function")
-  expect_error(function_risk(function(P) P, problem), class = "calibrisk_error_function")
   expect_error(function_risk(function(P, Q) matrix(Inf, nrow(P), nrow(Q)), problem), "100 of 100",
                class = "calibrisk_error_function")
   nan <- ce_fit(runif(10), rep(0:1, 5), method = method_function(function(P, Q) matrix(NaN, nrow(P), nrow(Q))))

@@ -111,27 +111,6 @@ test_that("the limits of the bandwidth", {
   expect_true(all(is.na(kde_ratio(problem$features[1, , drop = FALSE], 3L, 4, bandwidth = 0.1, leave_one_out = TRUE))))
 })
 
-test_that("permuting rows and relabelling classes changes nothing", {
-  problem <- kde_problem(40, 4)$canonical
-  rows <- withr::with_seed(4, sample(40))
-  classes <- c(3L, 1L, 4L, 2L)  # new class of each old one
-  r <- kde_ratio(problem$features, problem$labels, 4, bandwidth = 0.02)
-  permuted <- kde_ratio(problem$features[rows, ], problem$labels[rows], 4, problem$features, 0.02)
-  expect_equal(permuted, r, tolerance = 1e-12)
-  columns <- order(classes)
-  relabelled <- kde_ratio(problem$features[, columns], classes[problem$labels], 4, bandwidth = 0.02)
-  expect_equal(relabelled, r[, columns], tolerance = 1e-12)
-})
-
-test_that("a class that is always 0 changes nothing", {
-  problem <- kde_problem(20, 3)$canonical
-  wide <- cbind(problem$features, 0)
-  for (h in c(1e-3, 0.2)) {
-    r <- kde_ratio(problem$features, problem$labels, 3, bandwidth = h)
-    expect_equal(kde_ratio(wide, problem$labels, 4, bandwidth = h)[, 1:3], r, tolerance = 1e-12)
-  }
-})
-
 test_that("the path is the loop over fit_form(), for any number of threads", {
   for (way in c("canonical", "top_label", "near_linear")) {
     notion <- if (way == "near_linear") "top_label" else way
@@ -183,33 +162,6 @@ test_that("the near-linear way agrees with the sum over all pairs", {
       expect_identical(fast, kde_ratio(matrix(z), y, new = new, bandwidth = h, direct_pairs = 0))
     }
   }
-})
-
-test_that("the near-linear way takes many tied queries, alone and last", {
-  z <- withr::with_seed(13, matrix(round(rbeta(900, 5, 1), 2)))
-  y <- withr::with_seed(14, rbinom(900, 1, 0.8))
-  for (new in list(matrix(0.5, 40), matrix(c(0.3, rep(0.97, 60))), z)) {
-    for (h in c(1e-4, 0.05)) {
-      expect_equal(kde_ratio(z, y, new = new, bandwidth = h, direct_pairs = 0),
-                   kde_ratio(z, y, new = new, bandwidth = h, direct_pairs = Inf), tolerance = 1e-10)
-    }
-  }
-})
-
-test_that("the near-linear way orders its queries and merges ties by itself", {
-  withr::local_seed(12)
-  z <- matrix(c(rbeta(500, 3, 0.5), rep(1, 20), rep(0.25, 30)))
-  y <- rbinom(nrow(z), 1, 0.7)
-  new <- matrix(c(1, runif(300), 0.25, 0))
-  shuffle <- sample(nrow(z))
-  back <- sample(nrow(new))
-  r <- kde_ratio(z, y, new = new, bandwidth = 1e-3, direct_pairs = 0)
-  s <- kde_ratio(z[shuffle, , drop = FALSE], y[shuffle], new = new[back, , drop = FALSE],
-                 bandwidth = 1e-3, direct_pairs = 0)
-  expect_equal(s, r[back, , drop = FALSE], tolerance = 1e-12)
-  expect_equal(r[1], mean(y[z == 1]))
-  none <- kde_ratio(z[0, , drop = FALSE], integer(), new = new, bandwidth = 0.1, direct_pairs = -1)
-  expect_true(all(is.na(none)))
 })
 
 test_that("folds without rows, one-row folds and no test rows give NA, never NaN", {

@@ -67,21 +67,6 @@ test_that("the paths of rows with weights are those of fits one by one", {
   }
 })
 
-test_that("weights that are all 2 leave the path of plain rows", {
-  problem <- random_problem(90, seed = 5)
-  fold <- test_folds(90, 3, 12)
-  twice <- problem
-  twice$design <- new_design(90, rep(2, 90))
-  for (method in list(method_bins(c(2, 9), "mass", debias = TRUE), method_kde(c(.01, .2)), method_kkr(c(.1, 1e-5)))) {
-    grid <- method_grid(method, "binary", 90)
-    plain <- tune_path(method, problem, fold, grid, new_context())
-    path <- tune_path(method, twice, fold, grid, new_context())
-    untested <- tune_path(method, twice, replace(fold, fold == 0, 1L), grid, new_context())
-    expect_identical(untested$squared_error_test, 0 * NA * plain$risk)
-    for (name in c("risk", "squared_error", "squared_error_test")) expect_close(path[[name]], plain[[name]], 1e-10)
-  }
-})
-
 test_that("kernels without explicit features, and debiased bins of clusters, take the loop over fits", {
   problem <- random_problem(60, seed = 6)
   problem$design <- new_design(60, rep(1:2, 30))

@@ -56,19 +56,6 @@ test_that("features of unseen rows that a path has are those of its form", {
   expect_null(no_test$unseen(1)[[1]]$test_squared)
 })
 
-test_that("many rows take spaces where the factor leaves more the more rows there are", {
-  problem <- ridge_problem(200, 8)
-  fold <- test_folds(200, 3, 30)
-  form <- function(...) {
-    tune_path(method_ukkr(0.1), problem, fold, data.frame(value = 0.1), krylov_context(spaces = 1, ...))$form(1, 1)
-  }
-  left <- cpp_pivoted_cholesky(kernel_gaussian(1 / sqrt(2)), problem$features, 0, 8, 1L)$residual_trace
-  expect_s3_class(form(diffuse = left / 1.5, wide = 200), "ce_form_gram")
-  expect_s3_class(form(diffuse = left / 1.5, wide = 100), "ce_form_factor")
-  expect_s3_class(form(diffuse = left / 3, wide = 100), "ce_form_gram")
-  expect_s3_class(form(diffuse = left / 3, gram = 199), "ce_form_factor")
-})
-
 test_that("an external pointer to something else is refused", {
   kernel <- kernel_laplace(1)
   bases <- cpp_ridge_bases(kernel, matrix(0, 2, 1), matrix(0, 2, 1), 1:2, FALSE, NULL, NULL, 1, 1L, NULL)

@@ -79,32 +79,6 @@ test_that("the sheet's values are met", {
   }
 })
 
-test_that("single pairs, gaps and projections of the sheet are met", {
-  top <- fit_eval("top_label")
-  x <- top$eval$features[1:2, , drop = FALSE]
-  kkr <- fit_method(method_kkr(kernel = gamma_kernel(0.5)), top$fit, 0.01)
-  expect_close(form_pairs(kkr, x, x), rep(0.000180123003968, 4), 1e-9)
-  ukkr <- fit_method(method_ukkr(kernel = gamma_kernel(0.5)), top$fit, 0.01)
-  expect_close(form_gap(ukkr, x), rep(0.0561111054054, 2), tol$oracle)
-
-  p <- fit_eval("canonical")
-  x <- p$eval$features[1:2, ]
-  kkr <- fit_method(method_kkr(kernel = gamma_kernel(0.5)), p$fit, 0.01)
-  expect_close(form_pairs(kkr, x, x)[1, ], c(0.0270979641911, -0.000471685593352), tol$oracle)
-  ukkr <- fit_method(method_ukkr(kernel = gamma_kernel(0.5)), p$fit, 0.01)
-  expect_close(form_gap(ukkr, x)[1, ], c(-0.107943205631, 0.19030474347, -0.0823615378386), tol$oracle)
-  r_kkr <- form_risk(kkr, p$eval$features, p$eval$residuals)
-  r_ukkr <- form_risk(ukkr, p$eval$features, p$eval$residuals)
-  expect_close(r_kkr$projections, c(
-    0.0725920841939, 0.0299747836617, 0.000922383134608, 0.144773954828,
-    0.018700087859, 0.0426512085759, 0.181953094432, 0.0208334167535
-  ), tol$oracle)
-  expect_close(r_ukkr$projections, c(
-    0.0731877325447, 0.0300805111593, 0.000890257361541, 0.147014955362,
-    0.0190291064899, 0.0434761902357, 0.191359461986, 0.0208342610702
-  ), tol$oracle)
-})
-
 test_that("the sheet's Algorithm 1 is met", {
   data <- oracle_data()
   problem <- oracle_problem(data$P, data$y, "canonical")
@@ -162,71 +136,6 @@ test_that("a list of kernels is a grid, with or without a median bandwidth", {
   }
 })
 
-test_that("kkr and ukkr share the bases of a kernel", {
-  problem <- ridge_problem(40, 3)
-  context <- new_context()
-  for (method in list(method_kkr(1e-3), method_ukkr(1e-3))) {
-    tune_path(method, problem, test_folds(40, 4), tibble::tibble(value = 1e-3), context)
-  }
-  expect_length(ls(context$cache, pattern = "^ridge_"), 1)
-})
-
-test_that("limits in the ridge", {
-  for (notion in c("top_label", "canonical")) {
-    p <- fit_eval(notion)
-    n <- nrow(p$fit$features)
-    k_fit <- oracle_gaussian(p$fit$features, p$fit$features, 1)
-    sums <- oracle_gaussian(p$eval$features, p$fit$features, 1) %*% p$fit$residuals
-    huge <- 1e12
-    kkr <- fit_method(method_kkr(), p$fit, huge)
-    x <- p$eval$features
-    expect_close(huge * n^2 * form_pairs(kkr, x, x), tcrossprod(sums), 1e-9)
-    ukkr <- fit_method(method_ukkr(), p$fit, huge)
-    expect_close((huge * n)^2 * form_pairs(ukkr, x, x), tcrossprod(sums), 1e-9)
-    # small ridges interpolate where the kernel matrix is well conditioned
-    narrow <- kernel_laplace(0.05)
-    distinct <- !duplicated(p$fit$features)
-    fit <- oracle_rows(p$fit, distinct)
-    for (method in list(method_kkr, method_ukkr)) {
-      form <- fit_method(method(kernel = narrow), fit, 1e-14)
-      expect_equal(form_pairs(form, fit$features, fit$features), tcrossprod(fit$residuals), tolerance = 1e-8)
-    }
-  }
-})
-
-test_that("the training loss of kkr increases with the ridge", {
-  p <- fit_eval("canonical")$fit
-  target <- tcrossprod(p$residuals)
-  loss <- vapply(10^(-6:2), function(ridge) {
-    mean((target - form_pairs(fit_method(method_kkr(), p, ridge), p$features, p$features))^2)
-  }, 0)
-  expect_true(all(diff(loss) > 0))
-})
-
-test_that("rows, class labels and rotations do not matter", {
-  problem <- ridge_problem(50, 4)
-  fold <- withr::with_seed(5, sample(test_folds(50, 3, 8)))
-  grid <- tibble::tibble(value = c(1, 1e-3))
-  run <- function(problem, fold) {
-    lapply(list(method_kkr(), method_ukkr()), function(method) {
-      tune_path(method, problem, fold, grid, new_context())[1:3]
-    })
-  }
-  base <- run(problem, fold)
-  rows <- withr::with_seed(6, sample(50))
-  permuted <- run(take_rows(problem, rows), fold[rows])
-  q <- withr::with_seed(7, qr.Q(qr(matrix(rnorm(16), 4))))
-  turned <- problem
-  turned$features <- problem$features %*% q
-  turned$residuals <- problem$residuals %*% q
-  padded <- problem
-  padded$features <- cbind(problem$features, 0)
-  padded$residuals <- cbind(problem$residuals, 0)
-  for (other in list(permuted, run(turned, fold), run(padded, fold))) {
-    expect_close(unlist(other), unlist(base), 1e-9)
-  }
-})
-
 test_that("two classes: twice the squared error and four times the risk of the scalar", {
   z <- withr::with_seed(8, runif(60))
   y <- withr::with_seed(9, as.integer(runif(60) < z^2))
@@ -275,19 +184,6 @@ test_that("ties, constant features, one-row folds and tiny problems are defined"
   two <- take_rows(tied, c(1, 4))
   path <- tune_path(method_kkr(), two, 1:2, tibble::tibble(value = 0.1), new_context())
   expect_true(all(is.finite(path$squared_error)) && all(is.na(path$squared_error_test)))
-})
-
-test_that("results do not depend on the number of threads", {
-  problem <- random_problem(3000)
-  fold <- test_folds(3000, 5, 500)
-  vectors <- ridge_problem(700, 3)
-  for (method in list(method_kkr(), method_ukkr())) {
-    run <- function(problem, fold, threads) {
-      with_threads(threads, tune_path(method, problem, fold, tibble::tibble(value = c(1e-3, 1e-12)), new_context()))[1:3]
-    }
-    expect_identical(run(problem, fold, 1L), run(problem, fold, 2L))
-    expect_identical(run(vectors, test_folds(700, 5), 1L), run(vectors, test_folds(700, 5), 2L))
-  }
 })
 
 test_that("kernels between distributions are refused", {

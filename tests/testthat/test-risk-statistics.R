@@ -30,14 +30,6 @@ test_that("standard errors leave out missing rows and are NA below three", {
   expect_identical(paired_difference(NA_real_, 1)$difference, NA_real_)
 })
 
-test_that("moments of many rows are those of R", {
-  x <- withr::with_seed(5, 1e4 + rnorm(10001))
-  expect_close(cpp_row_moments(x), c(mean(x), sum((x - mean(x))^2)), 1e-10)
-  expect_identical(cpp_row_moments(3), c(3, 0))
-  # of folds, without their missing values
-  expect_identical(cpp_fold_moments(list(x, c(NA, 1:3, NaN))), cbind(c(10001, cpp_row_moments(x)), c(3, 2, 2)))
-})
-
 # A world whose risks are known: z ~ Beta(4, 1.5), y ~ Bernoulli(z^power), h the product of the
 # gaps of z^guess. For scalars R = (E e^2)^2 - 2 (E e phi)^2 + (E phi^2)^2.
 known_world <- function(power, guess) {

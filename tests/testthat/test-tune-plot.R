@@ -88,24 +88,6 @@ test_that("class-wise risks show what each class chose", {
   expect_match(shown$labels[["kde"]], "by class")
 })
 
-test_that("captions and legends of tuning figures fit a column of 90 mm", {
-  skip_if_not_installed("ggplot2")
-  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, repeats = 1))
-  withr::local_pdf(NULL)
-  for (type in tune_plots) {
-    plot <- ggplot2::autoplot(tuned, type = type)
-    expect_lte(max(nchar(strsplit(plot$labels$caption, "\n")[[1]])), 58)
-    grob <- ggplot2::ggplotGrob(plot)
-    legends <- grob$grobs[startsWith(grob$layout$name, "guide-box")]
-    width <- function(legend) if (is.null(legend$widths)) 0 else sum(grid::convertWidth(legend$widths, "mm", TRUE))
-    expect_lt(max(vapply(legends, width, 0)), 90)
-  }
-  # short labels share a row, and each column is as wide as its longest label
-  expect_identical(legend_rows(c(3, 3, 3)), 1)
-  expect_identical(legend_rows(c(20, 3, 20, 3)), 2)
-  expect_identical(legend_rows(c(30, 30, 5)), 3)
-})
-
 test_that("the selected gap has the jackknife's band, the others none in the figure", {
   methods <- list(bins = method_bins(c(5, 10)), kde = method_kde(c(0.05, 0.2)))
   tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, methods = methods, repeats = 1))
@@ -118,9 +100,6 @@ test_that("the selected gap has the jackknife's band, the others none in the fig
   se <- apply(folds, 1, function(g) sqrt(4 / 5 * sum((g - mean(g))^2)))
   expect_equal(one$high[at] - one$gap[at], stats::qt(.975, 4) * se)
   expect_equal(one$gap[at] - one$low[at], stats::qt(.975, 4) * se)
-  expect_equal(gap_reading("binary"), "Above zero the probability is predicted too high")
-  alone <- gap_shown(list(keep_methods(tuned, setdiff(names(methods), selected))), NULL)
-  expect_length(alone$others, 0)
 })
 
 test_that("class-wise gaps are those of the classes", {
@@ -176,17 +155,4 @@ test_that("every figure of a tuning result draws, also by group", {
       }
     }
   }
-})
-
-test_that("methods of the risk figure differ in the type of line, in panel and legend", {
-  skip_if_not_installed("ggplot2")
-  d <- withr::with_seed(1, list(p = runif(200), y = rbinom(200, 1, 0.4)))
-  tuned <- withr::with_seed(2, ce_tune(d$p, d$y, methods = ce_methods("binary")[c("bins", "kde")], repeats = 1))
-  figure <- ggplot2::ggplot_build(ggplot2::autoplot(tuned, "risk"))
-  line <- Filter(function(l) inherits(l$geom, "GeomLine"), figure$plot$layers)[[1]]
-  drawn <- ggplot2::layer_data(figure$plot, which(vapply(figure$plot$layers, identical, NA, line)))
-  expect_length(unique(drawn$linetype), 2)
-  guides <- ggplot2::ggplotGrob(figure$plot)
-  box <- guides$grobs[[which(guides$layout$name == "guide-box")]]
-  expect_identical(sum(box$layout$name == "guides"), 1L)
 })

@@ -11,15 +11,6 @@ test_that("print says why risks are missing", {
   expect_no_match(notes(all), "No risk|no fold")
 })
 
-test_that("a tune prints the function first, then how large the error is", {
-  v <- vehicle_predictions
-  one <- notes(withr::with_seed(1, ce_tune(v, truth, methods = list(method_bins(5)))))
-  expect_match(one, "Which function.*risk x100.*How large is it.*[(]95% CI 0.062 to 0.163[)], from all 500 rows")
-  expect_no_match(one, "won")
-  several <- withr::with_seed(1, ce_tune(v, truth, methods = list(method_bins(5), method_power(1.5)), repeats = 3))
-  expect_match(notes(several), "3 random splits.*won")
-})
-
 # All that is written in a figure.
 plot_texts <- function(plot) {
   grDevices::pdf(NULL)

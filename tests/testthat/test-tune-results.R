@@ -8,11 +8,6 @@ test_that("a tuning result without its package says what is missing", {
   expect_error(ce_curve(result, truth), "tune", class = "rlib_error_package_not_found")
 })
 
-test_that("other data frames are left alone", {
-  data <- data.frame(p = c(.2, .7), y = 0:1)
-  expect_identical(read_results(data), data)
-})
-
 test_that("collected predictions are of one candidate, and rows that repeat are told", {
   data <- data.frame(.row = 1:4, .config = "a", p = c(.2, .7, .1, .9))
   expect_identical(check_collected(data), data)

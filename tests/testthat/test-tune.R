@@ -89,21 +89,10 @@ test_that("without test rows the estimate is taken on the held-out rows", {
   expect_equal(glance(tuned)$estimate_holdout^2, mean(tidy(tuned)$squared_error))
 })
 
-test_that("grouped data and .by give the groups first", {
-  data <- binary_data(200)
-  df <- data.frame(g = rep(c("a", "b"), 100), p = data$p, y = data$y == 1)
-  grouped <- withr::with_seed(1, ce_tune(df, y, p, methods = list(method_bins(5)), .by = g))
-  expect_s3_class(grouped, "ce_grouped")
-  expect_equal(names(glance(grouped))[1:2], c("g", "method"))
-  alone <- withr::with_seed(1, ce_tune(df[df$g == "a", ], y, p, methods = list(method_bins(5))))
-  expect_equal(glance(grouped)[1, -1], glance(alone)[1, ])
-  est <- ce_estimate(df, y, p, method = method_bins(5), .by = g)
-  expect_equal(est$g, c("a", "b"))
-})
-
 test_that("several notions share folds and test rows: a row does not depend on the others", {
   one <- function(notion) {
-    withr::with_seed(1, with_threads(1L, ce_estimate(vehicle_predictions, truth, notion = notion, method = method_bins(5))))
+    estimated <- function() ce_estimate(vehicle_predictions, truth, notion = notion, method = method_bins(5))
+    withr::with_seed(1, with_threads(1L, estimated()))
   }
   both <- one(c("top_label", "class_wise"))
   expect_equal(both[2, ], one("class_wise"), ignore_attr = TRUE)
@@ -120,22 +109,6 @@ test_that("bins of a whole vector are refused before any work, in the name of th
   expect_identical(
     refused(ce_estimate(v, truth, notion = c("top_label", "canonical"), method = method_bins())), "ce_estimate"
   )
-})
-
-test_that("printed results show whole column names", {
-  local_reproducible_output(width = 80)
-  lines <- utils::capture.output(print(ce_estimate(vehicle_predictions, truth, notion = "top_label")))
-  expect_match(lines[4], "notion +estimate std.error conf.low conf.high", perl = TRUE)
-  expect_null(getOption("pillar.min_title_chars"))
-})
-
-test_that("results do not depend on the number of threads", {
-  data <- binary_data(300)
-  run <- function(threads) {
-    withr::with_seed(1, with_threads(threads, ce_tune(data$p, data$y)))
-  }
-  expect_identical(tidy(run(1)), tidy(run(2)))
-  expect_identical(glance(run(1)), glance(run(2)))
 })
 
 test_that("results of many rows do not depend on the number of threads", {
