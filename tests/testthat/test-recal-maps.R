@@ -1,12 +1,3 @@
-test_that("vector and matrix scaling improve their loss", {
-  f <- simulate_classes(150, 3, 1.5)
-  for (method in c("vector", "matrix", "dirichlet")) {
-    fit <- ce_recalibrate(f$p, f$y, method = method)
-    expect_true(glance(fit)$converged)
-    expect_lt(fit$objective[["after"]], fit$objective[["before"]])
-  }
-})
-
 test_that("matrix scaling is multinomial regression on log-probabilities", {
   skip_if_not_installed("nnet")
   f <- simulate_classes(300, 3, 1.5)
@@ -51,10 +42,6 @@ test_that("isotonic regression pools violators and ties", {
   # equal predictions have one image even where their outcomes happen to be in order
   expect_equal(predict(ce_recalibrate(c(.2, .2, .9), c(0, 1, 1), method = "isotonic"), c(.1, .2, .21)),
                c(.5, .5, .5 + .5 / 70), tolerance = 1e-12)
-  q <- withr::with_seed(1, runif(200))
-  z <- withr::with_seed(2, rbinom(200, 1, q))
-  own <- suppressWarnings(predict(ce_recalibrate(q, z, method = "isotonic")))
-  expect_equal(own[order(q)], stats::isoreg(q, z)$yf, tolerance = 1e-12)
 })
 
 test_that("histogram binning gives the outcome's mean per bin", {

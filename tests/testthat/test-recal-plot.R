@@ -57,22 +57,3 @@ test_that("with data a map draws reliability before and after", {
   variance <- ce_recalibrate(moment_columns(0, 1:4), c(2, -3, 3, -4), method = "variance")
   expect_error(plot(variance, moment_columns(0, 1:4), 1:4), "ce_moments", class = "calibrisk_error_argument")
 })
-
-test_that("maps draw, also by group", {
-  skip_if_not_installed("ggplot2")
-  data <- vehicle_predictions
-  data$half <- rep(c("a", "b"), length.out = nrow(data))
-  map <- ce_recalibrate(data[1:250, ], truth, method = "vector")
-  grouped <- ce_recalibrate(data, truth, .by = half)
-  variance <- ce_recalibrate(moment_columns(0, 1:4), c(2, -3, 3, -4), method = "variance")
-  path <- withr::local_tempfile(fileext = ".pdf")
-  grDevices::pdf(path)
-  withr::defer(grDevices::dev.off())
-  for (x in list(map, grouped, variance)) {
-    panels <- if (inherits(x, "ce_grouped")) 2L else 1L
-    expect_identical(nrow(ggplot2::ggplot_build(ggplot2::autoplot(x))$layout$layout), panels)
-    expect_s3_class(plot(x), "ggplot")
-  }
-  expect_s3_class(plot(map, data[251:500, ], truth), "ggplot")
-  expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(map, data[251:500, ], truth))$plot, "ggplot")
-})

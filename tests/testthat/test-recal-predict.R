@@ -114,15 +114,6 @@ test_that("other input errors name what is wrong", {
   expect_error(predict(fit, data.frame(a = 1)), class = "calibrisk_error_columns")
 })
 
-test_that("results do not depend on the number of threads", {
-  f <- simulate_classes(3000, 4, 2)
-  for (method in list(map_temperature(), map_ets(), map_diag(hidden = 3), map_matrix())) {
-    one <- with_threads(1, ce_recalibrate(f$p, f$y, method = method))
-    two <- with_threads(2, ce_recalibrate(f$p, f$y, method = method))
-    expect_identical(tidy(one), tidy(two))
-  }
-})
-
 test_that("printing tells the method, the objective and injectivity", {
   f <- fixture_logits()
   expect_snapshot(print(ce_recalibrate(f$z, f$y, logits = TRUE, method = "ets", folds = rep(1:2, 10))))
@@ -151,23 +142,4 @@ test_that("scalar logits of -Inf are floored, NaN is called by its name", {
   not_a_number <- rbind(c(NaN, 1), c(1, 0))
   expect_error(ce_recalibrate(not_a_number, 1:2, logits = TRUE), "Logits must not be NaN", class = "calibrisk_error")
   expect_error(ce_recalibrate(not_a_number, 1:2), "Probabilities must not be NaN", class = "calibrisk_error")
-})
-
-test_that("columns that carry the classes' names are matched by them, whatever the fit's were called", {
-  withr::with_seed(1, {
-    p <- matrix(stats::rgamma(90, 1), 30)
-    p <- p / rowSums(p)
-    y <- factor(sample(letters[1:3], 30, TRUE))
-  })
-  colnames(p) <- letters[1:3]
-  frame <- stats::setNames(data.frame(p, y), c(paste0(".pred_", letters[1:3]), "y"))
-  other <- p[c(3, 1, 2, 8), c(2, 3, 1)]
-  other <- (other + 0.1) / 1.3
-  from_frame <- ce_recalibrate(frame[c(3, 1, 2, 4)], y, method = "vector")
-  expected <- predict(from_frame, stats::setNames(data.frame(other), paste0(".pred_", colnames(other))))
-  expect_equal(predict(from_frame, other), expected)
-  from_matrix <- ce_recalibrate(unname(p), y, method = "vector")
-  expect_equal(predict(from_matrix, other)[, 1], expected$.pred_a, tolerance = 1e-6)
-  # without names the fit's order holds
-  expect_equal(predict(from_frame, unname(other[, c("c", "a", "b")])), expected)
 })

@@ -42,15 +42,6 @@ test_that("likelihoods, coefficients and predictions are those of glm()", {
   expect_equal(one$std.error, sqrt(stats::vcov(fits$intercept)[1]), tolerance = 1e-5)
 })
 
-test_that("the first model that is not rejected is taken", {
-  table <- function(p) tibble::tibble(model = update_models, log_likelihood = c(-4, -3, -2, -1), p.value = c(p, NA))
-  expect_identical(closed_choice(table(c(.2, .01, .01)), .05), "none")
-  expect_identical(closed_choice(table(c(.01, .06, .2)), .05), "intercept")
-  expect_identical(closed_choice(table(c(.01, .01, .2)), .05), "slope")
-  expect_identical(closed_choice(table(c(.01, .01, .01)), .05), "flexible")
-  expect_identical(closed_choice(table(c(.01, .01, .01)), .005), "none")
-})
-
 test_that("no change is kept in 95 % of samples that need none, and each kind of change is found", {
   shares <- function(truth, reps, seed) {
     chosen <- vapply(seq_len(reps), function(i) {
@@ -156,11 +147,6 @@ test_that("maps are cross-fitted, printed and drawn, and wrong options named", {
   platt <- ce_recalibrate(d$p, d$y, method = "platt")
   expect_equal(suppressWarnings(predict(map, d$p)), suppressWarnings(predict(platt, d$p)), tolerance = 1e-8)
   expect_error(tidy(platt, type = "tests"), "update", class = "calibrisk_error_argument")
-  skip_if_not_installed("ggplot2")
-  for (model in c("none", "flexible")) {
-    drawn <- ggplot2::autoplot(ce_recalibrate(d$p, d$y, method = map_update(model)))
-    expect_s3_class(ggplot2::ggplot_build(drawn), "ggplot_built")
-  }
   expect_error(map_update("curve"), "model", class = "calibrisk_error_argument")
   expect_error(map_update(df = 1), "df", class = "calibrisk_error_argument")
   expect_error(map_update(df = 7), "df", class = "calibrisk_error_argument")
