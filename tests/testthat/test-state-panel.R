@@ -73,14 +73,6 @@ test_that("bins between given breaks are those of equal mass where the breaks ar
   clustered <- pick(ce_panel(state_of(d, empty, cluster = site)), "ece", "p = 1;")
   expect_close(clustered$.estimate, pick(whole, "ece", "p = 1$")$.estimate, tol$law)
   expect_same_numbers(whole, ce_panel(chunked_state(d, 3, empty)))
-  # the other numbers do not see the bins
-  expect_close(pick(whole, "brier")$.estimate, pick(ce_panel(state_of(d)), "brier")$.estimate, tol$law)
-  expect_error(c(empty, ce_state(n_bins = 10)), "bins", class = "calibrisk_error_state")
-  for (wrong in list(c(0, 1), 1.5, numeric(), NA, "a", (1:1500) / 1501)) {
-    expect_error(ce_state(breaks = wrong), "breaks", class = "calibrisk_error_argument")
-  }
-  expect_identical(ce_state(breaks = c(0, .5, 1)), ce_state(breaks = .5))
-  expect_error(ce_state(n_bins = 3, breaks = .5), "takes the place", class = "calibrisk_error_argument")
 })
 
 test_that("tidy() is the panel, glance() the headline's row", {
@@ -93,18 +85,6 @@ test_that("tidy() is the panel, glance() the headline's row", {
   expect_identical(as.list(row), c(as.list(ce_estimate(state, level = .9)), list(dropped = 1)))
   expect_identical(c(dim(row), class(row)[1]), c("1", as.character(ncol(row)), "tbl_df"))
   expect_error(tidy(state, 3), class = "calibrisk_error_argument")
-  whole <- matrix(c(.2, .3, .5, .6, .3, .1), 2, byrow = TRUE)[rep(1:2, 20), ]
-  canonical <- update(ce_state(notion = "canonical", landmarks = whole[1:2, ]), whole, rep(1:3, length.out = 40))
-  for (verb in list(tidy, glance, ce_panel)) {
-    expect_error(verb(ce_state()), "must have rows", class = "calibrisk_error_state")
-    expect_error(verb(canonical), "ce_tune", class = "calibrisk_error_notion")
-  }
-})
-
-test_that("one block is one", {
-  rows <- suppressWarnings(state_of(inside_sample(30, 1), cluster = rep("a", 30)))
-  expect_match(ce_panel(rows)$detail, "errors from 1 block$")
-  expect_output(print(ce_estimate(rows)), "errors from 1 block\\.")
 })
 
 test_that("errors in blocks are those of the rows with blocks as clusters", {
@@ -123,7 +103,8 @@ test_that("errors in blocks are those of the rows with blocks as clusters", {
   expect_close(numbers(pick(table, "ece", "p = 2;")), numbers(of_rows(ece, p = 2)), tol$oracle)
   expect_close(numbers(pick(table, "ece", "debiased")), numbers(of_rows(ece, p = 2, debias = TRUE)), 1e-6)
   z <- of_rows(spiegelhalter)
-  expect_close(unlist(pick(table, "spiegelhalter")[c(".estimate", "p.value")]), unlist(z[c(".estimate", "p.value")]), 1e-8)
+  expect_close(unlist(pick(table, "spiegelhalter")[c(".estimate", "p.value")]), unlist(z[c(".estimate", "p.value")]),
+               1e-8)
   slope <- of_rows(cox_calibration)
   for (name in slope$.metric) {
     expect_equal(pick(table, name)$.estimate, slope$.estimate[slope$.metric == name], tolerance = 1e-4)
@@ -171,29 +152,12 @@ test_that("errors from blocks have an honest lower end", {
   }))
   # of calibrated predictions; without it nearly all of the first and the fifth
   expect_lte(max(rowSums(above)), 3)
-  classes <- ce_panel(update(ce_state(notion = "class_wise"), vehicle_predictions[1:100, ], truth))
-  own <- ece(vehicle_predictions[1:100, ], truth, notion = "class_wise")
-  sum <- classes[is.na(classes$class) & classes$.metric == "ece", ]
-  expect_equal(sum$conf.low[1], own$conf.low, tolerance = 0.2)
-  # and an upper bound of what is missed within the cells
-  state <- update(ce_state(), withr::with_seed(1, weighted_rows()), y, p, weights = w)
-  expect_match(ce_panel(state)$detail[5], "at most [0-9.e-]+ more in between; errors from")
 })
 
 test_that("a path of residuals that is 0 throughout has its error", {
   d <- data.frame(p = 0.3, y = rep(c(1, 0), c(15, 35)))
   found <- ce_panel(update(ce_state(), d, y, p))
   expect_equal(found$conf.high[found$.metric == "ks_error"], ks_error(d, y, p)$conf.high, tolerance = 1e-9)
-})
-
-test_that("a ratio of observed to expected events that no row varies has no standard error, as for the rows", {
-  panel <- ce_panel(update(ce_state(), rep(.9, 20), rep(1, 20)))
-  row <- panel[panel$.metric == "oe_ratio", ]
-  expect_close(row$.estimate, 1 / .9, tol$oracle)
-  rows <- tidy(ce_validate(rep(.9, 20), rep(1, 20)))
-  columns <- c("std.error", "conf.low", "conf.high", "p.value")
-  expect_identical(unlist(row[columns]), unlist(rows[rows$term == "oe_ratio", columns]))
-  expect_identical(is.na(unlist(row[columns], use.names = FALSE)), c(TRUE, FALSE, FALSE, FALSE))
 })
 
 test_that("few events have exact limits of their number, and none an upper limit", {

@@ -32,19 +32,6 @@ test_that("the cumulated residual of a state is that of the rows at the edges of
   expect_identical(whose(ks_error(top)), whose(ks_error(vehicle_predictions, truth)))
 })
 
-test_that("errors of a weighted state are those of its blocks, which it says", {
-  d <- inside_sample(3000, 3)
-  w <- d$x + .5
-  for (one in list(ks_error(state_of(d, weights = w)), ce_score(state_of(d, weights = w)))) {
-    expect_match(attr(one, "design"), "errors from .* blocks", all = FALSE)
-  }
-  rows <- ce_score(d$x, d$y, weights = w)
-  one <- ce_score(state_of(d, weights = w))
-  expect_close(one$.estimate, rows$.estimate, tol$oracle)
-  expect_lt(abs(log(one$std.error / rows$std.error)), 0.4)
-  expect_identical(one$n, 3000)
-})
-
 test_that("what a state cannot tell is an error that says why", {
   d <- inside_sample(100, 4)
   state <- state_of(d)
@@ -128,13 +115,6 @@ test_that("what cuts a state's predictions must be an edge of its cells", {
   expect_error(ece(state, preset = "netcal"), class = "calibrisk_error_unsupported")
 })
 
-test_that("the root Brier score of several classes is none of a state's", {
-  classes <- update(ce_state(), vehicle_predictions, truth)
-  expect_error(rbs(classes), "all probabilities of a row", class = "calibrisk_error_notion")
-  expect_close(rbs(classes, notion = "top_label")$.estimate,
-               rbs(vehicle_predictions, truth, notion = "top_label")$.estimate, tol$oracle)
-})
-
 test_that("the validation of a state is that of the rows", {
   d <- inside_sample(6000, 6)
   state <- state_of(d)
@@ -187,12 +167,4 @@ test_that("what the validation of a state cannot tell is an error or a note that
   one <- ce_validate(state_of(d), times = 0)
   expect_true(is.na(tidy(one)$estimate[tidy(one)$term == "slope"]))
   expect_output(print(one), "strictly between 0 and 1")
-})
-
-test_that("the page of a state names the other event's level, as that of its rows does", {
-  d <- withr::with_seed(4, data.frame(p = runif(200)))
-  d$y <- factor(ifelse(runif(200) < d$p, "No", "Yes"), c("No", "Yes"))
-  page <- function(...) utils::tail(capture.output(print(ce_validate(..., times = 20))), 1)
-  expect_match(page(d$p, d$y), "If you mean \"Yes\", use event_level = \"second\"", fixed = TRUE)
-  expect_identical(page(update(ce_state(notion = "binary"), d$p, d$y)), page(d$p, d$y))
 })

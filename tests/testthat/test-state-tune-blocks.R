@@ -100,10 +100,9 @@ test_that("class-wise risks, differences and their errors are those of the rows 
     expect_false(anyNA(glance(sums)[compared]))
     expect_identical(tidy(sums)[c("class", "value")], tidy(tuned)[c("class", "value")])
     expect_lt(max(abs(tidy(sums)$risk - tidy(tuned)$risk)) / max(tidy(tuned)$risk), 1e-6)
-    expect_output(print(sums), if (weighted) "Weighted rows \\(effective" else "Classes of a row together: risks of pairs")
+    expect_output(print(sums),
+                  if (weighted) "Weighted rows \\(effective" else "Classes of a row together: risks of pairs")
   }
-  skip_if_not_installed("ggplot2")
-  for (type in c("risk", "gap", "estimate")) expect_s3_class(ggplot2::autoplot(sums, type = type), "ggplot")
 })
 
 test_that("the risk of clustered rows has no bias, and would have one if clusters were not known", {
@@ -173,8 +172,6 @@ test_that("odd weights and predictions have numbers", {
   }
   # without a residual there is no skill
   expect_identical(glance(sums)$skill, rep(NA_real_, 4))
-  skip_if_not_installed("ggplot2")
-  for (type in c("risk", "estimate", "gap")) expect_silent(ggplot2::ggplotGrob(ggplot2::autoplot(sums, type = type)))
 })
 
 test_that("standard errors that folds of two blocks do not have are explained", {

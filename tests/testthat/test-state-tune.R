@@ -47,19 +47,6 @@ test_that("what is tuned on sums is a result like any other", {
   for (type in c("risk", "gap")) expect_s3_class(ggplot2::autoplot(sums, type = type), "ggplot")
 })
 
-test_that("chunks change nothing here either; rows with an id of their own may be anywhere", {
-  d <- inside_sample(600, 3)
-  numbers <- function(state) glance(ce_tune(state))
-  expect_same_numbers(numbers(chunked_state(d, 4)), numbers(state_of(d)), 1e-11)
-  expect_same_numbers(numbers(chunked_state(d, 5, id = 1:600)), numbers(state_of(d, id = 1:600)), 1e-11)
-})
-
-test_that("without a residual there is no skill", {
-  table <- glance(ce_tune(state_of(list(x = rep(0:1, 30), y = rep(0:1, 30)), id = 1:60)))
-  expect_identical(table$skill, rep(NA_real_, 4))
-  expect_identical(table$risk, rep(0, 4))
-})
-
 test_that("what sums cannot tune says so", {
   d <- inside_sample(100, 6)
   expect_error(ce_tune(state_of(d), methods = method_kde()), "methods", class = "calibrisk_error_state")

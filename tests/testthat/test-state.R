@@ -84,12 +84,6 @@ test_that("folds and blocks are those of the id, else of the values", {
   # states are merged across machines: a change of the hash is a new version of states
   units <- c(id_units(c(1, 2.5)), id_units(c("a", "Z\u00fcrich")), value_units(list(prob = c(.25, .5), outcome = 0:1)))
   expect_equal(units, c(.5345422839, .3813054346, .5312810616, .7085839128, .7604159567, .0926449756), tolerance = 1e-9)
-  units <- id_units(as.character(1:20000))
-  empty <- ce_state(folds = 4, test = .25, blocks = 10)
-  expect_lt(max(abs(table(fold_parts(units, empty$spec)) / 20000 - c(.25, rep(.75 / 4, 4)))), .015)
-  expect_lt(max(abs(table(block_parts(units, empty$spec)) / 20000 - .1)), .01)
-  expect_gt(abs(cor(units[-1], units[-20000])), 0)
-  expect_lt(abs(cor(units[-1], units[-20000])), .03)
   d <- inside_sample(100, 9)
   twins <- lapply(d, rep, 2)
   parts <- state_moments(state_of(twins))
@@ -124,16 +118,6 @@ test_that("what does not fit together is an error that says so", {
   expect_error(ce_state(test = 0), class = "calibrisk_error_argument")
 })
 
-test_that("a state says what it holds", {
-  expect_output(print(state_of(inside_sample(300, 2))), "300 rows, binary")
-  expect_output(print(ce_state()), "0 rows")
-  expect_output(print(ce_state(knots = c(.1, .5))), "2 given knots")
-  expect_output(print(ce_state(knots = .5, n_bins = 1)), "1 given knot\\), 1 bin;")
-  expect_output(print(update(ce_state(), c(.3, NA), 1:0)), "1 row, binary, events: 1\n1 incomplete row was dropped.",
-                fixed = TRUE)
-  expect_output(print(ce_source(data.frame(p = 1))), "1 row in memory")
-})
-
 test_that("what owns a row is of one type in all parts, and given in all of them", {
   d <- inside_sample(40, 3)
   numbers <- rep(1:10, 4)
@@ -150,8 +134,8 @@ test_that("what owns a row is of one type in all parts, and given in all of them
   }
   expect_error(c(state_of(d, id = numbers), state_of(d, cluster = numbers)), "same argument",
                class = "calibrisk_error_owner")
-  expect_error(update(ce_state(), list(ce_source(data.frame(d, id = "a")), ce_source(data.frame(d, id = 1))), y, x, id = id),
-               class = "calibrisk_error_owner")
+  expect_error(update(ce_state(), list(ce_source(data.frame(d, id = "a")), ce_source(data.frame(d, id = 1))), y, x,
+                      id = id), class = "calibrisk_error_owner")
 })
 
 test_that("weights are of one kind in all parts", {
