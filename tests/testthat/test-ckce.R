@@ -66,17 +66,6 @@ test_that("the bounds between ckce, its relatives and the spectrum hold", {
   expect_equal(1.25833333333, sum(d^2) / (4 * n * .1), tolerance = 1e-9)
 })
 
-test_that("a constant model has the closed form", {
-  p <- matrix(1 / 3, 6, 3)
-  one <- ckce(p, c(1, 1, 1, 2, 3, 1), ridge = .1)
-  exact(one$.estimate, .108166576528)
-  expect_identical(one$bandwidth, 1)
-  exact(skce(p, c(1, 1, 1, 2, 3, 1), type = "biased", kernel = "ckce")$.estimate, .222222222222)
-  exact(skce(p, c(1, 1, 1, 2, 3, 1), kernel = "ckce")$.estimate, .0888888888889)
-  expect_lt(ckce(p, c(1, 2, 3, 1, 2, 3), ridge = .1)$.estimate, 1e-15)
-  exact(skce(p, c(1, 2, 3, 1, 2, 3), kernel = "ckce")$.estimate, -.177777777778)
-})
-
 test_that("the toy example of two atoms has its analytic values, also at tiny ridges", {
   p <- rbind(matrix(c(.7, .3), 4, 2, byrow = TRUE), matrix(c(.4, .6), 6, 2, byrow = TRUE))
   y <- c(1, 1, 2, 2, 1, 1, 1, 2, 2, 2)

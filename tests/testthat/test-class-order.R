@@ -156,6 +156,13 @@ test_that("of two classes the canonical, the class-wise and root 2 times the bin
       }
     }
   }
+  # and so are differences of models
+  models <- list(a = sqrt(d$p), b = d$p^3)
+  binary <- ce_compare(models, d$y, metric = ce_estimate)
+  both <- ce_compare(lapply(models, function(p) cbind(1 - p, p)), d$y + 1,
+                     metric = ce_metric(ce_estimate, notion = "class_wise"))
+  roots <- c("difference", "std.error", "conf.low", "conf.high")
+  expect_equal(unlist(both[roots]), sqrt(2) * unlist(binary[roots]), tolerance = 1e-9)
 })
 
 test_that("knots of 1 - x are those of x, whole numbers of rows between knots or not", {

@@ -41,6 +41,9 @@ test_that("clusters of one row are none but for Student's quantile", {
     expect_equal(alone$.estimate, plain$.estimate)
     expect_equal(alone$std.error, plain$std.error)
   }
+  # of 12 clusters
+  few <- ce_score(data, y, prob, cluster = centre)
+  expect_equal(few$conf.high - few$.estimate, stats::qt(.975, 11) * few$std.error)
 })
 
 test_that("weights and clusters are checked and named", {
