@@ -11,20 +11,20 @@ influence        | ((1 - level) / 2)^(1 / size)            | (1 - level)^(1 / si
 design           | sqrt(n / (n - 1) * sum(squares))        | sqrt(sum(squares))             | design
 design           | place <- cumsum(w) - w / 2              | place <- cumsum(w)             | design
 design           | min(clusters - 1, weights)              | min(clusters, weights)         | design
-risk-statistics  | 2 * (projections - value)               | (projections - value)          | risk-statistics
+risk-statistics  | 2 * sqrt(moments[3, ] / (n * (n - 1)))  | sqrt(moments[3, ] / (n * (n - 1))) | risk-statistics
 crossfit         | (p - 1) * scale^p * size                | p * scale^p * size             | crossfit
 folds            | (seq_len(k) <= n %% k)                  | (seq_len(k) < n %% k)          | folds
 horizon          | censored / (at_risk - events)           | censored / at_risk             | horizon
-ladder           | sum((scores - mean)^3) / n^3            | sum((scores - mean)^3) / n^2   | ladder
-ladder-joint     | noise = 4 * one$noise                   | noise = 2 * one$noise          | ladder-joint ladder
-ladder-cells     | rung$scatter <- 4 *                     | rung$scatter <- 2 *            | ladder-cells
+ladder           | sum((scores - mean)^3) / n^3            | sum((scores - mean)^3) / n^2   | ladder-rare
+ladder-joint     | 2 * one$influence                       | one$influence                  | class-order
+ladder-cells     | rung$scatter <- 4 *                     | rung$scatter <- 2 *            | state-headline
 ladder-cells     | 2 * c(0, out[k - 1, -m])                | c(0, out[k - 1, -m])           | ladder-cells
 skce-sums        | 2 * sums$squares / weight^2             | sums$squares / weight^2        | skce-noise
 pair-clusters    | w[a]^2 * diag(h)                        | w[a] * diag(h)                 | skce-noise ckce-noise
 ckce-null        | numbers$null_estimate - numbers$null_di | numbers$null_estimate + numbers$null_di | ckce-null ckce
 pair-target      | matern_form(law, 0.5, kernel            | matern_form(law, 1.5, kernel   | pair-target
 kernel-distance  | sqrt(laws$probs / 2)                    | sqrt(laws$probs)               | kernel-distribution
-family-laplace   | ez^2 / 6                                | ez^2 / 3                       | family kernel-distribution
+family-laplace   | (cosh(ez) + m * sinhc)                  | (cosh(ez) + sinhc)             | kernel-distribution
 family-poisson   | 1 / (16 * rate)                         | 1 / (8 * rate)                 | family
 moments          | (q - s / 6)                             | (q - s / 3)                    | moments
 score-decompose-real | group_means(near, group, w) / 2     | group_means(near, group, w)    | score-decompose
