@@ -39,7 +39,6 @@ decision-curve   | odds <- thresholds / (1 - thresholds)   | odds <- thresholds 
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
 power-criteria   | half <- n / 2 - 1                       | half <- n / 2                  | power
 power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
-power-ladder     | 1.5 * slope^2 * delta^2                 | 0.5 * slope^2 * delta^2        | power
 validate-pool    | (1 + 1 / m) * stats::var(at)            | stats::var(at)                 | validate-pool
 ")
 if (length(commandArgs(TRUE)) > 0) {

@@ -43,6 +43,7 @@ test_that("Hellinger distances", {
   expect_equal(squared(pred_poisson(c(2, 3))), 1 - sum(sqrt(dpois(0:100, 2) * dpois(0:100, 3))), tolerance = 1e-9)
   # equal and nearly equal scales
   near <- function(e) squared(pred_laplace(0:1, c(1, 1 + e)))
+  expect_equal(near(0), 1 - 1.5 * exp(-.5), tolerance = 1e-12)
   expect_equal(near(1e-9), near(0), tolerance = 1e-8)
   expect_equal(near(2.002e-3 * 1.9), {
     b <- 1 + 2.002e-3 * 1.9
