@@ -1,19 +1,18 @@
 # How all vignettes draw figures, set tables and read stored results.
+source("small-png.R")
+bitmap_args <- if (capabilities("cairo")) list(type = "cairo", antialias = "gray")
 knitr::opts_chunk$set(
-  collapse = TRUE, comment = "#>", fig.retina = 1, fig.width = 7,
-  dpi = if (nzchar(Sys.which("pngquant"))) 144 else 110, # a page has at most 1 MB
-  dev = "png", # pkgdown has another device, with other arguments
-  dev.args = if (capabilities("cairo")) list(type = "cairo", antialias = "gray"),
+  collapse = TRUE, comment = "#>", fig.retina = 1, fig.width = 7, dpi = 144,
+  dev = "bmp", dev.args = bitmap_args, fig.ext = "png", fig.process = small_png,
   # what the console shows, except tables and text that are ready for the page
   render = function(x, ...) {
     if (inherits(x, c("knitr_kable", "knit_asis"))) knitr::knit_print(x, ...) else knitr::normal_print(x)
   }
 )
-# A palette of 128 colours, if the program is installed: a third of the bytes.
-if (nzchar(Sys.which("pngquant"))) {
-  knitr::knit_hooks$set(pngquant = knitr::hook_pngquant)
-  knitr::opts_chunk$set(pngquant = "--speed=1 --nofs 128")
-}
+# The device on which knitr records a figure: text must have the same size there.
+options(device = function(width, height, ...) {
+  do.call(grDevices::bmp, c(list(tempfile(), width, height, units = "in", res = 144), bitmap_args))
+})
 # A figure without a caption has its description as one.
 knitr::opts_hooks$set(fig.alt = function(options) {
   if (is.null(options$fig.cap)) options$fig.cap <- options$fig.alt
@@ -141,6 +140,10 @@ knitr::knit_hooks$set(document = function(x) {
     "  .items td:nth-child(2)::before { content: \"where here: \"; color: #444; }",
     "  .items td:nth-child(3)::before { content: \"n; repetitions, ours (theirs): \"; color: #444; }",
     "  .items td:nth-child(4)::before { content: \"agrees within: \"; color: #444; }",
+    "}",
+    "@media screen and (max-width: 528px) {", # a figure of 500 pixels is wider than the window
+    "  .figure:has(img:not([width$=\"px\"]))::before { content: \"the figure scrolls \\2192\"; display: block;",
+    "    position: sticky; left: 0; text-align: right; font-size: 80%; color: #444; }",
     "}",
     "@media print {", # nothing scrolls on paper, and no figure is cut by the end of a page
     "  body { max-width: none; padding: 0; font-size: 10pt; }",
