@@ -23,7 +23,7 @@ read_bitmap <- function(file) {
 
 # The palette: the most frequent colours first, then always the one that is worst to replace, by its frequency and its
 # squared distance to the nearest colour in the palette. A list with the colours and each pixel's number.
-few_colours <- function(pixels, n = 128) {
+few_colours <- function(pixels, n = 64) {
   all <- sort(table(pixels), decreasing = TRUE)
   count <- as.numeric(all)
   all <- as.integer(names(all))
