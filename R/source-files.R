@@ -27,11 +27,6 @@ file_kind <- function(files) {
   names(file_kinds)[apply(matrix(hits, length(files)), 1, function(hit) which(hit)[1])]
 }
 
-file_source <- function(files, rows) {
-  new_source(function() files_iterator(files, rows),
-             if (length(files) == 1) files else paste0(length(files), " files, from ", files[1]))
-}
-
 # One after the other; only one is open.
 files_iterator <- function(files, rows) {
   at <- 0
@@ -59,7 +54,9 @@ at_once <- 2^28
 open_file <- function(file, rows) {
   kind <- file_kind(file)
   if (kind == "parquet") return(cut_iterator(read_parquet(file), rows))
-  warn_if(!ends_line(file), "The last line of {.file {file}} may be cut off: it has no end of line.", class = "source",
+  # a file that is half copied mostly does not end with a line
+  cut <- !is_compressed(file) && file.size(file) > 0 && !last_bytes(file, 1) %in% charToRaw("\r\n")
+  warn_if(cut, "The last line of {.file {file}} may be cut off: it has no end of line.", class = "source",
           path = file)
   if (kind == "json") return(json_iterator(file, rows))
   format <- if (kind == "tsv") list(sep = "\t", dec = ".") else text_format(file)
@@ -135,12 +132,6 @@ csv_iterator <- function(file, rows, format = list(sep = ",", dec = ".")) {
   }, function() close(con))
 }
 
-# Whether a file that is not compressed ends with a line, as those that are half copied mostly do not.
-ends_line <- function(file) {
-  if (is_compressed(file) || file.size(file) == 0) return(TRUE)
-  last_bytes(file, 1) %in% charToRaw("\r\n")
-}
-
 stop_cut_off <- function(file) {
   stop_input("A file must be whole.", "x" = "{.file {file}} is cut off, or not a table.",
              "i" = "Copy it again: it may have been read while it was written.", class = "source")
@@ -160,11 +151,9 @@ is_complete <- function(file) {
     size <- size + length(bytes)
     last <- bytes[length(bytes)]
   }
-  if (grepl("gz$", file, ignore.case = TRUE) && size %% 2^32 == gzip_size(file)) return(TRUE)
-  any(last == charToRaw("\n"))
+  said <- if (grepl("gz$", file, ignore.case = TRUE)) sum(as.integer(last_bytes(file, 4)) * 256^(0:3))
+  identical(size %% 2^32, said) || any(last == charToRaw("\n"))
 }
-
-gzip_size <- function(file) sum(as.integer(last_bytes(file, 4)) * 256^(0:3))
 
 last_bytes <- function(file, n) {
   con <- base::file(file, "rb", raw = TRUE)

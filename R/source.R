@@ -75,11 +75,23 @@ ce_source <- function(x, rows = 1e5, close = NULL) {
   check_count(rows)
   if (inherits(x, "ce_source")) return(x)
   if (is_table(x)) return(table_source(x, rows))
-  if (methods_is(x, "DBIResult")) return(result_source(x, rows))
-  if (is.data.frame(x)) return(frame_source(x, rows))
-  if (is.character(x)) return(file_source(source_files(x), rows))
+  if (methods_is(x, "DBIResult")) return(new_source(function() result_iterator(x, rows), "a result of a database"))
+  if (is.data.frame(x)) {
+    return(new_source(function() cut_iterator(x, rows), paste(count_of(nrow(x), "row"), "in memory")))
+  }
+  if (is.character(x)) {
+    files <- source_files(x)
+    label <- if (length(files) == 1) files else paste0(length(files), " files, from ", files[1])
+    return(new_source(function() files_iterator(files, rows), label))
+  }
   if (is.function(x)) return(new_source(function() iterator(x, close), "a function"))
-  if (has_batches(x)) return(new_source(function() iterator(next_batch(x)), paste0("<", class(x)[1], ">")))
+  if (is.environment(x) && is.function(x[["read_next_batch"]])) {
+    next_batch <- function() {
+      batch <- x$read_next_batch()
+      if (!is.null(batch)) as.data.frame(batch)
+    }
+    return(new_source(function() iterator(next_batch), paste0("<", class(x)[1], ">")))
+  }
   stop_input(
     "{.arg x} must be files, a data frame, a table or result of a database, a reader of batches, or a function.",
     "x" = "It is {.cls {class(x)[1]}}.",
@@ -96,15 +108,7 @@ print.ce_source <- function(x, ...) {
   invisible(x)
 }
 
-is_source_list <- function(x) {
-  rlang::is_bare_list(x) && length(x) > 0 && all(vapply(x, inherits, NA, "ce_source"))
-}
-
 # --- What is read ----------------------------------------------------------------------------------------------------
-
-frame_source <- function(data, rows) {
-  new_source(function() cut_iterator(data, rows), paste(count_of(nrow(data), "row"), "in memory"))
-}
 
 cut_iterator <- function(data, rows) {
   at <- 0
@@ -120,15 +124,4 @@ cut_iterator <- function(data, rows) {
 table_source <- function(x, rows, columns = colnames(x)) {
   force(list(x, columns))
   new_source(function() table_iterator(x, columns, rows), "a table of a database")
-}
-
-result_source <- function(result, rows) new_source(function() result_iterator(result, rows), "a result of a database")
-
-has_batches <- function(x) is.environment(x) && is.function(x[["read_next_batch"]])
-
-next_batch <- function(x) {
-  function() {
-    batch <- x$read_next_batch()
-    if (!is.null(batch)) as.data.frame(batch)
-  }
 }

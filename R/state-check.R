@@ -4,7 +4,10 @@ check_state <- function(x) {
   stop_if(!is_state(x), "All that is merged with a state must be a {.cls ce_state}.",
           "x" = "One is {.cls {class(x)[1]}}.", "i" = "{.code update(state, data, truth)} adds rows.",
           class = c("state", "argument"))
-  check_state_version(x)
+  # the sums of other versions are others
+  stop_if(!identical(.subset2(x, "version"), state_version), "The state must be of this version of the package.",
+          "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
+          "i" = "Update and merge it with the version that made it, or make it anew.", class = c("state", "version"))
   spec <- x$spec
   derived <- c("edges", "inner", "fine")
   stop_if(length(spec$bins) != spec$n_bins + 1 || !same_values(state_edges(spec[setdiff(names(spec), derived)]), spec),
@@ -13,13 +16,6 @@ check_state <- function(x) {
   problems <- if (is.null(x$about)) 0 else if (x$about$notion == "class_wise") length(x$about$levels) else 1
   cpp_check_sums(x$sums, lapply(seq_len(problems), sums_sizes, spec, x$about), x$n)
   x
-}
-
-# The sums of other versions are others.
-check_state_version <- function(x) {
-  stop_if(!identical(.subset2(x, "version"), state_version), "The state must be of this version of the package.",
-          "x" = "It is of version {describe(.subset2(x, 'version'))}, not {.val {state_version}}.",
-          "i" = "Update and merge it with the version that made it, or make it anew.", class = c("state", "version"))
 }
 
 # The sums of a problem: how many there are of each, and of how many moments in turn (0: of any numbers).

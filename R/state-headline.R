@@ -15,13 +15,7 @@ check_state_rows <- function(state) {
           "i" = "{.code update(state, data, truth)} adds them.", class = c("empty", "state"))
 }
 
-# The sentence on standard errors from blocks, and that on the test, of which that of the rows may differ.
-block_sentence <- function(state) {
-  if (!in_blocks(state)) return(NULL)
-  paste0(if (state$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
-         count_of(used_blocks(state), "block"), ".")
-}
-
+# The sentence on the test, of which that of the rows may differ.
 state_test_sentence <- function(state) {
   if (!in_blocks(state)) {
     return(paste("The knots of the test are edges of the state's cells. `ce_estimate()` of the rows has quantiles of",

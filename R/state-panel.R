@@ -25,10 +25,7 @@ state_panel <- function(x, level) {
     parts <- Map(function(part, class) tibble::add_column(part, class = class, .before = 1), c(parts, list(whole)),
                  c(x$about$levels, NA))
   }
-  out <- all_rows(metric_table(vctrs::vec_rbind(!!!parts)), x$follow_up[["censored"]])
-  out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
-  attr(out, "design") <- followed_sentence(x)
-  out
+  state_table(vctrs::vec_rbind(!!!parts), x)
 }
 
 #' @rdname ce_state
@@ -41,7 +38,12 @@ tidy.ce_state <- function(x, ..., level = 0.95) {
 # `whole`: the rows of all parts together, since what fewer of them lose is then no rounding of parts with few rows.
 panel_cells <- function(state, j, blocks = state$about$blocked) {
   edges <- state$spec$edges
-  problem <- sorted_cells(state_problem(state, j, blocks), edges[-1])
+  problem <- state_problem(state, j, blocks)
+  # sorted once; the cumulated residual is known at the upper edges of cells
+  sorted <- sort_problem(problem)
+  ends <- findInterval(edges[-1], sorted$x)
+  sorted$ties <- unique(ends[ends > 0])
+  problem[c("sorted", "cells")] <- list(sorted, TRUE)
   problem$extreme <- state_scores(state, j)[["extreme"]] > 0
   problem$whole <- if (!blocks) {
     function(fewer = FALSE) {
@@ -50,15 +52,6 @@ panel_cells <- function(state, j, blocks = state$about$blocked) {
       replace(rows, "extreme", problem$extreme)
     }
   }
-  problem
-}
-
-# Sorted once. The cumulated residual is known at the upper edges of cells.
-sorted_cells <- function(problem, upper) {
-  sorted <- sort_problem(problem)
-  ends <- findInterval(upper, sorted$x)
-  sorted$ties <- unique(ends[ends > 0])
-  problem[c("sorted", "cells")] <- list(sorted, TRUE)
   problem
 }
 
@@ -101,18 +94,14 @@ over_blocks <- function(estimate) {
   estimate
 }
 
-between_text <- function(problem, edges, value) {
-  paste0("at the edges of ", length(edges) - 1, " cells, at most ",
-         format(more_between(problem, edges, value), digits = 1), " more in between")
-}
-
 # By how much the cumulated residual within the cells may exceed this error.
-more_between <- function(problem, edges, value) {
+between_text <- function(problem, edges, value) {
   cell <- pmax(findInterval(problem$features, edges, left.open = TRUE), 1)
   d <- design_weights(problem$design) * problem$residuals[, 1]
   sums <- rowsum(cbind(d, pmax(d, 0), pmin(d, 0)), cell)
   before <- cumsum(sums[, 1]) - sums[, 1]
-  max(0, max(abs(before + sums[, 2:3])) / total_weight(problem$design) - value)
+  more <- max(0, max(abs(before + sums[, 2:3])) / total_weight(problem$design) - value)
+  paste0("at the edges of ", length(edges) - 1, " cells, at most ", format(more, digits = 1), " more in between")
 }
 
 log_estimate <- function(state, j) {

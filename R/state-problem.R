@@ -9,11 +9,6 @@ cells_problem <- function(edges, moments, ...) {
   problem
 }
 
-# The problem of cells between the edges of all bins of ce_tune(). Fourth powers of residuals are sums of their moments.
-narrow_problem <- function(state) {
-  cells_problem(state$spec$fine, sum_array(state$sums[[1]]$fine, fine_dim(state$spec, FALSE)))
-}
-
 # For the cells of the j-th problem. Blocks are clusters, and weights are those of mean 1. The folds of lower limits are
 # made of whole parts.
 state_problem <- function(state, j = 1, blocks = in_blocks(state)) {

@@ -6,7 +6,9 @@
 #   inner  knots the ladder may choose among
 
 state_edges <- function(spec) {
-  fixed <- sort(unique(c(cell_edges(), spec$bins)))
+  octaves <- 2^-(7:20)
+  tail <- c(octaves, 0.75 * octaves)
+  fixed <- sort(unique(c((0:100) / 100, tail, 1 - tail, spec$bins)))
   # a knot that is an edge up to rounding is that edge
   own <- spec$knots[vapply(spec$knots, function(knot) min(abs(knot - fixed)) > 1e-12, NA)]
   edges <- sort(unique(c(fixed, own)))
@@ -29,11 +31,6 @@ bins_dim <- function(spec) c(1L, 2, spec$n_bins, spec$blocks)
 # In blocks the sums of w and w e of a narrow cell, else its moments by outcome.
 fine_dim <- function(spec, blocks) {
   c(if (blocks) 1L else moments_of_narrow, 2, length(spec$fine) - 1, n_parts(spec, blocks))
-}
-
-cell_edges <- function(octaves = 7:20) {
-  tail <- sort(c(2^-octaves, 0.75 * 2^-octaves))
-  sort(unique(c((0:100) / 100, tail, 1 - tail)))
 }
 
 spec_words <- function(spec) {

@@ -17,9 +17,18 @@ by_predictions.ce_state <- function(x, fn, input) {
   out <- fn(replace(state_predictions(x, if (rows) 1), "kept", TRUE))
   notes <- attr(out, "notes")
   attributes(out)[c("estimates", "notes")] <- NULL
+  blocks <- if (in_blocks(x)) paste0(
+    if (x$about$blocked) "Weighted or clustered rows" else "Classes of a row together", ": errors from ",
+    count_of(used_blocks(x), "block"), "."
+  )
+  state_table(out, x, blocks, notes)
+}
+
+# Numbers of a state as the table of a result, with what is said of its rows.
+state_table <- function(out, x, ...) {
   out <- all_rows(metric_table(out), x$follow_up[["censored"]])
   out <- name_event(out, event_label(x$about, horizon = x$about$horizon))
-  attr(out, "design") <- c(followed_sentence(x), block_sentence(x), notes)
+  attr(out, "design") <- c(followed_sentence(x), ...)
   out
 }
 

@@ -26,7 +26,8 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
     sizes <- blocks$sizes
     counted <- blocks_sentence(state, length(blocks$used))
   } else {
-    problems <- list(narrow_problem(state))
+    # cells between the edges of all bins; fourth powers of residuals are sums of their moments
+    problems <- list(cells_problem(spec$fine, sum_array(state$sums[[1]]$fine, fine_dim(spec, FALSE))))
     fold <- problems[[1]]$part - 1L
     sizes <- group_sizes(problems[[1]], problems[[1]]$part, spec$folds + 1L)
     check_fold_rows(sizes)

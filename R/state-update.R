@@ -5,7 +5,8 @@
 update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = NULL, id = NULL, horizon = NULL,
                             in_database = FALSE) {
   check_state(object)
-  if (missing(data)) stop_no_data()
+  stop_if(missing(data), "{.arg data} must be given: the rows to add.", "x" = "It is missing.",
+          "i" = "As in {.code update(state, data, truth)}.", arg = "data")
   truth <- enquo(truth)
   given <- list(weights = enquo(weights), cluster = enquo(cluster), id = enquo(id))
   dots <- column_dots(...)
@@ -16,14 +17,18 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   if (is.function(data)) data <- ce_source(data)
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given)))
   # a frame of this process means nothing to another
-  if (is_source_list(data)) return(update_from_sources(object, data, chunk_taker(truth, dots, given)))
+  if (rlang::is_bare_list(data) && length(data) > 0 && all(vapply(data, inherits, NA, "ce_source"))) {
+    return(update_from_sources(object, data, chunk_taker(truth, dots, given)))
+  }
   update_chunk(object, data, truth, dots, given)
 }
 
 # Rows first, the state second: update() dispatches on the rows.
 #' @export
 update.numeric <- function(object, ...) {
-  if (...length() > 0 && is_state(..1)) stop_rows_first(object, ..1)
+  stop_if(...length() > 0 && is_state(..1), "In {.fn update} the state comes first, the rows second.",
+          "x" = "The first argument is {describe(object)}, the second a {.cls ce_state}.",
+          class = c("state", "argument"), arg = "object")
   NextMethod()
 }
 
@@ -32,17 +37,6 @@ update.data.frame <- update.numeric
 
 #' @export
 update.factor <- update.numeric
-
-stop_rows_first <- function(rows, state) {
-  stop_input("In {.fn update} the state comes first, the rows second.",
-             "x" = "The first argument is {describe(rows)}, the second a {.cls {class(state)[1]}}.",
-             class = c("state", "argument"), arg = "object")
-}
-
-stop_no_data <- function() {
-  stop_input("{.arg data} must be given: the rows to add.", "x" = "It is missing.",
-             "i" = "As in {.code update(state, data, truth)}.", arg = "data")
-}
 
 # function(state, piece) that holds what was selected, and no rows.
 chunk_taker <- function(truth, dots, given) {
@@ -60,7 +54,9 @@ update_chunk <- function(object, data, truth, dots, given) {
   if (!is.null(horizon)) {
     truth <- evaluate_once(truth, data)
     horizon$strata <- evaluate_once(horizon$strata, data)
-    columns$weights <- follow_up_weights(truth, data, horizon, columns$weights)
+    # the weight of a row; those that integers repeat are repeated
+    own <- if (is.null(columns$weights) || is_frequency(columns$weights)) 1 else as.numeric(columns$weights)
+    columns$weights <- outcomes_at(truth, data, horizon)$censoring$weights * own
   }
   check_ids(columns$id)
   columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"))
@@ -93,12 +89,6 @@ check_state_horizon <- function(horizon) {
              "i" = "{.code ce_horizon({format(horizon$time)}, censoring = all)}, where {.code all} has the columns \\
                     {.field time} and {.field status} of all rows: a first pass reads these.",
              class = c("horizon", "state"), arg = "horizon")
-}
-
-# The weight of a row; those that integers repeat are repeated.
-follow_up_weights <- function(truth, data, horizon, weights) {
-  censoring <- outcomes_at(truth, data, horizon)$censoring$weights
-  if (is.null(weights) || is_frequency(weights)) censoring else censoring * as.numeric(weights)
 }
 
 check_ids <- function(id) {
