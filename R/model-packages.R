@@ -5,7 +5,6 @@
 # `s`: one value of the penalty.
 #' @export
 ce_predictions.lognet <- function(model, newdata, ..., s = NULL) {
-  check_newdata(newdata, "glmnet")
   stop_if(is.null(s) || length(s) != 1, "A path of penalised models needs one value of {.arg s}, its penalty.",
           "x" = if (is.null(s)) "It is missing." else "It has {length(s)} values.", class = "argument", arg = "s")
   beta <- if (is.list(model$beta)) model$beta[[1]] else model$beta
@@ -20,7 +19,6 @@ ce_predictions.multnet <- ce_predictions.lognet
 
 #' @export
 ce_predictions.cv.glmnet <- function(model, newdata, ..., s = "lambda.1se") {
-  check_newdata(newdata, "glmnet")
   path <- model$glmnet.fit
   if (!class(path)[1] %in% c("lognet", "multnet")) {
     stop_no_probabilities(cli::format_inline("It has a path of the class {.cls {class(path)[1]}}."),
@@ -32,7 +30,6 @@ ce_predictions.cv.glmnet <- function(model, newdata, ..., s = "lambda.1se") {
 
 #' @export
 ce_predictions.svm <- function(model, newdata, ...) {
-  check_newdata(newdata, "e1071")
   if (model$type > 1) stop_no_probabilities("It is not a classification.", NULL)
   if (!model$compprob) stop_no_probabilities("It has class votes.", "Fit it with `svm(probability = TRUE)`.")
   add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$SV), model$levels, function(rows) {
@@ -42,7 +39,6 @@ ce_predictions.svm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.knn3 <- function(model, newdata, ...) {
-  check_newdata(newdata, "caret")
   add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$learn$X), levels(model$learn$y), function(rows) {
     predict_rows(model, rows, type = "prob", ...)
   }))
@@ -50,7 +46,6 @@ ce_predictions.knn3 <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.train.kknn <- function(model, newdata, ...) {
-  check_newdata(newdata, "kknn")
   if (model$response == "continuous") stop_no_probabilities("It predicts means.", NULL)
   add_ordered(newdata, of_complete_rows(model, newdata, NULL, levels(model$fitted.values[[1]]), function(rows) {
     predict_rows(model, rows, type = "prob", ...)
@@ -72,7 +67,6 @@ of_complete_rows <- function(model, newdata, columns, levels, predict) {
 
 #' @export
 ce_predictions.gbm <- function(model, newdata, ...) {
-  check_newdata(newdata, "gbm")
   kind <- model$distribution$name
   if (!kind %in% c("bernoulli", "adaboost", "multinomial")) {
     stop_no_probabilities(cli::format_inline("Its distribution is {.val {kind}}."), "Fit it to 0/1 outcomes.")
@@ -91,7 +85,6 @@ ce_predictions.gbm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.glmerMod <- function(model, newdata, ...) {
-  check_newdata(newdata, "lme4")
   family <- stats::family(model)$family
   if (family != "binomial") {
     stop_no_probabilities(cli::format_inline("The family {.val {family}} has no distribution here."), NULL)
@@ -101,7 +94,6 @@ ce_predictions.glmerMod <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.clm <- function(model, newdata, ...) {
-  check_newdata(newdata, "ordinal")
   outcome <- stats::formula(model$terms)[[2]]
   if (is.call(outcome)) {
     stop_no_probabilities(cli::format_inline("Its outcome is computed, {.code {rlang::as_label(outcome)}}."),
@@ -114,7 +106,6 @@ ce_predictions.clm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.nnet.formula <- function(model, newdata, ...) {
-  check_newdata(newdata, "nnet")
   if (is.null(model$lev)) stop_no_probabilities("Its outcome is not a factor.", NULL)
   probs <- predict_rows(model, newdata, type = "raw", ...)
   if (length(model$lev) == 2) add_event(newdata, probs, model$lev[2]) else add_classes(newdata, probs, model$lev)
@@ -122,7 +113,6 @@ ce_predictions.nnet.formula <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.naiveBayes <- function(model, newdata, ...) {
-  check_newdata(newdata, "e1071")
   check_has_columns(newdata, names(model$tables)) # predict() leaves out those that are absent
   probs <- predict_rows(model, as.data.frame(newdata), type = "raw", ...)
   # of no rows it is a list
@@ -131,7 +121,6 @@ ce_predictions.naiveBayes <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.survreg <- function(model, newdata, ..., horizon = NULL) {
-  check_newdata(newdata, "survival")
   horizon <- model_horizon(horizon)
   if (length(model$scale) > 1 || !is.character(model$dist)) {
     stop_no_probabilities("It has several scales, or a distribution of its own.", NULL)
@@ -144,7 +133,6 @@ ce_predictions.survreg <- function(model, newdata, ..., horizon = NULL) {
 
 #' @export
 ce_predictions.ranger.prediction <- function(model, newdata, ..., horizon = NULL) { # nolint: object_length_linter.
-  check_newdata(newdata)
   check_predicted_rows(newdata, NROW(model$predictions %||% model$survival))
   if (model$treetype == "Survival") return(add_forest_risk(newdata, model, horizon))
   if (model$treetype != "Probability estimation") stop_no_probabilities("It has no probabilities.", NULL)
@@ -154,7 +142,6 @@ ce_predictions.ranger.prediction <- function(model, newdata, ..., horizon = NULL
 # mlr3's positive class is the first one. Resampling predicts rows in another order.
 #' @export
 ce_predictions.PredictionClassif <- function(model, newdata, ...) { # nolint: object_length_linter.
-  check_newdata(newdata, "mlr3")
   if (is.null(model$prob)) stop_no_probabilities("It has classes.", "Set `predict_type = \"prob\"` in the learner.")
   rows <- order(model$row_ids)
   check_predicted_rows(newdata, length(rows))
@@ -168,7 +155,6 @@ ce_predictions.PredictionClassif <- function(model, newdata, ...) { # nolint: ob
 # Means of posterior draws: draws x rows, or draws x rows x classes.
 #' @export
 ce_predictions.array <- function(model, newdata, ...) {
-  check_newdata(newdata)
   size <- dim(model)
   stop_if(!is.numeric(model) || !length(size) %in% 2:3,
           "Posterior draws of probabilities must be numbers, draws x rows (x classes).",
@@ -186,7 +172,6 @@ ce_predictions.matrix <- ce_predictions.array
 
 #' @export
 ce_predictions.rvar <- function(model, newdata, ...) {
-  check_newdata(newdata, "posterior")
   ce_predictions.array(posterior::draws_of(model), newdata)
 }
 

@@ -87,9 +87,34 @@
 #'
 #' ce_score(ce_predictions(lm(mpg ~ wt, cars[train, ]), cars[-train, ]), mpg, score = "crps")
 ce_predictions <- function(model, newdata, ...) {
-  if (!inherits_well(model)) return(ce_predictions.default(model, newdata))
+  known <- !vapply(class(model), function(one) {
+    is.null(utils::getS3method("ce_predictions", one, optional = TRUE))
+  }, NA)
+  # a fit of parsnip has its engine's class, as in "_glm"
+  alike <- known[1] || class(model)[1] %in% good_heirs || startsWith(class(model)[1], "_")
+  if (any(known) && !alike) return(ce_predictions.default(model))
+  if ((any(known) || isS4(model)) && !rlang::is_bare_list(model)) {
+    stop_if(
+      missing(newdata) || !is.data.frame(newdata), "{.arg newdata} must be a data frame of rows to predict.",
+      "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
+      "i" = "Take rows that were not used to fit the model, with their outcomes.", arg = "newdata"
+    )
+    needed <- model_packages[vapply(names(model_packages), inherits, NA, x = model)]
+    rlang::check_installed(unname(needed), reason = "to predict from its model.")
+  }
   UseMethod("ce_predictions")
 }
+
+# The packages of models with their predict() methods, which a model read from a file does not load.
+model_packages <- c(
+  gam = "mgcv", coxph = "survival", survreg = "survival", CauseSpecificCox = "riskRegression", FGR = "riskRegression",
+  cph = "rms", lrm = "rms", ols = "rms", Glm = "rms", ranger = "ranger", randomForest = "randomForest",
+  rpart = "rpart", train = "caret", knn3 = "caret", multinom = "nnet", nnet.formula = "nnet", polr = "MASS",
+  lda = "MASS", qda = "MASS", lognet = "glmnet", multnet = "glmnet", cv.glmnet = "glmnet", svm = "e1071",
+  naiveBayes = "e1071", train.kknn = "kknn", gbm = "gbm", glmerMod = "lme4", clm = "ordinal", model_fit = "parsnip",
+  workflow = "workflows", stanreg = "rstantools", brmsfit = "rstantools", PredictionClassif = "mlr3",
+  rvar = "posterior"
+)
 
 # Subclasses of coxph whose risks are none of an event by the horizon.
 unreadable_heirs <- c(
@@ -101,14 +126,6 @@ unreadable_heirs <- c(
 good_heirs <- c("aov", "bam", "bayesglm", "brglmFit", "coxph.penal", "coxphms", "cph", "geeglm", "mlm", "negbin", "rlm",
                 "svyglm", "train.formula", "train.recipe", "randomForest.formula", "svm.formula",
                 names(unreadable_heirs))
-
-inherits_well <- function(model) {
-  known <- !vapply(class(model), function(one) {
-    is.null(utils::getS3method("ce_predictions", one, optional = TRUE))
-  }, NA)
-  # a fit of parsnip has its engine's class, as in "_glm"
-  !any(known) || known[1] || class(model)[1] %in% good_heirs || startsWith(class(model)[1], "_")
-}
 
 #' @export
 ce_predictions.default <- function(model, newdata, ...) {
@@ -132,16 +149,6 @@ ce_predictions.list <- function(model, newdata, ...) {
 }
 
 # ---- what the methods share (R/model-types.R) ---------------------------------------------------------------------
-
-# `package`: of the model, with its predict() method, which a model read from a file does not load.
-check_newdata <- function(newdata, package = character()) {
-  stop_if(
-    missing(newdata) || !is.data.frame(newdata), "{.arg newdata} must be a data frame of rows to predict.",
-    "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",
-    "i" = "Take rows that were not used to fit the model, with their outcomes.", arg = "newdata"
-  )
-  rlang::check_installed(package, reason = "to predict from its model.")
-}
 
 # `predict`, whose errors say what the data lack.
 predict_rows <- function(model, newdata, ..., predict = stats::predict) {

@@ -4,13 +4,11 @@
 
 #' @export
 ce_predictions.glm <- function(model, newdata, ...) {
-  check_newdata(newdata)
   add_family(model, newdata, stats::family(model), ...)
 }
 
 #' @export
 ce_predictions.lm <- function(model, newdata, ...) {
-  check_newdata(newdata)
   if (inherits(model, "mlm")) {
     stop_no_probabilities("It has several outcomes.", "Give one model for each.")
   }
@@ -20,7 +18,6 @@ ce_predictions.lm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.gam <- function(model, newdata, ...) {
-  check_newdata(newdata, "mgcv")
   family <- stats::family(model)
   mean <- function() predict_rows(model, newdata, type = "response", ...)
   if (family$family == "multinom") {
@@ -63,7 +60,6 @@ add_family <- function(model, newdata, family, ..., predicted = predict_rows,
 #' @rdname ce_predictions
 #' @export
 ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
-  check_newdata(newdata, c("survival", if (inherits(model, "cph")) "rms"))
   other <- intersect(class(model), names(unreadable_heirs))
   if (length(other) > 0) stop_no_probabilities(unreadable_heirs[[other[1]]], NULL)
   # with risks from other states than the first, being in a state is not the event
@@ -87,7 +83,6 @@ ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
 
 #' @export
 ce_predictions.CauseSpecificCox <- function(model, newdata, ..., horizon = NULL) { # nolint: object_length_linter.
-  check_newdata(newdata, "riskRegression")
   horizon <- model_horizon(horizon, model$causes %||% model$cause)
   cause <- horizon$cause %||% model$cause
   add_event(newdata, predict_rows(model, newdata, times = horizon$time, cause = cause, ...,
@@ -101,7 +96,6 @@ ce_predictions.FGR <- ce_predictions.CauseSpecificCox
 
 #' @export
 ce_predictions.lrm <- function(model, newdata, ...) {
-  check_newdata(newdata, "rms")
   levels <- names(model$freq)
   if (length(levels) > 2) return(add_classes(newdata, predict_rows(model, newdata, type = "fitted.ind", ...), levels))
   add_event(newdata, predict_rows(model, newdata, type = "fitted", ...), levels[2])
@@ -109,14 +103,12 @@ ce_predictions.lrm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.ols <- function(model, newdata, ...) {
-  check_newdata(newdata, "rms")
   fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
   add_law(newdata, pred_normal(unname(fit$linear.predictors), unname(sqrt(fit$se.fit^2 + model$stats["Sigma"]^2))))
 }
 
 #' @export
 ce_predictions.Glm <- function(model, newdata, ...) {
-  check_newdata(newdata, "rms")
   add_family(model, newdata, model$family, ..., predicted = predict_link,
              dispersion = stats::summary.glm(model)$dispersion)
 }
@@ -133,7 +125,6 @@ predict_link <- function(model, newdata, type, ..., se.fit = FALSE) {
 #' @rdname ce_predictions
 #' @export
 ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
-  check_newdata(newdata, "ranger")
   kind <- model$treetype
   if (kind == "Classification") {
     stop_no_probabilities("It is a forest of class votes.", "Fit it with `ranger(probability = TRUE)`.")
@@ -166,7 +157,6 @@ add_ordered <- function(newdata, probs, levels = NULL) {
 
 #' @export
 ce_predictions.randomForest <- function(model, newdata, ...) {
-  check_newdata(newdata, "randomForest")
   if (model$type == "regression") {
     stop_no_probabilities("It is a forest of means.", "`ranger::ranger(quantreg = TRUE)` predicts distributions.")
   }
@@ -175,7 +165,6 @@ ce_predictions.randomForest <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.train <- function(model, newdata, ...) {
-  check_newdata(newdata, "caret")
   if (model$modelType != "Classification") {
     stop_no_probabilities("It predicts means.", "Give the model itself, `model$finalModel`, where that is known.")
   }
@@ -188,7 +177,6 @@ ce_predictions.train <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.multinom <- function(model, newdata, ...) {
-  check_newdata(newdata, if (inherits(model, "polr")) "MASS" else "nnet")
   probs <- predict_rows(model, newdata, type = "probs", ...)
   if (length(model$lev) == 2) return(add_event(newdata, probs, model$lev[2]))
   add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
@@ -199,7 +187,6 @@ ce_predictions.polr <- ce_predictions.multinom
 
 #' @export
 ce_predictions.lda <- function(model, newdata, ...) {
-  check_newdata(newdata, "MASS")
   add_classes(newdata, predict_rows(model, newdata, ...)$posterior)
 }
 
@@ -208,7 +195,6 @@ ce_predictions.qda <- ce_predictions.lda
 
 #' @export
 ce_predictions.rpart <- function(model, newdata, ...) {
-  check_newdata(newdata, "rpart")
   if (model$method != "class") {
     stop_no_probabilities(cli::format_inline("It is a tree of the method {.val {model$method}}."),
                           "Fit it with `method = \"class\"`.")
@@ -222,20 +208,11 @@ ce_predictions.rpart <- function(model, newdata, ...) {
 #' @export
 ce_predictions.model_fit <- function(model, newdata, ..., horizon = NULL) {
   spec <- if (inherits(model, "workflow")) model$fit$actions$model$spec else model$spec
-  add_parsnip(model, newdata, spec$mode, horizon, ...)
-}
-
-#' @rdname ce_predictions
-#' @export
-ce_predictions.workflow <- ce_predictions.model_fit
-
-add_parsnip <- function(model, newdata, mode, horizon, ...) {
-  check_newdata(newdata, if (inherits(model, "workflow")) "workflows" else "parsnip")
-  if (mode == "classification") {
+  if (spec$mode == "classification") {
     probs <- predict_rows(model, newdata, type = "prob", ...)
     return(add_classes(newdata, probs, sub("^[.]pred_", "", names(probs))))
   }
-  if (mode == "censored regression") {
+  if (spec$mode == "censored regression") {
     horizon <- model_horizon(horizon)
     fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon$time, ...)
     return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
@@ -243,11 +220,14 @@ add_parsnip <- function(model, newdata, mode, horizon, ...) {
   stop_no_probabilities("It predicts means.", "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")
 }
 
+#' @rdname ce_predictions
+#' @export
+ce_predictions.workflow <- ce_predictions.model_fit
+
 # ---- posterior draws ----------------------------------------------------------------------------------------------
 
 #' @export
 ce_predictions.stanreg <- function(model, newdata, ...) {
-  check_newdata(newdata, "rstantools")
   draws <- function(generic) getExportedValue("rstantools", generic)(model, newdata = newdata, ...)
   family <- stats::family(model)$family
   if (family %in% c("binomial", "bernoulli")) {
