@@ -39,38 +39,26 @@ assume_model <- function(logit = NULL, beta = NULL, intercept = 0, slope = 1) {
   stop_if(is.null(logit) == is.null(beta), "One of {.arg logit} and {.arg beta} must be given.", arg = "logit")
   check_number(intercept, lower = -largest_logit, upper = largest_logit)
   check_number(slope, lower = -largest_logit, upper = largest_logit)
-  if (is.null(beta)) return(normal_logits(logit, intercept, slope))
-  # beyond, quantiles of the Beta distribution are not found
-  check_numbers(beta, lower = 1e-6, upper = 1e6, size = 2)
-  # on the logit scale the density falls as exp(-shape |x|)
-  ends <- c(stats::qbeta(1e-14, beta[1], beta[2]), stats::qbeta(1e-14, beta[2], beta[1]))
-  ends <- pmin(pmax(-stats::qlogis(pmax(ends, 1e-290)), 10), 700)
-  density <- function(x) {
-    exp(beta[1] * stats::plogis(x, log.p = TRUE) + beta[2] * stats::plogis(-x, log.p = TRUE) - lbeta(beta[1], beta[2]))
+  if (is.null(beta)) {
+    check_numbers(logit, lower = -largest_logit, upper = largest_logit, size = 2)
+    mean <- logit[1]
+    sd <- logit[2]
+    stop_if(sd <= 0, "{.arg logit} must be a mean and a standard deviation above 0.",
+            "x" = "The standard deviation is {.val {sd}}.", arg = "logit", value = sd)
+    x <- seq(mean - 9 * sd, mean + 9 * sd, length.out = n_nodes)
+    share <- stats::dnorm(x, mean, sd)
+    label <- paste0("linear predictor normal with mean ", format(mean), " and sd ", format(sd))
+  } else {
+    # beyond, quantiles of the Beta distribution are not found
+    check_numbers(beta, lower = 1e-6, upper = 1e6, size = 2)
+    # on the logit scale the density falls as exp(-shape |x|)
+    ends <- c(stats::qbeta(1e-14, beta[1], beta[2]), stats::qbeta(1e-14, beta[2], beta[1]))
+    ends <- pmin(pmax(-stats::qlogis(pmax(ends, 1e-290)), 10), 700)
+    x <- seq(-ends[1], ends[2], length.out = n_nodes)
+    share <- exp(beta[1] * stats::plogis(x, log.p = TRUE) + beta[2] * stats::plogis(-x, log.p = TRUE) -
+                   lbeta(beta[1], beta[2]))
+    label <- paste0("predictions Beta(", format(beta[1]), ", ", format(beta[2]), ")")
   }
-  new_assumption(seq(-ends[1], ends[2], length.out = n_nodes), density, intercept, slope,
-                 paste0("predictions Beta(", format(beta[1]), ", ", format(beta[2]), ")"))
-}
-
-normal_logits <- function(logit, intercept, slope) {
-  check_numbers(logit, lower = -largest_logit, upper = largest_logit, size = 2)
-  mean <- logit[1]
-  sd <- logit[2]
-  stop_if(sd <= 0, "{.arg logit} must be a mean and a standard deviation above 0.",
-          "x" = "The standard deviation is {.val {sd}}.", arg = "logit", value = sd)
-  new_assumption(
-    seq(mean - 9 * sd, mean + 9 * sd, length.out = n_nodes), function(x) stats::dnorm(x, mean, sd), intercept, slope,
-    paste0("linear predictor normal with mean ", format(mean), " and sd ", format(sd))
-  )
-}
-
-n_nodes <- 4001
-
-# Squares of logits have to be finite; all of them are probabilities 0 and 1 long before.
-largest_logit <- 1e6
-
-new_assumption <- function(x, density, intercept, slope, label) {
-  share <- density(x)
   gap <- if (intercept == 0 && slope == 1) "calibrated" else {
     paste0("true logit ", format(intercept), " + ", format(slope), " x predicted")
   }
@@ -80,6 +68,11 @@ new_assumption <- function(x, density, intercept, slope, label) {
     class = "ce_assumption"
   )
 }
+
+n_nodes <- 4001
+
+# Squares of logits have to be finite; all of them are probabilities 0 and 1 long before.
+largest_logit <- 1e6
 
 #' @export
 format.ce_assumption <- function(x, ...) x$label

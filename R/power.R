@@ -73,7 +73,10 @@ ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL,
                      threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95) {
   stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",
           "i" = "For example {.code ce_power(assume_model(c(-1, 1)), width = c(slope = 0.2))}.", arg = "x")
-  nodes <- check_assumption(x)
+  # not the predictions of a pilot study, a model, a number of rows or a word
+  stop_if(!inherits(x, "ce_assumption"), "{.arg x} must be an assumption on the predictions.",
+          "x" = "It is {describe(x)}.",
+          "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.", arg = "x", value = x)
   check_empty(...)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)
@@ -83,16 +86,19 @@ ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL,
   check_delta(delta)
   if (is.null(c(width, power, n)) && !is.null(delta)) power <- 0.8
   check_wishes(width, power, n, threshold, delta)
-  facts <- power_facts(nodes, prevalence, auroc, threshold, level)
-  facts$delta <- delta
-  check_both_outcomes(facts$prevalence)
-  facts$clusters <- new_power_clusters(cluster_size, icc)
-  rows <- if (is.null(n)) wished_rows(nodes, facts, width, power) else expected_of(n, nodes, facts)
+  events <- node_mean(x, x$eta)
+  prevalence <- prevalence %||% events
+  stop_if(prevalence <= 0 || prevalence >= 1, "A validation is planned for outcomes that happen and do not.",
+          "x" = "The assumed prevalence is {prevalence}.",
+          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_model}.", class = "rows", arg = "x")
+  facts <- list(prevalence = prevalence, auroc = auroc %||% node_auroc(x), oe_ratio = events / node_mean(x, x$p),
+                error = sqrt(node_mean(x, (x$p - x$eta)^2)), threshold = threshold, delta = delta, level = level,
+                z = qnorm((1 + level) / 2), clusters = new_power_clusters(cluster_size, icc))
+  rows <- if (is.null(n)) wished_rows(x, facts, width, power) else expected_of(n, x, facts)
   rows$events <- rows$n * facts$prevalence
-  if (!is.null(simulate)) rows$simulated <- simulated_column(rows, nodes, facts, simulate)
-  rows <- new_table(rows, power_header(nodes, facts), "ce_power")
-  attr(rows, "facts") <- c(facts, list(error = sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)), given = !is.null(n),
-                                    event = nodes$event))
+  if (!is.null(simulate)) rows$simulated <- simulated_column(rows, x, facts, simulate)
+  rows <- new_table(rows, power_header(x, facts), "ce_power")
+  attr(rows, "facts") <- c(facts, list(given = !is.null(n), event = x$event))
   rows
 }
 
@@ -109,36 +115,14 @@ check_wishes <- function(width, power, n, threshold, delta) {
   known <- names(power_widths)
   named <- rlang::names2(width)
   bad <- which(!named %in% known | duplicated(named))
-  if (length(bad) > 0) stop_unknown_width(width, named[bad[1]], known)
+  name <- named[bad[1]]
+  meant <- if (length(bad) > 0) meant_word(name, known)
+  stop_if(length(bad) > 0, "{.arg width} must be named by different criteria: {.or {.val {known}}}.",
+          "x" = if (nzchar(name)) "An element is named {.val {name}}." else "An element has no name.",
+          "i" = if (!is.null(meant) && meant != name) "Did you mean {.val {meant}}?", arg = "width", value = width)
   stop_if(any(grepl("net_benefit", named)) && is.null(threshold),
           "Net benefit needs a {.arg threshold}, the risk from which on people are treated.", "x" = "It is missing.",
           arg = "threshold")
-}
-
-stop_unknown_width <- function(width, name, known) {
-  meant <- meant_word(name, known)
-  stop_input("{.arg width} must be named by different criteria: {.or {.val {known}}}.",
-             "x" = if (nzchar(name)) "An element is named {.val {name}}." else "An element has no name.",
-             "i" = if (!is.null(meant) && meant != name) "Did you mean {.val {meant}}?", arg = "width", value = width)
-}
-
-# Not the predictions of a pilot study, a model, a number of rows or a word.
-check_assumption <- function(x) {
-  if (inherits(x, "ce_assumption")) return(x)
-  stop_input("{.arg x} must be an assumption on the predictions.", "x" = "It is {describe(x)}.",
-             "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.", arg = "x", value = x)
-}
-
-check_both_outcomes <- function(prevalence) {
-  stop_if(prevalence <= 0 || prevalence >= 1, "A validation is planned for outcomes that happen and do not.",
-          "x" = "The assumed prevalence is {prevalence}.",
-          "i" = "Take a larger pilot, or another assumption, such as {.fn assume_model}.", class = "rows", arg = "x")
-}
-
-power_facts <- function(nodes, prevalence, auroc, threshold, level) {
-  events <- node_mean(nodes, nodes$eta)
-  list(prevalence = prevalence %||% events, auroc = auroc %||% node_auroc(nodes),
-       oe_ratio = events / node_mean(nodes, nodes$p), threshold = threshold, level = level, z = qnorm((1 + level) / 2))
 }
 
 wished_rows <- function(nodes, facts, width, power) {
@@ -148,13 +132,12 @@ wished_rows <- function(nodes, facts, width, power) {
   rows <- columns_frame(criterion = names(width) %||% character(), quantity = rep("width", length(width)),
                         target = as.numeric(width), n = unname(found))
   if (is.null(power)) return(rows)
-  error <- sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2))
   power_of <- if (is.null(facts$delta)) {
     # of a calibrated model the test has no power, except for its level
-    if (error > 1e-7) function(n) ladder_expected(n, nodes, facts)$power
+    if (facts$error > 1e-7) function(n) ladder_expected(n, nodes, facts)$power
   } else {
     # and none shows that an error is below a smaller one
-    if (error < facts$delta) function(n) equivalence_expected(n, nodes, facts)
+    if (facts$error < facts$delta) function(n) equivalence_expected(n, nodes, facts)
   }
   name <- if (is.null(facts$delta)) "test" else "equivalence"
   needed <- if (is.null(power_of)) Inf else drawn_rows(power_of, power, name, nodes, facts)
@@ -190,7 +173,7 @@ power_header <- function(nodes, facts) {
   number <- function(v) format(v, digits = 3)
   c("Assumed" = nodes$label,
     "Prevalence" = paste0(number(facts$prevalence), ", C statistic ", number(facts$auroc), ", calibration error ",
-                          number(sqrt(node_mean(nodes, (nodes$p - nodes$eta)^2)))),
+                          number(facts$error)),
     "Intervals" = percent_text(facts$level),
     "Equivalence" = if (!is.null(facts$delta)) paste("error below", format(facts$delta)),
     "Clusters" = clusters_label(facts$clusters))
