@@ -24,14 +24,13 @@ autoplot.ce_gain <- function(object, ...) {
   rows <- rows_of_groups(object, "map")
   rows$map <- factor(rows$map, unique(rows$map))
   shown <- rows[rows$map != "none", ]
-  names <- c(brier = "Brier score", log = "log loss", spherical = "spherical score")
   score <- rows$score[1]
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$gain, y = .data$map)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
     interval_layers() +
     ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
-      x = paste0("gain in ", if (score %in% names(names)) names[[score]] else score, " (before minus after)"), y = NULL,
+      x = paste0("gain in ", number_fact(score, "words") %|% score, " (before minus after)"), y = NULL,
       subtitle = paste0("Evaluated on rows not used to fit the map; ", percent_text(rows$level[1]),
                         " intervals; dashed: no map")
     ) +

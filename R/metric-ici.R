@@ -57,7 +57,7 @@ ici <- new_metric("ici", function(x, truth, ..., smoother = c("loess", "isotonic
   notion <- check_one_problem(notion)
   check_level(level)
   check_count(times, lower = 20, null = TRUE)
-  names <- c("ici", "e50", "e90", "emax")
+  names <- smooth_terms[1:4]
   said <- if (is.null(times)) "none computed; times = 200 gives one"
   out <- metric_frame(x, rows_input(quote_dots, copies = is.null(times)), names, function(predictions) {
     problem <- notion_problems(predictions, notion)[[1]]

@@ -3,14 +3,6 @@
 panel_numbers <- c(".estimate", "std.error", "conf.low", "conf.high", "p.value")
 panel_columns <- c(".metric", panel_numbers, "detail")
 
-# Read and sorted once, for all metrics.
-panel_problem <- function(predictions, notion) {
-  problem <- fold_copies(notion_problems(predictions, notion)[[1]])
-  problem$fold <- problem_folds(problem)
-  problem$sorted <- sort_problem(problem)
-  problem
-}
-
 # The scalar metrics of panels, in the order of their rows: of rows, or of the cells of a state with these `bins`.
 #   metric   its name (of several from one function)
 #   detail   what to say; numbers may have another one
@@ -29,7 +21,8 @@ scalar_metrics <- function(of, level, n_bins, smoother = "loess", floor = NULL, 
           function(problem) scalar_ece(list(problem), scheme)$estimates[[1]], of, "mean")
   }
   rows_of <- function(names) paste(n_bins, "bins of equal", names)
-  width <- if (is.null(bins)) rows_of("width") else bin_words(n_bins, bins)
+  equal <- is.null(bins) || all(abs(bins - (0:n_bins) / n_bins) < 1e-12)
+  width <- if (equal) rows_of("width") else paste(n_bins, "bins between given breaks")
   squares <- function(problem, ...) mean_estimate(problem$residuals[, 1]^2, problem$design, ...)
   all <- list(
     entry("rbs", "scalar", function(problem) squares(problem, power = 2), over = "sum"),
@@ -51,21 +44,16 @@ scalar_metrics <- function(of, level, n_bins, smoother = "loess", floor = NULL, 
     }, "rows"),
     entry("smooth_ece", "reflected Gaussian kernel, bandwidth = error",
           function(problem) smooth_columns(list(problem), NULL, interval), "rows"),
-    entry(c("ici", "e50", "e90", "emax"), paste0(smoother, "; for an interval see ici(times = 200)"),
+    entry(smooth_terms[1:4], paste0(smoother, "; for an interval see ici(times = 200)"),
           function(problem) {
             list(.estimate = gap_distances(problem_frequency(problem, smoother, 0.75) - problem$features[, 1], problem))
           }, "rows"),
-    entry(paste0("cox_", c("intercept", "slope", "in_the_large", "joint")), "logistic regression on the logit",
+    entry(paste0("cox_", cox_terms), "logistic regression on the logit",
           function(problem) cox_columns(problem, floor, level)),
     entry("spiegelhalter", "z statistic", spiegelhalter_columns),
     entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE), "rows")
   )
   Filter(function(metric) of %in% metric$of, all)
-}
-
-bin_words <- function(n_bins, bins) {
-  equal <- all(abs(bins - (0:n_bins) / n_bins) < 1e-12)
-  paste(n_bins, if (equal) "bins of equal width" else "bins between given breaks")
 }
 
 # The metrics of the user, from predictions.

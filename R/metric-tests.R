@@ -51,8 +51,7 @@ cox_calibration <- new_metric("cox_calibration", function(x, truth, ..., floor =
   notion <- check_one_problem(notion)
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_level(level)
-  names <- c("cox_intercept", "cox_slope", "cox_in_the_large", "cox_joint")
-  metric_frame(x, rows_input(quote_dots, copies = TRUE), names, function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), paste0("cox_", cox_terms), function(predictions) {
     problem <- notion_problems(predictions, notion)[[1]]
     columns <- cox_columns(problem, floor, level)
     error <- cell_error_text(columns$error)
@@ -67,7 +66,13 @@ floor_edges <- function(floor) c(floor = as.numeric(floor), floor = if (!is.null
 # Cox's regression in columns; of a state with its error, since rows stand for those of cells. `robust`: whether errors
 # come from the outcomes of independent, unweighted rows too.
 cox_columns <- function(problem, floor, level, robust = FALSE) {
-  if (is.function(problem$whole)) return(whole_cox(problem, floor, level, robust))
+  if (is.function(problem$whole)) {
+    # from the rows that stand for those of a state's cells; `error`: the difference to fewer of them
+    of <- function(...) cox_columns(problem$whole(...), floor, level, robust)
+    own <- of()
+    fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
+    return(c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE))))
+  }
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   if (!is.null(floor)) p <- pmin(pmax(p, floor), 1 - floor)
@@ -88,14 +93,6 @@ cox_columns <- function(problem, floor, level, robust = FALSE) {
   columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
   c(columns, list(converged = fit$ok))
-}
-
-# From the rows that stand for those of a state's cells; `error`: the difference to fewer of them.
-whole_cox <- function(problem, floor, level, robust) {
-  of <- function(...) cox_columns(problem$whole(...), floor, level, robust)
-  own <- of()
-  fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
-  c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE)))
 }
 
 # The ratio of observed to expected events, its interval on the log scale. Few events have the binomial limits of their

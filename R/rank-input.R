@@ -9,22 +9,15 @@ metric_labels <- function(metrics, data) {
   make.unique(labels, sep = "_")
 }
 
-metric_titles <- c(
-  ckce = "CKCE", ckce_debiased = "CKCE, off-diagonal", ckce_null_mean = "CKCE, null mean removed",
-  jkce = "JKCE", ece_canonical = "canonical ECE", ece_pointwise = "canonical ECE, pointwise", brier = "Brier score",
-  log_loss = "log loss", error = "misclassification", auroc = "AUROC", crps = "CRPS"
-)
 # The title of a metric in figures, with the type of calibration that errors of one probability per row are of: that of
 # this model.
 metric_title <- function(metric, name, model) {
-  if (name %in% names(metric_titles)) return(metric_titles[[name]])
-  scalar <- c(ece = "ECE", ks_error = "KS error", mmce = "MMCE", smooth_ece = "smooth ECE")
-  own <- metric$of
-  if (is.null(own) || !own %in% names(scalar) || !is.null(metric$name)) return(name)
+  own <- metric$of %||% ""
+  if (!number_fact(own, "kind") %in% "binary" || !is.null(metric$name)) return(number_fact(name, "words") %|% name)
   notion <- metric$options$notion %||% default_notion(model)
   binned <- own == "ece" && is.null(metric$options$type) && is.null(metric$options$preset)
   n_bins <- if (binned) metric$options$n_bins %||% formals(ece)$n_bins
-  paste0(if (notion != "binary") paste0(gsub("_", "-", notion), " "), scalar[[own]],
+  paste0(if (notion != "binary") paste0(gsub("_", "-", notion), " "), number_fact(own, "words"),
          if (!is.null(n_bins)) paste0(" (", n_bins, " bins)"))
 }
 

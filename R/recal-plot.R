@@ -94,20 +94,13 @@ map_classes <- function(x, classes) {
 
 # Up to the largest variance of the fit, which its image gives back unless all are the same.
 variance_curve <- function(x, n_points) {
-  image <- moments_of(if (is.data.frame(x$fitted)) fitted_laws(x) else x$fitted)$variance
+  fitted <- x$fitted
+  if (is.data.frame(fitted)) fitted <- if (x$layout$type == "law") fitted[[1]] else as.matrix(fitted)
+  image <- moments_of(fitted)$variance
   w <- x$map$w
   largest <- if (w > 0) max(image - x$map$b, na.rm = TRUE) / w else 2 * max(image, na.rm = TRUE)
   at <- seq(0, largest, length.out = n_points)
   data.frame(before = at, after = scale_variance(x$map, at), class = "")
-}
-
-fitted_laws <- function(x) {
-  if (x$layout$type == "law") x$fitted[[1]] else as.matrix(x$fitted)
-}
-
-map_axes <- function(x) {
-  if (x$kind == "distribution") return(c("predicted variance", "recalibrated variance"))
-  c("predicted probability", "recalibrated probability")
 }
 
 map_subtitle <- function(x) {
@@ -123,17 +116,18 @@ autoplot_maps <- function(panels, classes = NULL) {
   first <- panels[[1]]
   curve <- bind_panels(panels, function(x) map_curve(x, classes))
   curve$class <- factor(curve$class, levels = unique(curve$class))
-  axes <- map_axes(first)
-  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$before, y = .data$after, colour = .data$class)) +
+  real <- first$kind == "distribution"
+  what <- if (real) "variance" else "probability"
+  ggplot2::ggplot(curve, ggplot2::aes(x = .data$before, y = .data$after, colour = .data$class)) +
     ggplot2::geom_abline(slope = 1, intercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
     ggplot2::geom_line(linewidth = 0.7) +
     ggplot2::scale_colour_manual(values = colours_for(levels(curve$class))) +
-    ggplot2::labs(x = axes[1], y = axes[2], subtitle = if (is.null(classes)) map_subtitle(first)) +
-    theme_ce()
-  if (first$kind != "distribution") plot <- plot + ggplot2::coord_fixed(xlim = c(0, 1), ylim = c(0, 1))
-  if (nlevels(curve$class) < 2) plot <- plot + ggplot2::theme(legend.position = "none")
-  if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
-  plot
+    ggplot2::labs(x = paste("predicted", what), y = paste("recalibrated", what),
+                  subtitle = if (is.null(classes)) map_subtitle(first)) +
+    theme_ce() +
+    ggplot2::theme(legend.position = if (nlevels(curve$class) < 2) "none" else "bottom") +
+    (if (!real) ggplot2::coord_fixed(xlim = c(0, 1), ylim = c(0, 1))) +
+    panels_by(curve, "panel")
 }
 
 #' @export
@@ -145,9 +139,8 @@ print.ce_recalibration <- function(x, ...) {
   }
   cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,
       if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", counted_line(x), sep = "")
-  names <- c(log = "log loss", brier = "Brier score (sum over classes)", dss = "Dawid-Sebastiani score")
-  cat("mean ", names[[x$loss]], " on the fitted rows: ", format(x$objective[["before"]], digits = 5), " -> ",
-      format(x$objective[["after"]], digits = 5), "\n", sep = "")
+  cat("mean ", number_fact(x$loss, "words"), if (x$loss == "brier") " (sum over classes)", " on the fitted rows: ",
+      format(x$objective[["before"]], digits = 5), " -> ", format(x$objective[["after"]], digits = 5), "\n", sep = "")
   if (!is.null(x$objective_crossfit)) {
     cat("out of fold: ", format(x$objective_crossfit, digits = 5), "\n", sep = "")
   }

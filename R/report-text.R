@@ -13,13 +13,12 @@ sign_sentences <- function(name, validation, more = NULL) {
 sign_paragraph <- function(name, validation, i, said) {
   rows <- validation_part(validation, i)
   sample <- validation$sample[i, ]
-  of <- function(label, term, digits = 2) {
+  of <- function(term, digits = 2, label = term_label(term)) {
     row <- rows[match(term, rows$term), ]
     if (is.na(row$estimate)) return(NULL)
     paste(label, interval_text(row$estimate, row$conf.low, row$conf.high, digits, validation$level))
   }
-  numbers <- c(of("O:E ratio", "oe_ratio"), of("calibration slope", "slope"), of("AUROC", "auroc"),
-               of("Brier score", "brier", 3))
+  numbers <- c(of("oe_ratio"), of("slope", label = "calibration slope"), of("auroc"), of("brier", 3))
   paste0(
     name, " (", rows_and_events(sample, validation$notion, validation$event$label, validation$horizon), "). ",
     paste(c(said[names(said) %in% c("error", "below")], paste0(first_upper(paste(numbers, collapse = "; ")), "."),
@@ -53,8 +52,8 @@ class_table <- function(validation) {
     at <- rows[rows$term == term, ]
     interval_text(at$estimate, at$conf.low, at$conf.high, 2)
   }
-  out <- data.frame(validation$sample$class, vapply(validation$sample$events, count_text, ""), of("oe_ratio"),
-                    of("slope"), of("calibration_error"), of("auroc"))
-  names(out) <- c("class", "events", "O:E ratio", "slope", "calibration error", "AUROC")
+  out <- data.frame(class = validation$sample$class, events = vapply(validation$sample$events, count_text, ""))
+  terms <- c("oe_ratio", "slope", "calibration_error", "auroc")
+  out[term_label(terms)] <- lapply(terms, of)
   out
 }

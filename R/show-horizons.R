@@ -114,7 +114,7 @@ autoplot.ce_horizons <- function(object, ...) {
   rows <- rows[rows$term %in% terms, ]
   rows$label <- labels_factor(rows, object$results[[1]]$keys)
   rows$term <- panel(rows$term)
-  calibrated <- data.frame(term = panel(terms[1:2]), at = c(1, 0))
+  calibrated <- data.frame(term = panel(terms[1:2]), at = number_fact(terms[1:2], "null"))
   several <- nlevels(rows$label) > 1
   # side by side
   beside <- ggplot2::position_dodge(if (several) min(diff(object$keys$horizon)) / 3 else 0)

@@ -55,7 +55,13 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
   check_has_rows(data, "data")
   check_count(times, lower = 20)
   validated <- function(model, rows) {
-    rows <- predicted_rows(model, rows, horizon)
+    rows <- if (is.function(model)) {
+      found <- model(rows)
+      if (!is.data.frame(found)) found <- columns_frame(.pred_event = as.numeric(found))
+      vctrs::vec_cbind(ungroup_frame(rows), found)
+    } else {
+      ce_predictions(model, rows, horizon = horizon)
+    }
     suppressMessages(ce_validate(rows, {{ truth }}, ..., times = 0, weights = {{ weights }}, horizon = horizon))
   }
   units <- design_column(enquo(cluster), data, nrow(data), "cluster")
@@ -76,13 +82,6 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
   new_table(optimism_table(whole, samples), c("Internal validation" = said), "ce_optimism")
 }
 
-predicted_rows <- function(model, rows, horizon) {
-  if (!is.function(model)) return(ce_predictions(model, rows, horizon = horizon))
-  found <- model(rows)
-  if (!is.data.frame(found)) found <- columns_frame(.pred_event = as.numeric(found))
-  vctrs::vec_cbind(ungroup_frame(rows), found)
-}
-
 # The terms on the rows of the sample and on all of them, and the losses of the rows outside. The condition where there
 # is no model, or it does not predict all rows.
 optimism_sample <- function(fit, data, at, validated, whole) {
@@ -93,7 +92,11 @@ optimism_sample <- function(fit, data, at, validated, whole) {
     stop_if(!identical(sample_rows(test), sample_rows(whole)), "The model must predict all rows.", class = "model")
     places <- match(optimism_key(whole$table), optimism_key(training))
     list(training = training$estimate[places], test = test$table$estimate,
-         losses = if (length(test$data$read$problems) == 1) outside_losses(test, at))
+         losses = if (length(test$data$read$problems) == 1) {
+           # NA inside of the sample
+           problem <- test$data$read$problems[[1]]
+           replace(row_losses(problem), problem$about$rows %in% at, NA)
+         })
   }, error = identity)
 }
 
@@ -108,15 +111,6 @@ row_losses <- function(problem) {
   event <- problem$labels == 1
   cbind(brier = (event - p)^2, log_loss = -log(ifelse(event, p, 1 - p)))
 }
-
-# Those of rows outside of the sample; NA inside.
-outside_losses <- function(validation, at) {
-  problem <- validation$data$read$problems[[1]]
-  replace(row_losses(problem), problem$about$rows %in% at, NA)
-}
-
-# Numbers that take the rows as independent, which those of a sample are not.
-of_independent_rows <- "^(joint|all_groups|equivalence.*|calibration_error.*)$"
 
 optimism_table <- function(whole, samples) {
   out <- whole$table[setdiff(names(whole$table), numbers_of_terms)]
@@ -138,7 +132,8 @@ optimism_table <- function(whole, samples) {
   out$training <- mean_of(training)
   out$test <- mean_of(test)
   out$times <- as.integer(rowSums(known))
-  out[!grepl(of_independent_rows, out$term), ]
+  # some take the rows as independent, which those of a sample are not
+  out[!number_fact(out$term, "kind") %in% c("test", "ladder"), ]
 }
 
 # Of both losses, the .632+ estimate: the apparent loss and that of rows outside of their samples, weighted by how far

@@ -77,10 +77,8 @@ root_scale <- list(to = function(v) v^2, back = function(v) sqrt(pmax(v, 0)), sl
 
 # Terms by their names without a group: the scale, and the value to test.
 pool_scale <- function(name) {
-  switch(name, oe_ratio = log_scale, auroc = logit_scale, calibration_error = root_scale, own_scale)
+  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, own_scale)
 }
-pool_nulls <- c(oe_ratio = 1, in_the_large = 0, intercept = 0, slope = 1)
-unpooled_terms <- c("joint", "ici", "e50", "e90", "emax", "eci", "all_groups", "equivalence")
 
 # The row of one number, from its values and limits in m data sets of n rows. `df`: of their intervals, infinite for
 # plain rows.
@@ -103,8 +101,9 @@ pool_number <- function(name, estimate, low, high, level, df, n) {
   out[c("std.error", "conf.low", "conf.high", "df", "fmi")] <-
     list(sqrt(total) * scale$slope(mean(at)), scale$back(mean(at) - reach[1]), scale$back(mean(at) + reach[2]), df,
          (between + within * 2 / (df + 3)) / total)
-  if (name %in% names(pool_nulls)) {
-    out$p.value <- 2 * stats::pt(-abs(mean(at) - scale$to(pool_nulls[[name]])) / sqrt(total), df)
+  null <- number_fact(name, "null")
+  if (!is.na(null) && name != "calibration_error") {
+    out$p.value <- 2 * stats::pt(-abs(mean(at) - scale$to(null)) / sqrt(total), df)
   }
   out
 }
@@ -121,7 +120,7 @@ pool_validations <- function(results) {
   out <- results[[1]]
   part <- vctrs::vec_match(out$table[out$keys], out$sample[out$keys])
   name <- sub("[(].*", "", out$table$term)
-  kept <- !name %in% unpooled_terms
+  kept <- !number_fact(name, "kind") %in% c("test", "smooth")
   rows <- lapply(results, function(one) one$table[kept, ])
   df <- Reduce(pmin, lapply(results, `[[`, "df"))
   numbers <- pool_rows(rows, name[kept], out$level, df[part[kept]], out$sample$n[part[kept]])

@@ -1,17 +1,9 @@
 # The printed validation: a line per number in the order of the hierarchy, then the sentences to report.
 
-validation_labels <- c(
-  oe_ratio = "O:E ratio", in_the_large = "calibration in the large", intercept = "intercept (slope free)",
-  slope = "slope", joint = "joint test (statistic)", ici = "ICI", e50 = "E50", e90 = "E90", emax = "Emax", eci = "ECI",
-  calibration_error = "calibration error", equivalence = "calibration error below",
-  all_groups = "all groups (test)", auroc = "AUROC", brier = "Brier score",
-  scaled_brier = "scaled Brier score", log_loss = "log loss", net_benefit = "net benefit at"
-)
-
 term_label <- function(term) {
   name <- sub("[(].*", "", term)
   of <- ifelse(grepl("(", term, fixed = TRUE), term_value(term), "")
-  label <- validation_labels[name]
+  label <- number_fact(name, "words")
   unname(ifelse(nzchar(of), paste0(label, ifelse(name %in% c("net_benefit", "equivalence"), " ", ", "), of), label))
 }
 

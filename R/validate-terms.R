@@ -23,7 +23,8 @@ validate_problem <- function(problem, options) {
   y <- as.numeric(problem$labels)
   ladder <- validation_ladder(problem, options)
   notes <- as.character(ladder$reason)
-  cox <- attempt(c("in_the_large", "intercept", "slope", "joint"), "weak", cox_terms(problem, options))
+  cox <- attempt(cox_terms, "weak", validation_row("weak", cox_terms,
+                                                   cox_columns(problem, options$floor, options$level)))
   large <- cox$term == "in_the_large"
   cox$level[large] <- "mean"
   sorted <- replace(problem, "sorted", list(sort_problem(problem)))
@@ -31,9 +32,13 @@ validate_problem <- function(problem, options) {
     oe_row(problem, options), cox[large, ], cox[!large, ],
     attempt(smooth_terms, "moderate", moderate_terms(sorted, options)),
     ladder_term(ladder),
-    equivalence_term(ladder, options),
+    if (!is.null(options$delta) && !is.null(ladder$upper)) {
+      below <- equivalence(ladder, options$delta, options$level)
+      validation_term("moderate", paste0("equivalence(", format(options$delta), ")"), NA_real_, low = 0,
+                      high = below$high, p = below$p.value)
+    },
     strong_terms(problem, options),
-    auroc_row(sorted, options),
+    validation_row("discrimination", "auroc", auroc_columns(sorted, options$level, logit = TRUE)),
     overall_rows(problem, options),
     utility_rows(problem, options)
   )
@@ -56,11 +61,6 @@ oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
   validation_row(level, term, oe_columns(problem, options$level))
 }
 
-cox_terms <- function(problem, options) {
-  cox <- cox_columns(problem, options$floor, options$level)
-  validation_row("weak", c("in_the_large", "intercept", "slope", "joint"), lapply(cox, `[`, c(3, 1, 2, 4)))
-}
-
 # Standard errors of Cox's regressions from the outcomes, for whichever rates they have: NA where there are none.
 outcome_errors <- function(problem, options) {
   error <- with_reasons(cox_columns(problem, options$floor, options$level, robust = TRUE)$std.error, identity, NA_real_)
@@ -74,15 +74,6 @@ validation_ladder <- function(problem, options) {
 ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
   validation_term(level, term, ladder$estimate, ladder$std.error, ladder$low, ladder$high, ladder$p.value)
 }
-
-equivalence_term <- function(ladder, options) {
-  if (is.null(options$delta) || is.null(ladder$upper)) return(NULL)
-  found <- equivalence(ladder, options$delta, options$level)
-  validation_term("moderate", paste0("equivalence(", format(options$delta), ")"), NA_real_, low = 0, high = found$high,
-                  p = found$p.value)
-}
-
-smooth_terms <- c("ici", "e50", "e90", "emax", "eci")
 
 # Distances of the predictions from their smooth curve, with their limits (R/smooth-limits.R).
 moderate_terms <- function(problem, options) {
@@ -217,10 +208,6 @@ strong_terms <- function(problem, options) {
   vctrs::vec_rbind(!!!parts, joint)
 }
 
-auroc_row <- function(problem, options) {
-  validation_row("discrimination", "auroc", auroc_columns(problem, options$level, logit = TRUE))
-}
-
 overall_rows <- function(problem, options) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
@@ -233,20 +220,12 @@ overall_rows <- function(problem, options) {
   prevalence <- row_mean(y, design)
   spread <- prevalence * (1 - prevalence)
   log_loss <- -ifelse(y == 1, log(p), log1p(-p))
-  own_log <- if (!is.null(problem$log)) summarise_estimates(list(problem$log), options$level)
   vctrs::vec_rbind(
     row("brier", brier, squared),
-    if (spread > 0) {
-      row("scaled_brier", 1 - brier / spread,
-          brier / spread^2 * (1 - 2 * prevalence) * (y - prevalence) - (squared - brier) / spread, -Inf)
-    } else {
-      validation_term("overall", "scaled_brier", NA_real_)
-    },
-    if (is.null(own_log)) {
-      row("log_loss", row_mean(log_loss, design), log_loss)
-    } else {
-      validation_row("overall", "log_loss", own_log)
-    }
+    row("scaled_brier", if (spread > 0) 1 - brier / spread else NA_real_,
+        brier / spread^2 * (1 - 2 * prevalence) * (y - prevalence) - (squared - brier) / spread, -Inf),
+    if (is.null(problem$log)) row("log_loss", row_mean(log_loss, design), log_loss) else
+      validation_row("overall", "log_loss", summarise_estimates(list(problem$log), options$level))
   )
 }
 

@@ -86,7 +86,8 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
   x <- read_table(x, FALSE)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
-  followed <- if (is_models(x)) follow_up_horizon(x[[1]]) else input$design$horizon
+  followed <- input$design$horizon
+  if (is_models(x) && !is.null(x[[1]]$design$follow_up)) followed <- list(time = x[[1]]$design$follow_up$horizon)
   read <- function(part) {
     predictions <- predictions_of(part, input)
     notion <<- notion %||% if (n_classes(predictions) == 2) default_notion(predictions) else "class_wise"
@@ -94,7 +95,8 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
     with_read(validated_problems(predictions, groups, notion, followed), predictions)
   }
   if (has_sums(x)) {
-    check_no_group(group)
+    stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, in place of which states keep sums.",
+            "x" = "It is given.", class = "unsupported", arg = "group")
     edges <- c(options$thresholds, options$thresholds * (1 - 2^-53))
     asked <- list(notion = notion, edges = c(setNames(edges, rep("thresholds", length(edges))),
                                              floor_edges(options$floor)))
@@ -110,14 +112,13 @@ validation_options <- function(thresholds, smoother, floor, times, delta, level)
   check_count(times, lower = if (isTRUE(times == 0)) 0 else 20)
   check_delta(delta)
   check_level(level)
-  list(thresholds = check_thresholds(thresholds),
+  # none: no utility
+  if (!is.numeric(thresholds) || length(thresholds) > 0) {
+    thresholds <- unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE))
+  }
+  list(thresholds = thresholds,
        smoother = check_choice(smoother, c("loess", "isotonic")), span = 0.75, floor = floor,
        times = times, delta = delta, level = level)
-}
-
-check_no_group <- function(group) {
-  stop_if(!rlang::quo_is_null(group), "{.arg group} needs rows, in place of which states keep sums.",
-          "x" = "It is given.", class = "unsupported", arg = "group")
 }
 
 # The validation of a state.
@@ -188,12 +189,6 @@ check_validation_notion <- function(notion) {
     "i" = "Use {.val binary}, {.val top_label} or {.val class_wise}; {.fn ce_estimate} estimates the canonical error.",
     class = c("notion", "argument"), arg = "notion", value = notion
   )
-}
-
-check_thresholds <- function(thresholds) {
-  # none: no utility
-  if (is.numeric(thresholds) && length(thresholds) == 0) return(thresholds)
-  unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE))
 }
 
 # NULL, or list(rows, labels, values, weights) of the rows that are used. With a horizon each group has weights of its

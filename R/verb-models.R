@@ -64,7 +64,10 @@ ce_models <- function(x, truth, ..., model = NULL, id = NULL, .by = NULL, event_
   columns <- enquos(...)
   parts <- model_parts(x, enquo(model), enquo(id), columns)
   models <- told_once(warned_once(if (!is.null(parts)) {
-    frame_models(parts, truth, columns, settings)
+    # of data frames with the same rows, each with its outcomes
+    align_events(each_direction(names(parts), function(name) in_model({
+      law_or_classes(read_laws(parts[[name]], truth, columns, settings$event_level, TRUE, settings$design))
+    }, name)))
   } else if (is.data.frame(x)) {
     column_models(x, truth, columns, settings)
   } else {
@@ -122,14 +125,6 @@ long_parts <- function(x, model, id) {
   structure(lapply(rows, function(at) x[at[match(common, code[at])], ]), left_out = left_out)
 }
 
-# The models of data frames with the same rows, each with its outcomes.
-frame_models <- function(parts, truth, columns, settings) {
-  align_events(each_direction(names(parts), function(name) {
-    in_model(law_or_classes(read_laws(parts[[name]], truth, columns, settings$event_level, TRUE, settings$design)),
-             name)
-  }))
-}
-
 # The rows that are complete for all models. `left_out`: how many of the input some model lacks.
 new_models <- function(models, left_out = 0L) {
   check_two_models(models, "x")
@@ -173,12 +168,6 @@ own_outcomes <- function(models) {
   tell("i" = "Outcomes differ between the models: they are taken to say whether the top label of each was right.",
        class = "outcomes")
   TRUE
-}
-
-# The horizon of survival outcomes that were read.
-follow_up_horizon <- function(predictions) {
-  follow_up <- predictions$design$follow_up
-  if (!is.null(follow_up)) list(time = follow_up$horizon)
 }
 
 #' @export

@@ -56,7 +56,13 @@ ce_panel <- function(x, truth, ..., notion = NULL, n_bins = 15,
   }
   names <- unlist(lapply(of_panel, `[[`, "metric"))
   metric_frame(x, rows_input(quote_dots, copies = is.null(metrics)), names, function(predictions) {
-    data <- if (is.null(metrics)) panel_problem(predictions, notion) else predictions
+    data <- predictions
+    if (is.null(metrics)) {
+      # sorted once, for all metrics
+      data <- fold_copies(notion_problems(predictions, notion)[[1]])
+      data$fold <- problem_folds(data)
+      data$sorted <- sort_problem(data)
+    }
     parts <- lapply(of_panel, panel_part, data, level)
     columns <- lapply(stats::setNames(nm = panel_columns), function(name) unlist(lapply(parts, `[[`, name)))
     columns <- c(columns, list(n = n_obs(predictions)))
