@@ -31,22 +31,19 @@
 #' plot(ce_test(p, rbinom(200, 1, p^2), test = test_conditional(199)))
 autoplot.ce_test <- function(object, alpha = 0.05, ...) {
   check_empty(...)
+  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE)
   if (object$test == "cumulative" && !is.null(object$details$walk)) return(draw_walk(object, alpha))
   shown <- null_shape(object, alpha)
   lines <- data.frame(at = c(shown$statistic, shown$critical), line = factor(shown$labels, shown$labels))
   colours <- c(ce_colours[2], "grey20")[seq_along(shown$labels)]
   types <- c("solid", "dashed")[seq_along(shown$labels)]
-  if (shown$draws) {
-    null <- ggplot2::geom_rect(
-      ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = 0, ymax = .data$height), shown$null,
-      fill = ce_colours[1], alpha = 0.35, colour = "white", linewidth = 0.1
-    )
-  } else {
-    null <- ggplot2::geom_area(ggplot2::aes(x = .data$x, y = .data$height), shown$null, fill = ce_colours[1],
-                               alpha = 0.35)
-  }
   ggplot2::ggplot() +
-    null +
+    (if (shown$draws) {
+      ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = 0, ymax = .data$height), shown$null,
+                         fill = ce_colours[1], alpha = 0.35, colour = "white", linewidth = 0.1)
+    } else {
+      ggplot2::geom_area(ggplot2::aes(x = .data$x, y = .data$height), shown$null, fill = ce_colours[1], alpha = 0.35)
+    }) +
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at, colour = .data$line, linetype = .data$line), lines,
                         linewidth = 0.7, key_glyph = "path") +
     ggplot2::scale_colour_manual(values = colours) +
@@ -59,7 +56,6 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
 # The parts that both figures draw: list(null = bars (left, right, height) or curve (x, height), draws, statistic,
 # critical = NULL or a value, labels of the lines, axis, text).
 null_shape <- function(x, alpha) {
-  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE)
   stop_if(is.na(x$p.value), "A test without a p-value cannot be drawn.",
           "x" = "{.val {x$method}} has a missing p-value.", class = "test")
   law <- reference_law(x)
@@ -72,13 +68,12 @@ null_shape <- function(x, alpha) {
   list(
     null = null, draws = is.null(law), statistic = statistic, critical = critical,
     labels = c("observed", if (!is.null(critical)) paste("critical value, level", percent_text(alpha))),
-    axis = statistic_axis(x), text = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3),
-                                            if (is.null(law)) paste0(", ", length(x$null), " resamples"))
+    axis = statistic_axis(x),
+    text = paste0(test_subtitle(x), if (is.null(law)) paste0(", ", length(x$null), " resamples"))
   )
 }
 
 draw_walk <- function(x, alpha) {
-  check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE)
   details <- x$details
   walk <- data.frame(time = c(0, details$walk$time), value = c(0, details$walk$walk))
   end <- walk$value[nrow(walk)]
@@ -101,14 +96,13 @@ draw_walk <- function(x, alpha) {
     ggplot2::scale_x_continuous(breaks = details$walk$time[at],
                                 labels = format(details$walk$place[at], digits = 2, trim = TRUE)) +
     ggplot2::labs(x = "prediction (stretched to equal variance)", y = "cumulated residual, in standard deviations",
-                  subtitle = paste0(wrap_method(x$method), "\np = ", format.pval(x$p.value, digits = 3))) +
+                  subtitle = test_subtitle(x)) +
     theme_ce()
 }
 
-wrap_method <- function(text) {
-  text <- sub("^Calibration test: ", "", text)
-  substr(text, 1, 1) <- toupper(substr(text, 1, 1))
-  paste(strwrap(text, 80), collapse = "\n")
+test_subtitle <- function(x) {
+  method <- first_upper(sub("^Calibration test: ", "", x$method))
+  paste0(wrap_text(method, 80), "\np = ", format.pval(x$p.value, digits = 3))
 }
 
 # Density and quantile function of the statistic under calibration, where it has a distribution.

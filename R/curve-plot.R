@@ -46,7 +46,9 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
     if (shared) labels <- legend_labels(data$summary, lines, colours, labels)
     if (!shared) plot <- plot + corner_layer(data$summary, lines)
   }
-  plot <- plot + curve_scales(colours, labels, numbers) +
+  # one curve needs no legend, in any theme
+  guide <- if (shared) wrapped_legend(labels, one_column = numbers || length(colours) > many_curves) else "none"
+  plot <- plot + line_scales(colours, unname(labels), guide, aesthetics = c("colour", "fill")) +
     curve_titles(object, bands, histogram, shared, numbers, logit) + theme_ce() +
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
   if (shared && length(colours) > many_curves) plot <- plot + ggplot2::theme(legend.position = "right")
@@ -69,17 +71,6 @@ two_lines <- function(text, width = 12) {
   after <- after[after > 0 & after <= width & nchar(text) - after <= width]
   at <- if (length(after) > 0) max(after) else width
   paste0(substr(text, 1, at), "\n", substring(text, at + 1))
-}
-
-# Colours, and line types for paper without colours. One curve needs no legend, in any theme.
-curve_scales <- function(names, labels, numbers) {
-  guide <- if (length(names) < 2) "none" else
-    wrapped_legend(labels, one_column = numbers || length(names) > many_curves)
-  scale <- function(make, values, ...) {
-    make(values = stats::setNames(values, names), labels = unname(labels), guide = guide, ...)
-  }
-  list(scale(ggplot2::scale_colour_manual, unname(colours_for(names)), aesthetics = c("colour", "fill")),
-       scale(ggplot2::scale_linetype_manual, line_types_for(names)))
 }
 
 # Many panels in 6 inches: small words.

@@ -66,8 +66,7 @@ decision_scales <- function(models, lines) {
   again <- if (length(lines) > length(models) + 2) recalibrated_name(models)
   colours <- c(colours_for(models), stats::setNames(colours_for(models)[seq_along(again)], again), decision_references)
   types <- c(line_types_for(models), rep("22", length(again)), "solid", "solid")
-  list(ggplot2::scale_colour_manual(values = colours, guide = wrapped_legend(lines)),
-       ggplot2::scale_linetype_manual(values = stats::setNames(types, names(colours)), guide = wrapped_legend(lines)))
+  line_scales(names(colours), ggplot2::waiver(), wrapped_legend(lines), colours = colours, types = types)
 }
 
 recalibrated_name <- function(model) ifelse(model == "model", "recalibrated", paste(model, "recalibrated"))

@@ -34,7 +34,9 @@ estimate_columns <- function(x, columns) {
 #' @exportS3Method ggplot2::autoplot ce_estimate
 autoplot.ce_estimate <- function(object, ...) {
   check_empty(...)
-  rows <- estimate_display(object)
+  rows <- rows_of_groups(object, "notion")
+  notion <- sub("_", "-", rows$notion)
+  rows$notion <- factor(notion, levels = unique(notion))
   grouped <- nlevels(rows$group) > 1
   rows$line <- if (grouped) rows$group else rows$notion
   ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
@@ -47,11 +49,4 @@ autoplot.ce_estimate <- function(object, ...) {
     ) +
     theme_rows() +
     (if (grouped) panels_by(rows, "notion"))
-}
-
-estimate_display <- function(x) {
-  rows <- rows_of_groups(x, "notion")
-  notion <- sub("_", "-", rows$notion)
-  rows$notion <- factor(notion, levels = unique(notion))
-  rows
 }

@@ -13,6 +13,7 @@ autoplot.ce_hierarchy <- function(object, ...) {
   check_empty(...)
   rows <- hierarchy_display(object)
   labels <- rows$label[match(levels(rows$quantity), rows$quantity)]
+  all_hold <- all(rows$state == "holds")
   colours <- c(holds = ce_colours[1], violated = ce_colours[2], `not asserted` = "grey60")
   ggplot2::ggplot(rows, ggplot2::aes(x = .data$value, y = .data$quantity)) +
     ggplot2::geom_segment(ggplot2::aes(xend = .data$bound, yend = .data$quantity, colour = .data$state),
@@ -23,15 +24,11 @@ autoplot.ce_hierarchy <- function(object, ...) {
     ggplot2::scale_y_discrete(limits = rev, labels = function(at) labels[match(at, levels(rows$quantity))]) +
     ggplot2::scale_colour_manual(values = colours) +
     ggplot2::expand_limits(x = 0) +
-    ggplot2::labs(x = "error", y = NULL, subtitle = hierarchy_subtitle(rows)) +
-    theme_rows(axis.text.y = ggplot2::element_text(hjust = 0),
-               legend.position = if (all(rows$state == "holds")) "none" else "bottom") +
+    ggplot2::labs(x = "error", y = NULL,
+                  subtitle = paste0("Dot: the error; line: up to the error that bounds it (tick)",
+                                    if (all_hold) ". All inequalities hold.")) +
+    theme_rows(axis.text.y = ggplot2::element_text(hjust = 0), legend.position = if (all_hold) "none" else "bottom") +
     panels_by(rows, "group")
-}
-
-hierarchy_subtitle <- function(rows) {
-  paste0("Dot: the error; line: up to the error that bounds it (tick)",
-         if (all(rows$state == "holds")) ". All inequalities hold.")
 }
 
 # The depth of each error below the ceiling.

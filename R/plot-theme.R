@@ -13,6 +13,16 @@ line_types_for <- function(names) {
   c("solid", "62", "1343", "12", "33", "2262", "821212", "93")[(at + at %/% 8) %% 8 + 1]
 }
 
+# Scales of lines that are told apart by both, with these labels in the legend.
+line_scales <- function(names, labels = names, guide = wrapped_legend(labels), aesthetics = "colour",
+                        colours = colours_for(names), types = line_types_for(names), ...) {
+  scale <- function(make, values, ...) {
+    make(values = stats::setNames(values, names), labels = labels, guide = guide, ...)
+  }
+  list(scale(ggplot2::scale_colour_manual, colours, aesthetics = aesthetics, ...),
+       scale(ggplot2::scale_linetype_manual, types, ...))
+}
+
 theme_ce <- function() {
   ggplot2::theme_bw() +
     ggplot2::theme(

@@ -41,7 +41,9 @@ keep_metrics <- function(x, metrics) {
   x
 }
 
-metric_labeller <- function(x) ggplot2::as_labeller(x$titles)
+metric_panels <- function(x, ...) {
+  ggplot2::facet_wrap(ggplot2::vars(.data$metric), labeller = ggplot2::as_labeller(x$titles), ...)
+}
 
 # Models from the worst at the bottom to the best of the first metric at the top.
 model_levels <- function(x) {
@@ -84,7 +86,7 @@ autoplot_rank_tests <- function(x) {
   shown$model <- factor(shown$model, levels = model_levels(x))
   models_figure(ggplot2::ggplot(shown, ggplot2::aes(x = .data$difference, y = .data$model)), x$level,
                 if (nlevels(shown$model) > 2) ", simultaneous") +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller(x)) +
+    metric_panels(x, scales = "free_x") +
     ggplot2::labs(subtitle = "Minus the best of each metric")
 }
 
@@ -117,7 +119,7 @@ autoplot_rank_ranges <- function(x, what = "") {
                             linewidth = 1.6) +
     ggplot2::geom_point(ggplot2::aes(x = .data$mean), shape = 21, fill = "white", colour = ce_colours[1],
                         size = 1.9, stroke = 0.7) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_x", labeller = metric_labeller(x)) +
+    metric_panels(x, scales = "free_x") +
     ggplot2::scale_x_continuous(n.breaks = 4) +
     ggplot2::labs(
       x = NULL, y = NULL,
@@ -127,25 +129,19 @@ autoplot_rank_ranges <- function(x, what = "") {
     theme_rows(panel.spacing.x = ggplot2::unit(1.2, "lines"))
 }
 
-# The most frequent orders of each metric, and the one on all observations.
-frequent_orders <- function(x, max_orders) {
-  groups <- split(x$orders, x$orders$metric, drop = TRUE)
-  out <- do.call(rbind, lapply(groups, function(g) {
+autoplot_rank_orders <- function(x, max_orders) {
+  # the most frequent orders of each metric, and the one on all observations
+  shown <- do.call(rbind, lapply(split(x$orders, x$orders$metric, drop = TRUE), function(g) {
     g <- g[order(-g$count), ]
     g[seq_len(nrow(g)) <= max_orders | g$full, ]
   }))
-  out$label <- factor(paste(out$metric, out$order), levels = rev(paste(out$metric, out$order)))
-  out
-}
-
-autoplot_rank_orders <- function(x, max_orders) {
-  shown <- frequent_orders(x, max_orders)
+  shown$label <- factor(paste(shown$metric, shown$order), levels = rev(paste(shown$metric, shown$order)))
   shown$colour <- ifelse(shown$full, ce_colours[2], ce_colours[1])
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$share, y = .data$label, colour = .data$colour)) +
     ggplot2::geom_linerange(ggplot2::aes(xmin = 0, xmax = .data$share), linewidth = 0.6) +
     ggplot2::geom_point(size = 2) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), scales = "free_y", ncol = 1, labeller = metric_labeller(x)) +
-    ggplot2::scale_y_discrete(labels = setNames(wrap_order(shown$order), shown$label)) +
+    metric_panels(x, scales = "free_y", ncol = 1) +
+    ggplot2::scale_y_discrete(labels = setNames(vapply(shown$order, wrap_text, "", 48), shown$label)) +
     ggplot2::scale_x_continuous(labels = percent_text) +
     ggplot2::scale_colour_identity() +
     ggplot2::labs(
@@ -155,29 +151,20 @@ autoplot_rank_orders <- function(x, max_orders) {
     theme_rows(axis.text.y = ggplot2::element_text(size = ggplot2::rel(0.85), lineheight = 0.85))
 }
 
-wrap_order <- function(order, width = 48) {
-  vapply(order, function(o) paste(strwrap(o, width), collapse = "\n"), "")
-}
-
 # Every ordered pair: the share of subsamples in which row beats column.
-pair_shares <- function(x) {
+autoplot_rank_pairs <- function(x) {
   back <- x$pairs
   back[c("model", "other")] <- x$pairs[c("other", "model")]
   back$share <- 1 - x$pairs$share
-  out <- rbind(x$pairs, back)
-  out$model <- factor(out$model, levels = model_levels(x))
-  out$other <- factor(out$other, levels = rev(model_levels(x)))
-  out
-}
-
-autoplot_rank_pairs <- function(x) {
-  shown <- pair_shares(x)
+  shown <- rbind(x$pairs, back)
+  shown$model <- factor(shown$model, levels = model_levels(x))
+  shown$other <- factor(shown$other, levels = rev(model_levels(x)))
   shown$dark <- ifelse(abs(shown$share - 0.5) > 0.35, "light", "dark")
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$other, y = .data$model, fill = .data$share)) +
     ggplot2::geom_tile(colour = "white", linewidth = 0.6) +
     ggplot2::geom_text(ggplot2::aes(label = round(100 * .data$share), colour = .data$dark), size = 3,
                        show.legend = FALSE) +
-    ggplot2::facet_wrap(ggplot2::vars(.data$metric), labeller = metric_labeller(x)) +
+    metric_panels(x) +
     ggplot2::scale_fill_gradient2(low = ce_colours[2], mid = "grey96", high = ce_colours[1], midpoint = 0.5,
                                   limits = c(0, 1), labels = percent_text) +
     ggplot2::scale_colour_manual(values = c(light = "white", dark = "grey20"), guide = "none") +

@@ -20,10 +20,13 @@ gap_parts <- function(x, classes = NULL) {
 # from the jackknife: the functions of the folds each leave one fold out.
 gap_curve <- function(x, classes = NULL, n_points = 601L) {
   parts <- gap_parts(x, classes)
+  methods <- x$glance$method
+  # the selected method, or the first of those drawn
+  shown <- c(methods[x$glance$selected %in% TRUE], methods)[1]
   out <- do.call(rbind, lapply(parts, function(part) {
     used <- range(which(part$histogram$counts > 0))
     at <- seq(part$histogram$breaks[used[1]], part$histogram$breaks[used[2] + 1], length.out = n_points)
-    do.call(rbind, lapply(x$glance$method, function(m) {
+    do.call(rbind, lapply(methods, function(m) {
       forms <- part$forms[[m]]
       is_gap <- isTRUE(ensemble_form(forms)$gap)
       gap_of <- function(form) {
@@ -35,15 +38,12 @@ gap_curve <- function(x, classes = NULL, n_points = 601L) {
       t <- stats::qt((1 + (x[["level"]] %||% 0.95)) / 2, max(length(forms) - 1, 1))
       half <- t * jackknife_error(vapply(forms, gap_of, at))
       data.frame(method = paste0(method_words(m), if (!is_gap) " (size only)"), confidence = at, gap = gap,
-                 low = gap - half, high = gap + half, chosen = m == gap_method(x), class = part$label)
+                 low = gap - half, high = gap + half, chosen = m == shown, class = part$label)
     }))
   }))
   out$class <- factor(out$class, levels = unique(out$class))
   out
 }
-
-# The selected method, or the first of those drawn.
-gap_method <- function(x) c(x$glance$method[x$glance$selected %in% TRUE], x$glance$method)[1]
 
 # Rows: places; columns: functions fitted without one of k parts.
 jackknife_error <- function(values) {
@@ -52,21 +52,16 @@ jackknife_error <- function(values) {
   sqrt((k - 1) / k * rowSums((values - rowMeans(values))^2))
 }
 
-# Square-root heights: confidences crowd near 1, and rare ones should stay visible.
-histogram_bars <- function(histogram, base, height) {
-  tall <- sqrt(histogram$counts) / sqrt(max(histogram$counts))
-  n <- length(tall)
-  data.frame(left = histogram$breaks[-(n + 1)], right = histogram$breaks[-1], bottom = base,
-             top = base + height * tall)[tall > 0, ]
-}
-
-# The bars of every panel, below the curves: `range` is that of all gaps.
+# The bars of every panel, below the curves: `range` is that of all gaps. Square-root heights: confidences crowd near 1,
+# and rare ones should stay visible.
 gap_bars <- function(x, classes, range) {
   height <- 0.18 * diff(range)
+  base <- range[1] - 1.25 * height
   do.call(rbind, lapply(gap_parts(x, classes), function(part) {
-    bars <- histogram_bars(part$histogram, base = range[1] - 1.25 * height, height = height)
-    bars$class <- part$label
-    bars
+    breaks <- part$histogram$breaks
+    tall <- sqrt(part$histogram$counts) / sqrt(max(part$histogram$counts))
+    data.frame(left = breaks[-length(breaks)], right = breaks[-1], bottom = base, top = base + height * tall,
+               class = part$label)[tall > 0, ]
   }))
 }
 
@@ -83,7 +78,7 @@ gap_shown <- function(panels, classes) {
   chosen <- unique(curve$method[curve$chosen])
   others <- setdiff(unique(curve$method), chosen)
   list(curve = curve, bars = bars, range = range, chosen = chosen, others = others,
-       band = any(is.finite(curve$low[curve$chosen])), level = panels[[1]][["level"]] %||% 0.95)
+       band = any(is.finite(curve$low[curve$chosen])))
 }
 
 # The meaning of a positive gap.
@@ -95,14 +90,6 @@ gap_reading <- function(notion) {
   )
 }
 
-gap_caption <- function(shown, notion) {
-  wrap_text(paste0(
-    gap_reading(notion),
-    if (shown$band) paste0("; band: ", percent_text(shown$level), " pointwise (jackknife over folds)"),
-    if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
-  ), 58)
-}
-
 autoplot_gap <- function(panels, classes = NULL) {
   shown <- gap_shown(panels, classes)
   notion <- panels[[1]]$notion
@@ -110,7 +97,18 @@ autoplot_gap <- function(panels, classes = NULL) {
   colours <- colours_for(shown$chosen)
   types <- setNames(rep_len(c("solid", "22", "42", "13", "1343"), length(shown$others)), shown$others)
   several <- length(shown$others) > 0 || length(shown$chosen) > 1
-  plot <- ggplot2::ggplot(front, ggplot2::aes(x = .data$confidence, y = .data$gap)) +
+  level <- panels[[1]][["level"]] %||% 0.95
+  caption <- paste0(
+    gap_reading(notion), if (shown$band) paste0("; band: ", percent_text(level), " pointwise (jackknife over folds)"),
+    if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
+  )
+  by_group <- length(panels) > 1
+  facets <- if (by_group && notion == "class_wise") {
+    ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$class))
+  } else if (by_group || notion == "class_wise") {
+    ggplot2::facet_wrap(if (by_group) "panel" else "class")
+  }
+  ggplot2::ggplot(front, ggplot2::aes(x = .data$confidence, y = .data$gap)) +
     ggplot2::geom_rect(
       data = shown$bars, fill = "grey80", inherit.aes = FALSE,
       ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data$bottom, ymax = .data$top)
@@ -129,20 +127,11 @@ autoplot_gap <- function(panels, classes = NULL) {
     ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others)) +
     ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
     ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated miscalibration\n(predicted minus observed)",
-                  caption = gap_caption(shown, notion)) +
+                  caption = wrap_text(caption, 58)) +
     theme_ce() +
     tight_legend() +
-    ggplot2::theme(legend.box = "vertical", panel.spacing.x = ggplot2::unit(1.2, "lines"))
-  groups <- length(panels) > 1
-  if (groups && notion == "class_wise") {
-    plot + ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$class))
-  } else if (groups) {
-    plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
-  } else if (notion == "class_wise") {
-    plot + ggplot2::facet_wrap(ggplot2::vars(.data$class))
-  } else {
-    plot
-  }
+    ggplot2::theme(legend.box = "vertical", panel.spacing.x = ggplot2::unit(1.2, "lines")) +
+    facets
 }
 
 gap_axis <- function(x) {

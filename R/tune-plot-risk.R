@@ -25,9 +25,11 @@ risk_table <- function(x) {
   best <- which.min(rowMeans(sums, na.rm = TRUE))
   gaps <- sums - rep(sums[best, ], each = nrow(sums))
   split <- rows$split[match(colnames(gaps), rows$unit)]
+  # NA of a single one
+  standard_error <- function(g) sd(g, na.rm = TRUE) / sqrt(sum(!is.na(g)))
   out <- data.frame(
     points, risk = rowMeans(sums, na.rm = TRUE), difference = rowMeans(gaps, na.rm = TRUE),
-    std.error = apply(gaps, 1, function(g) mean(tapply(g, split, fold_error), na.rm = TRUE))
+    std.error = apply(gaps, 1, function(g) mean(tapply(g, split, standard_error), na.rm = TRUE))
   )
   out$std.error[best] <- 0
   out$method <- factor(out$method, levels = x$glance$method)
@@ -40,11 +42,6 @@ risk_table <- function(x) {
 stop_no_risk <- function() {
   stop_input("A risk needs at least two held-out rows in a fold.",
              "x" = "No risk of this result is defined and finite.", class = "risk", arg = "type")
-}
-
-fold_error <- function(g) {
-  g <- g[!is.na(g)]
-  if (length(g) < 2) NA_real_ else sd(g) / sqrt(length(g))
 }
 
 # If there are several kernels: the one with the smallest mean risk at each value (and class).
@@ -137,12 +134,11 @@ method_labels <- function(panels, curve) {
   chosen <- curve[curve$chosen, ]
   row <- match(methods, chosen$method)
   parameter <- panels[[1]]$glance$parameter
-  value <- ifelse(chosen$per_class[row], "by class", signif_text(chosen$value[row]))
+  value <- vapply(signif(chosen$value[row], 2), format, "")
+  value <- ifelse(chosen$per_class[row], "by class", ifelse(is.na(chosen$value[row]), NA, value))
   stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(value), words,
                          paste0(words, ": ", parameter, " = ", value)), methods)
 }
-
-signif_text <- function(v) ifelse(is.na(v), NA_character_, vapply(v, function(u) format(signif(u, 2)), ""))
 
 risk_caption <- function(shown) {
   far <- is.finite(shown$zero) & shown$zero > shown$limits[2]
@@ -157,20 +153,17 @@ risk_caption <- function(shown) {
   ), 58)
 }
 
-risk_axis <- function(shown) bquote("risk minus the smallest" %*% 10^.(-shown$power))
-
 autoplot_risk <- function(panels) {
   shown <- risk_shown(panels)
   curve <- shown$curve
-  lines <- several_points(curve[!curve$per_class & !is.na(curve$value), ])
+  # a line needs two points
+  lines <- curve[!curve$per_class & !is.na(curve$value), ]
+  key <- paste(lines$method, lines$panel)
+  lines <- lines[duplicated(key) | duplicated(key, fromLast = TRUE), ]
   zero <- data.frame(zero = shown$zero, panel = shown$panel)
   # both scales have all methods, also those that are a single point, and one legend
   used <- levels(droplevels(curve$method))
-  scale <- function(of, values) {
-    of(values = stats::setNames(values, levels(curve$method))[used], limits = used, labels = shown$labels,
-       guide = wrapped_legend(shown$labels))
-  }
-  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$place, y = .data$difference, colour = .data$method)) +
+  ggplot2::ggplot(curve, ggplot2::aes(x = .data$place, y = .data$difference, colour = .data$method)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey70", linewidth = 0.3) +
     ggplot2::geom_hline(data = zero, ggplot2::aes(yintercept = .data$zero), linetype = "dashed", colour = "grey40",
                         linewidth = 0.4, na.rm = TRUE) +
@@ -181,20 +174,13 @@ autoplot_risk <- function(panels) {
     ggplot2::geom_point(data = curve[curve$chosen & !curve$per_class, ], size = 2.4) +
     ggplot2::geom_point(data = curve[curve$per_class, ], size = 2.4, shape = 21, fill = "white", stroke = 0.8,
                         show.legend = FALSE) +
-    scale(ggplot2::scale_colour_manual, colours_for(levels(curve$method))) +
-    scale(ggplot2::scale_linetype_manual, line_types_for(levels(curve$method))) +
+    line_scales(levels(curve$method), shown$labels, limits = used) +
     ggplot2::coord_cartesian(ylim = shown$limits) +
     ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"), expand = ggplot2::expansion(0.04)) +
-    ggplot2::labs(x = "each method's grid", y = risk_axis(shown), caption = risk_caption(shown)) +
+    ggplot2::labs(x = "each method's grid", y = bquote("risk minus the smallest" %*% 10^.(-shown$power)),
+                  caption = risk_caption(shown)) +
     theme_ce() +
     tight_legend() +
-    ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"), panel.grid.major.x = ggplot2::element_blank())
-  if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
-  plot
-}
-
-# A line needs two points.
-several_points <- function(curve) {
-  key <- paste(curve$method, curve$panel)
-  curve[duplicated(key) | duplicated(key, fromLast = TRUE), ]
+    ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"), panel.grid.major.x = ggplot2::element_blank()) +
+    panels_by(curve, "panel")
 }

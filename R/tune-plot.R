@@ -68,7 +68,7 @@ autoplot_estimate <- function(panels) {
   half <- qnorm((1 + level) / 2) * rows$std.error_holdout
   rows$low <- pmax(0, rows$estimate_holdout - half)
   rows$high <- rows$estimate_holdout + half
-  plot <- ggplot2::ggplot(rows) +
+  ggplot2::ggplot(rows) +
     ggplot2::geom_rect(data = headline, ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), ymin = -Inf,
                        ymax = Inf, fill = "grey88", na.rm = TRUE) +
     ggplot2::geom_vline(data = headline, ggplot2::aes(xintercept = .data$estimate), colour = "grey40",
@@ -89,8 +89,6 @@ autoplot_estimate <- function(panels) {
         )
       ), 58)
     ) +
-    theme_ce() +
-    ggplot2::theme(panel.grid.major.y = ggplot2::element_blank())
-  if (length(panels) > 1) plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel))
-  plot
+    theme_rows() +
+    panels_by(rows, "panel")
 }
