@@ -19,7 +19,11 @@ median_variance_cells <- function(probs, min_size) {
   while (length(waiting) > 0) {
     rows <- waiting[[length(waiting)]]
     waiting[[length(waiting)]] <- NULL
-    low <- if (length(rows) >= 2 * min_size) below_median(probs[rows, , drop = FALSE])
+    low <- if (length(rows) >= 2 * min_size) {
+      own <- probs[rows, , drop = FALSE]
+      widest <- own[, which.max(colSums((own - rep(colMeans(own), each = length(rows)))^2))]
+      widest < median(widest)
+    }
     if (sum(low) >= min_size && sum(!low) >= min_size) {
       waiting <- c(waiting, list(rows[!low], rows[low]))
     } else {
@@ -30,30 +34,28 @@ median_variance_cells <- function(probs, min_size) {
   cell
 }
 
-below_median <- function(probs) {
-  spread <- colSums((probs - rep(colMeans(probs), each = nrow(probs)))^2)
-  widest <- probs[, which.max(spread)]
-  widest < median(widest)
-}
-
 canonical_columns <- function(predictions, scheme, interval) {
   problem <- notion_problems(predictions, "canonical")[[1]]
   counts <- scheme$n_bins
-  if (!is.null(scheme$distance)) return(distance_columns(problem, scheme, interval))
   value <- canonical_estimates(list(problem), scheme)
-  columns <- error_columns(value$estimates, interval, list(problem), function(part) {
-    vapply(canonical_estimates(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
-  })
+  statistic <- function(part) vapply(canonical_estimates(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
+  columns <- error_columns(value$estimates, interval, list(problem), statistic)
+  if (!is.null(scheme$distance) && interval$type == "bootstrap") {
+    least <- columns$.estimate - distance_noise(problem, statistic, interval)
+    columns$conf.low <- pmax(pmin(columns$conf.low, least), 0)
+  }
   c(columns, list(n_bins = ifelse(is.na(counts), value$cells, counts), n = n_obs(predictions)))
 }
 
 # An estimate per entry of n_bins.
 canonical_estimates <- function(problems, scheme, honest = TRUE) {
   problem <- problems[[1]]
-  fold <- if (honest) problem_folds(problem)
+  distance <- !is.null(scheme$distance)
+  fold <- if (honest && !distance) problem_folds(problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
     cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size)
-    list(estimate = cell_estimate(problem, cell, fold, scheme), cells = max(cell))
+    estimate <- if (distance) distance_estimate(problem, cell, scheme) else cell_estimate(problem, cell, fold, scheme)
+    list(estimate = estimate, cells = max(cell))
   })
   list(estimates = lapply(parts, `[[`, "estimate"), cells = vapply(parts, `[[`, 0L, "cells"))
 }

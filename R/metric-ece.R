@@ -45,15 +45,8 @@ plain_scheme <- function(n_bins, type, p, debias, notion, min_size = 10) {
     preset = NULL, average = TRUE,
     ends = function(sorted, n_bins) bin_ends(sorted, type, n_bins),
     default = default_notion,
-    problems = function(predictions, notion) notion_problems(predictions, notion)
+    problems = notion_problems
   )
-}
-
-# The scheme of the user's edges.
-own_breaks <- function(scheme, breaks) {
-  scheme <- scheme_of_breaks(scheme, c(breaks, 1))
-  scheme[c("type", "breaks")] <- list("breaks", breaks)
-  scheme
 }
 
 # The scheme with bins that end at `upper`.
@@ -76,7 +69,9 @@ ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
   problems <- function() scheme$problems(predictions, scheme$notion)
-  value <- if (is_class_counted(predictions, scheme)) class_ece(predictions, scheme) else scalar_ece(problems(), scheme)
+  # the mean over the classes, in one pass for each
+  counted <- scheme$notion == "class_wise" && is.finite(scheme$p) && !scheme$debias && is_counted(predictions, scheme)
+  value <- if (counted) class_ece(predictions, scheme) else scalar_ece(problems(), scheme)
   columns <- error_columns(value$estimates, interval, problems(), function(part) {
     vapply(scalar_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
   })
@@ -97,31 +92,37 @@ scalar_ece <- function(problems, scheme, honest = TRUE) {
 }
 
 problem_ece <- function(problem, scheme, honest) {
-  if (is_counted(problem, scheme)) return(counted_ece(problem, scheme, honest))
-  if (honest) problem <- fold_copies(problem)
-  sorted <- sort_problem(problem)
-  # whole numbers would be copied as numbers in every search
-  if (scheme$type == "mass") sorted$places <- as.numeric(sorted$ties)
+  counted <- is_counted(problem, scheme)
+  if (honest && !counted) problem <- fold_copies(problem)
   fold <- if (honest) problem_folds(problem)
+  if (!counted) {
+    sorted <- sort_problem(problem)
+    # whole numbers would be copied as numbers in every search
+    if (scheme$type == "mass") sorted$places <- as.numeric(sorted$ties)
+  }
+  design <- problem$design
   parts <- lapply(scheme$n_bins, function(n_bins) {
-    ends <- used_ends(scheme$ends(sorted, n_bins))
-    many <- length(ends) > many_bins && is.finite(scheme$p)
-    of <- (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
-    list(estimate = power_estimate(of$value, of$rows, of$bound, of$bound_rows, problem$design, scheme$p, of$size),
-         n_bins = length(ends))
+    of <- if (counted) errors_of_counts(problem, n_bins, scheme, fold) else {
+      ends <- used_ends(scheme$ends(sorted, n_bins))
+      many <- length(ends) > many_bins && is.finite(scheme$p)
+      (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
+    }
+    bound <- of[["bound"]]
+    honest <- if (!is.null(bound)) {
+      new_estimate(bound$mean, of$bound_rows, design, squares = bound$squares, known = bound$known)
+    }
+    value <- of$value
+    list(estimate = new_estimate(value$power, of$rows, design, reported_power(scheme$p), honest, value$noise,
+                                 value$squares, size = of$size, largest = 1, pairs = value$pairs),
+         n_bins = of$n_bins %||% length(ends))
   })
-  list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0, "n_bins"))
+  list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0L, "n_bins"))
 }
 
 # Whether the sums of bins can do without a sort: one pass for each number of bins.
 is_counted <- function(problem, scheme, most = 8) {
   scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
     max(scheme$n_bins) <= many_bins && is_plain(problem$design) && is.null(problem$sorted)
-}
-
-# The mean over the classes, in one pass for each.
-is_class_counted <- function(predictions, scheme) {
-  scheme$notion == "class_wise" && is.finite(scheme$p) && !scheme$debias && is_counted(predictions, scheme)
 }
 
 class_ece <- function(predictions, scheme) {
@@ -138,36 +139,23 @@ class_ece <- function(predictions, scheme) {
   list(estimates = parts, n_bins = scheme$n_bins)
 }
 
-counted_ece <- function(problem, scheme, honest) {
-  fold <- if (honest) problem_folds(problem) else integer()
-  parts <- lapply(scheme$n_bins, function(n_bins) {
-    cells <- cpp_width_cells(problem$features, problem$labels, fold, n_bins, crossfit_folds, scheme$p)
-    bins <- cells$bins
-    value <- binned_power(bins, scheme$p, scheme$debias)
-    bound <- cells$bound
-    bin <- function() {
-      bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
-      match(bin, sort(unique(bin)))
-    }
-    # rows are looked at where they are asked for: a copy of a column takes as long as the sums
-    rows <- function() value$offset[bin()] + value$slope[bin()] * problem$residuals[, 1]
-    bound_rows <- function() {
-      at <- cbind(bin(), fold)
-      bound$slope[at] * problem$residuals[, 1] - bound$offset[at]
-    }
-    size <- if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))]
-    list(estimate = power_estimate(value, rows, bound, bound_rows, problem$design, scheme$p, size),
-         n_bins = length(bins$size))
-  })
-  list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0L, "n_bins"))
-}
-
-power_estimate <- function(value, rows, bound, bound_rows, design, p, size) {
-  honest <- if (!is.null(bound)) {
-    new_estimate(bound$mean, bound_rows, design, squares = bound$squares, known = bound$known)
+# As errors_of_bins(), of bins of equal width, with their number.
+errors_of_counts <- function(problem, n_bins, scheme, fold) {
+  cells <- cpp_width_cells(problem$features, problem$labels, fold %||% integer(), n_bins, crossfit_folds, scheme$p)
+  bins <- cells$bins
+  value <- binned_power(bins, scheme$p, scheme$debias)
+  bound <- cells$bound
+  bin <- function() {
+    bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
+    match(bin, sort(unique(bin)))
   }
-  new_estimate(value$power, rows, design, reported_power(p), honest, value$noise, value$squares, size = size,
-               largest = 1, pairs = value$pairs)
+  # rows are looked at where they are asked for: a copy of a column takes as long as the sums
+  list(value = value, size = if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))],
+       rows = function() value$offset[bin()] + value$slope[bin()] * problem$residuals[, 1],
+       bound = bound, bound_rows = function() {
+         at <- cbind(bin(), fold)
+         bound$slope[at] * problem$residuals[, 1] - bound$offset[at]
+       }, n_bins = length(bins$size))
 }
 
 # More bins than this are treated in blocks.

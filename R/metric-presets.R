@@ -62,14 +62,15 @@ preset_scheme <- function(preset, given) {
   scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1), pick("debias", FALSE), given$notion)
   scheme$preset <- preset
   scheme$ends <- function(sorted, n_bins) preset_ends(preset, scheme$type, sorted, n_bins)
-  scheme$default <- function(predictions) preset_notion(preset, predictions)
+  # the top label of a matrix, except for libraries that take the second of two columns
+  scheme$default <- function(predictions) {
+    second <- preset %in% c("netcal", "scikit-learn") && n_classes(predictions) == 2
+    if (second || is.null(predictions$probs)) "binary" else "top_label"
+  }
   scheme$problems <- function(predictions, notion) preset_problems(preset, predictions, notion)
   scheme$average <- preset != "better-uncertainty-calibration"
   scheme
 }
-
-# numpy's linspace(0, 1, B + 1): multiples of the rounded step, the last set to 1.
-linspace_edges <- function(n_bins) c(seq(0, n_bins - 1) * (1 / n_bins), 1)
 
 # torch's: multiples of the step from 0 in the first half, from 1 down in the second, in
 # single precision throughout.
@@ -95,11 +96,9 @@ preset_ends <- function(preset, type, sorted, n_bins) {
     return(inner_ends(sorted, edges[-1], right_closed = FALSE))  # the last bin is exactly 1
   }
   if (preset %in% c("netcal", "scikit-learn")) {
-    edges <- if (type == "width") {
-      linspace_edges(n_bins)
-    } else {
-      quantile(sorted$x, linspace_edges(n_bins), names = FALSE, type = 7)
-    }
+    # numpy's linspace(0, 1, B + 1): multiples of the rounded step, the last set to 1
+    edges <- c(seq(0, n_bins - 1) * (1 / n_bins), 1)
+    if (type != "width") edges <- quantile(sorted$x, edges, names = FALSE, type = 7)
     return(inner_ends(sorted, edges[-c(1, n_bins + 1)], right_closed = preset == "scikit-learn"))
   }
   switch(type,
@@ -125,12 +124,6 @@ chunk_ends <- function(sorted, n_bins, even) {
   c(findInterval(edges, sorted$x), n)
 }
 
-# The library's default: the top label of a matrix, except for libraries that take the second of two columns.
-preset_notion <- function(preset, predictions) {
-  second <- preset %in% c("netcal", "scikit-learn") && n_classes(predictions) == 2
-  if (second || is.null(predictions$probs)) "binary" else "top_label"
-}
-
 preset_problems <- function(preset, predictions, notion) {
   k <- NCOL(predictions$probs) # 1 where there are none
   one_column <- preset %in% c("netcal", "scikit-learn")
@@ -144,17 +137,11 @@ preset_problems <- function(preset, predictions, notion) {
   scalar <- k == 1 && notion == "class_wise" && !one_column
   notion <- if (scalar || k == 2 && one_column) "binary" else notion
   lapply(notion_problems(predictions, notion), function(problem) {
-    x <- preset_values(preset, problem$features[, 1])
+    x <- problem$features[, 1]
+    if (preset == "torchmetrics") x <- to_single(x)
+    if (preset == "netcal") x <- pmin(pmax(x, .Machine$double.eps), 1 - .Machine$double.eps)
     problem$features <- matrix(x)
     problem$residuals <- matrix(x - problem$labels)
     problem
   })
-}
-
-preset_values <- function(preset, x) {
-  switch(preset,
-    torchmetrics = to_single(x),
-    netcal = pmin(pmax(x, .Machine$double.eps), 1 - .Machine$double.eps),
-    x
-  )
 }

@@ -70,7 +70,9 @@ ece <- new_metric("ece", function(x, truth, ..., n_bins = 15,
     type <- check_choice(type, c("width", "mass", "sweep", "discrete", "median_variance"))
     scheme <- plain_scheme(n_bins, type, p, debias, check_notion(notion), min_size = min_size)
     scheme$distance <- check_distance(distance, scheme, !missing(p))
-    if (!is.null(breaks)) scheme <- own_breaks(scheme, breaks)
+    if (!is.null(breaks)) {
+      scheme <- replace(scheme_of_breaks(scheme, c(breaks, 1)), c("type", "breaks"), list("breaks", breaks))
+    }
   } else {
     given <- list(n_bins = if (!missing(n_bins)) n_bins, type = if (!missing(type)) type,
                   p = if (!missing(p)) p, debias = if (!missing(debias)) debias, notion = if (!missing(notion)) notion)
