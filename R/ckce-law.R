@@ -2,9 +2,10 @@
 # factored once, G = D D', and the rows of D are the residuals.
 
 # One set of rows, as ckce_inputs() for classes; `laws` and `target` for redrawn outcomes.
-ckce_law_inputs <- function(laws, choices, group, progress, outcome = FALSE) {
+ckce_law_inputs <- function(laws, choices, group, progress) {
   bound <- bind_ckce(laws, choices)
-  problem <- law_problem(laws, bound, choices, outcome)
+  regressed <- is_choice(choices$ridge, "ridge") && choices$ridge$target == "outcome"
+  problem <- law_problem(laws, bound, choices, regressed)
   kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
   group <- ckce_group(group, choices$group_kernel, laws)
   options <- asked_options(problem, kernel, choices, progress)
@@ -36,7 +37,11 @@ default_ckce_kernel <- function(laws, target_kernel) {
 law_problem <- function(laws, bound, choices, outcome) {
   target <- bound$target
   residuals <- if (is.null(laws$law) || target$spec$kind == "finite" && is_label_matrix_small(target$spec, laws$n)) {
-    count_residuals(target)
+    spec <- target$spec
+    white <- target$kernel$type == "white" && target$kernel$scale == 1
+    support <- matrix(as.numeric(spec$support))
+    gram <- if (!white) cpp_gram(target$kernel, support, support, thread_count())
+    finite_residuals(spec$residuals, spec$probs, if (white) diag(ncol(spec$probs)) else matrix_root(gram))
   } else {
     numeric_residuals(target, laws, choices, outcome)
   }
@@ -44,15 +49,6 @@ law_problem <- function(laws, bound, choices, outcome) {
   problem <- c(if (spec$kind == "features") list(features = spec$features) else list(source = spec), residuals)
   check_computable(c(sum(source_diagonal(spec)), problem$residuals))
   weighted_problem(problem, laws$design)
-}
-
-count_residuals <- function(target) {
-  spec <- target$spec
-  white <- target$kernel$type == "white" && target$kernel$scale == 1
-  support <- matrix(as.numeric(spec$support))
-  gram <- if (!white) cpp_gram(target$kernel, support, support, thread_count())
-  embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(gram)
-  finite_residuals(spec$residuals, spec$probs, embedding)
 }
 
 numeric_residuals <- function(target, laws, choices, outcome) {
@@ -91,7 +87,12 @@ law_variances <- function(target, laws, draws, own, different) {
 expected_square <- function(kernel, laws, draws) {
   kernel$scale * switch(kernel$type,
     sum = Reduce(`+`, lapply(kernel$parts, expected_square, laws, draws)),
-    linear = second_moment(laws$law),
+    # E |Z_i|^2
+    linear = {
+      moments <- law_moments(laws$law)
+      own <- seq(1, ncol(moments$mean)^2, by = ncol(moments$mean) + 1)
+      rowSums(moments$mean^2) + rowSums(moments$cov[, own, drop = FALSE])
+    },
     product = {
       points <- points_of(laws$law, draws)
       d <- ncol(laws$y)
@@ -102,14 +103,6 @@ expected_square <- function(kernel, laws, draws) {
     },
     rep(1, laws$n)
   )
-}
-
-# E |Z_i|^2
-second_moment <- function(law) {
-  moments <- law_moments(law)
-  d <- ncol(moments$mean)
-  own <- (seq_len(d) - 1) * d + seq_len(d)
-  rowSums(moments$mean^2) + rowSums(moments$cov[, own, drop = FALSE])
 }
 
 # Outcomes redrawn from the predictions: the draws of the statistic, as null_statistic() takes them. The same outcomes

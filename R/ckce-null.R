@@ -14,10 +14,3 @@ null_statistic <- function(numbers, debias) {
     null_mean = sweep(numbers$null_estimate, 2, numbers$values$null_mean)
   )
 }
-
-null_p_value <- function(numbers, estimate, choices) {
-  if (choices$times == 0) return(NULL)
-  draws <- null_statistic(numbers, choices$debias)
-  # constant models have atoms
-  vapply(seq_along(estimate), function(v) resampled_p(estimate[v], draws[, v], TRUE, rounding = 1e-10), 0)
-}

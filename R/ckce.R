@@ -74,19 +74,23 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     times = check_count(times, lower = 0), draws = check_count(draws, lower = 2),
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
-  out <- conditional_frame(x, rows_input(), enquo(group), "ckce", list(
-    classes = function(predictions, group) {
-      check_ckce_design(predictions$design, choices)
-      inputs <- ckce_inputs(predictions, choices, group, progress_callback("CKCE"))
-      ckce_columns(inputs, predictions$design, choices)
-    },
-    laws = function(laws, group) {
-      check_ckce_design(laws$design, choices)
-      regressed <- is_choice(choices$ridge, "ridge") && choices$ridge$target == "outcome"
-      inputs <- ckce_law_inputs(laws, choices, group, progress_callback("CKCE"), outcome = regressed)
-      ckce_columns(inputs, laws$design, choices)
+  input <- rows_input()
+  group <- enquo(group)
+  out <- by_groups(x, input$by, function(part) {
+    laws <- laws_of(part, input)
+    values <- group_values(group, part)
+    rows <- if (is.null(laws$law)) laws$predictions else laws
+    columns <- function() {
+      check_ckce_design(rows$design, choices)
+      inputs_of <- if (is.null(laws$law)) ckce_inputs else ckce_law_inputs
+      inputs <- inputs_of(rows, choices, values, progress_callback("CKCE"))
+      ckce_columns(inputs, rows$design, choices)
     }
-  ))
+    frame <- if (is.null(laws$law)) class_frame("ckce", rows, columns, kept = c("n", "ridge")) else
+      result_frame("ckce", family_text(laws), if (laws$na) list(.estimate = NA_real_, n = laws$n) else columns(),
+                   read = laws)
+    with_read(frame, laws)
+  })
   with_terms(out)
 }
 
@@ -112,8 +116,9 @@ ckce_columns <- function(inputs, design, choices) {
   estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)))
   effect <- cluster_effect(design, problem_pairs(problem, kernel, inputs$group))
   estimates <- lapply(seq_along(estimate), function(v) {
-    with_pairs(operator_estimate(estimate[v], numbers$influence[, v], design), numbers$values[v, ], effect)
+    operator_estimate(estimate[v], numbers$influence[, v], numbers$values[v, ], design, effect)
   })
+  null <- if (choices$times > 0) null_statistic(numbers, choices$debias)
   target <- inputs$target
   drop_null(c(squared_columns(estimates, choices$level), list(
     n = n, ridge = ridge, bandwidth = first_bandwidth(inputs$shown),
@@ -122,22 +127,24 @@ ckce_columns <- function(inputs, design, choices) {
     certified = numbers$values$error_bound <= choices$tolerance * numbers$values$estimate,
     target_kernel = if (!is.null(target)) format(target$kernel), target_computation = target$computation,
     loo = path$loo[path$selected], path = if (!is.null(path)) list(path),
-    p.value = null_p_value(numbers, estimate, choices),
-    null_mean = if (choices$times > 0) colMeans(null_statistic(numbers, choices$debias)),
-    groups = group_rows(numbers$groups, choices$debias)
+    # constant models have atoms
+    p.value = if (!is.null(null)) vapply(seq_along(estimate), function(v) {
+      resampled_p(estimate[v], null[, v], TRUE, rounding = 1e-10)
+    }, 0),
+    null_mean = if (!is.null(null)) colMeans(null),
+    # per ridge, the groups' terms, debiased like their sum
+    groups = if (!is.null(numbers$groups)) lapply(numbers$groups, function(g) {
+      replace(g$labels, "estimate", list(debiased(g$values, choices$debias)))
+    })
   )))
 }
 
 # q as in inst/include/calibrisk/ckce/influence.h, of rows that are scaled by the roots of their weights: the influence
-# is 2 W1 q_i / w_i.
-operator_estimate <- function(value, q, design) {
-  influence <- 2 * total_weight(design) * q
-  new_estimate(value, if (is.null(design$w)) influence else influence / design$w, design)
-}
-
-# Without its diagonal it is a sum over pairs of different rows, as the unbiased skce(), and the interval is that of
-# this sum. M_ij G_ij within a cluster are as dependent as K_ij G_ij: `effect` is that of skce().
-with_pairs <- function(estimate, values, effect) {
+# is 2 W1 q_i / w_i. Without its diagonal the estimate is a sum over pairs of different rows, as the unbiased skce(),
+# and the interval is that of this sum. M_ij G_ij within a cluster are as dependent as K_ij G_ij: `effect` is that of
+# skce().
+operator_estimate <- function(value, q, values, design, effect) {
+  estimate <- new_estimate(value, 2 * total_weight(design) * q / (design$w %||% 1), design)
   estimate$noise <- 2 * values$squares * effect$squares
   if (max(values$squares, values$known) > 0) {
     trace <- values$diagonal * effect$within
@@ -158,16 +165,6 @@ check_ckce_design <- function(design, choices) {
   stop_if(choices$times > 0, "{.arg times} needs independent, unweighted rows.",
           "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
           "i" = "Use {.code times = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "times")
-}
-
-# Per ridge, the groups' terms, debiased like their sum.
-group_rows <- function(groups, debias) {
-  if (is.null(groups)) return(NULL)
-  lapply(groups, function(g) {
-    out <- g$labels
-    out$estimate <- debiased(g$values, debias)
-    out
-  })
 }
 
 # If the largest allowed rank leaves more than 1% of the trace of a kernel with diagonal near 1, the factor is worse
@@ -199,21 +196,4 @@ first_bandwidth <- function(kernel) {
   if (is.null(kernel$parts)) return(as.numeric(kernel$bandwidth %||% NA_real_))
   found <- vapply(kernel$parts, first_bandwidth, 0)
   c(found[!is.na(found)], NA_real_)[1]
-}
-
-# Like metric_frame(), for class probabilities and predictive distributions of numbers, with a `group` that is evaluated
-# beside the predictions. `fn$classes(predictions, group)` and `fn$laws(laws, group)` return lists of columns.
-conditional_frame <- function(x, input, group, metric, fn) {
-  force(input) # errors are not those of a group
-  by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input)
-    values <- group_values(group, part)
-    if (is.null(laws$law)) {
-      out <- class_frame(metric, laws$predictions, function() fn$classes(laws$predictions, values),
-                         kept = c("n", "ridge"))
-      return(with_read(out, laws))
-    }
-    columns <- if (laws$na) list(.estimate = NA_real_, n = laws$n) else fn$laws(laws, values)
-    with_read(result_frame(metric, family_text(laws), columns, read = laws), laws)
-  })
 }

@@ -52,18 +52,18 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = 
 hierarchy_rows <- function(predictions, p, n_bins, level) {
   scalar <- is.null(predictions$probs)
   errors <- hierarchy_errors(predictions, p, n_bins, level)
-  ece_names <- paste0("ECE, ", n_bins, " bins")
-  names <- c("ceiling", "RBS", if (!scalar) c("CE", "CWCE"), if (p != 1) "TCE", "TCE_1", "KS", ece_names, "MMCE")
-  column <- function(name) vapply(names, function(q) as.numeric(errors[[q]][[name]] %||% NA_real_), 0)
+  names <- names(errors)
+  column <- function(name) unname(vapply(errors, function(error) as.numeric(error[[name]] %||% NA_real_), 0))
   values <- column(".estimate")
+  of <- function(name) values[match(name, names)]
   top_above <- if (scalar) "RBS" else "CE"
   above <- c(ceiling = NA, RBS = "ceiling", CE = "RBS", CWCE = "CE", TCE = top_above,
-             TCE_1 = if (p == 1) top_above else "TCE", KS = "TCE_1", setNames(rep("TCE_1", length(n_bins)), ece_names),
-             MMCE = "TCE_1")[names]
-  slack <- unname(values[above] - values)
-  holds <- slack >= -1e-12 * pmax(1, unname(values))
+             TCE_1 = if (p == 1) top_above else "TCE")
+  above <- ifelse(names %in% names(above), above[names], "TCE_1")
+  slack <- of(above) - values
+  holds <- slack >= -1e-12 * pmax(1, values)
   # the root makes 1e-8 of a rounding error of 1e-16
-  if (isTRUE(values[["MMCE"]]^2 <= values[["TCE_1"]]^2 + 1e-12)) holds[names == "MMCE"] <- TRUE
+  if (isTRUE(of("MMCE")^2 <= of("TCE_1")^2 + 1e-12)) holds[names == "MMCE"] <- TRUE
   holds[above %in% "RBS" & p > 2] <- NA
   weight <- if (scalar || p == 2) "" else "K^(1/p-1/2) "
   exponent <- paste0("_", format(p))
@@ -73,9 +73,8 @@ hierarchy_rows <- function(predictions, p, n_bins, level) {
              TCE_1 = if (scalar) "CE_1" else "TCE_1")
   name_of <- function(v) ifelse(v %in% names(label), label[v], v)
   columns_frame(
-    quantity = unname(name_of(names)), value = unname(values), std.error = unname(column("std.error")),
-    conf.low = unname(column("conf.low")), conf.high = unname(column("conf.high")),
-    below = unname(name_of(unname(above))), slack = slack, holds = holds, p = p,
+    quantity = name_of(names), value = values, std.error = column("std.error"), conf.low = column("conf.low"),
+    conf.high = column("conf.high"), below = name_of(above), slack = slack, holds = holds, p = p,
     n_classes = n_classes(predictions), n_distinct = vctrs::vec_unique_count(predictions$probs %||% predictions$prob),
     n = n_obs(predictions)
   )

@@ -18,11 +18,10 @@ error_columns <- function(estimates, interval, problems = NULL, statistic = NULL
 bootstrap_values <- function(problems, statistic, times) {
   design <- problems[[1]]$design
   ordered <- lapply(problems, order_problem)
-  one <- function(b) {
+  draws <- lapply(seq_len(times), function(b) {
     counts <- resampled_copies(design)
     statistic(lapply(ordered, function(problem) sampled_problem(problem, counts[problem$order])))
-  }
-  draws <- lapply(seq_len(times), one)
+  })
   matrix(unlist(draws), ncol = times)
 }
 

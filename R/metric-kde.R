@@ -141,7 +141,10 @@ triweight_error <- function(problem, p, bandwidth, rows = TRUE) {
   is_right <- problem$labels == 1
   right <- x[is_right]
   if (is.null(bandwidth)) {
-    bandwidth <- if (length(right) == 0) 0 else triweight_bandwidth(right, design_rows(design, is_right), design)
+    of_right <- design_rows(design, is_right)
+    spread <- if (length(right) == 0) 0 else row_mean((right - row_mean(right, of_right))^2, of_right)
+    # all rows say how many there effectively are
+    bandwidth <- sqrt(spread) * (2 / weight_concentration(design))^(-1 / 5)
     stop_if(bandwidth == 0, "The bandwidth of the kernel density needs two distinct confidences that were right.",
             "x" = "There {cli::qty(length(unique(right)))}{?is/are} {length(unique(right))}.",
             "i" = "Give {.arg bandwidth}, or use {.fn ece} with {.code type = \"discrete\"}.", class = "bandwidth",
@@ -155,10 +158,4 @@ triweight_error <- function(problem, p, bandwidth, rows = TRUE) {
           class = "bandwidth", arg = "bandwidth", value = bandwidth)
   if (rows) out$bound <- tangent_bound(problem, matrix(out$fold_gap), p)
   c(out, list(bandwidth = bandwidth))
-}
-
-# For the confidences that were right; `design` is that of all rows, which say how many there effectively are.
-triweight_bandwidth <- function(right, right_design, design) {
-  spread <- row_mean((right - row_mean(right, right_design))^2, right_design)
-  sqrt(spread) * (2 / weight_concentration(design))^(-1 / 5)
 }

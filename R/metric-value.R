@@ -64,7 +64,9 @@ ce_metric <- function(metric, ..., name = NULL) {
 
 # `of`: the function of this package that it is, if it is one.
 new_metric_value <- function(fn, options = list(), name = NULL) {
-  structure(list(fn = fn, options = options, name = name, of = own_name(fn)), class = "ce_metric_value")
+  # others, of yardstick or written by users, are given rows and not data that were read
+  own <- attr(fn, "metric") %||% Find(function(name) identical(fn, get(name, topenv())), one_number_verbs)
+  structure(list(fn = fn, options = options, name = name, of = own), class = "ce_metric_value")
 }
 
 #' @export
@@ -81,7 +83,11 @@ print.ce_metric_value <- print_value("ce_metric")
 
 as_metric <- function(metric) {
   if (inherits(metric, "ce_metric_value")) return(metric)
-  check_made_score(metric)
+  # score_log for score_log()
+  made <- names(score_makers)[vapply(score_makers, identical, NA, metric)]
+  stop_if(length(made) > 0, "{.arg metric} must be a score, not the function that makes it.",
+          "x" = "It is the function {.fn score_{made}}.", "i" = "Call it: {.code metric = score_{made}()}.",
+          arg = "metric", value = metric)
   if (is.function(metric)) return(new_metric_value(metric))
   if (inherits(metric, "ce_score_rule")) return(new_metric_value(ce_score, list(score = metric)))
   named <- named_metric(metric)
@@ -98,7 +104,10 @@ as_metric <- function(metric) {
 as_metrics <- function(metrics, arg = "metrics") {
   alone <- is.function(metrics) || inherits(metrics, c("ce_metric_value", "ce_score_rule"))
   metrics <- if (alone) list(metrics) else as.list(metrics)
-  check_metric_names(metrics, arg)
+  wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
+  hint <- word_hint(wrong, meant_word(wrong, metric_names()))
+  stop_if(!is.null(wrong), "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
+          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(hint)) "{hint}", arg = arg, value = wrong)
   if (length(metrics) == 0) as_metric(NULL)
   Map(function(metric, name) {
     metric <- as_metric(metric)
@@ -107,24 +116,9 @@ as_metrics <- function(metrics, arg = "metrics") {
   }, unname(metrics), rlang::names2(metrics))
 }
 
-check_metric_names <- function(metrics, arg) {
-  wrong <- Find(function(one) rlang::is_string(one) && is.null(named_metric(one)), metrics)
-  hint <- word_hint(wrong, meant_word(wrong, metric_names()))
-  stop_if(!is.null(wrong), "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
-          "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(hint)) "{hint}", arg = arg, value = wrong)
-}
-
 metric_names <- function() {
   own <- Filter(function(name) is_own_metric(get(name, topenv())), sort(getNamespaceExports(topenv())))
   c(own, one_number_verbs, names(score_makers), names(metric_presets()))
-}
-
-# score_log for score_log()
-check_made_score <- function(metric) {
-  made <- names(score_makers)[vapply(score_makers, identical, NA, metric)]
-  stop_if(length(made) > 0, "{.arg metric} must be a score, not the function that makes it.",
-          "x" = "It is the function {.fn score_{made}}.", "i" = "Call it: {.code metric = score_{made}()}.",
-          arg = "metric", value = metric)
 }
 
 # The metric or score of this package that has the name; NULL where there is none.
@@ -174,12 +168,6 @@ ece_pointwise <- new_metric("ece_pointwise", function(predictions, n_bins = 3) {
 
 # Functions that are not yardstick metrics, but give one number with its influence.
 one_number_verbs <- c("skce", "ckce", "ce_estimate")
-
-# The name of a function of this package, which takes data that were read. Others (of yardstick, or written by users)
-# are given rows.
-own_name <- function(fn) {
-  attr(fn, "metric") %||% Find(function(name) identical(fn, get(name, topenv())), one_number_verbs)
-}
 
 # Functions of this package that read predictive distributions of numbers, besides their scores.
 law_metrics <- c("skce", "ckce")

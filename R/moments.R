@@ -146,7 +146,12 @@ moment_table <- function(data, level) {
   estimate[c(2, 6)] <- c(of_means$slope, of_variances$slope)
   std.error[c(2, 6)] <- c(of_means$std.error, of_variances$std.error)
   skew[6] <- of_variances$skew
-  estimate[8] <- if (all(is.finite(ratio))) row_sd(ratio, design) else NA_real_
+  # unbiased for a variance that does not depend on the weights
+  estimate[8] <- if (length(ratio) > 1 && all(is.finite(ratio))) {
+    sqrt(row_mean((ratio - row_mean(ratio, design))^2, design) / (1 - weight_concentration(design)))
+  } else {
+    NA_real_
+  }
   p <- rep(NA_real_, 9)
   p[c(1, 2, 5:7)] <- redrawn_moments(data, of_means$row, of_variances$row)
   moment_rows(quantities, estimate, std.error, targets, design, level, skew, p)
@@ -190,12 +195,6 @@ redrawn_moments <- function(data, of_means, of_variances, most = 1e7) {
     if (!all_finite(null[, k])) return(NA_real_)
     min(1, 2 * min(resampled_p(seen[k], null[, k], TRUE), resampled_p(-seen[k], -null[, k], TRUE)))
   }, 0)
-}
-
-# The standard deviation of weighted rows: unbiased for a variance that does not depend on the weights.
-row_sd <- function(v, design) {
-  if (length(v) < 2) return(NA_real_)
-  sqrt(row_mean((v - row_mean(v, design))^2, design) / (1 - weight_concentration(design)))
 }
 
 # Least squares slope of y on x with the weights 1 / scale^2: list(slope, row), the slope being the sum of row y;

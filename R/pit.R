@@ -59,24 +59,22 @@ location_scale_pit <- function(parts, y) {
 
 # A problem for each model that is a column.
 read_pits <- function(x, input) {
-  models <- law_models(x, input)
-  if (is.null(models)) return(list(read_pit(x, input)))
-  unname(Map(function(data, name) c(laws_pit(data), model = name), models, names(models)))
+  models <- law_models(x, input) %||% list(read_one_law(x, input))
+  lapply(seq_along(models), function(m) {
+    data <- models[[m]]
+    c(list(pit = pit_of(data$law, as.vector(data$y)), design = data$design), model = names(models)[m])
+  })
 }
 
-laws_pit <- function(data) list(pit = pit_of(data$law, as.vector(data$y)), design = data$design)
-
-# PIT, with the design of the rows, of predictive distributions (vector or column) or of two columns, mean and variance
-# of a normal one.
-read_pit <- function(x, input) {
+# Predictive distributions (vector or column), or two columns, mean and variance of a normal one.
+read_one_law <- function(x, input) {
   law <- if (is_read(x)) x$law else law_given(x, input$dots)
   if (is.null(law)) {
     data <- read_moments(x, input$truth, input$dots, design = input$design)
-    data <- list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, design = data$design)
-  } else {
-    data <- laws_of(x, input)
-    # class probabilities are not predictive distributions of a number
-    if (is.null(data$law)) pit_of(as_distribution(law), NULL)
+    return(list(law = pred_normal(data$mean, sqrt(data$variance)), y = data$outcome, design = data$design))
   }
-  laws_pit(data)
+  data <- laws_of(x, input)
+  # class probabilities are not predictive distributions of a number
+  if (is.null(data$law)) pit_of(as_distribution(law), NULL)
+  data
 }

@@ -4,18 +4,14 @@
 decompose_real <- function(x, input, scores, n_bins, times) {
   by_groups(x, input$by, function(part) {
     data <- laws_of(part, input)
-    if (is.null(data$law) || dimension_of(data$law) > 1) stop_not_real()
+    stop_if(is.null(data$law) || dimension_of(data$law) > 1, "This score needs predictions of a real outcome.",
+            "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
+            "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x")
     y <- data$y[, 1]
     rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$design))
     if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
     with_read(vctrs::vec_rbind(!!!rows), data)
   })
-}
-
-stop_not_real <- function() {
-  stop_input("This score needs predictions of a real outcome.",
-             "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
-             "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x")
 }
 
 real_parts <- function(score, law, y, n_bins, times, design) {
@@ -29,25 +25,16 @@ real_parts <- function(score, law, y, n_bins, times, design) {
   }
   all <- parts(seq_len(n), design$w)
   single <- !all(is.finite(all)) && all(is.finite(own))
-  if (single) warn_single_outcomes()
+  warn_if(single, "Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
+          "i" = "Take fewer groups ({.arg n_bins}), or the CRPS.", class = "distinct")
   error <- apply(all, 2, row_std_error, design)
-  if (times > 0 && n > 1) {
-    draws <- replicate(times, {
-      rows <- resampled_rows(design)
-      drawn <- design_rows(design, rows)
-      apply(parts(rows, drawn$w), 2, row_mean, drawn)
-    })
-    error[-1] <- apply(draws, 1, sd)[-1]
-  }
   value <- apply(all, 2, row_mean, design)
   value[is.nan(value) | single & is.infinite(value)] <- NA_real_
-  error[!is.finite(error) | !is.finite(value)] <- NA_real_
-  parts_frame(score$name, "discrete", "regression", value, error, max(group), n)
-}
-
-warn_single_outcomes <- function() {
-  warn_result("Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
-              "i" = "Take fewer groups ({.arg n_bins}), or the CRPS.", class = "distinct")
+  parts_frame(score$name, "discrete", "regression", value, error, max(group), n, times, function(b) {
+    rows <- resampled_rows(design)
+    drawn <- design_rows(design, rows)
+    apply(parts(rows, drawn$w), 2, row_mean, drawn)
+  })
 }
 
 # Equal predictions, or groups of about equal size (weight) by the predicted mean; ties stay together.

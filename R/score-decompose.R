@@ -115,19 +115,17 @@ decompose_score <- function(data, score, method, notion, times) {
   }
   value <- factor * as.numeric(whole)
   error <- factor * attr(whole, "std.error")
-  if (times > 0 && n > 1) {
-    draws <- vapply(seq_len(times), function(b) {
-      factor * as.numeric(decompose_parts(sampled_rows(data, resampled_copies(data$design)), score, method))
-    }, value)
-    # an infinite score has no spread, in samples without its rows too
-    spread <- apply(draws, 1, sd)
-    error[-1] <- ifelse(is.finite(spread) & is.finite(value), spread, NA_real_)[-1]
-  }
-  parts_frame(score$name, method, notion, value, error, attr(whole, "distinct"), n)
+  parts_frame(score$name, method, notion, value, error, attr(whole, "distinct"), n, times, function(b) {
+    factor * as.numeric(decompose_parts(sampled_rows(data, resampled_copies(data$design)), score, method))
+  })
 }
 
-# A row of the result: the parts of a score and their standard errors.
-parts_frame <- function(score, method, notion, value, error, distinct, n) {
+# A row of the result: the parts of a score and their standard errors, but for that of the mean score from the bootstrap
+# where it is asked for; draw(b): the parts in a sample.
+parts_frame <- function(score, method, notion, value, error, distinct, n, times, draw) {
+  if (times > 0 && n > 1) error[-1] <- apply(vapply(seq_len(times), draw, value), 1, sd)[-1]
+  # an infinite score has no spread, in samples without its rows too
+  error[!is.finite(error) | !is.finite(value)] <- NA_real_
   parts <- c("mean_score", "entropy", "calibration", "sharpness")
   columns_frame(score = score, method = method, notion = notion, !!!setNames(value, parts),
                 !!!setNames(error, paste0(parts, "_std.error")), n_distinct = distinct, n = n)

@@ -8,7 +8,11 @@ law_quantiles <- function(law, at) {
   one <- if (family_of(law) == "draws") {
     function(u) rank_quantile(par_of(law, "draws"), u)
   } else if (family_of(law) == "quantiles") {
-    function(u) given_quantile(law, u)
+    # the values themselves, which an outcome may equal
+    function(u) {
+      level <- max.col(same_level(par_of(law, "levels"), u), "first")
+      par_of(law, "values")[cbind(seq_along(level), level)]
+    }
   } else if (!is.null(record$quantile)) {
     function(u) record$quantile(law, rep(u, length(law)))
   } else if (!is.null(parts)) {
@@ -20,12 +24,6 @@ law_quantiles <- function(law, at) {
 }
 
 same_level <- function(a, b) abs(a - b) < 1e-9
-
-# The values of quantile forecasts themselves, which an outcome may equal.
-given_quantile <- function(law, u) {
-  at <- max.col(same_level(par_of(law, "levels"), u), "first")
-  par_of(law, "values")[cbind(seq_along(at), at)]
-}
 
 # Mixtures: P(Y <= high) >= u > P(Y <= low), from the quantiles of the components.
 quantile_by_bisection <- function(parts, u) {

@@ -69,7 +69,10 @@ ce_score <- new_metric("ce_score", function(x, truth, ..., score = "brier", boun
                                 horizon = NULL) {
   check_flag(bound)
   check_level(level)
-  if (is_u_score(score)) return(u_score_frame(x, rows_input(quote_dots), score, level, bound))
+  # a function of the user's, not one that makes a score
+  if (is.function(score) && !any(vapply(score_makers, identical, NA, score))) {
+    return(u_score_frame(x, rows_input(quote_dots), score, level, bound))
+  }
   if (identical(score, "auroc")) return(auroc_frame(x, rows_input(quote_dots, copies = TRUE), level, bound))
   scores <- as_scores(score, of_both = TRUE)
   score_frame(x, rows_input(quote_dots, copies = TRUE), scores, level, bound)
@@ -103,7 +106,8 @@ score_frame <- function(x, input, scores, level, bound) {
     mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them
     estimates <- lapply(seq_along(mean), function(k) {
-      if (!is.null(log) && has_own_sums(scores[[k]])) return(log)
+      # of a state
+      if (!is.null(log) && is_plain_log(scores[[k]])) return(log)
       new_estimate(mean[k], if (all_finite(rows[[k]])) rows[[k]], design, smallest = smallest[k] - shift[k])
     })
     mean <- vapply(estimates, `[[`, 0, "value")
@@ -125,8 +129,8 @@ score_frame <- function(x, input, scores, level, bound) {
   }, choices = list(level = level), edges = numeric())
 }
 
-# A state has sums of the log score, without a floor.
-has_own_sums <- function(score) score$name == "log" && is.infinite(score$value(cbind(1, 0), 2L))
+# The log score without a floor is infinite where the outcome was impossible.
+is_plain_log <- function(score) score$name == "log" && is.infinite(score$value(cbind(1, 0), 2L))
 
 # Sums are of one probability per row. `what`: it needs all of them.
 check_whole_sums <- function(predictions, what = "A score") {

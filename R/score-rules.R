@@ -57,16 +57,6 @@ new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 
 
 at_label <- function(p, y) p[cbind(seq_along(y), y)]
 
-score_brier <- function() {
-  new_score(
-    "brier", "class",
-    value = cpp_brier_rows,
-    entropy = function(q) 1 - rowSums(q^2),
-    divergence = function(p, q) rowSums((p - q)^2),
-    infimum = 0, scalar = 1 / 2
-  )
-}
-
 #' @rdname score_rules
 #' @export
 score_log <- function(floor = 0) {
@@ -78,28 +68,6 @@ score_log <- function(floor = 0) {
     entropy = function(q) -rowSums(ifelse(q > 0, q * log(raise(q)), 0)),
     divergence = function(p, q) rowSums(ifelse(q > 0, q * (log(raise(q)) - log(raise(p))), 0)),
     infimum = 0, real = function(p, y) pmin(law_log_score(p, y), -log(floor))
-  )
-}
-
-score_spherical <- function() {
-  norm <- function(p) sqrt(rowSums(p^2))
-  new_score(
-    "spherical", "class",
-    value = function(p, y) -at_label(p, y) / norm(p),
-    entropy = function(q) -norm(q),
-    divergence = function(p, q) norm(q) - rowSums(p * q) / norm(p),
-    infimum = -1
-  )
-}
-
-# Of classes in an order: check_ranked().
-score_rps <- function() {
-  new_score(
-    "rps", "class",
-    value = function(p, y) rowSums((cumulative(p) - outer(y, seq_len(ncol(p)), `<=`))^2),
-    entropy = function(q) rowSums(cumulative(q) * (1 - cumulative(q))),
-    divergence = function(p, q) rowSums((cumulative(p) - cumulative(q))^2),
-    infimum = 0
   )
 }
 
@@ -137,18 +105,40 @@ score_dss <- function(min_variance = NULL) {
   )
 }
 
-score_mse <- function() {
-  new_score(
+# Those that are exported have options; the others are given by name only.
+score_makers <- list(
+  brier = function() new_score(
+    "brier", "class",
+    value = cpp_brier_rows,
+    entropy = function(q) 1 - rowSums(q^2),
+    divergence = function(p, q) rowSums((p - q)^2),
+    infimum = 0, scalar = 1 / 2
+  ),
+  log = score_log,
+  spherical = function() new_score(
+    "spherical", "class",
+    value = function(p, y) -at_label(p, y) / sqrt(rowSums(p^2)),
+    entropy = function(q) -sqrt(rowSums(q^2)),
+    divergence = function(p, q) sqrt(rowSums(q^2)) - rowSums(p * q) / sqrt(rowSums(p^2)),
+    infimum = -1
+  ),
+  # of classes in an order: check_ranked()
+  rps = function() new_score(
+    "rps", "class",
+    value = function(p, y) rowSums((cumulative(p) - outer(y, seq_len(ncol(p)), `<=`))^2),
+    entropy = function(q) rowSums(cumulative(q) * (1 - cumulative(q))),
+    divergence = function(p, q) rowSums((cumulative(p) - cumulative(q))^2),
+    infimum = 0
+  ),
+  dss = score_dss,
+  mse = function() new_score(
     "mse", "real",
     value = function(p, y) (score_moments(p)$mean - y)^2,
     entropy = function(q) score_moments(q)$variance,
     divergence = function(p, q) (score_moments(p)$mean - score_moments(q)$mean)^2,
     infimum = 0
-  )
-}
-
-score_crps <- function() {
-  new_score(
+  ),
+  crps = function() new_score(
     "crps", "real",
     value = law_crps,
     entropy = function(q) crps_form(q, "crps_entropy")(q),
@@ -158,11 +148,7 @@ score_crps <- function() {
     },
     infimum = 0
   )
-}
-
-# Those that are exported have options; the others are given by name only.
-score_makers <- list(brier = score_brier, log = score_log, spherical = score_spherical,
-                     rps = score_rps, dss = score_dss, mse = score_mse, crps = score_crps)
+)
 
 # Names of the scores of distributions of a number.
 real_scores <- function() names(Filter(function(maker) !is.null(maker()$real), score_makers))

@@ -1,8 +1,5 @@
 # Scores of several predictions at once: ce_score() with a function as its score, of all pairs (or larger sets) of rows.
 
-# A function of the user's, not one that makes a score.
-is_u_score <- function(score) is.function(score) && !any(vapply(score_makers, identical, NA, score))
-
 u_score_frame <- function(x, input, score, level, bound) {
   size <- length(setdiff(names(formals(args(score))), "..."))
   stop_if(size < 4 || size %% 2 != 0, "{.arg score} must be a score, or a function of {.code (p1, y1, p2, y2)}.",
@@ -35,11 +32,10 @@ pair_scores <- function(probs, truth, design, score) {
     if (!is.null(design$cluster)) j <- j[design$cluster[j] != design$cluster[i]]
     m <- length(j)
     if (m == 0) next
-    value <- user_value(
-      score(probs[rep(i, m), , drop = FALSE], rep(truth[i], m), probs[j, , drop = FALSE], truth[j]),
-      "score", cli::format_inline("For {m} pair{?s} of rows and {ncol(probs)} classes."), "score"
+    value <- check_scores(
+      score(probs[rep(i, m), , drop = FALSE], rep(truth[i], m), probs[j, , drop = FALSE], truth[j]), m,
+      cli::format_inline("For {m} pair{?s} of rows and {ncol(probs)} classes.")
     )
-    check_scores(value, m)
     total[i] <- total[i] + sum(w[j] * value)
     total[j] <- total[j] + w[i] * value
   }
@@ -66,9 +62,8 @@ set_scores <- function(probs, truth, design, score, order, per_call = sets_per_c
     arguments <- unlist(lapply(seq_len(order), function(k) {
       list(probs[part[k, ], , drop = FALSE], truth[part[k, ]])
     }), recursive = FALSE)
-    value <- user_value(do.call(score, arguments), "score",
-                        cli::format_inline("For {ncol(part)} sets of {order} rows and {ncol(probs)} classes."), "score")
-    check_scores(value, ncol(part))
+    value <- check_scores(do.call(score, arguments), ncol(part),
+                          cli::format_inline("For {ncol(part)} sets of {order} rows and {ncol(probs)} classes."))
     # product of the weights of the others
     others <- rep(apply(matrix(w[part], order), 2, prod), each = order) / w[part]
     per_row <- function(v) vapply(split(v, factor(part, seq_len(n))), sum, 0, USE.NAMES = FALSE)
@@ -78,8 +73,11 @@ set_scores <- function(probs, truth, design, score, order, per_call = sets_per_c
   list(total = total, partners = partners)
 }
 
-check_scores <- function(value, size) {
+# `where`: a text for the error of a score that fails.
+check_scores <- function(value, size, where) {
+  value <- user_value(value, "score", where, "score")
   stop_if(!is.numeric(value) || length(value) != size || anyNA(value),
           "{.arg score} must return a number for each of its pairs or sets.",
           "x" = "For {size} of them it returned {describe(value)}.", class = "score", arg = "score")
+  value
 }

@@ -84,7 +84,11 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     }
     if (laws$na) return(skce_row(NULL, laws, type))
     laws$group <- ckce_group(group, group_kernel, laws)
-    if (identical(kernel, "ckce")) kernel <- joint_kernel(laws, target_kernel)
+    # the kernel of ckce(), by which the error is the joint one
+    if (identical(kernel, "ckce")) {
+      kernel <- if (is.null(laws$law)) eval(formals(ckce)$kernel) else
+        default_ckce_kernel(laws, outcome_kernel(target_kernel, laws))
+    }
     problem <- kernel_problem(laws, kernel, target_kernel, draws)
     if (!is.null(locations)) return(ucme_row(problem, locations, laws, level))
     value <- skce_value(problem, type, block, tolerance, choices)
@@ -117,12 +121,6 @@ check_factor <- function(computation, type, tolerance, kernel) {
   stop_if(startsWith(type, "block") || is.function(kernel),
           "{.arg computation} must be {.val dual} for estimators of blocks and for a function as {.arg kernel}.",
           "x" = "It is {.val {computation}}.", arg = "computation", value = computation)
-}
-
-# The kernel of ckce(), by which the error is the joint one.
-joint_kernel <- function(laws, target_kernel) {
-  if (is.null(laws$law)) return(eval(formals(ckce)$kernel))
-  default_ckce_kernel(laws, outcome_kernel(target_kernel, laws))
 }
 
 skce_row <- function(value, laws, type, problem = NULL, level = 0.95) {

@@ -16,7 +16,12 @@ state_panel <- function(x, level) {
   check_state_scalar(x)
   check_level(level)
   parts <- lapply(seq_along(x$sums), function(j) {
-    part <- sums_panel(state_predictions(x, j), x$spec, level)
+    predictions <- state_predictions(x, j)
+    problem <- predictions$problem
+    problem[c("log", "between")] <- predictions[c("log", "between")]
+    part <- class_frame(NULL, predictions, function() {
+      c(vctrs::vec_rbind(!!!lapply(cell_metrics(x$spec, level), panel_rows, problem, level)), n = x$n)
+    }, list(notion = predictions$notion, level = level))
     if (x$about$blocked) part$detail <- block_detail(x, part$detail)
     part
   })
@@ -56,15 +61,6 @@ panel_cells <- function(state, j, blocks = state$about$blocked) {
 }
 
 block_detail <- function(state, detail) paste0(detail, "; errors from ", count_of(used_blocks(state), "block"))
-
-# The rows of one problem, sorted, with bins between edges of its cells.
-sums_panel <- function(predictions, spec, level) {
-  problem <- predictions$problem
-  problem[c("log", "between")] <- predictions[c("log", "between")]
-  class_frame(NULL, predictions, function() {
-    c(vctrs::vec_rbind(!!!lapply(cell_metrics(spec, level), panel_rows, problem, level)), n = predictions$n)
-  }, list(notion = predictions$notion, level = level))
-}
 
 cell_metrics <- function(spec, level) scalar_metrics("cells", level, spec$n_bins, bins = spec$bins)
 

@@ -11,7 +11,13 @@ fold_of_blocks <- function(n_blocks, spec) {
 
 # Blocks with rows, their folds and numbers of rows.
 state_folds <- function(state) {
-  rows <- rows_of_blocks(state)
+  # however they are weighted
+  counts <- state$sums[[1]]$counts
+  rows <- if (state$about$notion == "canonical") canonical_sums(state, "rows")[, 1] else if (is.null(counts)) {
+    block_weights(block_moments(state))
+  } else {
+    colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
+  }
   used <- which(rows > 0)
   fold <- fold_of_blocks(length(used), state$spec)
   check_fold_blocks(state, length(used), sum(fold > 0))
@@ -45,14 +51,6 @@ warn_tied_rows <- function(state, rows) {
     "x" = "About {round(100 * tied)}% of the pairs of rows do; risks leave them out, and are those of other pairs.",
     "i" = "Give {.arg id} (or {.arg cluster}) in {.fn update} to tell rows apart.", class = "ties"
   )
-}
-
-# Number of rows in each block, regardless of weights.
-rows_of_blocks <- function(state) {
-  if (state$about$notion == "canonical") return(canonical_sums(state, "rows")[, 1])
-  counts <- state$sums[[1]]$counts
-  if (is.null(counts)) return(block_weights(block_moments(state)))
-  colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
 }
 
 # The sentence on weights, clusters and classes in blocks.

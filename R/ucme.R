@@ -45,22 +45,16 @@ cme_locations <- function(problem, locations) {
 # Kernel between all predictions and those of `at`, with the problem's resolved kernel.
 kernel_columns <- function(problem, at) {
   laws <- problem$laws
-  joint <- list(n = laws$n + at$n, y = rbind(laws$y, at$y))
-  if (is.null(laws$law)) {
-    if (!is.null(at$law) || ncol(at$probs) != ncol(laws$probs)) stop_locations()
-    joint$probs <- rbind(laws$probs, at$probs)
-  } else {
-    if (is.null(at$law) || family_of(at$law) != family_of(laws$law)) stop_locations()
-    joint$law <- c(laws$law, at$law)
-  }
+  classes <- is.null(laws$law)
+  same <- classes == is.null(at$law) &&
+    if (classes) ncol(at$probs) == ncol(laws$probs) else family_of(at$law) == family_of(laws$law)
+  stop_if(!same, "Test locations must be predictions of the same kind as {.arg x}.",
+          "x" = "They are of another family or number of classes.", arg = "locations")
+  joint <- list(n = laws$n + at$n, y = rbind(laws$y, at$y), probs = if (classes) rbind(laws$probs, at$probs))
+  if (!classes) joint$law <- c(laws$law, at$law)
   bound <- bind_prediction(problem$kernel, joint, problem$asked$draws)
   columns <- prediction_columns(bound$spec, laws$n + seq_len(at$n))
   columns[seq_len(laws$n), , drop = FALSE]
-}
-
-stop_locations <- function() {
-  stop_input("Test locations must be predictions of the same kind as {.arg x}.",
-             "x" = "They are of another family or number of classes.", arg = "locations")
 }
 
 # k(P_i, P_j) for all i and the given j.
