@@ -4,7 +4,9 @@ compare_models <- function(objects, truth, columns, metric, settings) {
   metric <- as_metric(metric)
   read <- is_models(objects)
   check_no_groups(objects)
-  if (read) check_models_alone(called_verb()) else if (rlang::quo_is_missing(truth)) stop_no_outcomes()
+  if (read) check_models_alone(called_verb()) else
+    stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
+            "i" = "The outcomes follow the models.", class = "truth", arg = "truth")
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
       models <- told_once(warned_once(column_models(part, truth, columns, settings), "calibrisk_warning_cluster"))
@@ -19,11 +21,6 @@ compare_models <- function(objects, truth, columns, metric, settings) {
   as_counted(all_rows(with_read(compare_pairs(common_rows(models), metric, settings), models)))
 }
 
-stop_no_outcomes <- function() {
-  stop_input("{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
-             "i" = "The outcomes follow the models.", class = "truth", arg = "truth")
-}
-
 # A list of matrices, vectors (of probabilities or distributions) or data frames with the same rows.
 list_models <- function(models, truth, settings) {
   names(models) <- list_names(models, rep("model", length(models)))
@@ -31,7 +28,13 @@ list_models <- function(models, truth, settings) {
   models <- Map(function(x, name) in_model(read_results(x), name), models, names(models))
   beside <- evaluate_design_once(settings$design, Filter(Negate(is.data.frame), models))
   design_of <- function(x) if (is.data.frame(x)) settings$design else beside
-  outcomes <- list_outcomes(models, truth, design_of(models[[1]]), settings$own)
+  first <- models[[1]]
+  design <- design_of(first)
+  outcomes <- if (is.null(design$horizon)) rank_truth(models, truth, settings$own) else {
+    # survival outcomes are those of the first model's rows, which are everybody's
+    at <- outcomes_at(truth, first, design$horizon, read_design(design, first, NROW(first))$weights)
+    list(values = at$values, censoring = at$censoring, column = names(first)[at$column])
+  }
   called <- if (length(outcomes$column) == 1) outcomes$column else outcome_name(truth, NULL)
   parts <- each_direction(names(models), function(name) {
     in_model({
@@ -53,15 +56,6 @@ list_models <- function(models, truth, settings) {
   align_events(parts)
 }
 
-# Survival outcomes are those of the first model's rows, which are everybody's.
-list_outcomes <- function(models, truth, design, own = NULL) {
-  if (is.null(design$horizon)) return(rank_truth(models, truth, own))
-  x <- models[[1]]
-  raw <- read_design(design, x, NROW(x))
-  outcomes <- outcomes_at(truth, x, design$horizon, raw$weights)
-  list(values = outcomes$values, censoring = outcomes$censoring, column = names(x)[outcomes$column])
-}
-
 compare_pairs <- function(models, metric, settings) {
   check_two_models(models)
   check_law_metric(metric, models[[1]])
@@ -81,7 +75,8 @@ compare_pairs <- function(models, metric, settings) {
     influence_differences(estimates, values, at, settings$level)
   }
   # the same predictions twice do not differ, up to the last digit
-  same <- apply(at, 2, function(pair) same_predictions(models[[pair[1]]], models[[pair[2]]]))
+  predicted <- lapply(models, function(one) unname(unclass(one)[c("prob", "probs", "law")]))
+  same <- apply(at, 2, function(pair) identical(predicted[[pair[1]]], predicted[[pair[2]]]))
   values[at[2, same]] <- values[at[1, same]]
   errors[c("std.error", "conf.low", "conf.high")] <-
     lapply(errors[c("std.error", "conf.low", "conf.high")], function(v) ifelse(same & !is.na(v), 0, v))
@@ -111,11 +106,6 @@ add_margin <- function(out, margin, sign = 1) {
   out$superior <- ifelse(high < 0, "a", ifelse(low > 0, "b", "neither"))
   out$noninferior <- ifelse(a & b, "both", ifelse(a, "a", ifelse(b, "b", "neither")))
   out
-}
-
-same_predictions <- function(a, b) {
-  what <- c("prob", "probs", "law")
-  identical(unname(unclass(a)[what]), unname(unclass(b)[what]))
 }
 
 metric_values <- function(models, metric) {
@@ -148,22 +138,20 @@ check_two_models <- function(models, arg = "objects") {
 # Both values have their influence on the same rows. The test is on the scale on which they are means, where it is
 # defined near 0 too.
 influence_differences <- function(estimates, values, at, level) {
-  models <- lapply(estimates, paired_model, level)
+  # what every pair of a model asks for: its influence, its own limits (the headline's are those of its ladder), and
+  # whether it is distinguished from 0, at twice its standard error
+  models <- lapply(estimates, function(one) {
+    one["influence"] <- list(influence_rows(one))
+    if (!is.null(one$honest)) one$honest["influence"] <- list(influence_rows(one$honest))
+    limits <- one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
+    c(one, list(own = limits, told = isTRUE(one$value > 2 * estimate_std_error(one))))
+  })
   parts <- lapply(seq_len(ncol(at)), function(k) {
     pair <- models[at[, k]]
     means <- pair_means(pair)
     c(difference_limits(pair, means, values[at[, k]], level), list(p.value = difference_p_value(pair, means)))
   })
   lapply(setNames(nm = names(parts[[1]])), function(name) vapply(parts, `[[`, 0, name))
-}
-
-# What every pair of a model asks for: its influence, its own limits (the headline's are those of its ladder), and
-# whether it is distinguished from 0, at twice its standard error.
-paired_model <- function(one, level) {
-  one["influence"] <- list(influence_rows(one))
-  if (!is.null(one$honest)) one$honest["influence"] <- list(influence_rows(one$honest))
-  limits <- one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
-  c(one, list(own = limits, told = isTRUE(one$value > 2 * estimate_std_error(one))))
 }
 
 mean_difference <- function(pair, slope = 1) {

@@ -80,7 +80,8 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
   check_level(level)
   check_number(margin, lower = 0, open = TRUE, null = TRUE)
   if (is.null(metric) && is_fits(objects)) {
-    check_no_margin(margin)
+    stop_if(!is.null(margin), "{.arg margin} is for models.",
+            "x" = "{.arg objects} are fits, which are compared by their risk.", arg = "margin", value = margin)
     return(compare_fits(objects, x, rows_input(), level))
   }
   design <- design_input(enquo(weights), enquo(cluster), horizon)
@@ -106,20 +107,11 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
   check_models(objects, columns)
   out <- compare_models(objects, outcome, columns, metric, settings)
   if (!is.null(margin)) attr(out, "margin") <- list(margin = margin, level = level)
-  new_differences(out, adjust, level)
-}
-
-new_differences <- function(out, adjust, level) {
   several <- !is.null(out[["p.adjusted"]])
   if (several) attr(out, "adjust") <- list(method = adjust, level = level)
   new_table(out, c("Differences" = paste0("a minus b, on the same rows; ", if (several) "simultaneous ",
                                           percent_text(level), " intervals"),
                    "Metric" = paste(unique(c(out$.metric, out[["notion"]])), collapse = ", ")), "ce_differences")
-}
-
-check_no_margin <- function(margin) {
-  stop_if(!is.null(margin), "{.arg margin} is for models.",
-          "x" = "{.arg objects} are fits, which are compared by their risk.", arg = "margin", value = margin)
 }
 
 is_fits <- function(objects) {
@@ -142,14 +134,11 @@ compare_fits <- function(objects, x, input, level) {
   input <- evaluate_input_once(input, x)
   out <- by_groups(x, input$by, function(part) {
     predictions <- told_once(lapply(fits, predictions_for, part, input))
-    with_read(compare_risks(fit_risks(fits, predictions), level, predictions[[1]]$design), predictions)
+    jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
+    risks <- setNames(over_some_workers(jobs, risk_of_fit), names(fits))
+    with_read(compare_risks(risks, level, predictions[[1]]$design), predictions)
   })
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
-}
-
-fit_risks <- function(fits, predictions) {
-  jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
-  setNames(over_some_workers(jobs, risk_of_fit), names(fits))
 }
 
 risk_of_fit <- function(job) fit_risk(job$fit, job$predictions)

@@ -93,7 +93,9 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   attr(out, "df") <- min(vapply(of_groups("design"), design_df, 0), Inf)
   events <- of_groups("events")
   # models have the same ones
-  new_estimate_table(out, level, sum_events(if (is_models(x)) events[1] else events))
+  if (is_models(x)) events <- events[1]
+  n <- unlist(lapply(events, `[[`, "n"))
+  new_estimate_table(out, level, if (length(events) > 0) replace(events[[1]], "n", list(if (!is.null(n)) sum(n))))
 }
 
 # The rows of one group, and what the result says about it: list(rows, dropped = c(dropped, of all), design, events,
@@ -112,11 +114,14 @@ estimate_group <- function(predictions, notion, method, bases, level, horizon) {
   rows <- lapply(notion, function(one) headline_row(ladders[[one]], one, n_obs(predictions)))
   if (is_method(method)) {
     split <- split_predictions(predictions, 5, 0.2)
+    # the method's own number beside the ladder's interval
     rows <- Map(function(row, one) {
-      holdout_row(row, tune_predictions(predictions, one, check_methods(method), list(split), level, headline = row))
+      tuned <- tune_predictions(predictions, one, check_methods(method), list(split), level, headline = row)$glance
+      replace(row, c("estimate", "std.error", "method"), tuned[c("estimate_holdout", "std.error_holdout", "method")])
     }, rows, notion)
   } else {
-    out$estimates <- lapply(unname(ladders), ladder_value)
+    # the squared estimate with its rows, and its limits as roots
+    out$estimates <- lapply(unname(ladders), function(one) c(one$value, list(limits = c(one$low, one$high))))
   }
   of_ladders <- function(name) unlist(lapply(unname(ladders), `[[`, name))
   c(out, list(rows = bind_rows(rows), least = of_ladders("least"), note = of_ladders("note")))
@@ -133,27 +138,10 @@ events_of <- function(predictions, notion, horizon) {
   list(n = n, label = label, hint = event_hint(predictions))
 }
 
-sum_events <- function(events) {
-  if (length(events) == 0) return(NULL)
-  n <- unlist(lapply(events, `[[`, "n"))
-  replace(events[[1]], "n", list(if (!is.null(n)) sum(n)))
-}
-
 check_estimate_method <- function(method, notion) {
   if (identical(method, "adaptive")) return(invisible())
   stop_if(!is_method(method), "{.arg method} must be {.val adaptive} or a method of {.code ?ce_methods}.",
           "x" = "It is {describe(method)}.",
           "i" = "{.fn ce_tune} chooses among methods by their risk.", class = "method", arg = "method", value = method)
   check_bins_notion(list(method), notion)
-}
-
-# The squared estimate with its rows, and its limits as roots.
-ladder_value <- function(ladder) c(ladder$value, list(limits = c(ladder$low, ladder$high)))
-
-# The method's own number beside the ladder's interval.
-holdout_row <- function(row, tuned) {
-  row$estimate <- tuned$glance$estimate_holdout
-  row$std.error <- tuned$glance$std.error_holdout
-  row$method <- tuned$glance$method
-  row
 }

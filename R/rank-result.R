@@ -6,11 +6,16 @@ new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = lis
                      titles = stats::setNames(rownames(full), rownames(full)),
                      signs = stats::setNames(rep(1, nrow(full)), rownames(full)), beside = list()) {
   metrics <- rownames(full)
+  # models, and models x subsamples
+  of_metrics <- function(table) do.call(rbind, lapply(metrics, function(metric) {
+    table(metric, full[metric, ], matrix(draws[metric, , ], ncol(full)), signs[[metric]])
+  }))
   structure(
     list(
-      estimates = do.call(rbind, lapply(metrics, rank_estimates, full, draws, level, compared, signs)),
-      orders = do.call(rbind, lapply(metrics, rank_orders, full, draws, signs)),
-      pairs = do.call(rbind, lapply(metrics, rank_pairs, full, draws, signs)),
+      estimates = of_metrics(function(metric, overall, values, sign) {
+        rank_estimates(metric, overall, values, sign, level, compared[[metric]])
+      }),
+      orders = of_metrics(rank_orders), pairs = of_metrics(rank_pairs),
       draws = columns_frame(
         sample = rep(seq_len(dim(draws)[3]), each = prod(dim(draws)[1:2])),
         metric = rep(metrics, times = prod(dim(draws)[2:3])),
@@ -24,19 +29,18 @@ new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = lis
   )
 }
 
-rank_estimates <- function(metric, full, draws, level, compared, signs) {
-  values <- matrix(draws[metric, , ], ncol(full))
-  sign <- signs[[metric]]
-  overall <- as.numeric(full[metric, ])
+rank_estimates <- function(metric, overall, values, sign, level, compared) {
+  models <- names(overall)
+  overall <- unname(overall)
   of_samples <- if (ncol(values) > 0) {
     range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
     list(mean = rowMeans(values), std.deviation = apply(values, 1, sd), low = range[1, ], high = range[2, ],
          best_share = rowMeans(first_places(sign * values)))
   }
   out <- columns_frame(
-    metric = metric, model = colnames(full), estimate = overall,
+    metric = metric, model = models, estimate = overall,
     rank = as.integer(rank(tied_values(cbind(sign * overall)), ties.method = "min", na.last = "keep")), !!!of_samples,
-    can_be_best = !colnames(full) %in% shown_worse(compared[[metric]], 1 - level, sign)
+    can_be_best = !models %in% shown_worse(compared, 1 - level, sign)
   )
   out[order(sign * out$estimate), ]
 }
@@ -99,11 +103,9 @@ order_labels <- function(values, models, sign = 1) {
   labels
 }
 
-rank_orders <- function(metric, full, draws, signs) {
-  sign <- signs[[metric]]
-  values <- sign * matrix(draws[metric, , ], ncol(full))
-  seen <- if (ncol(values) > 0) order_labels(values, colnames(full), sign)
-  reference <- order_labels(sign * cbind(full[metric, ]), colnames(full), sign)
+rank_orders <- function(metric, overall, values, sign) {
+  seen <- if (ncol(values) > 0) order_labels(sign * values, names(overall), sign)
+  reference <- order_labels(sign * cbind(overall), names(overall), sign)
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
   out <- columns_frame(
     metric = metric, order = names(counts), count = as.integer(counts),
@@ -114,16 +116,15 @@ rank_orders <- function(metric, full, draws, signs) {
 }
 
 # Each pair once, the better one on all observations first.
-rank_pairs <- function(metric, full, draws, signs) {
-  sign <- signs[[metric]]
-  models <- colnames(full)[order(sign * full[metric, ])]
+rank_pairs <- function(metric, overall, values, sign) {
+  models <- names(overall)[order(sign * overall)]
   at <- utils::combn(length(models), 2)
-  values <- matrix(draws[metric, , ], ncol(full), dimnames = list(colnames(full), NULL))
+  rownames(values) <- names(overall)
   do.call(rbind, lapply(seq_len(ncol(at)), function(p) {
     a <- models[at[1, p]]
     b <- models[at[2, p]]
     gap <- values[a, ] - values[b, ]
-    difference <- unname(full[metric, a] - full[metric, b])
+    difference <- unname(overall[a] - overall[b])
     both <- tied_values(sign * values[c(a, b), , drop = FALSE])
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
     of_samples <- if (length(gap) > 0) {

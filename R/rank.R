@@ -149,9 +149,8 @@ core_rules <- list(
   ce_score = function(score = NULL) if (inherits(score, "ce_score_rule")) core_score(score)
 )
 
-# A log score with a floor is finite.
 core_score <- function(score) {
-  if (score$name == "brier") "brier" else if (score$name == "log" && score$value(cbind(0, 1), 1L) == Inf) "log_loss"
+  if (score$name == "brier") "brier" else if (is_plain_log(score)) "log_loss"
 }
 
 compares_vectors <- function(kernel) is.null(kernel) || inherits(kernel, "ce_kernel") && !compares_laws(kernel)
@@ -183,11 +182,6 @@ model_ranker <- function(kernel, truth, rows, settings) {
   function(probs) cpp_rank_resamples(list(probs), kernel, truth, rows, settings, thread_count(), NULL)
 }
 
-# A metric of every model on these rows.
-own_values <- function(metric, data, rows) {
-  vapply(data$models, function(model) metric_value(metric, take_rows(model, rows))$value, 0)
-}
-
 # Rows, or whole clusters with as many rows on average, drawn without replacement.
 subsample <- function(design, n_sub) {
   if (is.null(design$cluster)) return(sample.int(design$n, n_sub))
@@ -209,7 +203,9 @@ rank_samples <- function(data, metrics, core, rows, progress = NULL) {
                                progress)
   }
   for (i in which(lengths(core) == 0)) {
-    for (t in seq_along(rows)) out[i, , t] <- own_values(metrics[[i]], data, rows[[t]])
+    for (t in seq_along(rows)) out[i, , t] <- vapply(data$models, function(model) {
+      metric_value(metrics[[i]], take_rows(model, rows[[t]]))$value
+    }, 0)
   }
   out
 }

@@ -37,7 +37,9 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
   check_no_groups(object)
   check_level(level)
   check_count(times, lower = 20)
-  metric <- as_metric(metric %||% default_comparison(object[[1]]))
+  one <- object[[1]]
+  metric <- as_metric(metric %||% if (is_real(one)) "crps" else if (identical(one$notion, "top_label")) "error" else
+    "brier")
   sign <- check_metric_sign(metric)
   data <- list(models = unclass(object))
   values <- vapply(metric_values(data$models, metric), `[[`, 0, "value")
@@ -46,9 +48,16 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
   models <- names(object)[order]
   beside <- lapply(beside_metrics(object), function(v) unname(v[order]))
   names(beside) <- tolower(names(beside))
+  # the headline of each model; none of numbers
+  errors <- if (!is_real(one)) {
+    rows <- bind_rows(unname(lapply(data$models[order], function(model) {
+      told_once(estimate_group(model, NULL, "adaptive", NULL, level, NULL))$rows
+    })))
+    list(calibration_error = rows$estimate, error.low = rows$conf.low, error.high = rows$conf.high)
+  }
   out <- columns_frame(
     model = models, n = rep(entered_rows(object[[1]]$design), length(models)), !!!beside,
-    !!!calibration_errors(data$models[order], level), .metric = metric_label(metric), estimate = unname(values[order]),
+    !!!errors, .metric = metric_label(metric), estimate = unname(values[order]),
     !!!to_best(tests, models[1], models)[-1], can_be_best = !models %in% shown_worse(tests, 1 - level, sign)
   )
   out <- new_table(out, character(), "ce_models_summary")
@@ -57,17 +66,4 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
     line = models_line(object), facts = models_facts(object)
   )
   out
-}
-
-default_comparison <- function(one) {
-  if (is_real(one)) "crps" else if (identical(one$notion, "top_label")) "error" else "brier"
-}
-
-# The headline of each model; none of numbers.
-calibration_errors <- function(models, level) {
-  if (is_real(models[[1]])) return(list())
-  rows <- bind_rows(unname(lapply(models, function(one) {
-    told_once(estimate_group(one, NULL, "adaptive", NULL, level, NULL))$rows
-  })))
-  list(calibration_error = rows$estimate, error.low = rows$conf.low, error.high = rows$conf.high)
 }
