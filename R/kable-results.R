@@ -72,7 +72,12 @@ print.ce_summary <- function(x, ...) {
   print(x$object)
   for (name in names(x$tables)) {
     cat("\n", name, "\n", sep = "")
-    table <- as.data.frame(x$tables[[name]])
+    table <- x$tables[[name]]
+    if (!is.data.frame(table)) {
+      cat(paste0("  ", names(table), ": ", unlist(table), "\n"), sep = "")
+      next
+    }
+    table <- as.data.frame(table)
     if (!is.null(table$method)) table$method <- method_words(table$method)
     print(table, row.names = FALSE, digits = 4)
   }

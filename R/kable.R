@@ -89,7 +89,8 @@ paper_table.ce_validation <- function(x, digits = 3) {
 
 #' @export
 paper_table.ce_tune <- function(x, digits = 3) {
-  out <- tune_display(x, named_values(x$glance))
+  parameter <- ifelse(is.na(x$glance$parameter), "", x$glance$parameter)
+  out <- tune_display(x, trimws(paste(parameter, chosen_values(x$glance))))
   names(out)[1] <- "best"
   out
 }
@@ -123,7 +124,12 @@ paper_columns <- function(x, digits) {
   ours <- names(x) %in% c("notion", "type", "norm", "term", "score", ".metric", ".estimator", "test", "computation",
                           "quantity")
   x[ours] <- lapply(x[ours], function(v) if (is.character(v)) gsub("_", "-", v) else v)
-  x[] <- lapply(x, paper_value, digits)
+  x[] <- lapply(x, function(v) {
+    if (!is.numeric(v)) return(ifelse(is.na(v), "", format(v, trim = TRUE)))
+    whole <- all(is.na(v) | (is.finite(v) & v == round(v)))
+    places <- printed_digits(max(abs(v[is.finite(v)]), 0), digits = digits)
+    ifelse(is.na(v), "", if (whole) vapply(v, count_text, "") else fixed_text(v, places))
+  })
   if (!is.null(x$method)) x$method <- method_words(x$method)
   titles <- c(.metric = "metric", .estimator = "estimator", .estimate = "estimate", p.value = "p",
               p.adjusted = "p, adjusted", lower_bound = "lower bound")
@@ -134,13 +140,6 @@ paper_columns <- function(x, digits) {
   if (both) shown[shown == value] <- interval_title(sub("^[.]", "", value), level)
   names(x) <- gsub("_", " ", shown)
   x
-}
-
-paper_value <- function(v, digits) {
-  if (!is.numeric(v)) return(ifelse(is.na(v), "", format(v, trim = TRUE)))
-  whole <- all(is.na(v) | (is.finite(v) & v == round(v)))
-  digits <- printed_digits(max(abs(v[is.finite(v)]), 0), digits = digits)
-  ifelse(is.na(v), "", if (whole) vapply(v, count_text, "") else fixed_text(v, digits))
 }
 
 paper_caption <- function(x) {

@@ -65,22 +65,21 @@ chosen_values <- function(glance) {
   ifelse(is.na(glance$parameter), "", value)
 }
 
-named_values <- function(glance) {
-  trimws(paste(ifelse(is.na(glance$parameter), "", glance$parameter), chosen_values(glance)))
-}
-
-chosen_note <- function(x) {
-  parameters <- unique(x$glance$parameter[!is.na(x$glance$parameter)])
-  if (length(parameters) == 0) return(NULL)
-  paste0("chosen: the method's ", sub(", ([^,]*)$", " or \\1", paste(parameters, collapse = ", ")), ".")
-}
-
 tune_footnotes <- function(x) {
+  parameters <- unique(x$glance$parameter[!is.na(x$glance$parameter)])
+  others <- x$glance[!(x$glance$selected %in% TRUE), ]
   c(
     paste0("* smallest mean risk over the folds", if (x$n_splits > 1) " of all splits",
            "; above *: how much larger a risk is (paired standard error): below about 2 of them the difference may be ",
-           "chance.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."), chosen_note(x),
-    skill_note(x), missing_note(x), draws_note(x), edge_note(x), unreliable_note(x)
+           "chance.", if (x$n_splits > 1) " won: in how many splits the method had the smallest risk."),
+    if (length(parameters) > 0) {
+      paste0("chosen: the method's ", sub(", ([^,]*)$", " or \\1", paste(parameters, collapse = ", ")), ".")
+    },
+    skill_note(x), missing_note(x),
+    if (any(is.na(others$difference_std.error) & !is.na(others$difference))) {
+      "(NA): a standard error needs at least three rows (or clusters, or blocks) in every fold."
+    },
+    edge_note(x), unreliable_note(x)
   )
 }
 
@@ -91,7 +90,7 @@ skill_note <- function(x) {
          if (skill >= 0) "below" else "above", " the risk of assuming perfect calibration.")
 }
 
-# Why numbers are NA.
+# Why risks are NA.
 missing_note <- function(x) {
   short <- sum(split_sizes(x$split)[-1] < 2)
   if (short == x$split$k) {
@@ -100,14 +99,6 @@ missing_note <- function(x) {
   }
   if (short > 0) paste0("No risk in ", short, " of ", x$split$k,
                         " folds, which hold out fewer than two rows; left out of the means.")
-}
-
-# Why standard errors of differences are.
-draws_note <- function(x) {
-  others <- x$glance[!(x$glance$selected %in% TRUE), ]
-  if (any(is.na(others$difference_std.error) & !is.na(others$difference))) {
-    "(NA): a standard error needs at least three rows (or clusters, or blocks) in every fold."
-  }
 }
 
 # Selected at the edge of its grid: the grid may be too short.
@@ -135,19 +126,8 @@ unreliable_note <- function(x) {
 
 #' @export
 summary.ce_tune <- function(object, ...) {
-  structure(list(object = object, tables = list()), class = c("summary.ce_tune", "ce_summary"))
-}
-
-#' @export
-print.summary.ce_tune <- function(x, ...) {
-  print(x$object)
-  cat("\nMethods and grids\n")
-  for (m in names(x$object$labels)) cat("  ", m, ": ", x$object$labels[[m]], "\n", sep = "")
-  cat("\nRisks of the selected functions, mean over folds\n")
   columns <- c("method", "root_risk", "risk_std.error", "risk", "difference", "difference_std.error", "skill",
                "estimate_holdout", "std.error_holdout")
-  table <- as.data.frame(x$object$glance[columns])
-  table$method <- method_words(table$method)
-  print(table, row.names = FALSE, digits = 4)
-  invisible(x)
+  new_summary(object, list("Methods and grids" = object$labels,
+                           "Risks of the selected functions, mean over folds" = object$glance[columns]))
 }
