@@ -9,14 +9,11 @@ print.ce_test <- function(x, ...) {
     cat("kernel on outcomes: ", format(x$target_kernel), ", ", x$target_computation, "\n", sep = "")
   }
   for (line in strwrap(paper_sentences(x))) cat(line, "\n", sep = "")
-  cat(factor_text(x$details), "\n"[!is.null(x$details$rank)], cumulative_sentence(x), sep = "")
+  # the distance between the kernel of a test and the one that was asked for
+  if (!is.null(x$details$rank)) cat("kernel on predictions approximated by a factor of rank ", x$details$rank,
+                                    ", without ", format(100 * x$details$neglected, digits = 2),
+                                    "% of its diagonal\n", sep = "")
+  cat(cumulative_sentence(x))
   cat("\n")
   invisible(x)
-}
-
-# Distance between the kernel of a test and the one that was asked for.
-factor_text <- function(details) {
-  if (is.null(details$rank)) return("")
-  paste0("kernel on predictions approximated by a factor of rank ", details$rank, ", without ",
-         format(100 * details$neglected, digits = 2), "% of its diagonal")
 }

@@ -29,7 +29,12 @@ decision_part <- function(x, i) x$curve[vctrs::vec_group_id(x$curve[x$keys]) == 
 decision_sentences <- function(curve, summary, level, event = NULL) {
   c(paste0(count_of(summary$n, "row"), ", mean outcome ", format(summary$event_rate, digits = 3),
            if (!is.null(event)) paste0(" (event: ", event, ")"), "."),
-    useful_sentence(curve, summary$event_rate, level), bought_sentence(curve, level), area_sentence(summary))
+    useful_sentence(curve, summary$event_rate, level), bought_sentence(curve, level),
+    # predictions that recalibration leaves as they are bound nothing
+    if (isTRUE(summary$std.error >= 1e-12)) {
+      paste0("Area over all thresholds (a lower bound of the squared calibration error): ",
+             interval_text(summary$area, summary$conf.low, summary$conf.high, 4), ".")
+    })
 }
 
 useful_sentence <- function(curve, rate, level) {
@@ -63,13 +68,6 @@ bought_sentence <- function(curve, level) {
 }
 
 band_text <- function(level) paste("simultaneous", percent_text(level), "band")
-
-area_sentence <- function(summary) {
-  # predictions that recalibration leaves as they are bound nothing
-  if (is.na(summary$std.error) || summary$std.error < 1e-12) return(NULL)
-  paste0("Area over all thresholds (a lower bound of the squared calibration error): ",
-         interval_text(summary$area, summary$conf.low, summary$conf.high, 4), ".")
-}
 
 # "thresholds 0.1 to 0.3, 0.5"
 threshold_ranges <- function(at, on) {

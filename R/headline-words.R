@@ -7,11 +7,9 @@ print.ce_estimate <- function(x, ...) {
   class(table) <- setdiff(class(x), "ce_estimate")
   attr(table, "design") <- NULL
   print(table, ...)
-  if (nrow(x) > 0 && has_columns(x, estimate_facts, c("notion", "method"))) {
-    lines <- estimate_sentences(x, attr(x, "level") %||% 0.95)
-    cat("\n")
-    print_lines(lines)
-  }
+  lines <- paper_sentences(x)
+  if (!is.null(lines)) cat("\n")
+  print_lines(lines)
   invisible(x)
 }
 

@@ -108,7 +108,9 @@ report_parts <- function(data, notion, options) {
     },
     groups = if (!is.null(data[[1]]$groups)) lapply(data, report_groups, whole, options),
     comparison = report_comparison(data, whole, options),
-    decisions = if (!many) lapply(data, report_decision, options),
+    decisions = if (!many) lapply(data, function(one) {
+      report_optional(ce_decision(one$predictions, thresholds = seq(0.05, 0.95, 0.01), level = options$level))
+    }),
     gains = lapply(data, report_gain, options),
     tests = lapply(data, report_tests, whole, options),
     notion = whole, n_classes = classes
@@ -142,10 +144,6 @@ report_comparison <- function(data, notion, options) {
     out[setdiff(names(out), "notion")]
   })
   vctrs::vec_rbind(!!!tables)
-}
-
-report_decision <- function(data, options) {
-  report_optional(ce_decision(data$predictions, thresholds = seq(0.05, 0.95, 0.01), level = options$level))
 }
 
 # Gain of maps fitted to these rows on new ones, by cross-fitting.

@@ -6,20 +6,16 @@
 # meaning by numeric references, which are never markup: pandoc reads markdown in the cells of HTML tables, too, and a
 # bracket after a backslash opens a formula.
 plain_text <- function(x, format = "markdown") {
-  x <- single_line(x)
+  # valid UTF-8 in one line: control characters, also those that turn the direction of writing, become spaces
+  x <- iconv(enc2utf8(as.character(x)), "UTF-8", "UTF-8", sub = "byte")
+  x[is.na(x)] <- ""
+  x <- trimws(gsub("[\\p{C}\\p{Z}]+", " ", x, perl = TRUE))
   switch(format,
     latex = latex_text(x),
     html = numeric_references(x, paste0(special_markdown, "|[<&*]")),
     # "*" alone is the mark of the best row
     replace(numeric_references(x, special_markdown), x == "*", "*")
   )
-}
-
-# Valid UTF-8 in one line: control characters, also those that turn the direction of writing, become spaces.
-single_line <- function(x) {
-  x <- iconv(enc2utf8(as.character(x)), "UTF-8", "UTF-8", sub = "byte")
-  x[is.na(x)] <- ""
-  trimws(gsub("[\\p{C}\\p{Z}]+", " ", x, perl = TRUE))
 }
 
 # Characters that pandoc, R Markdown, Quarto or GitHub read as markdown, in the places where they do.
