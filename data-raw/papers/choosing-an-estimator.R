@@ -1,6 +1,7 @@
-# Results of the vignette "Choosing an estimator by its risk", in the parts top-label and canonical: does the estimator
-# with the smallest risk also have the smallest error? Predictions are those of networks of the shared data; outcomes
-# are drawn from a map fitted to each network, so the calibration error is known. Twelve minutes on one core.
+# Results of the vignette "Choosing an estimator by its risk", in the parts known-top-label and known-canonical: does
+# the estimator with the smallest risk also have the smallest error? Predictions are those of networks of the shared
+# data; outcomes are drawn from a map fitted to each network, so the calibration error is known. Twelve minutes on one
+# core.
 library(calibrisk)
 source("data-raw/papers/store.R")
 source("data-raw/papers/numpy-order.R")
@@ -88,16 +89,16 @@ top_label_laws <- list(
 )
 draws <- c("500" = 100, "2000" = 100, "10000" = 100, "50000" = 100)
 one_cell <- function() over_cells(top_label_laws[1], draws["2000"])$estimates
-result("top-label", seed = "1 to 100", repetitions = 100, spot = one_cell(), {
+result("known-top-label", seed = "1 to 100", repetitions = 100, spot = one_cell(), {
   tables <- over_cells(top_label_laws, draws)
-  list("top-label" = tables$estimates, "top-label-cells" = tables$cells)
+  list("known-top-label" = tables$estimates, "known-top-label-cells" = tables$cells)
 })
 
 canonical_laws <- list(
   "DenseNet-40, CIFAR-10" = function() scaling_law("cifar10", "nncal-densenet40"),
   "LeNet-5, CIFAR-10" = function() scaling_law("cifar10", "netcal-lenet5")
 )
-result("canonical", seed = "1 to 40", repetitions = "40 and 16 (500 and 2,000 rows)", {
+result("known-canonical", seed = "1 to 40", repetitions = "40 and 16 (500 and 2,000 rows)", {
   tables <- over_cells(canonical_laws, c("500" = 40, "2000" = 16))
-  list(canonical = tables$estimates, "canonical-cells" = tables$cells)
+  list("known-canonical" = tables$estimates, "known-canonical-cells" = tables$cells)
 })
