@@ -5,11 +5,13 @@
 #'
 #' @section Definition:
 #' Of a grade with n rows and s events, `conf.low` and `conf.high` are Jeffreys' limits, quantiles of the beta
-#' distribution with the parameters s + 1/2 and n - s + 1/2; they are 0 or 1 where no row, or every row, has the event.
+#' distribution with the parameters s + 1/2 and n - s + 1/2, and never exclude `observed`: they are 0 or 1 where no row,
+#' or every row, has the event.
 #' `p.value` is that of the exact binomial test of the prediction, twice the smaller tail, and `p.adjusted` is Holm's
 #' over all rows of the table. With weights and clusters the effective number of rows takes the place of n, as in
 #' [ce_coverage()]. The outcomes of a grade often depend on each other, by the state of the economy: give the `cluster`,
-#' such as the year, or read the p-values as those of independent ones.
+#' such as the year, or read the p-values as those of independent ones. A grade whose rows are all in one cluster has
+#' neither limits nor a p-value.
 #' @inheritParams ce_args
 #' @param x Predictions of an event: a vector or a data frame, or several models from [ce_models()] or a list.
 #' @return A tibble with `predicted`, `n`, `events`, `observed`, `conf.low`, `conf.high`, `p.value` and `p.adjusted`,
@@ -60,10 +62,12 @@ grade_rows <- function(problem, level) {
     design <- design_rows(problem$design, which(p == grade))
     y <- as.numeric(problem$labels[p == grade])
     share <- row_mean(y, design)
-    size <- if (is_unweighted(design)) copy_count(design) else trials_of(y, design, level)
+    # of one cluster there is no variance
+    size <- if (is_unweighted(design)) copy_count(design) else
+      if (!is.null(design$cluster) && max(design$cluster) < 2) NA_real_ else trials_of(y, design, level)
     ends <- stats::qbeta((1 + c(-1, 1) * level) / 2, share * size + 0.5, (1 - share) * size + 0.5)
     columns_frame(predicted = grade, n = copy_count(design), events = copy_count(design_rows(design, y == 1)),
-                  observed = share, conf.low = if (share == 0) 0 else ends[1],
-                  conf.high = if (share == 1) 1 else ends[2], p.value = share_p_value(share, size, grade))
+                  observed = share, conf.low = min(share, ends[1]), conf.high = max(share, ends[2]),
+                  p.value = if (is.na(size)) NA_real_ else share_p_value(share, size, grade))
   }))
 }

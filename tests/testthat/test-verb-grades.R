@@ -42,6 +42,16 @@ test_that("grades of groups, models, copies, weights and clusters", {
   expect_equal(weighted$observed[2], sum(d$w[b] * d$default[b]) / sum(d$w[b]))
   expect_gt(weighted$conf.high[2] - weighted$conf.low[2], .05)
   expect_true(all(is.finite(of(cluster = year)$conf.low)))
+  # a grade that only one year has
+  d$year <- ifelse(d$grade == "C", 1, d$year)
+  alone <- of(cluster = year)
+  expect_identical(is.na(alone$conf.low), c(FALSE, FALSE, TRUE))
+  expect_identical(is.na(alone$p.value), c(FALSE, FALSE, TRUE))
+  expect_equal(alone$p.adjusted, p.adjust(alone$p.value))
+  # one row counts more than all others
+  d$w <- replace(rep(1, 600), which(d$grade == "B" & d$default == 0)[1], 1e8 + .5)
+  heavy <- of(weights = w)
+  expect_true(all(heavy$conf.low <= heavy$observed & heavy$observed <= heavy$conf.high))
   expect_error(ce_grades(seq(.01, .99, length.out = 101), rep(0:1, length.out = 101)),
                class = "calibrisk_error_argument")
 })
