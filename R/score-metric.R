@@ -144,20 +144,20 @@ check_whole_sums <- function(predictions, what = "A score") {
 read_as_real <- function(x, dots, scores) {
   if (any(vapply(scores, `[[`, "", "kind") == "real")) return(TRUE)
   if (missing(x)) return(FALSE)
+  if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (is_models(x)) x <- x[[1]]
   if (is_read(x)) return(is_real(x))
-  if (any(vapply(scores, function(one) is.null(one$real), NA)) || "data" %in% names(dots)) return(FALSE)
   if (length(dots) == 1 && makes_law(dots[[1]])) return(TRUE)
   !is.null(law_given(x, check_column_names(dots))) || length(law_columns(x, dots)) > 1
 }
 
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores) {
+  name <- (Find(function(one) is.null(one$real), scores) %||% scores[[1]])$name
   stop_if(!missing(x) && !is.null(if (is_models(x)) x[[1]]$law else law_given(x, dots)),
           "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
-          "x" = "{.val {scores[[1]]$name}} is a score of class probabilities.",
-          "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score",
-          value = scores[[1]]$name)
+          "x" = "{.val {name}} is a score of class probabilities.",
+          "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score", value = name)
 }
 
 # The mean of each score's rows. Rows of Inf and of -Inf have none: NA, with a warning.

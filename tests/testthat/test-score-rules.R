@@ -68,6 +68,9 @@ test_that("the ranked probability score follows the levels of an ordered factor"
 })
 
 test_that("scores are properly refused", {
+  numbers <- ce_models(list(a = pred_normal(1:3, 1), b = pred_normal(1:3, 2)), 3:1)
+  expect_error(ce_score(numbers), "numbers", class = "calibrisk_error_score")
+  expect_error(ce_score(numbers, score = c("log", "brier")), "\"brier\" is", class = "calibrisk_error_score")
   expect_error(ce_score(diag(3), 1:3, score = "auc"), class = "calibrisk_error_score")
   expect_error(ce_score(diag(3), 1:3, score = c("brier", "crps")), class = "calibrisk_error_score")
   expect_error(ce_score(c(.2, .3), c(0, 1), score = "dss", bound = TRUE), class = "calibrisk_error_score")

@@ -126,7 +126,7 @@ test_that("wrong input, and what has been read already, are classed errors", {
   refused(ce_models(list(d$p, d$q), d$y, p), "columns")
   refused(ce_models(list(d, d[-1, ]), y, p), "length")
   refused(ce_models(structure(d, class = c("grouped_df", class(d)), groups = data.frame(g = 1)), y, p, q), "group")
-  refused(ce_score(ce_models(list(pred_normal(d$p, 1), pred_normal(d$q, 1)), d$r)), "group")
+  refused(ce_score(ce_models(list(pred_normal(d$p, 1), pred_normal(d$q, 1)), d$r)), "score")
 })
 
 test_that("parts of the models are models", {
