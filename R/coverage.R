@@ -106,7 +106,7 @@ check_nominal <- function(level) {
 # The models of a part. Each is a list of its distributions `law`, with y, design, dropped and model.
 read_forecasts <- function(x, input, level) {
   models <- law_models(x, input) %||% list(
-    if (is.null(law_given(x, input$dots))) read_interval(x, input, level) else
+    if (!is_read(x) && is.null(law_given(x, input$dots))) read_interval(x, input, level) else
       read_laws(x, input$truth, input$dots, design = input$design)
   )
   lapply(seq_along(models), function(m) {
@@ -154,6 +154,9 @@ read_interval <- function(x, input, level) {
 as_places <- function(at) {
   stop_if(!is.null(at) && !is.numeric(at), "{.arg over} must be numbers.", "x" = "It is {describe(at)}.",
           class = c("columns", "argument"), arg = "over")
+  far <- which(is.infinite(at))[1]
+  stop_if(!is.na(far), "{.arg over} must be finite.", "x" = "Row {far} is {at[far]}.",
+          class = c("columns", "argument"), arg = "over", row = far)
   if (!is.null(at)) as.numeric(at)
 }
 

@@ -2,11 +2,14 @@
 
 # `x$rows`: of each row of `x$row_keys` list(levels, at, hit, nominal: a column per level, design).
 coverage_curves <- function(x) {
-  bind_parts(x$row_keys, lapply(x$rows, function(rows) {
+  of <- function(rows) {
     bind_rows(lapply(seq_along(rows$levels), function(k) {
       curve <- coverage_curve(rows$at[, k], rows$hit[, k], rows$nominal[, k], rows$design, x$conf_level)
       vctrs::vec_cbind(columns_frame(level = rep(rows$levels[k], nrow(curve))), curve)
     }))
+  }
+  bind_parts(x$row_keys, lapply(seq_along(x$rows), function(g) {
+    if (length(x$keys) == 0) of(x$rows[[g]]) else in_group(of(x$rows[[g]]), x$row_keys, g)
   }))
 }
 
@@ -14,8 +17,10 @@ coverage_curves <- function(x) {
 # so small that the curve is a fit of the outcomes themselves.
 coverage_curve <- function(at, hit, nominal, design, level) {
   known <- which(!is.na(at))
-  stop_if(length(known) < 2, "A curve of coverage needs two rows or more with a place on its axis.",
-          "x" = "There {cli::qty(length(known))}{?is/are} {length(known)}.", class = "rows", arg = "over")
+  distinct <- length(unique(at[known]))
+  stop_if(distinct < 2, "A curve of coverage needs two distinct places or more on its axis.",
+          "x" = "{length(known)} of {length(at)} row{?s} {?has/have} a place; {distinct} {?is/are} distinct.",
+          "i" = if (distinct == 1) "{.arg over} gives another axis.", class = c("rows", "distinct"), arg = "over")
   design <- design_rows(design, known)
   at <- at[known]
   hit <- hit[known]

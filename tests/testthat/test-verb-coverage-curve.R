@@ -52,6 +52,12 @@ test_that("weights, clusters, missing places and other input", {
   expect_equal(of(over = x), tidy(ce_coverage(d[-7, ], y, pred_normal(mu, 1), level = .8), type = "curve"))
   d$x <- NA_real_
   expect_error(of(over = x), class = "calibrisk_error_rows")
+  d$x <- 1
+  expect_error(of(over = x), "1 is distinct", class = "calibrisk_error_distinct")
+  d$x <- ifelse(d$region == "a", 1, d$mu)
+  expect_error(of(over = x, .by = region), "region = a", class = "calibrisk_error_group")
+  d$x <- replace(d$mu, 7, Inf)
+  expect_error(of(over = x), "Row 7", class = "calibrisk_error_columns")
   expect_error(of(over = region), class = "calibrisk_error_columns")
   expect_error(ce_coverage(d$y, d$y, level = .8, over = 1:3))
   expect_error(tidy(ce_coverage(d, y, pred_normal(mu, 1)), type = "band"), class = "calibrisk_error_argument")
@@ -59,4 +65,19 @@ test_that("weights, clusters, missing places and other input", {
   two <- ce_coverage(d, y, pred_normal(mu, 1), pred_normal(mu, 2), over = mu)
   expect_s3_class(ggplot2::ggplot_build(plot(two, type = "curve")), "ggplot_built")
   expect_identical(plot(two, type = "curve")$labels$x, "mu")
+})
+
+test_that("ce_models() have coverage, and its curve over the values of all rows", {
+  d <- spread(60)
+  d$y[4] <- NA
+  m <- ce_models(d, y, one = pred_normal(mu, 1), two = pred_normal(mu, 2), .by = region)
+  found <- ce_coverage(m, over = d$mu)
+  expect_identical(names(found$levels)[1:2], c("model", "region"))
+  of <- ce_coverage(d, y, one = pred_normal(mu, 1), two = pred_normal(mu, 2), over = mu, .by = region)
+  at <- vctrs::vec_match(found$levels[names(of$levels)], of$levels)
+  expect_identical(sort(at), 1:8)
+  curves <- list(tidy(found, type = "curve"), tidy(of, type = "curve")[names(tidy(found, type = "curve"))])
+  ordered <- lapply(curves, function(one) one[do.call(order, unname(as.list(one[1:4]))), ])
+  expect_equal(ordered[[1]], ordered[[2]])
+  expect_error(ce_coverage(ce_models(list(a = c(.1, .2), b = c(.2, .3)), 0:1)), "class probabilities")
 })
