@@ -60,7 +60,8 @@
 #' argument.
 #' @section Weights, clusters and censoring:
 #' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors. A `svydesign()`
-#' without strata (of survey) as `x` has weights and first-stage clusters; it is not corrected for a finite population.
+#' without strata (of survey) as `x` has weights and first-stage clusters; it is not corrected for a finite population,
+#' nor for calibrated weights.
 #' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and
 #'   estimate, standard error and test are those of the repeated rows. Functions that need single rows, such as
 #'   [ce_tune()] and tests with a kernel, repeat them, up to 50,000,000.

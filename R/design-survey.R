@@ -6,7 +6,9 @@ is_survey <- function(x) inherits(x, "survey.design")
 survey_column <- ".survey"
 
 survey_frame <- function(x) {
-  stop_if(isTRUE(x$has.strata), "A survey design must have no strata.",
+  stop_if(!is.data.frame(x$variables), "A survey design must be of one phase, with its rows in memory.",
+          "x" = "It is {.cls {class(x)[1]}}.", class = c("unsupported", "argument"), arg = "x")
+  stop_if(isTRUE(x$has.strata) && length(unique(x$strata[[1]])) > 1, "A survey design must have no strata.",
           "x" = "It has {length(unique(x$strata[[1]]))}.",
           "i" = "Standard errors and tests take all clusters as drawn from one population.",
           "i" = "A design of the same {.arg ids} and {.arg weights} without {.arg strata} has standard errors that \\

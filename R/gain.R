@@ -74,8 +74,11 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
   before <- read_results(before, "before")
   input <- evaluate_input_once(rows_input(copies = TRUE), before)
   after_dots <- input$dots
+  stop_if(missing(after), "{.arg after} must be given: other predictions, or maps.", "x" = "It is missing.",
+          arg = "after")
   check_has_rows(after, "after")
   check_ordered(after, "after")
+  if (is_survey(after)) after <- survey_frame(after)
   maps <- unfitted_maps(after)
   check_gain_folds(is.null(maps), injective, c("folds", "repeats")[!c(missing(folds), missing(repeats))])
   if (!is.null(maps)) {
@@ -133,6 +136,11 @@ check_same_kind <- function(before, after) {
   stop_if(is.data.frame(before) != is.data.frame(after), "{.arg before} and {.arg after} must be of the same kind.",
           "x" = "They are {.cls {class(before)[1]}} and {.cls {class(after)[1]}}.",
           "i" = "Give both as data frames with the same columns, or both as vectors or matrices.", arg = "after")
+  designs <- if (is.data.frame(after)) list(before[[survey_column]], after[[survey_column]])
+  stop_if(!is.null(designs[[2]]) && !identical(designs[[1]], designs[[2]]),
+          "{.arg before} and {.arg after} must be of the same survey design.",
+          "x" = if (is.null(designs[[1]])) "{.arg before} is a data frame." else "Their weights or clusters differ.",
+          class = "weights", arg = "after")
   stop_if(
     NROW(after) != NROW(before), "{.arg before} and {.arg after} must be predictions of the same rows.",
     "x" = "{.arg before} has {NROW(before)} rows, {.arg after} has {NROW(after)}.",

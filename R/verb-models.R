@@ -141,6 +141,7 @@ new_models <- function(models, left_out = 0L) {
           "With {.arg horizon}, predictions must be missing in the same rows for all models.",
           "x" = "{n} of {max(vapply(models, n_obs, 1))} rows are complete.",
           "i" = "Censoring weights are those of the rows that are read.", class = c("missing", "horizon"), arg = "x")
+  check_same_design(common)
   # and those that another model lacks
   dropped <- models[[1]]$dropped + length(unique(models[[1]]$rows)) - length(unique(common[[1]]$rows))
   own <- own_outcomes(common)
@@ -150,6 +151,19 @@ new_models <- function(models, left_out = 0L) {
     if (own) one[c("notion", "event_level")] <- list("top_label", NULL)
     one
   }), class = "ce_models")
+}
+
+# Differences between models are means over the same weighted rows.
+check_same_design <- function(models) {
+  of <- function(one) unclass(one$design)[c("w", "copies", "cluster")]
+  other <- which(!vapply(models, function(one) isTRUE(all.equal(of(one), of(models[[1]]), tolerance = 1e-8)), NA))[1]
+  if (is.na(other)) return(invisible())
+  differs <- Filter(function(part) !isTRUE(all.equal(of(models[[other]])[[part]], of(models[[1]])[[part]],
+                                                     tolerance = 1e-8)), c("w", "copies", "cluster"))
+  arg <- if (identical(differs, "cluster")) "cluster" else "weights"
+  stop_input("All models must have the same {.arg {arg}}.",
+             "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
+             class = c("models", arg), arg = arg)
 }
 
 # Whether outcomes differ between models: each has its own, which say whether its top label was right.

@@ -34,6 +34,33 @@ test_that("a survey design is its rows with weights and clusters, whose errors a
   expect_equal(tidy(ce_coverage(own, p, pred_normal(y, 1))), tidy(ce_coverage(d, p, pred_normal(y, 1), weights = w)))
 })
 
+test_that("models and predictions before and after a map have one survey design", {
+  skip_if_not_installed("survey")
+  d <- schools()
+  d$q <- d$p^2
+  d$v <- rev(d$w)
+  of <- function(data, weights = ~w) survey::svydesign(ids = ~district, weights = weights, data = data)
+  after <- transform(d, p = q)
+  expect_equal(ce_gain(of(d), of(after), y, p), ce_gain(d, after, y, p, weights = w, cluster = district),
+               ignore_attr = TRUE)
+  expect_error(ce_gain(of(d), of(after, ~v), y, p), "differ", class = "calibrisk_error_weights")
+  expect_error(ce_gain(d, of(after), y, p), "data frame", class = "calibrisk_error_weights")
+  expect_s3_class(ce_models(list(a = of(d), b = of(after)), y, p), "ce_models")
+  expect_error(ce_models(list(a = d, b = of(after)), y, p), "weights", class = "calibrisk_error_models")
+  expect_error(ce_models(list(a = of(d), b = of(after, ~v)), y, p), "weights", class = "calibrisk_error_models")
+})
+
+test_that("designs of one stratum are read, of two phases and in a database not", {
+  skip_if_not_installed("survey")
+  d <- schools()
+  d$all <- 1
+  one <- survey::svydesign(ids = ~district, strata = ~all, weights = ~w, data = d)
+  expect_equal(rbs(one, y, p), rbs(d, y, p, weights = w, cluster = district), ignore_attr = TRUE)
+  d$known <- d$p > .3
+  two <- survey::twophase(id = list(~1, ~1), subset = ~known, data = d)
+  expect_error(rbs(two, y, p), "one phase", class = "calibrisk_error_unsupported")
+})
+
 test_that("strata are refused, and so are weights beside a design", {
   skip_if_not_installed("survey")
   d <- schools()

@@ -70,6 +70,7 @@ test_that("the paired interval covers the true improvement", {
 })
 
 test_that("maps that are not for the gain, and infinite scores, are named", {
+  expect_error(ce_gain(c(.2, .7)), "must be given", class = "calibrisk_error_argument")
   x <- moment_columns(1:4, 1)
   y <- c(1, 3, 2, 5)
   map <- ce_recalibrate(x, y, method = "variance")
