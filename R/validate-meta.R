@@ -25,7 +25,7 @@
 #'   `p.value` and `p.adjusted`. `tidy()` has a row per number and group, with simultaneous limits of all groups
 #'   (Bonferroni) and its weight. `plot()` is the forest plot.
 #' @section Errors:
-#' `calibrisk_error_group` unless there are two groups or more, `calibrisk_error_argument`.
+#' `calibrisk_error_group` unless there are two groups or more of one model and one event, `calibrisk_error_argument`.
 #' @references Higgins, Thompson and Spiegelhalter (2009) \doi{10.1111/j.1467-985X.2008.00552.x}. Debray et al. (2017)
 #'   \doi{10.1136/bmj.i6460}. Welch (1951) \doi{10.1093/biomet/38.3-4.330}.
 #' @concept meta-analysis
@@ -47,6 +47,11 @@ ce_meta <- function(x, level = 0.95) {
   check_level(level)
   stop_if(nrow(x$sample) < 2, "{.arg x} must be a validation of two groups or more, by {.arg .by}.",
           "x" = "It has {nrow(x$sample)}.", class = c("group", "argument"), arg = "x")
+  dependent <- if (isTRUE(x$several_models)) "models" else if (identical(x$notion, "class_wise")) "classes"
+  stop_if(!is.null(dependent), "Groups must be independent, but {dependent} are of the same rows.",
+          "x" = "{.arg x} has several {dependent}.",
+          "i" = if (identical(dependent, "models")) "Validate one of them: {.code m[\"name\"]} of {.fn ce_models}." else
+            "Validate one of them, as the predictions of an event.", class = c("group", "argument"), arg = "x")
   groups <- if (length(x$keys) == 1) format(x$sample[[x$keys]], trim = TRUE) else key_labels(x$sample[x$keys])
   few <- pmin(x$sample$events, x$sample$n - (x$sample[["n_censored"]] %||% 0) - x$sample$events)
   df <- pmax(pmin(few - 1, x$df), 1)

@@ -89,6 +89,16 @@ test_that("few centres, centres without events and other input", {
   expect_equal(c(same$statistic, same$tau), rep(0, 8))
   expect_error(ce_meta(ce_validate(d, y, p, times = 0)), class = "calibrisk_error_group")
   expect_error(ce_meta(d), class = "calibrisk_error_argument")
+  # models and classes of the same rows are no independent groups
+  d$q <- d$p^2
+  m <- ce_models(d, y, p, q, .by = g)
+  expect_error(ce_meta(ce_validate(m, times = 0)), "several models", class = "calibrisk_error_group")
+  expect_error(ce_meta(ce_pool(list(ce_validate(m, times = 0), ce_validate(m, times = 0)))), "several models",
+               class = "calibrisk_error_group")
+  expect_equal(tidy(ce_meta(ce_validate(m["p"], times = 0)))[-2], tidy(out)[-2])
+  probs <- cbind(a = d$p / 2, b = d$p / 2, c = 1 - d$p)
+  expect_error(ce_meta(ce_validate(probs, rep(letters[1:3], 60), times = 0)), "several classes",
+               class = "calibrisk_error_group")
   skip_if_not_installed("ggplot2")
   expect_s3_class(ggplot2::ggplot_build(plot(out)), "ggplot_built")
 })
