@@ -148,6 +148,7 @@ read_curves <- function(x, by, read) {
       for (problem in parts[[g]]) {
         key <- if (is.null(groups)) tibble::new_tibble(list(), nrow = 1L) else vctrs::vec_slice(groups$keys, g)
         model <- if (several) names[m] else problem$model
+        check_keys_free(key, c("model", "class")[lengths(list(model, problem$class)) > 0])
         if (!is.null(model)) key <- vctrs::vec_cbind(columns_frame(model = model), key)
         if (!is.null(problem$class)) key$class <- as.character(problem$class)
         problems <- c(problems, list(problem))

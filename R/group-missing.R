@@ -22,13 +22,18 @@ warn_groups <- function(keys, parts, failed) {
               class = "group", groups = vctrs::vec_slice(keys, at))
 }
 
+# Columns of groups stand beside these.
+check_keys_free <- function(keys, names) {
+  clash <- intersect(names(keys), names)
+  stop_if(length(clash) > 0, "A column of groups must not have the name of a column of the result.",
+          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by")
+}
+
 # Results, or errors, of groups -> one table, groups first.
 bind_parts <- function(keys, parts) {
   failed <- vapply(parts, rlang::is_error, NA)
   worked <- parts[!failed]
-  clash <- if (length(worked) > 0) intersect(names(keys), names(worked[[1]]))
-  stop_if(length(clash) > 0, "A column of groups must not have the name of a column of the result.",
-          "x" = "It is {.field {clash}}.", "i" = "Rename it in the data.", class = "group", arg = ".by")
+  if (length(worked) > 0) check_keys_free(keys, names(worked[[1]]))
   parts[failed] <- lapply(parts[failed], function(cnd) missing_part(worked, data_condition(cnd)$n))
   vctrs::vec_rbind(!!!Map(function(g, part) {
     vctrs::vec_cbind(vctrs::vec_rep(vctrs::vec_slice(keys, g), nrow(part)), part)

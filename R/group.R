@@ -146,13 +146,20 @@ model_groups <- function(x) {
   list(keys = keys, rows = parts)
 }
 
-# The groups of models whose rows are those of this frame.
-groups_of_models <- function(models, by, frame) {
+# The groups of models whose rows are those of these frames.
+groups_of_models <- function(models, by, frames) {
   if (rlang::quo_is_null(by)) return(models)
   stop_if(!is.null(models[[1]]$design$follow_up), "Survival outcomes of several models have no groups.",
           "x" = "{.arg .by} and {.arg horizon} are given.",
           "i" = "Censoring weights are those of all rows.", class = c("unsupported", "argument"), arg = ".by")
-  groups <- row_groups(frame, by)
+  groups <- row_groups(frames[[1]], by)
+  check_keys_free(groups$keys, "model")
+  other <- which(!vapply(frames, function(frame) {
+    isTRUE(all.equal(row_groups(frame, by), groups, check.attributes = FALSE))
+  }, NA))[1]
+  stop_if(!is.na(other), "All models must have the same groups in the same order.",
+          "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
+          class = c("group", "models"), arg = ".by")
   rows <- lapply(groups$rows, function(rows) which(models[[1]]$rows %in% rows))
   kept <- lengths(rows) > 0
   if (any(kept)) attr(models, "groups") <- list(keys = vctrs::vec_slice(groups$keys, kept), rows = rows[kept])

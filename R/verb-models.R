@@ -73,7 +73,7 @@ ce_models <- function(x, truth, ..., model = NULL, id = NULL, .by = NULL, event_
   } else {
     list_models(x, truth, settings)
   }, "calibrisk_warning_cluster"))
-  groups_of_models(new_models(models, attr(parts, "left_out") %||% 0L), enquo(.by), parts[[1]] %||% x)
+  groups_of_models(new_models(models, attr(parts, "left_out") %||% 0L), enquo(.by), parts %||% list(x))
 }
 
 # A data frame for each model, of long data and of lists with columns that are selected; NULL for other input.
@@ -185,7 +185,12 @@ own_outcomes <- function(models) {
 }
 
 #' @export
-`[.ce_models` <- function(x, i) structure(unclass(x)[i], class = class(x), groups = attr(x, "groups"))
+`[.ce_models` <- function(x, i) {
+  out <- unclass(x)[i]
+  stop_if(length(out) == 0 || any(lengths(out) == 0), "There must be at least one model, and none that is unknown.",
+          "x" = "The models are {.val {names(x)}}.", class = c("models", "argument"), arg = "i")
+  structure(out, class = class(x), groups = attr(x, "groups"))
+}
 
 #' @export
 print.ce_models <- function(x, ...) {

@@ -129,10 +129,25 @@ test_that("wrong input, and what has been read already, are classed errors", {
   refused(ce_score(ce_models(list(pred_normal(d$p, 1), pred_normal(d$q, 1)), d$r)), "score")
 })
 
+test_that("groups that differ between models, or have the name of a column, are refused", {
+  d <- models_rows(40)
+  d$model <- d$class <- rep(c("a", "b"), 20)
+  expect_error(ce_models(d, y, p, q, .by = model), "model", class = "calibrisk_error_group")
+  other <- d
+  other$class <- rev(d$class)
+  expect_error(ce_models(list(a = d, b = other), y, p, .by = class), "same groups", class = "calibrisk_error_group")
+  expect_error(ce_validate(list(a = d, b = d), y, p, .by = model, times = 0), "model", class = "calibrisk_error_group")
+  other$level <- factor(rep(1:3, length.out = 40))
+  other[paste0(".pred_", 1:3)] <- list(d$p / 2, d$p / 2, 1 - d$p)
+  expect_error(ce_curve(other, level, .by = class, notion = "class_wise"), "class", class = "calibrisk_error_group")
+})
+
 test_that("parts of the models are models", {
   d <- models_rows()
   m <- ce_models(d, y, p, q, r)
   expect_identical(ece(m[c("r", "p")])$.estimate, ece(m)$.estimate[c(3, 1)])
+  expect_error(m["s"], class = "calibrisk_error_models")
+  expect_error(m[0], class = "calibrisk_error_models")
   expect_output(print(m), "3 models of the same 120 rows.*Event: y = 1")
 })
 
