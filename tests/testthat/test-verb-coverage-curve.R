@@ -56,6 +56,7 @@ test_that("weights, clusters, missing places and other input", {
   expect_error(of(over = x), "1 is distinct", class = "calibrisk_error_distinct")
   d$x <- ifelse(d$region == "a", 1, d$mu)
   expect_error(of(over = x, .by = region), "region = a", class = "calibrisk_error_group")
+  expect_true(all(diff(of(over = mu)$place) > 1e-6))
   d$x <- replace(d$mu, 7, Inf)
   expect_error(of(over = x), "Row 7", class = "calibrisk_error_columns")
   expect_error(of(over = region), class = "calibrisk_error_columns")

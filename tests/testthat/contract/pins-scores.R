@@ -81,7 +81,7 @@ local({
   pin("ce_coverage/models/scores", glance(models))
   pin("ce_coverage/models/quantiles", models$quantiles)
   pin("ce_coverage/counts", tidy(ce_coverage(frame, count, poisson, draws, .by = group)))
-  pin("ce_coverage/curve", tidy(ce_coverage(frame, y, normal, level = 0.8), type = "curve")[c(1, 40, 80), ])
+  pin("ce_coverage/curve", tidy(ce_coverage(frame, y, normal, level = 0.8), type = "curve")[c(1, 20, 40), ])
   pin("ce_coverage/ends", tidy(ce_coverage(frame, y, low, high, level = 0.8, cluster = group)))
 })
 
