@@ -66,6 +66,12 @@ one_group <- function(x, what) {
 predict.ce_grouped <- function(object, ...) one_group(object, "predict")
 
 #' @export
+coef.ce_grouped <- function(object, ...) one_group(object, "coef")
+
+#' @export
+vcov.ce_grouped <- function(object, ...) one_group(object, "vcov")
+
+#' @export
 augment.ce_grouped <- function(x, ...) one_group(x, "augment")
 
 group_panels <- function(x) {

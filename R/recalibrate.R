@@ -203,6 +203,7 @@ tidy.ce_recalibration <- function(x, type = NULL, ...) {
 #' @importFrom stats coef
 #' @export
 coef.ce_recalibration <- function(object, model = NULL, ...) {
+  check_empty(...)
   terms <- object$terms
   own <- setNames(terms$estimate, paste0(terms$term, ifelse(is.na(terms$class), "", paste0("[", terms$class, "]"))))
   if (is.null(model)) return(own)
@@ -218,11 +219,12 @@ coef.ce_recalibration <- function(object, model = NULL, ...) {
 #' @importFrom stats vcov
 #' @export
 vcov.ce_recalibration <- function(object, model = NULL, ...) {
+  check_empty(...)
   own <- stats::coef(object)
   # the error of a temperature is that of its logarithm
   v <- if (identical(names(own), "temperature")) matrix((own * object$terms$std.error)^2) else object$covariance
   stop_if(is.null(v), "The parameters of this map have no covariance matrix.",
-          "x" = "The map is {.val {object$method}} of {object$n_classes} class{?es}.", class = "unsupported",
+          "x" = "The map is {.val {object$method}} of {object$n_classes %||% 'no'} classes.", class = "unsupported",
           arg = "object")
   dimnames(v) <- list(names(own), names(own))
   if (is.null(model)) return(v)
