@@ -15,6 +15,11 @@
 #' plot(ce_curve(vehicle_predictions, truth)) + ggplot2::ggtitle("Vehicles")
 plot.ce_result <- function(x, ...) {
   check_package("ggplot2", "Figures need")
+  drawn <- vapply(class(x), function(of) {
+    !is.null(utils::getS3method("autoplot", of, TRUE, asNamespace("ggplot2")))
+  }, NA)
+  stop_if(!any(drawn), "This result has no figure.", "x" = "It is {.cls {class(x)[1]}}.",
+          "i" = "{.code ?plot.ce_result} names the results that have one.", class = "unsupported", arg = "x")
   ggplot2::autoplot(x, ...)
 }
 

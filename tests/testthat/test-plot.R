@@ -11,6 +11,7 @@ test_that("plot() returns the figure of autoplot(), which can be changed and sav
   expect_identical(plot(ce_estimate(p, y))$data, ggplot2::autoplot(ce_estimate(p, y))$data)
   # tables without a figure of their own
   for (table in list(ece(p, y), ce_score(p, y), ce_power(assume_model(beta = c(1, 3)), n = 100))) {
-    for (draw in list(plot, ggplot2::autoplot)) expect_error(draw(table), "autoplot")
+    expect_error(plot(table), "no figure", class = "calibrisk_error_unsupported")
+    expect_error(ggplot2::autoplot(table), "autoplot")
   }
 })
