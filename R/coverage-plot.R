@@ -37,7 +37,8 @@ autoplot.ce_coverage <- function(object, type = c("levels", "curve"), ...) {
     )) +
     theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank())
   if (nlevels(rows$panel) > 1) {
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel)) + panel_theme(nlevels(rows$panel))
+    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = panel_titles(rows$panel)) +
+      panel_theme(nlevels(rows$panel))
   }
   plot
 }
@@ -73,5 +74,6 @@ coverage_curve_plot <- function(x) {
     ), 58)) +
     theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank())
   if (nlevels(rows$panel) < 2) return(plot)
-  plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x") + panel_theme(nlevels(rows$panel))
+  plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x", labeller = panel_titles(rows$panel)) +
+    panel_theme(nlevels(rows$panel))
 }

@@ -53,9 +53,7 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
   if (shared && length(colours) > many_curves) plot <- plot + ggplot2::theme(legend.position = "right")
   if (panels > 1) {
-    titles <- short_names(levels(data$curve$panel), if (panels > many_curves) 12 else 24, 24)
-    if (panels > many_curves) titles[] <- vapply(titles, two_lines, "")
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = ggplot2::as_labeller(titles)) +
+    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = panel_titles(data$curve$panel)) +
       panel_theme(panels)
   }
   plot
@@ -71,6 +69,14 @@ two_lines <- function(text, width = 12) {
   after <- after[after > 0 & after <= width & nchar(text) - after <= width]
   at <- if (length(after) > 0) max(after) else width
   paste0(substr(text, 1, at), "\n", substring(text, at + 1))
+}
+
+# Names of panels that do not reach into the next one.
+panel_titles <- function(panel) {
+  many <- nlevels(panel) > many_curves
+  titles <- short_names(levels(panel), if (many) 12 else 24, 24)
+  if (many) titles[] <- vapply(titles, two_lines, "")
+  ggplot2::as_labeller(titles)
 }
 
 # Many panels in 6 inches: small words.

@@ -44,7 +44,9 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
     ggplot2::theme(strip.placement = "outside", strip.text.y = ggplot2::element_text(hjust = 0.5),
                    panel.spacing.y = ggplot2::unit(0.8, "lines"))
   facets <- if (nlevels(rows$group) > 1) {
-    ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$group), scales = "free_y", switch = "y")
+    list(ggplot2::facet_grid(ggplot2::vars(.data$panel), ggplot2::vars(.data$group), scales = "free_y", switch = "y",
+                             labeller = ggplot2::labeller(group = panel_titles(rows$group))),
+         ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines")))
   } else {
     ggplot2::facet_wrap(ggplot2::vars(.data$panel), ncol = 1, scales = "free_y")
   }
