@@ -7,9 +7,9 @@
 #'
 #' @section I validate a risk model:
 #' [ce_predictions()], [ce_validate()], [ce_curve()], [ce_decision()], [ce_horizon()] (survival, competing risks),
-#' [ce_power()] (sample size), [ce_pool()] (imputed data), [ce_meta()] (centres and subgroups), [ce_grades()] (of a rating),
-#' [ce_optimism()] (on the rows of the fit), [ce_report()], [ce_kable()]. Numbers of the field: [cox_calibration()],
-#' [ici()], [hosmer_lemeshow()], [spiegelhalter()].
+#' [ce_power()] (sample size), [ce_pool()] (imputed data), [ce_meta()] (centres and subgroups),
+#' [ce_grades()] (of a rating), [ce_optimism()] (on the rows of the fit), [ce_report()], [ce_kable()]. Numbers of the
+#' field: [cox_calibration()], [ici()], [hosmer_lemeshow()], [spiegelhalter()].
 #' @section I compare classifiers or networks:
 #' [ce_models()], [ce_estimate()], [ce_compare()], [ce_rank()], [pred_confidence()] (language models),
 #' [ce_recalibrate()] with the maps of [ce_maps] such as temperature scaling, [ce_gain()]. Errors of the literature:
