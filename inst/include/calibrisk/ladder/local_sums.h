@@ -31,9 +31,7 @@ class RowFactors {
              const RowWeights& weights)
       : parts_(parts), residuals_(residuals), weights_(weights) {}
 
-  double plain(Index i, Index j) const {
-    return std::sqrt(weights_.copies(i)) * weights_.each(i) * residuals_(i, j);
-  }
+  double plain(Index i, Index j) const { return weights_.root(i) * residuals_(i, j); }
   double scaled(Index i, Index j) const { return scale(i, j) * plain(i, j); }
   double rooted(Index i, Index j) const { return std::sqrt(scale(i, j)) * plain(i, j); }
 

@@ -5,6 +5,7 @@
 
 #include <calibrisk/types.h>
 
+#include <cmath>
 #include <numeric>
 
 namespace calibrisk {
@@ -25,8 +26,9 @@ class RowWeights {
   double operator()(Index i) const { return values_.size() == 0 ? 1.0 : values_(i); }
   double copies(Index i) const { return copies_.size() == 0 ? 1.0 : copies_(i); }
   double each(Index i) const { return (*this)(i) / copies(i); }
-  // the sum of the squared weights of its copies
+  // the sum of the squared weights of its copies, and its root
   double squares(Index i) const { return (*this)(i)*each(i); }
+  double root(Index i) const { return std::sqrt(copies(i)) * each(i); }
   double total(Index n) const {
     return values_.size() == 0 ? static_cast<double>(n) : values_.sum();
   }

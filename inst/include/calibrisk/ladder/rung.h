@@ -121,8 +121,6 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   const double cube = std::pow(2.0 * sums.s2, 1.5);
   rung.skew = rung.noise > 0.0 && cube > 0.0 ? std::min(8.0 * sums.s3 / cube, 2.8) : 0.0;
 
-  // squares are of copies: a row of several has the root of their number
-  const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.each(i); };
   const auto square_of = [](double x) { return x * x; };
   double squares;
   if (clusters.given()) {
@@ -132,8 +130,8 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
     }
     squares = unit_sums.squaredNorm();
   } else {
-    squares = sum_of_rows(engine, n,
-                          [&](Index i) { return square_of(root(i) * (rung.half(i) - rung.psi)); });
+    squares = sum_of_rows(
+        engine, n, [&](Index i) { return square_of(weights.root(i) * (rung.half(i) - rung.psi)); });
   }
   const double size = clusters.given() ? static_cast<double>(units) : weights.count(n);
   const double variance = 4.0 * size / (size - 1.0) * squares / square;
@@ -146,10 +144,9 @@ inline double residual_scatter(const Engine& engine, const ConstMatrixRef& resid
                                const RowWeights& weights, const RowClusters& clusters) {
   const Index n = residuals.rows(), d = residuals.cols();
   const double total = weights.total(n), square = total * total;
-  const auto root = [&](Index i) { return std::sqrt(weights.copies(i)) * weights.each(i); };
   if (d == 1 && !clusters.given()) {
     return 4.0 / square * sum_of_rows(engine, n, [&](Index i) {
-             const double e = root(i) * residuals(i, 0);
+             const double e = weights.root(i) * residuals(i, 0);
              return e * e;
            });
   }
@@ -158,7 +155,7 @@ inline double residual_scatter(const Engine& engine, const ConstMatrixRef& resid
     return 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
   };
   Matrix scaled(n, d);
-  for (Index i = 0; i < n; ++i) scaled.row(i) = root(i) * residuals.row(i);
+  for (Index i = 0; i < n; ++i) scaled.row(i) = weights.root(i) * residuals.row(i);
   const double of_rows = spread(scaled);
   if (!clusters.given()) return of_rows;
   Matrix unit_sums = Matrix::Zero(clusters.units(n), d);
