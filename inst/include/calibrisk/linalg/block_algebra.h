@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Dense algebra but for eigendecompositions. Products are made in square blocks of C, the tasks of
-// an executor: blocks do not depend on the number of threads, and an entry is the sum over the
-// inner index in its order, so that every machine and number of threads has the same digits. A BLAS
-// that was built for the processor is at most half as fast again; R's own takes ten times as long.
+// Dense algebra except for eigendecompositions. Products are made in square blocks of C, the tasks
+// of an executor: blocks do not depend on the number of threads, and an entry is the sum over the
+// inner index in its order, so that digits depend neither on threads nor on the host's BLAS. One
+// thread of a recent Xeon makes 25 to 33 GFLOP/s; OpenBLAS 43 where it knows that processor, else
+// 10.
 #ifndef CALIBRISK_LINALG_BLOCK_ALGEBRA_H
 #define CALIBRISK_LINALG_BLOCK_ALGEBRA_H
 
