@@ -154,7 +154,7 @@ groups_of_models <- function(models, by, frames) {
           "i" = "Censoring weights are those of all rows.", class = c("unsupported", "argument"), arg = ".by")
   groups <- row_groups(frames[[1]], by)
   check_keys_free(groups$keys, "model")
-  other <- which(!vapply(frames, function(frame) {
+  other <- 1 + which(!vapply(frames[-1], function(frame) {
     isTRUE(all.equal(row_groups(frame, by), groups, check.attributes = FALSE))
   }, NA))[1]
   stop_if(!is.na(other), "All models must have the same groups in the same order.",

@@ -155,15 +155,16 @@ new_models <- function(models, left_out = 0L) {
 
 # Differences between models are means over the same weighted rows.
 check_same_design <- function(models) {
-  of <- function(one) unclass(one$design)[c("w", "copies", "cluster")]
-  other <- which(!vapply(models, function(one) isTRUE(all.equal(of(one), of(models[[1]]), tolerance = 1e-8)), NA))[1]
-  if (is.na(other)) return(invisible())
-  differs <- Filter(function(part) !isTRUE(all.equal(of(models[[other]])[[part]], of(models[[1]])[[part]],
-                                                     tolerance = 1e-8)), c("w", "copies", "cluster"))
-  arg <- if (identical(differs, "cluster")) "cluster" else "weights"
-  stop_input("All models must have the same {.arg {arg}}.",
-             "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
-             class = c("models", arg), arg = arg)
+  first <- models[[1]]$design
+  differs <- lapply(models, function(one) {
+    same <- function(part) isTRUE(all.equal(one$design[[part]], first[[part]], tolerance = 1e-8))
+    Filter(Negate(same), c("w", "copies", "cluster"))
+  })
+  other <- which(lengths(differs) > 0)[1]
+  arg <- if (!is.na(other) && identical(differs[[other]], "cluster")) "cluster" else "weights"
+  stop_if(!is.na(other), "All models must have the same {.arg {arg}}.",
+          "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
+          class = c("models", arg), arg = arg)
 }
 
 # Whether outcomes differ between models: each has its own, which say whether its top label was right.
