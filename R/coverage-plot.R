@@ -65,8 +65,7 @@ coverage_curve_plot <- function(x) {
     ggplot2::geom_line(ggplot2::aes(y = .data$nominal, group = .data$line), colour = "grey35", linewidth = 0.35,
                        linetype = "22") +
     ggplot2::geom_line(ggplot2::aes(linetype = .data$line), linewidth = 0.7) +
-    ggplot2::scale_colour_manual(values = colours_for(names), guide = guide, aesthetics = c("colour", "fill")) +
-    ggplot2::scale_linetype_manual(values = stats::setNames(line_types_for(names), names), guide = guide) +
+    line_scales(names, guide = guide, aesthetics = c("colour", "fill")) +
     ggplot2::coord_cartesian(ylim = c(0, 1)) +
     ggplot2::labs(x = x$over %||% "middle of the interval", y = "coverage", caption = wrap_text(paste0(
       percent_text(x$conf_level), " limits at one place (darker) and band of the whole curve (lighter). ",

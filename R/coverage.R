@@ -189,18 +189,19 @@ coverage_parts <- function(data, level, conf_level) {
   whole <- function(v) all(v == round(v))
   at_least <- quantiles && whole(y) && whole(q)
   mean <- function(v) row_mean(as.numeric(v), design)
-  seen <- list(levels = levels, design = design)
+  # a column for each level; the widest interval has the outermost quantiles
+  low <- q[, rev(seq_along(levels)), drop = FALSE]
+  high <- q[, length(at) - length(levels) + seq_along(levels), drop = FALSE]
+  hit <- (y >= low & y <= high) + 0
+  expected <- do.call(cbind, lapply(seq_along(levels), function(k) {
+    if (at_least) rep(levels[k], length(y)) else interval_probability(law, y, low[, k], high[, k], levels[k])
+  }))
   rows <- lapply(seq_along(levels), function(k) {
-    # the widest interval has the outermost quantiles
-    low <- q[, length(levels) + 1 - k]
-    high <- q[, length(at) - length(levels) + k]
+    low <- low[, k]
+    high <- high[, k]
     alpha <- 1 - levels[k]
-    inside <- as.numeric(y >= low & y <= high)
-    expected <- if (at_least) rep(levels[k], length(y)) else interval_probability(law, y, low, high, levels[k])
-    nominal <- if (at_least) levels[k] else mean(expected)
-    seen$at <<- cbind(seen$at, data$at %||% ((low + high) / 2))
-    seen$hit <<- cbind(seen$hit, inside)
-    seen$nominal <<- cbind(seen$nominal, expected)
+    inside <- hit[, k]
+    nominal <- if (at_least) levels[k] else mean(expected[, k])
     size <- trials_of(inside, design, conf_level)
     found <- wilson_interval(mean(inside) * size, size, conf_level)
     columns_frame(
@@ -218,7 +219,9 @@ coverage_parts <- function(data, level, conf_level) {
   under <- pmax(y - q, 0) * 2 * (weight > 0.5) + missed * (q < y)
   parts <- vapply(list(score, over, under), function(v) mean(rowMeans(v)), 0)
   list(
-    levels = bind_rows(rows), at_least = at_least, rows = seen,
+    levels = bind_rows(rows), at_least = at_least,
+    rows = list(levels = levels, at = if (is.null(data$at)) (low + high) / 2 else replace(low, TRUE, data$at),
+                hit = hit, nominal = expected, design = design),
     scores = columns_frame(n = design$n, wis = parts[1], overprediction = parts[2], underprediction = parts[3],
                            dispersion = parts[1] - parts[2] - parts[3]),
     quantiles = columns_frame(quantile_level = at, coverage = apply(y <= q, 2, mean),
