@@ -59,13 +59,13 @@ coverage_curve_plot <- function(x) {
     ggplot2::geom_ribbon(ggplot2::aes(ymin = .data[[low]], ymax = .data[[high]], fill = .data$line), colour = NA,
                          alpha = alpha)
   }
-  guide <- if (length(names) < 2) "none" else wrapped_legend(names)
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$place, y = .data$coverage, colour = .data$line)) +
     ribbon("band.low", "band.high", 0.15) + ribbon("conf.low", "conf.high", 0.25) +
     ggplot2::geom_line(ggplot2::aes(y = .data$nominal, group = .data$line), colour = "grey35", linewidth = 0.35,
                        linetype = "22") +
     ggplot2::geom_line(ggplot2::aes(linetype = .data$line), linewidth = 0.7) +
-    line_scales(names, guide = guide, aesthetics = c("colour", "fill")) +
+    line_scales(names, guide = if (length(names) < 2) "none" else wrapped_legend(names),
+                aesthetics = c("colour", "fill")) +
     ggplot2::coord_cartesian(ylim = c(0, 1)) +
     ggplot2::labs(x = x$over %||% "middle of the interval", y = "coverage", caption = wrap_text(paste0(
       percent_text(x$conf_level), " limits at one place (darker) and band of the whole curve (lighter). ",

@@ -186,8 +186,7 @@ coverage_parts <- function(data, level, conf_level) {
   middle <- if (!quantiles || any(same_level(common_levels(par_of(law, "levels")), 0.5))) 0.5
   at <- c(tails, middle, rev(1 - tails))
   q <- law_quantiles(law, at)
-  whole <- function(v) all(v == round(v))
-  at_least <- quantiles && whole(y) && whole(q)
+  at_least <- quantiles && all(c(y, q) == round(c(y, q)))
   mean <- function(v) row_mean(as.numeric(v), design)
   # a column for each level; the widest interval has the outermost quantiles
   low <- q[, rev(seq_along(levels)), drop = FALSE]
@@ -199,16 +198,14 @@ coverage_parts <- function(data, level, conf_level) {
   rows <- lapply(seq_along(levels), function(k) {
     low <- low[, k]
     high <- high[, k]
-    alpha <- 1 - levels[k]
-    inside <- hit[, k]
     nominal <- if (at_least) levels[k] else mean(expected[, k])
-    size <- trials_of(inside, design, conf_level)
-    found <- wilson_interval(mean(inside) * size, size, conf_level)
+    size <- trials_of(hit[, k], design, conf_level)
+    found <- wilson_interval(mean(hit[, k]) * size, size, conf_level)
     columns_frame(
       level = levels[k], nominal = nominal, coverage = found$share, conf.low = found$low, conf.high = found$high,
       p.value = share_p_value(found$share, size, nominal, at_least), p.adjusted = NA_real_, below = mean(y < low),
       above = mean(y > high), width = mean(high - low),
-      interval_score = mean(high - low + 2 / alpha * (pmax(low - y, 0) + pmax(y - high, 0))), n = design$n
+      interval_score = mean(high - low + 2 / (1 - levels[k]) * (pmax(low - y, 0) + pmax(y - high, 0))), n = design$n
     )
   })
   # of each quantile: its score and the part of it that is over- or underprediction

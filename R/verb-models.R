@@ -157,8 +157,8 @@ new_models <- function(models, left_out = 0L) {
 check_same_design <- function(models) {
   first <- models[[1]]$design
   differs <- lapply(models, function(one) {
-    same <- function(part) isTRUE(all.equal(one$design[[part]], first[[part]], tolerance = 1e-8))
-    Filter(Negate(same), c("w", "copies", "cluster"))
+    Filter(function(part) !isTRUE(all.equal(one$design[[part]], first[[part]], tolerance = 1e-8)),
+           c("w", "copies", "cluster"))
   })
   other <- which(lengths(differs) > 0)[1]
   arg <- if (!is.na(other) && identical(differs[[other]], "cluster")) "cluster" else "weights"
