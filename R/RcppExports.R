@@ -165,8 +165,8 @@ cpp_ascending_order <- function(z) {
     .Call(`_calibrisk_cpp_ascending_order`, z)
 }
 
-cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress)
+cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, order, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, order, threads, progress)
 }
 
 cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, weights, order, threads) {

@@ -64,7 +64,7 @@
 #' nor for calibrated weights.
 #' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and
 #'   estimate, standard error and test are those of the repeated rows. Functions that need single rows, such as
-#'   [ce_tune()] and tests with a kernel, repeat them, up to 50,000,000.
+#'   [ckce()] and tests with a kernel, repeat them, up to 50,000,000.
 #' * Doubles (or `hardhat::importance_weights()`) are importance weights `w`, whose scale does not matter: means are
 #'   weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i - \bar\psi)^2} / \sum w_i} with the
 #'   influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective number of rows as degrees of freedom,

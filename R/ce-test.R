@@ -73,7 +73,7 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   check_level(level)
   group <- enquo(group)
   plain <- is.null(kernel) && is.null(target_kernel)
-  # counts are those of the joint test, from redraws or flips
+  # counts are those of the joint test
   joint <- auto || test$name == "joint" && is.null(test$bases)
   input <- rows_input(copies = joint && plain && rlang::quo_is_null(group))
   name <- paste(c(short_label(enquo(x)), if (!rlang::quo_is_missing(input$truth)) short_label(input$truth)),
@@ -96,17 +96,9 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
     new_ce_test(result, test, problem, name)
   }
   objects_by_groups(x, input$by, function(part) {
-    laws <- tested_laws(part, input)
+    laws <- counted_laws(part, input)
     with_read(run(laws, group_values(group, part)), laws)
   })
-}
-
-# Rows that stand for several are repeated unless they are of an event.
-tested_laws <- function(part, input) {
-  laws <- laws_of(part, input)
-  if (is.null(laws$design$copies) || !is_real(laws) && ncol(laws$probs) == 2) return(laws)
-  input$design$copies <- FALSE
-  laws_of(part, input)
 }
 
 kernel_free_tests <- c("joint", "cumulative")

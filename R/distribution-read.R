@@ -82,6 +82,14 @@ laws_of <- function(x, input) {
   read_laws(x, input$truth, input$dots, input$event_level, input$na_rm, input$design)
 }
 
+# Rows that stand for several are repeated unless they are of classes.
+counted_laws <- function(part, input) {
+  laws <- laws_of(part, input)
+  if (is.null(laws$design$copies) || !is_real(laws)) return(laws)
+  input$design$copies <- FALSE
+  laws_of(part, input)
+}
+
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 

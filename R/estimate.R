@@ -74,7 +74,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   bases <- check_bases(bases, notion)
   check_level(level)
   x <- read_table(x, FALSE)
-  input <- rows_input(copies = !is_method(method) && is.null(bases) && all(notion %in% c("binary", "top_label")))
+  input <- rows_input(copies = !is_method(method) && is.null(bases))
   if (has_sums(x)) check_sums_options(x, c("method", "bases")[c(is_method(method), !is.null(bases))])
   # what a group says beside its rows stands in the first of them
   out <- by_predictions(x, function(predictions) {
@@ -107,6 +107,7 @@ estimate_group <- function(predictions, notion, method, bases, level, horizon) {
   ladders <- list()
   # the canonical ladder takes the coarser ones on the default bases
   last <- notion == "canonical"
+  if (!all(notion %in% c("binary", "top_label"))) predictions <- redrawn_rows(predictions)
   for (one in c(notion[!last], notion[last])) {
     known <- if (is.null(bases)) ladders else list()
     ladders[[one]] <- notion_ladder(predictions, one, level, bases, known)

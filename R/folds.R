@@ -208,22 +208,26 @@ split_copies <- function(data, counts) {
   out
 }
 
-# Data with independent copies, of which each is dealt to one of so many folds, as make_split() deals rows. Other data,
-# and those whose folds are given, stay. Sizes of folds of very many are binomial.
-deal_copies <- function(data, folds) {
+# Data with independent copies, of which each is dealt to one of so many folds, or to the test rows (0), as make_split()
+# deals rows. Other data, and those whose folds are given, stay. Sizes of folds of very many are binomial.
+deal_copies <- function(data, folds, test = integer()) {
   copies <- data$design$copies
   if (is.null(copies) || !is.null(data$design$cluster) || length(folds) != 1) return(data)
   m <- length(copies)
   if (sum(copies) <= most_repeated_rows) {
-    split <- make_split(sum(copies), folds, integer())
-    at <- (split$fold - 1L) * m + rep(seq_len(m), copies)
-    return(split_copies(data, matrix(tabulate(at, m * split$k), m)))
+    split <- make_split(sum(copies), folds, test)
+    counts <- matrix(tabulate(split$fold * m + rep(seq_len(m), copies), m * (split$k + 1)), m)
+  } else {
+    check_count(folds, "folds", lower = 2)
+    tested <- if (length(test) == 1) test else 0
+    shares <- c(tested, rep((1 - tested) / folds, folds))
+    counts <- matrix(0, m, folds + 1)
+    for (f in seq_along(shares)) {
+      left <- copies - rowSums(counts)
+      counts[, f] <- stats::rbinom(m, left, min(shares[f] / sum(shares[f:length(shares)]), 1))
+    }
   }
-  check_count(folds, "folds", lower = 2)
-  counts <- matrix(0, m, folds)
-  for (f in seq_len(folds)) {
-    left <- copies - rowSums(counts)
-    counts[, f] <- stats::rbinom(m, left, min((1 / folds) / sum(rep(1 / folds, folds - f + 1)), 1))
-  }
-  split_copies(data, counts)
+  out <- split_copies(data, counts)
+  out$fold <- out$fold - 1L
+  out
 }

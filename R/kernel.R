@@ -127,11 +127,13 @@ format.ce_kernel <- function(x, ...) {
 #' @export
 print.ce_kernel <- print_value("ce_kernel")
 
-# The kernel with every "median" replaced by its value on the rows of `features`.
-resolve_kernel <- function(kernel, features) {
+# The kernel with every "median" replaced by its value on the rows of `features`, of which each stands for so many
+# `copies`.
+resolve_kernel <- function(kernel, features, copies = rep(1, nrow(features))) {
   replace_medians(kernel, function(type) {
-    n <- nrow(features)
-    if (n > median_rows) features <- features[round(seq(1, n, length.out = median_rows)), , drop = FALSE]
+    n <- sum(copies)
+    at <- if (n > median_rows) round(seq(1, n, length.out = median_rows)) else seq_len(n)
+    features <- features[findInterval(at, cumsum(copies), left.open = TRUE) + 1L, , drop = FALSE]
     metric <- if (type == "tv") "tv" else "euclidean"
     check_bandwidth_range(cpp_median_distance(metric, features, thread_count()))
   })

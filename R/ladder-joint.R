@@ -136,12 +136,20 @@ tested_parts <- list(class_wise = class_parts[1:5], canonical = class_parts)
 # Beyond, the redraws would take minutes. More classes than these have not been simulated.
 most_redrawn <- list(rows = 20000, classes = 100, probs = 5e5)
 
+are_redrawn <- function(predictions) {
+  size <- c(n_obs(predictions), n_classes(predictions))
+  all(c(size, prod(size)) <= unlist(most_redrawn))
+}
+
+# Copies of rows whose labels are redrawn become rows.
+redrawn_rows <- function(predictions) if (are_redrawn(predictions)) repeat_copies(predictions) else predictions
+
 # The ladder of nested bases, with the test of redrawn labels in place of its own, or of flips where labels are not
 # redrawn; `nested` is what it was. `tests`: those of both notions, from one set of redraws, where a ladder of these
 # rows has them.
 tested_classes <- function(ladder, predictions, notion, level, tests = NULL) {
   if (is.na(ladder$p.value)) return(ladder)
-  if (any(c(dim(predictions$probs), length(predictions$probs)) > unlist(most_redrawn))) {
+  if (!are_redrawn(predictions)) {
     ladder$note <- paste0(
       "With more than ", count_text(most_redrawn$rows), " rows, ", most_redrawn$classes, " classes or ",
       count_text(most_redrawn$probs), " probabilities the test is that of nested bases. The test of fewer rows, which ",

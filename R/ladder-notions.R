@@ -38,7 +38,7 @@ notion_ladder <- function(predictions, notion, level, bases = NULL, known = list
   if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level))
   specs <- if (is.null(bases)) {
     tell_forecast(nrow(problem$residuals), ncol(problem$residuals), notion)
-    ladder_bases(notion, ncol(problem$residuals), nrow(problem$residuals))
+    ladder_bases(notion, ncol(problem$residuals), copy_count(problem$design))
   } else {
     basis_specs(bases, problem$features)
   }
@@ -66,7 +66,7 @@ tell_forecast <- function(n, k, notion) {
 canonical_ladder <- function(own, predictions, problem, level, known) {
   class_wise <- known$class_wise$nested %||% known$class_wise %||% {
     classes <- ladder_problem(predictions, "class_wise")
-    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), nrow(classes$residuals)), level)
+    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), copy_count(classes$design)), level)
   }
   all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known), scaling_ladder(problem, level))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
@@ -92,11 +92,12 @@ canonical_ladder <- function(own, predictions, problem, level, known) {
 # and 4, whose coefficients all residuals of a row share. The residuals are therefore clusters of one long column.
 scaling_ladder <- function(problem, level, most = 2e7) {
   design <- problem$design
+  n <- copy_count(design)
+  k <- ncol(problem$features)
+  columns <- 4 * k + 3
+  if (columns > n / 10 || columns * n * k > most) return(NULL)
   rows <- rep(seq_len(design$n), design$copies %||% 1)
   p <- problem$features[rows, , drop = FALSE]
-  k <- ncol(p)
-  columns <- 4 * k + 3
-  if (columns > length(rows) / 10 || columns * length(p) > most) return(NULL)
   long <- new_design(length(p), if (!equal_copies(design)) rep((design$w / (design$copies %||% 1))[rows], k),
                      rep(if (is.null(design$cluster)) seq_along(rows) else design$cluster[rows], k))
   rung <- core_ladder(list(features = matrix(p), residuals = matrix(problem$residuals[rows, ]), design = long),
@@ -135,9 +136,9 @@ top_ladders <- function(predictions, problem, level, known) {
     # the outcome of the first of several most probable classes would depend on their order: the mean outcome of them
     problem$residuals <- matrix(rowSums(is_top * problem$residuals) / shared)
     problem$features <- matrix(confidence)
-    return(list(run_ladder(problem, ladder_bases("top_label", 1, length(confidence)), level)))
+    return(list(run_ladder(problem, ladder_bases("top_label", 1, copy_count(problem$design)), level)))
   }
   top <- ladder_problem(predictions, "top_label")
-  c(list(run_ladder(top, ladder_bases("top_label", 1, nrow(top$features)), level)),
+  c(list(run_ladder(top, ladder_bases("top_label", 1, copy_count(top$design)), level)),
     if (can_redraw(top$design)) list(known$top_label %||% binary_ladder(top, level)))
 }

@@ -71,7 +71,8 @@ tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
   order <- if (near_linear) cpp_ascending_order(problem$features) else integer()
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    direct_pairs, problem$design$w %||% numeric(), order, thread_count(), context$progress
+    direct_pairs, problem$design$w %||% numeric(), problem$design$copies %||% numeric(), order, thread_count(),
+    context$progress
   )
   if (near_linear) path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], order, context)
   path$form <- function(v, f) {

@@ -40,7 +40,8 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
                       times = 200, level = 0.95, event_level = "first", floor = NULL, weights = NULL,
                       cluster = NULL, horizon = NULL) {
   format <- check_report(file, title)
-  input <- evaluate_input_once(rows_input(), x)
+  # as decision curves take them
+  input <- evaluate_input_once(rows_input(copies = rlang::quo_is_null(enquo(cluster))), x)
   group <- evaluate_once(enquo(group), x)
   check_validation_notion(check_notion(notion))
   options <- c(validation_options(thresholds, "loess", floor, times, delta, level),

@@ -44,11 +44,27 @@ design_sums <- function(prediction, target, type, design) {
 # off_diagonal: sum_j w_j h_ij over the other rows, where it is unbiased of other clusters; across: of other clusters,
 # where that is not the same; diagonal: w_i h_ii; squares: the sum of the squares of w_i w_j h_ij over these pairs.
 row_sums <- function(prediction, target, type, design) {
+  if (!is.null(design$copies)) return(copied_sums(prediction, target, design))
   sums <- pairs_across(prediction, target, if (type == "unbiased") design$cluster, design$w)
   if (type == "biased" && !is.null(design$cluster)) {
     sums$across <- pairs_across(prediction, target, design$cluster, design$w)$off_diagonal
   }
   sums
+}
+
+# Rows that stand for several, whose copies are pairs of each other too. In squares a row has the root of its copies'
+# squared weights.
+copied_sums <- function(prediction, target, design) {
+  copies <- design$copies
+  each <- design$w / copies
+  sums <- pairs_across(prediction, target, NULL, design$w)
+  null <- pairs_across(prediction, target, NULL, sqrt(copies) * each)
+  twice <- rep(seq_len(design$n), each = 2)
+  twins <- cpp_block_sums(source_rows(prediction, twice), target_rows(target, twice, design$n), 2L, thread_count())
+  pairs <- copies * (copies - 1) * each^4
+  own <- sums$diagonal / design$w
+  list(off_diagonal = sums$off_diagonal + (design$w - each) * own, diagonal = each * own,
+       squares = null$squares + sum(pairs * own^2), known = null$known + sum(pairs * twins$known), trace = null$trace)
 }
 
 # Weights and clusters are kernels on the rows: w_i w_j, and 1 for rows of different clusters.

@@ -76,8 +76,9 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel)
   if (!is.null(locations)) check_locations(locations)
-  input <- rows_input()
   group <- enquo(group)
+  plain <- is.null(tolerance) && is.null(locations) && rlang::quo_is_null(group) && rlang::quo_is_null(enquo(cluster))
+  input <- rows_input(copies = plain && counts_copies(type, kernel, choices$computation))
   row <- function(laws, group) {
     if (laws$na && !is.null(locations)) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))
@@ -89,7 +90,7 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
       kernel <- if (is.null(laws$law)) eval(formals(ckce)$kernel) else
         default_ckce_kernel(laws, outcome_kernel(target_kernel, laws))
     }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws)
+    problem <- kernel_problem(replace(laws, "n", laws$design$n), kernel, target_kernel, draws)
     if (!is.null(locations)) return(ucme_row(problem, locations, laws, level))
     value <- skce_value(problem, type, block, tolerance, choices)
     row <- skce_row(value, laws, type, problem, level)
@@ -97,10 +98,16 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
     row
   }
   out <- by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input)
+    laws <- counted_laws(part, input)
     with_read(row(laws, group_values(group, part)), laws)
   })
   with_terms(out)
+}
+
+# Sums over all pairs count copies where a kernel compares features; for all others copies are rows.
+counts_copies <- function(type, kernel, computation) {
+  computation == "dual" && !startsWith(type, "block") &&
+    (is.null(kernel) || is_kernel(kernel) && !compares_laws(kernel))
 }
 
 # An option of other estimators would be ignored.

@@ -1,30 +1,42 @@
 # Algorithm 1 of ce_tune(): splits of the rows, the methods on them, the fit that is selected.
 
-# The first split is that of a single one, with the same seed.
-repeated_splits <- function(predictions, folds, test, repeats, n_methods) {
+# list(predictions, splits). The first split is that of a single one, with the same seed. Copies of a single random one
+# are counted in their folds, of others they are rows.
+split_rows <- function(predictions, folds, test, repeats, n_methods) {
   n <- n_obs(predictions)
   random <- length(folds) == 1 && is_share(test)
   stop_if(!random && isTRUE(repeats > 1), "{.arg repeats} needs random splits.",
           "x" = "{.arg {if (is_share(test)) 'folds' else 'test'}} gives the split.", arg = "repeats", value = repeats)
   few <- if (n < 500) 10 else if (n < 2000) 5 else 1
   repeats <- repeats %||% if (random && n_methods > 1) few else 1
-  lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test))
+  if (random && repeats == 1) predictions <- deal_copies(predictions, folds, test)
+  if (is.null(predictions$fold)) {
+    predictions <- repeat_copies(predictions)
+    return(list(predictions = predictions,
+                splits = lapply(seq_len(repeats), function(r) split_predictions(predictions, folds, test))))
+  }
+  k <- max(predictions$fold)
+  list(predictions = predictions, splits = list(structure(list(
+    fold = predictions$fold, k = k, sizes = copies_by_group(predictions$design$copies, predictions$fold + 1L, k + 1)
+  ), class = "ce_split")))
 }
 
 tune_predictions <- function(predictions, notion, methods, splits, level, headline = NULL) {
   notion <- notion %||% default_notion(predictions)
   problems <- notion_problems(predictions, notion)
   split <- splits[[1]]
-  n_train <- sum(split$fold > 0) * (split$k - 1) / split$k
+  n_train <- sum(split_sizes(split)[-1]) * (split$k - 1) / split$k
   grids <- lapply(methods, method_grid, notion = notion, n = n_train)
   lapply(grids, check_grid)
   results <- tune_jobs(methods, problems, splits, grids)
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
-    problem <- if (length(problems) == 1) problems[[1]] else ladder_problem(predictions, notion)
-    headline <- headline_row(notion_ladder(predictions, notion, level, problem = problem), notion,
-                             entered_rows(predictions$design))
+    rows <- if (notion %in% c("binary", "top_label")) predictions else redrawn_rows(predictions)
+    same <- length(problems) == 1 && rows$design$n == predictions$design$n
+    headline <- headline_row(notion_ladder(rows, notion, level,
+                                           problem = if (same) problems[[1]] else ladder_problem(rows, notion)),
+                             notion, entered_rows(predictions$design))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
     histogram = tune_histogram(problems, notion),

@@ -56,7 +56,9 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   check_count(repeats, null = TRUE)
   check_level(level)
   x <- read_table(x, FALSE)
-  input <- rows_input()
+  # copies of one random split are counted, of several they are rows
+  random <- length(folds) == 1 && is_share(test)
+  input <- rows_input(copies = random && !isTRUE(repeats > 1) && rlang::quo_is_null(enquo(cluster)))
   sums <- has_sums(x)
   methods <- if (!missing(methods) || !sums) check_methods(methods)
   check_bins_notion(methods, notion)
@@ -67,7 +69,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
     return(tune_sums(x, input, notion, methods, split, level))
   }
   fit_groups(x, input, function(predictions) {
-    splits <- repeated_splits(predictions, folds, test, repeats, length(methods))
-    told_once(tune_predictions(predictions, notion, methods, splits, level))
+    rows <- split_rows(predictions, folds, test, repeats, length(methods))
+    told_once(tune_predictions(rows$predictions, notion, methods, rows$splits, level))
   })
 }

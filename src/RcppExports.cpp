@@ -610,8 +610,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_kde_path
-Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP orderSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector order, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP orderSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -622,10 +622,11 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< double >::type direct_pairs(direct_pairsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, order, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, order, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2238,7 +2239,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
     {"_calibrisk_cpp_ascending_order", (DL_FUNC) &_calibrisk_cpp_ascending_order, 1},
-    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 11},
+    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 12},
     {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 8},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/methods/kde_path.h>
 
@@ -74,14 +75,14 @@ Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z) {
 Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                         Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds,
                         Rcpp::NumericVector bandwidths, double direct_pairs,
-                        Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads,
-                        SEXP progress) {
+                        Rcpp::NumericVector weights, Rcpp::NumericVector copies,
+                        Rcpp::IntegerVector order, int threads, SEXP progress) {
   REngine engine(threads, progress);
   const calibrisk::KdePath path =
       calibrisk::kde_path(engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
                           std::vector<int>(fold.begin(), fold.end()), n_folds,
                           std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs,
-                          calibrisk::RowWeights(as_vector(weights)), as_order(order));
+                          as_row_weights(weights, copies), as_order(order));
   return named_list({{"risk", with_na(path.risk)},
                      {"squared_error", with_na(path.squared_error)},
                      {"squared_error_test", with_na(path.squared_error_test)}});

@@ -105,6 +105,40 @@ test_that("counts of several classes are those of repeated rows", {
   }
 })
 
+test_that("kernel errors, tuning and headlines of classes with counts are those of repeated rows", {
+  data <- withr::with_seed(6, {
+    p <- matrix(stats::rexp(160), 40)
+    p <- p / rowSums(p)
+    p[31:40, ] <- p[1:10, ]
+    list(p = p, y = apply(p, 1, function(q) sample(4, 1, prob = q)), few = sample(0:6, 40, TRUE),
+         many = sample(500:700, 40, TRUE))
+  })
+  same <- function(of, weights, tolerance = 1e-10) {
+    at <- rep(1:40, weights)
+    counted <- withr::with_seed(1, of(data$p, data$y, weights = weights))
+    repeated <- withr::with_seed(1, of(data$p[at, ], data$y[at], weights = NULL))
+    expect_equal(lapply(counted, c), lapply(repeated, c), tolerance = tolerance)
+  }
+  kernels <- list(NULL, kernel_gaussian("median"), kernel_laplace(.3) + kernel_tv("median"), kernel_hellinger(), "ckce")
+  for (kernel in kernels) same(function(...) skce(..., kernel = kernel), data$few)
+  same(function(...) skce(..., type = "biased", target_kernel = kernel_gaussian(1)), data$few)
+  same(function(...) skce(..., tolerance = 1e-4), data$few)
+  # above and below the number of rows whose labels are redrawn
+  for (weights in list(data$few, data$many)) {
+    same(function(...) ce_estimate(..., notion = c("class_wise", "canonical")), weights)
+    same(function(...) tidy(ce_test(...)), weights)
+  }
+  for (notion in c("binary", "top_label")) {
+    one <- list(top_label = function(x, y, ...) ce_tune(x, y, ...), binary = function(x, y, ...) {
+      ce_tune(if (is.matrix(x)) x[, 1] else x, y == 1, ..., methods = ce_methods("binary"))
+    })[[notion]]
+    same(function(x, y, ...) glance(one(x, y, notion = notion, ...)), data$many %/% 10L)
+  }
+  same(function(...) glance(ce_tune(..., notion = "canonical", methods = list(method_kde(.1), method_kkr(1e-3)))),
+       data$many %/% 10L, 1e-8)
+  same(function(...) glance(ce_tune(..., notion = "top_label", methods = method_bins(c(5, 10)), repeats = 2)), data$few)
+})
+
 test_that("counts have no limit where rows stand for several, and one where rows are made of them", {
   data <- copies_frame()
   data$many <- data$copies * 2e7L

@@ -84,11 +84,11 @@ inline Matrix tempered(const ConstMatrixRef& p, const SimplexRows& simplex, doub
   return out;
 }
 
-// Median of the distances of all rows to the landmarks (above 10,000 rows of 10,000 spaced ones).
+// Median of the distances of all rows to the landmarks (above 10,000 copies of 10,000 spaced ones).
 inline double median_distance(const ConstMatrixRef& p, const Matrix& landmarks,
                               const SymmetricOrder& order, const RowWeights& weights) {
   constexpr Index most = 10000;
-  const bool thin = p.rows() > most;
+  const bool thin = weights.count(p.rows()) > static_cast<double>(most);
   Matrix thinned;
   if (thin) thinned = order.spaced(most);
   const ConstMatrixRef rows = thin ? ConstMatrixRef(thinned) : p;

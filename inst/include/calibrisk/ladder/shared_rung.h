@@ -41,7 +41,8 @@ inline Matrix stacked(const Matrix& basis, const Matrix& e, const Vector& weight
 }
 
 // The sums over pairs of a group with fewer rows than columns, from its n x n matrix of pairs
-//   H_ij = v_i v_j <b_i, b_j> <e_i, e_j>,  s = H times the roots of a_i a_j:
+//   H_ij = v_i v_j <b_i, b_j> <e_i, e_j>,  s = H times the roots of a_i a_j, v^2 the squares of a
+// row's copies:
 // |s|^2 and tr s^3 are those of the columns, and <T2, T0> = sum_ij a_j^2 H_ij^2.
 inline void pairs_of_rows(const Engine& engine, const Matrix& basis, const Matrix& e,
                           const Vector& pair, const Vector& a, RungSums& sums) {
@@ -94,13 +95,13 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
     for (Index r = 0; r < m; ++r) {
       const Index i = rows[static_cast<std::size_t>(r)];
       const double norm = basis.row(r).squaredNorm();
-      a(r) = left_out_scale(weights(i) * norm);
+      a(r) = left_out_scale(weights.each(i) * norm);
       e.row(r) = residuals.row(i);
       weighted.row(r) = weights(i) * e.row(r);
       scaled.row(r) = a(r) * weighted.row(r);
-      pair(r) = weights(i);
-      const double own = weights(i) * weights(i) * a(r) * norm * e.row(r).squaredNorm();
-      sums.own += own * own;
+      pair(r) = weights.root(i);
+      const double own = weights.each(i) * weights.each(i) * a(r) * norm * e.row(r).squaredNorm();
+      sums.own += weights.copies(i) * own * own;
     }
     sum += engine.dense.multiply_at_b(basis, weighted);
     scaled_sum += engine.dense.multiply_at_b(basis, scaled);
@@ -123,7 +124,7 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
     const Matrix scaled = engine.dense.multiply(basis, scaled_sum);
     for (Index r = 0; r < basis.rows(); ++r) {
       const Index i = rows[static_cast<std::size_t>(r)];
-      const double h = weights(i) * basis.row(r).squaredNorm(), a = left_out_scale(h);
+      const double h = weights.each(i) * basis.row(r).squaredNorm(), a = left_out_scale(h);
       rung.gap.row(i) = a * (smooth.row(r) - h * residuals.row(i));
       rung.half(i) =
           residuals.row(i).dot(rung.gap.row(i) + scaled.row(r) - h * a * residuals.row(i)) / 2.0;
@@ -147,18 +148,19 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
 inline Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& groups,
                         const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
   const Index n = residuals.rows(), d = residuals.cols();
-  require(!weights.have_copies(), "Rows of a shared basis must be repeated.");
   Rung out;
   out.gap = Matrix::Zero(n, d);
   out.half = Vector::Zero(n);
   RungSums sums;
   if (moments) {
-    std::size_t widest = 0;
+    double widest = 0.0;
     Index columns = 0;
     for (const SharedGroup& group : groups) {
       if (group.rows.empty()) continue;
       columns = std::max(columns, group.columns({group.rows[0]}).cols());
-      widest = std::max(widest, group.rows.size());
+      double copies = 0.0;
+      for (Index i : group.rows) copies += weights.copies(i);
+      widest = std::max(widest, copies);
     }
     sums.exact = rung_is_exact(static_cast<Index>(widest), columns * d);
   }

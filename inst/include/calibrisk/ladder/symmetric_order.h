@@ -54,7 +54,7 @@ class SymmetricOrder {
   // of a tie is its mean.
   Matrix spaced(Index count) const {
     const auto n = static_cast<Index>(rows_.size());
-    const double rows = static_cast<double>(n), unit = rows / weights_.total(n);
+    const double rows = weights_.count(n), unit = rows / weights_.total(n);
     Matrix out(count, p_.cols());
     std::size_t at = 0, begin = 0, end = 0;
     double sum = weights_(rows_[0]) * unit;
