@@ -177,6 +177,7 @@ bind_design <- function(raw, rows, censored = NULL) {
           "Standard errors, intervals, tests and means over pairs need two clusters or more.",
           "x" = "{.arg cluster} is the same for all {copy_count(out)} rows.",
           "i" = "Drop {.arg cluster} if rows are independent.", class = "cluster")
+  for (part in c("strata", "drawn")) out[[part]] <- raw[[part]][rows]
   if (!is.null(censored)) {
     out$follow_up <- list(horizon = raw$censoring$horizon,
                           events = sum(raw$censoring$outcomes[rows] * (copies %||% 1)), censored = censored)

@@ -1,4 +1,5 @@
-# Survey designs as data: their variables, whose rows count by their weights, with the clusters of the first stage.
+# Survey designs as data: their variables, whose rows count by their weights, with the clusters and strata of the first
+# stage.
 
 is_survey <- function(x) inherits(x, "survey.design")
 
@@ -8,15 +9,12 @@ survey_column <- ".survey"
 survey_frame <- function(x) {
   stop_if(!is.data.frame(x$variables), "A survey design must be of one phase, with its rows in memory.",
           "x" = "It is {.cls {class(x)[1]}}.", class = c("unsupported", "argument"), arg = "x")
-  stop_if(isTRUE(x$has.strata) && length(unique(x$strata[[1]])) > 1, "A survey design must have no strata.",
-          "x" = "It has {length(unique(x$strata[[1]]))}.",
-          "i" = "Standard errors and tests take all clusters as drawn from one population.",
-          "i" = "A design of the same {.arg ids} and {.arg weights} without {.arg strata} has standard errors that \\
-                 are too large if strata differ.", class = c("unsupported", "argument"), arg = "x")
   out <- x$variables
   ids <- x$cluster[[1]]
   design <- data.frame(weights = 1 / as.numeric(x$prob))
   if (anyDuplicated(ids) > 0) design$cluster <- vctrs::vec_group_id(ids)
+  strata <- vctrs::vec_group_id(x$strata[[1]])
+  if (max(strata) > 1) design[c("strata", "drawn")] <- list(c(strata), as.numeric(x$fpc$sampsize[, 1]))
   out[[survey_column]] <- design
   out
 }
@@ -29,6 +27,6 @@ survey_design <- function(input, x) {
   stop_if(length(given) > 0, "A survey design has weights and clusters of its own.",
           "x" = "{.arg {given[1]}} is given.", class = "argument", arg = given[1])
   raw <- list(weights = check_weights(design$weights, FALSE), cluster = design$cluster, kind = "importance",
-              copies = FALSE)
+              copies = FALSE, strata = design$strata, drawn = design$drawn)
   raw[lengths(raw) > 0]
 }

@@ -3,6 +3,7 @@
 #   w        numeric n, what each row counts in a mean; NULL: 1
 #   copies   numeric n, how many equal rows each stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
+#   strata, drawn  of a survey: integer n, and how many clusters (rows) were drawn in each row's stratum; else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n, but are in
 #            every printed number of rows (entered_rows()), `horizon` is a named_horizon(); else NULL
 #
@@ -18,7 +19,7 @@ new_design <- function(n, w = copies, cluster = NULL, copies = NULL) {
   out
 }
 
-is_plain <- function(design) is.null(design$w) && is.null(design$cluster)
+is_plain <- function(design) is.null(design$w) && is.null(design$cluster) && is.null(design$strata)
 
 # Whether all copies have one weight: plain rows, and those with counts alone.
 equal_copies <- function(design) is.null(design$w) || identical(design$w, design$copies)
@@ -64,8 +65,10 @@ design_rows <- function(design, rows) {
   } else {
     cluster <- design$cluster[rows]
     w <- design$w[rows]
-    new_design(length(cluster %||% w), w, if (!is.null(cluster)) cluster_codes(cluster), design$copies[rows])
+    new_design(length(cluster %||% w %||% design$strata[rows]), w, if (!is.null(cluster)) cluster_codes(cluster),
+               design$copies[rows])
   }
+  for (part in c("strata", "drawn")) out[[part]] <- design[[part]][rows]
   # of a part nobody knows how many were censored
   if (isTRUE(out$n == design$n)) out$follow_up <- design$follow_up
   out
@@ -119,7 +122,9 @@ row_mean <- function(rows, design) {
 #   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
 #   copies       se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
 #   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
+#   strata       those of the strata added up, see stratum_products()
 row_std_error <- function(rows, design) {
+  if (!is.null(design$strata)) return(sqrt(row_covariance(as.matrix(rows), design)[1]))
   n <- as.numeric(copy_count(design))
   if (is_plain(design) && is.double(rows) && n > 1) return(sqrt(cpp_row_moments(rows)[2] / (n * (n - 1))))
   squares <- unit_powers(rows - row_mean(rows, design), design, 2)
@@ -134,6 +139,7 @@ row_covariance <- function(rows, design) {
   n <- as.numeric(copy_count(design))
   w <- design_weights(design)
   centred <- rows - rep(colSums(w * rows) / sum(w), each = design$n)
+  if (!is.null(design$strata)) return(stratum_products(w * centred, design) / sum(w)^2)
   if (!is.null(design$cluster)) {
     centred <- sum_by_cluster(w * centred, design$cluster)
     n <- nrow(centred)
@@ -142,6 +148,19 @@ row_covariance <- function(rows, design) {
   }
   if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
   n / (n - 1) * crossprod(centred) / sum(w)^2
+}
+
+# sum_h n_h / (n_h - 1) sum_c (z_c - mean_h)(z_c - mean_h)' over the n_h clusters that were drawn in stratum h, whose
+# mean counts those that have no rows here. A single cluster is taken about the mean of all, 0.
+stratum_products <- function(z, design) {
+  first <- if (is.null(design$cluster)) seq_len(design$n) else match(seq_len(cluster_count(design)), design$cluster)
+  if (!is.null(design$cluster)) z <- sum_by_cluster(z, design$cluster)
+  stratum <- vctrs::vec_group_id(design$strata[first])
+  drawn <- design$drawn[first]
+  single <- drawn < 2
+  scale <- sqrt(ifelse(single, 1, drawn / (drawn - 1)))
+  sums <- rowsum(ifelse(single, 0, scale / sqrt(drawn)) * z, stratum)
+  crossprod(scale * z) - crossprod(sums)
 }
 
 # Quantiles of weighted values, of the types of quantile(). 1: the first value up to which the share has been reached
@@ -169,7 +188,8 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) 
   stats::approx(place, values, probs, ties = "ordered", rule = 2)$y
 }
 
-# Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number. For
+# Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number, or
+# their number less that of the strata. For
 # weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if that is small, and infinite for equal
 # weights.
 design_df <- function(design) {
@@ -179,6 +199,8 @@ design_df <- function(design) {
   } else {
     1 / max(weight_concentration(design) - 1 / copy_count(design), 0)
   }
+  strata <- design$strata
+  if (!is.null(strata)) clusters <- (cluster_count(design) %||% design$n) - vctrs::vec_unique_count(strata) + 1
   min(clusters - 1, weights)
 }
 
@@ -255,7 +277,10 @@ design_sentence <- function(designs, rows = TRUE) {
   }
   clustered <- if (any(given("cluster"))) {
     clusters <- function(design) cluster_count(design) %||% copy_count(design)
-    paste("standard errors treat the", span(clusters), "clusters as independent units")
+    paste0("standard errors treat the ", span(clusters), " clusters as independent units",
+           if (any(given("strata"))) {
+             paste(" in", span(function(design) length(unique(design$strata))), "strata")
+           })
   }
   said <- paste(c(counted, clustered), collapse = "; ")
   if (nzchar(said)) paste0(first_upper(said), ".")

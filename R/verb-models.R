@@ -158,7 +158,7 @@ check_same_design <- function(models) {
   first <- models[[1]]$design
   differs <- lapply(models, function(one) {
     Filter(function(part) !isTRUE(all.equal(one$design[[part]], first[[part]], tolerance = 1e-8)),
-           c("w", "copies", "cluster"))
+           c("w", "copies", "cluster", "strata"))
   })
   other <- which(lengths(differs) > 0)[1]
   arg <- if (!is.na(other) && identical(differs[[other]], "cluster")) "cluster" else "weights"

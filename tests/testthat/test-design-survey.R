@@ -65,11 +65,40 @@ test_that("designs of one stratum are read, of two phases and in a database not"
   expect_error(rbs(two, y, p), "one phase", class = "calibrisk_error_unsupported")
 })
 
-test_that("strata are refused, and so are weights beside a design", {
+test_that("standard errors with strata are those of survey, of domains too", {
   skip_if_not_installed("survey")
   d <- schools()
-  strata <- of_survey("svydesign")(ids = ~district, strata = ~zone, weights = ~w, data = d)
-  expect_error(rbs(strata, y, p), "strata", class = "calibrisk_error_unsupported")
+  d$zone <- 1 + (d$district > 4) + (d$district > 20)
+  d$school <- paste(d$district, rep(1:2, 4))
+  # a stratum with one cluster is taken about the mean of all
+  withr::local_options(survey.lonely.psu = "adjust")
+  same <- function(of, by_survey) {
+    expect_equal(c(of$estimate, of$std.error), c(coef(by_survey)[[1]], of_survey("SE")(by_survey)[[1]]),
+                 tolerance = 1e-6)
+  }
+  for (ids in c(~district, ~1, ~school)) {
+    for (weights in c(~w, ~1)) {
+      design <- of_survey("svydesign")(ids = ids, strata = ~zone, weights = weights, data = d)
+      brier <- function(x) {
+        out <- ce_score(x, y, p, score = "brier", event_level = "second")
+        list(estimate = out$.estimate, std.error = out$std.error)
+      }
+      same(brier(design), of_survey("svymean")(~I((y - p)^2), design))
+      part <- subset(design, p > .4 & district != 3)
+      same(brier(part), of_survey("svymean")(~I((y - p)^2), part))
+      v <- ce_validate(design, y, p, times = 0, event_level = "second")
+      same(v$table[v$table$term == "oe_ratio", ], of_survey("svyratio")(~y, ~p, design))
+    }
+  }
+  lonely <- of_survey("svydesign")(ids = ~district, strata = ~I(district == 1), weights = ~w, data = d)
+  same(brier(lonely), of_survey("svymean")(~I((y - p)^2), lonely))
+  expect_output(print(v), "240 clusters|60 clusters")
+  expect_true(all(is.finite(unlist(as.data.frame(ce_estimate(design, y, p))[c("conf.low", "conf.high")]))))
+})
+
+test_that("weights beside a design are refused", {
+  skip_if_not_installed("survey")
+  d <- schools()
   design <- of_survey("svydesign")(ids = ~district, weights = ~w, data = d)
   expect_error(rbs(design, y, p, weights = w), "of its own", class = "calibrisk_error_argument")
   expect_error(rbs(design, y, p, cluster = zone), "of its own", class = "calibrisk_error_argument")
