@@ -293,6 +293,10 @@ cpp_pair_risk_function <- function(residuals, h, skip_missing, threads, design =
     .Call(`_calibrisk_cpp_pair_risk_function`, residuals, h, skip_missing, threads, design)
 }
 
+cpp_expected_ladder <- function(nodes, n, knots, level, clusters, delta, prevalence) {
+    .Call(`_calibrisk_cpp_expected_ladder`, nodes, n, knots, level, clusters, delta, prevalence)
+}
+
 check_interrupt <- function() {
     invisible(.Call(`_calibrisk_check_interrupt`))
 }

@@ -26,22 +26,6 @@ clusters_label <- function(clusters) {
          format(design_effect(clusters), digits = 3), ")")
 }
 
-# Clusters are the independent draws.
-expected_df <- function(n, clusters) if (is.null(clusters)) Inf else n / mean(clusters$sizes) - 1
-
-# The part of sum_{i,j of a cluster} E[b_i b_j' Cov(y_i, y_j)] per row that is due to pairs of different rows. Since
-# min(eta, eta') is the integral of 1{u < eta} 1{u < eta'}, it is an integral of squares of sums over the nodes above u.
-cluster_covariance <- function(nodes, b, clusters) {
-  if (is.null(clusters)) return(0)
-  order <- order(nodes$eta)
-  weighted <- nodes$share * as.matrix(b)
-  weighted <- weighted[order, , drop = FALSE]
-  eta <- nodes$eta[order]
-  above <- apply(weighted, 2, function(v) rev(cumsum(rev(v))))
-  mean <- colSums(eta * weighted)
-  clusters$others * clusters$icc * (crossprod(sqrt(diff(c(0, eta))) * above) - tcrossprod(mean))
-}
-
 # Cluster of every row, of sizes that are drawn; outcomes whose luck is shared.
 draw_clusters <- function(n, clusters) {
   sizes <- clusters$sizes

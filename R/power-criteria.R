@@ -44,7 +44,7 @@ power_widths <- list(
       w^2 * (1 - specificity)^2 / (phi * (1 - phi))
     2 * facts$z * sqrt(variance / n)
   },
-  calibration_error = function(n, nodes, facts) ladder_expected(n, nodes, facts)$width
+  calibration_error = function(n, nodes, facts) ladder_expected(n, nodes, facts)[["calibration_error"]]
 )
 
 # For the published criteria that of as many independent rows.

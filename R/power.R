@@ -132,15 +132,10 @@ wished_rows <- function(nodes, facts, width, power) {
   rows <- columns_frame(criterion = names(width) %||% character(), quantity = rep("width", length(width)),
                         target = as.numeric(width), n = unname(found))
   if (is.null(power)) return(rows)
-  power_of <- if (is.null(facts$delta)) {
-    # of a calibrated model the test has no power, except for its level
-    if (facts$error > 1e-7) function(n) ladder_expected(n, nodes, facts)$power
-  } else {
-    # and none shows that an error is below a smaller one
-    if (facts$error < facts$delta) function(n) equivalence_expected(n, nodes, facts)
-  }
   name <- if (is.null(facts$delta)) "test" else "equivalence"
-  needed <- if (is.null(power_of)) Inf else drawn_rows(power_of, power, name, nodes, facts)
+  # of a calibrated model the test has no power, except for its level; no test shows an error to be below a smaller one
+  possible <- if (is.null(facts$delta)) facts$error > 1e-7 else facts$error < facts$delta
+  needed <- if (possible) drawn_rows(power, name, nodes, facts) else Inf
   vctrs::vec_rbind(rows, columns_frame(criterion = name, quantity = "power", target = power, n = needed))
 }
 
@@ -150,8 +145,7 @@ expected_of <- function(n, nodes, facts) {
   widths <- vapply(names, function(name) expected_width(name, n, nodes, facts), 0)
   powers <- c("test", if (!is.null(facts$delta)) "equivalence")
   powers <- if (has_few_events(n, nodes)) drawn_power(powers, n, nodes, facts) else {
-    c(test = ladder_expected(n, nodes, facts)$power,
-      equivalence = if (!is.null(facts$delta)) equivalence_expected(n, nodes, facts))
+    ladder_expected(n, nodes, facts)[powers]
   }
   columns_frame(criterion = c(names, names(powers)),
                 quantity = rep(c("width", "power"), c(length(names), length(powers))),

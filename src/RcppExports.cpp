@@ -1058,6 +1058,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_expected_ladder
+Rcpp::List cpp_expected_ladder(Rcpp::List nodes, double n, std::vector<int> knots, double level, std::vector<double> clusters, double delta, double prevalence);
+RcppExport SEXP _calibrisk_cpp_expected_ladder(SEXP nodesSEXP, SEXP nSEXP, SEXP knotsSEXP, SEXP levelSEXP, SEXP clustersSEXP, SEXP deltaSEXP, SEXP prevalenceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type nodes(nodesSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type knots(knotsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type clusters(clustersSEXP);
+    Rcpp::traits::input_parameter< double >::type delta(deltaSEXP);
+    Rcpp::traits::input_parameter< double >::type prevalence(prevalenceSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_expected_ladder(nodes, n, knots, level, clusters, delta, prevalence));
+    return rcpp_result_gen;
+END_RCPP
+}
 // check_interrupt
 void check_interrupt();
 RcppExport SEXP _calibrisk_check_interrupt() {
@@ -2271,6 +2287,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},
+    {"_calibrisk_cpp_expected_ladder", (DL_FUNC) &_calibrisk_cpp_expected_ladder, 7},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},

@@ -67,12 +67,6 @@ test_that("the interval of the headline and the power of its test are those of d
     expect_equal(found$target[1], found$simulated[1], tolerance = 0.15)
     expect_lt(abs(found$target[2] - found$simulated[2]), 0.08 + 2.5 * 0.5 / sqrt(120))
   }
-  # without leverages and noise there is only what the bases see
-  nodes <- assume_model(beta = c(2, 2), slope = 0.5)
-  rungs <- expected_rungs(1e6, nodes)
-  gap <- node_mean(nodes, (nodes$p - nodes$eta)^2)
-  expect_true(all(diff(vapply(rungs, `[[`, 0, "psi")) > 0))
-  expect_equal(rungs[[3]]$psi, gap, tolerance = 1e-4)
 })
 
 test_that("n is the smallest number of rows that is enough, and expected of n what was wished", {
