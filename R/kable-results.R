@@ -66,20 +66,3 @@ knit_print.ce_result <- function(x, ...) {
   text <- paste(c(knitr::knit_print(ce_kable(x)), if (length(said) > 0) c("", said), ""), collapse = "\n")
   knitr::asis_output(paste0("\n\n", text, "\n\n"))
 }
-
-#' @export
-print.ce_summary <- function(x, ...) {
-  print(x$object)
-  for (name in names(x$tables)) {
-    cat("\n", name, "\n", sep = "")
-    table <- x$tables[[name]]
-    if (!is.data.frame(table)) {
-      cat(paste0("  ", names(table), ": ", unlist(table), "\n"), sep = "")
-      next
-    }
-    table <- as.data.frame(table)
-    if (!is.null(table$method)) table$method <- method_words(table$method)
-    print(table, row.names = FALSE, digits = 4)
-  }
-  invisible(x)
-}

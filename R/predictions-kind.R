@@ -86,7 +86,7 @@ seen_text <- function(x) {
 }
 
 # Is it what a function of the package returned?
-is_result <- function(x) inherits(x, c("ce_result", "ce_summary"))
+is_result <- function(x) inherits(x, "ce_result")
 
 is_model <- function(x) {
   of <- function(generic, class) utils::getS3method(generic, class, optional = TRUE)

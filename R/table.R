@@ -122,10 +122,10 @@ print.ce_terms <- function(x, ...) {
 #' Results as plain tables
 #'
 #' `tidy()` returns every result of this package as a plain tibble, with the column names that broom uses. `glance()`
-#' returns one row per result.
+#' returns one row per result; so does `summary()` of a result that is no table.
 #'
-#' @param x A table of results: of a metric, [ce_panel()], [ce_compare()], [ce_risk()], [ce_gain()], [ce_hierarchy()],
-#'   [ce_decompose()] and others; or the summary of a result.
+#' @param x,object A table of results: of a metric, [ce_panel()], [ce_compare()], [ce_risk()], [ce_gain()],
+#'   [ce_hierarchy()], [ce_decompose()] and others.
 #' @param ... Not used.
 #' @return A tibble with the rows of `x`, without list columns. Columns of groups come first. `term` is the name of the
 #'   number (`.metric` or `quantity` in `x`), and `estimate` is the number (`.estimate`, `risk`, `gain`, `value` or
@@ -156,6 +156,10 @@ glance.ce_result <- function(x, ...) {
           "A table of several numbers has no summary in one row.", "i" = "Use {.fn tidy}.", arg = "x")
   tidy.ce_result(x)
 }
+
+#' @rdname ce_tables
+#' @export
+summary.ce_result <- function(object, ...) if (is.data.frame(object)) NextMethod() else glance(object)
 
 # That of a list is its tidy() table.
 #' @export

@@ -123,11 +123,3 @@ unreliable_note <- function(x) {
     paste0(method_words(names(counts)), " (", counts, ")", collapse = ", "), "."
   )
 }
-
-#' @export
-summary.ce_tune <- function(object, ...) {
-  columns <- c("method", "root_risk", "risk_std.error", "risk", "difference", "difference_std.error", "skill",
-               "estimate_holdout", "std.error_holdout")
-  new_summary(object, list("Methods and grids" = object$labels,
-                           "Risks of the selected functions, mean over folds" = object$glance[columns]))
-}

@@ -78,7 +78,7 @@ originals <- list(
   pilot = quote(assume_pilot(p, y, recalibration = "platt")),
   grouped = quote(ce_fit(data.frame(p = p, truth = y, g = rep(1:2, n_tampered / 2)), truth, p, .by = g,
                          method = method_bins(3))),
-  summary = quote(summary(ce_fit(p, y, method = method_bins(5)))), score_row = quote(ce_score(p, y)),
+  score_row = quote(ce_score(p, y)),
   kernel = quote(kernel_gaussian(0.5)), kernel_sum = quote(kernel_gaussian("median") + 2 * kernel_tv(0.5)),
   kernel_product = quote(kernel_matern(1.5, 0.5) * (kernel_linear() + kernel_white())),
   kernel_laws = quote(kernel_mmd()), kernel_distance = quote(kernel_wasserstein()),
