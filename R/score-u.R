@@ -15,60 +15,41 @@ u_score_frame <- function(x, input, score, level, bound) {
     if (n < order) stop_few_rows(order, n)
     design <- predictions$design
     check_clusters(design, order)
-    scores <- if (order == 2) pair_scores else function(...) set_scores(..., order = order)
-    sums <- scores(simplex_probs(predictions), simplex_truth(predictions), design, score)
+    sums <- set_scores(simplex_probs(predictions), simplex_truth(predictions), design, score, order)
     estimate <- pair_mean(sums$total, sums$partners, design, smallest = -Inf, order = order)
     c(summarise_estimates(list(estimate), level)[shown_columns], list(n = n, .estimates = list(estimate)))
   }, choices = list(level = level))
 }
 
-# Per row, the weighted sum of its scores with all others (of other clusters), and the weight of these.
-pair_scores <- function(probs, truth, design, score) {
-  n <- length(truth)
-  w <- design_weights(design)
-  total <- numeric(n)
-  for (i in seq_len(n - 1)) {
-    j <- seq(i + 1, n)
-    if (!is.null(design$cluster)) j <- j[design$cluster[j] != design$cluster[i]]
-    m <- length(j)
-    if (m == 0) next
-    value <- check_scores(
-      score(probs[rep(i, m), , drop = FALSE], rep(truth[i], m), probs[j, , drop = FALSE], truth[j]), m,
-      cli::format_inline("For {m} pair{?s} of rows and {ncol(probs)} classes.")
-    )
-    total[i] <- total[i] + sum(w[j] * value)
-    total[j] <- total[j] + w[i] * value
-  }
-  list(total = total, partners = partner_weight(design))
-}
-
 most_sets <- 1e7
-sets_per_call <- 1e4
 
-# The same over sets of `order` rows.
-set_scores <- function(probs, truth, design, score, order, per_call = sets_per_call) {
+# Per row, the weighted sum of its scores with all sets of others (of other clusters), and the weight of these.
+set_scores <- function(probs, truth, design, score, order) {
   n <- length(truth)
-  stop_if(choose(n, order) > most_sets, "There must be at most {count_text(most_sets)} sets of {order} rows.",
+  stop_if(order > 2 && choose(n, order) > most_sets,
+          "There must be at most {count_text(most_sets)} sets of {order} rows.",
           "x" = "{n} rows have {count_text(choose(n, order))}.",
           "i" = "Use a score of fewer predictions, or a sample of the rows.", class = "rows", arg = "score")
-  sets <- utils::combn(n, order)
   w <- design_weights(design)
-  if (!is.null(design$cluster)) {
-    sets <- sets[, apply(matrix(design$cluster[sets], order), 2, anyDuplicated) == 0, drop = FALSE]
-  }
   total <- partners <- numeric(n)
-  for (begin in seq(1, ncol(sets), by = per_call)) {
-    part <- sets[, begin:min(begin + per_call - 1, ncol(sets)), drop = FALSE]
+  for (i in seq_len(n - order + 1)) {
+    # those whose first row is i
+    sets <- rbind(i, i + if (order == 2) seq_len(n - i) else utils::combn(n - i, order - 1))
+    if (!is.null(design$cluster)) {
+      sets <- sets[, apply(matrix(design$cluster[sets], order), 2, anyDuplicated) == 0, drop = FALSE]
+    }
+    if (ncol(sets) == 0) next
     arguments <- unlist(lapply(seq_len(order), function(k) {
-      list(probs[part[k, ], , drop = FALSE], truth[part[k, ]])
+      list(probs[sets[k, ], , drop = FALSE], truth[sets[k, ]])
     }), recursive = FALSE)
-    value <- check_scores(do.call(score, arguments), ncol(part),
-                          cli::format_inline("For {ncol(part)} sets of {order} rows and {ncol(probs)} classes."))
-    # product of the weights of the others
-    others <- rep(apply(matrix(w[part], order), 2, prod), each = order) / w[part]
-    per_row <- function(v) vapply(split(v, factor(part, seq_len(n))), sum, 0, USE.NAMES = FALSE)
-    total <- total + per_row(others * rep(value, each = order))
-    partners <- partners + per_row(others)
+    value <- check_scores(do.call(score, arguments), ncol(sets),
+                          cli::format_inline("For {ncol(sets)} sets of {order} rows and {ncol(probs)} classes."))
+    for (k in seq_len(order)) {
+      others <- Reduce(`*`, lapply(seq_len(order)[-k], function(j) w[sets[j, ]]))
+      sums <- sum_by_cluster(cbind(others * value, others), sets[k, ], n)
+      total <- total + sums[, 1]
+      partners <- partners + sums[, 2]
+    }
   }
   list(total = total, partners = partners)
 }

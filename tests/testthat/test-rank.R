@@ -91,26 +91,6 @@ test_that("infinite scores and constant models are ranked, not errors", {
   expect_identical(r$orders$share[1], 1)
 })
 
-test_that("every plot draws", {
-  skip_if_not_installed("ggplot2")
-  d <- test_models(n = 60)
-  r <- withr::with_seed(3, ce_rank(d$models, d$truth, metric = c("ckce", "ece_canonical"), times = 5))
-  for (type in c("differences", "estimates", "orders", "pairs")) {
-    expect_s3_class(ggplot2::ggplot_build(ggplot2::autoplot(r, type))$plot, "ggplot")
-  }
-  path <- withr::local_tempfile(fileext = ".pdf")
-  grDevices::pdf(path)
-  withr::defer(grDevices::dev.off())
-  for (figure in list(plot(r), plot(r, "orders"), plot(r, "estimates"))) expect_s3_class(figure, "ggplot")
-  # differences to the best model of the same subsamples
-  paired <- paired_draws(keep_metrics(r, "ece_canonical"))$draws
-  best <- r$estimates$model[r$estimates$metric == "ece_canonical"][1]
-  draws <- r$draws[r$draws$metric == "ece_canonical", ]
-  wide <- tapply(draws$estimate, list(draws$sample, draws$model), c)
-  expect_equal(tapply(paired$estimate, list(paired$sample, paired$model), c), wide - wide[, best])
-  expect_error(ggplot2::autoplot(r, metrics = "rmse"), class = "calibrisk_error_argument")
-})
-
 test_that("equal models share the first place and the order", {
   p <- (1:40) / 41
   r <- withr::with_seed(1, ce_rank(list(a = p, b = p, c = p^3), rep(0:1, 20), times = 12,
@@ -218,9 +198,9 @@ test_that("without subsamples a ranking is the tests of all rows, and costs none
   expect_error(ce_rank(d$models, d$truth, n_sub = 20), "subsamples", class = "calibrisk_error_argument")
   expect_error(ce_rank(d$models, d$truth, metric = "spiegelhalter"), "near 0", class = "calibrisk_error_argument")
   skip_if_not_installed("ggplot2")
-  drawn <- ggplot2::ggplot_build(plot(ce_rank(d$models, d$truth, metric = "brier")))$data[[3]]
+  drawn <- ggplot2::layer_data(plot(r, metrics = "brier"), 3)
   expect_setequal(drawn$x, found$difference)
-  expect_error(plot(r, type = "orders"), "subsamples", class = "calibrisk_error_argument")
+  expect_error(plot(r, metrics = "rmse"), class = "calibrisk_error_argument")
 })
 
 test_that("where larger values are better, they come first", {

@@ -39,14 +39,8 @@ test_that("scores of higher order are means over all sets", {
   expect_equal(out$.estimate, mean(values))
   rows <- vapply(1:8, function(i) mean(values[colSums(sets == i) > 0]), 0)
   expect_equal(out$std.error, 3 * sd(rows) / sqrt(8))
-  # of order 2, and a mean of one prediction's score
-  pairs <- function(p1, y1, p2, y2) one(p1, y1) * one(p2, y2)
-  plain <- new_design(length(b$y))
-  expect_equal(set_scores(b$p, b$y, plain, pairs, 2), pair_scores(b$p, b$y, plain, pairs))
   mean_of <- function(p1, y1, p2, y2, p3, y3) (one(p1, y1) + one(p2, y2) + one(p3, y3)) / 3
   expect_equal(ce_score(b$p, b$y, score = mean_of)$.estimate, ce_score(b$p, b$y)$.estimate)
-  sums <- set_scores(b$p[1:8, ], b$y[1:8], new_design(8), three, 3, per_call = 7)
-  expect_equal(sums$total / sums$partners, rows)
   expect_error(ce_score(b$p[1:2, ], b$y[1:2], score = three), class = "calibrisk_error_argument")
   wide <- rep(.5, 500)
   expect_error(ce_score(wide, rep(0:1, 250), score = three), "sets of 3 rows", class = "calibrisk_error_rows")
