@@ -27,12 +27,6 @@ family_normal <- family_record(
     normal_components = one_component,
     gaussian = function(law) {
       list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "sd")^2)
-    },
-    crps_entropy = function(law) vctrs::field(law, "sd") / sqrt(pi),
-    crps_divergence = function(p, q) {
-      p <- parameters_of(p)
-      q <- parameters_of(q)
-      cpp_folded_normal(p$mean - q$mean, sqrt(p$sd^2 + q$sd^2)) - (p$sd + q$sd) / sqrt(pi)
     }
   ),
   label = "N", closed = TRUE, temper = temper_scale(2, log(2 * pi) / 2),

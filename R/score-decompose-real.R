@@ -8,32 +8,16 @@ decompose_real <- function(x, input, scores, n_bins, times) {
             "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
             "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x")
     y <- data$y[, 1]
-    rows <- lapply(scores, function(s) real_parts(s, data$law, y, n_bins, times, data$design))
+    group <- law_groups(data$law, n_bins, data$design$w)
+    rows <- lapply(scores, function(s) {
+      of <- list(given = s$value(data$law, y), y = y, labels = group, design = data$design)
+      decompose_score(of, s, "discrete", "regression", times, function(of) {
+        fit <- function(group) empirical_scores(s, of$y, group, of$design$w)
+        list(rows = score_terms(of$given, fit(rep(1L, length(of$y))), fit(of$labels)), distinct = max(group))
+      })
+    })
     if (is.null(n_bins)) warn_distinct(rows[[1]]$n_distinct, length(y))
     with_read(vctrs::vec_rbind(!!!rows), data)
-  })
-}
-
-real_parts <- function(score, law, y, n_bins, times, design) {
-  n <- length(y)
-  group <- law_groups(law, n_bins, design$w)
-  own <- score$value(law, y)
-  parts <- function(rows, w) {
-    best <- empirical_scores(score, y[rows], group[rows], w)
-    overall <- empirical_scores(score, y[rows], rep(1L, length(rows)), w)
-    cbind(own[rows], overall, own[rows] - best, overall - best)
-  }
-  all <- parts(seq_len(n), design$w)
-  single <- !all(is.finite(all)) && all(is.finite(own))
-  warn_if(single, "Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
-          "i" = "Take fewer groups ({.arg n_bins}), or the CRPS.", class = "distinct")
-  error <- apply(all, 2, row_std_error, design)
-  value <- apply(all, 2, row_mean, design)
-  value[is.nan(value) | single & is.infinite(value)] <- NA_real_
-  parts_frame(score$name, "discrete", "regression", value, error, max(group), n, times, function(b) {
-    rows <- resampled_rows(design)
-    drawn <- design_rows(design, rows)
-    apply(parts(rows, drawn$w), 2, row_mean, drawn)
   })
 }
 

@@ -86,7 +86,10 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
     if (used == "canonical") check_ranked(scores, predictions)
     data <- decompose_data(predictions, used)
-    rows <- lapply(scores, function(s) decompose_score(data, s, method, used, times))
+    rows <- lapply(scores, function(s) {
+      decompose_score(data, s, method, used, times, function(data) split_classes(data, s, method),
+                      if (data$scalar) s$scalar else 1)
+    })
     if (method == "discrete") warn_distinct(rows[[1]]$n_distinct, rows[[1]]$n)
     vctrs::vec_rbind(!!!rows)
   }, c(input, asked))
@@ -104,68 +107,57 @@ decompose_data <- function(predictions, notion) {
   list(probs = cpp_event_columns(x), truth = problem$labels + 1L, scalar = TRUE, design = predictions$design)
 }
 
-decompose_score <- function(data, score, method, notion, times) {
-  factor <- if (data$scalar) score$scalar else 1
-  n <- copy_count(data$design)
-  unknown <- rep(NA_real_, 4)
-  whole <- if (n == 0) {
-    structure(unknown, distinct = NA_integer_, std.error = unknown)
-  } else {
-    decompose_parts(data, score, method)
+# A row of the result. `split(data)`: list(rows, distinct) of all rows or of those of a bootstrap sample. The columns of
+# `rows` are the terms of mean score, entropy, calibration and sharpness. The standard error of the mean score is that
+# of its rows; those of the others are from the bootstrap where it is asked for.
+decompose_score <- function(data, score, method, notion, times, split, factor = 1) {
+  design <- data$design
+  n <- copy_count(design)
+  whole <- if (n > 0) split(data) else list(rows = matrix(NA_real_, 0, 4), distinct = NA_integer_)
+  means <- function(rows, design) factor * apply(rows, 2, row_mean, design)
+  value <- means(whole$rows, design)
+  error <- factor * apply(whole$rows, 2, std_error_of, design)
+  single <- all(is.finite(whole$rows[, 1])) && !all(is.finite(whole$rows))
+  warn_if(single, "Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
+          "i" = "Take fewer groups ({.arg n_bins}), or the CRPS.", class = "distinct")
+  value[is.nan(value) | single & is.infinite(value)] <- NA_real_
+  if (times > 0 && n > 1) {
+    drawn <- vapply(seq_len(times), function(b) {
+      sample <- sampled_rows(data, resampled_copies(design))
+      means(split(sample)$rows, sample$design)
+    }, value)
+    error[-1] <- apply(drawn, 1, sd)[-1]
   }
-  value <- factor * as.numeric(whole)
-  error <- factor * attr(whole, "std.error")
-  parts_frame(score$name, method, notion, value, error, attr(whole, "distinct"), n, times, function(b) {
-    factor * as.numeric(decompose_parts(sampled_rows(data, resampled_copies(data$design)), score, method))
-  })
-}
-
-# A row of the result: the parts of a score and their standard errors, but for that of the mean score from the bootstrap
-# where it is asked for; draw(b): the parts in a sample.
-parts_frame <- function(score, method, notion, value, error, distinct, n, times, draw) {
-  if (times > 0 && n > 1) error[-1] <- apply(vapply(seq_len(times), draw, value), 1, sd)[-1]
   # an infinite score has no spread, in samples without its rows too
   error[!is.finite(error) | !is.finite(value)] <- NA_real_
   parts <- c("mean_score", "entropy", "calibration", "sharpness")
-  columns_frame(score = score, method = method, notion = notion, !!!setNames(value, parts),
-                !!!setNames(error, paste0(parts, "_std.error")), n_distinct = distinct, n = n)
+  columns_frame(score = score$name, method = method, notion = notion, !!!setNames(value, parts),
+                !!!setNames(error, paste0(parts, "_std.error")), n_distinct = whole$distinct, n = n)
 }
 
-# Mean score, entropy, calibration and sharpness, in this order.
-decompose_parts <- function(data, score, method) {
+# From the scores of rows: those of their predictions, of the outcomes of all rows, and of the outcomes that belong to
+# the prediction.
+score_terms <- function(own, overall, best) cbind(own, overall, own - best, overall - best)
+
+split_classes <- function(data, score, method) {
   probs <- data$probs
   truth <- data$truth
-  design <- data$design
-  w <- design_weights(design)
-  mean <- function(v) row_mean(v, design)
-  overall <- matrix(sum_by_cluster(w, truth, ncol(probs)) / sum(w), 1)
-  own <- score$value(probs, truth)
+  w <- design_weights(data$design)
+  classes <- seq_len(ncol(probs))
   if (method == "isotonic") {
-    fitted <- cpp_isotonic_rows(probs[, 2], truth - 1L, design$w)
-    best <- score$value(cpp_event_columns(fitted$rows), truth)
+    fitted <- cpp_isotonic_rows(probs[, 2], truth - 1L, data$design$w)
+    best <- cpp_event_columns(fitted$rows)
     distinct <- length(fitted$values)
-    entropy <- score$entropy(overall)
-    value <- c(mean(own), entropy, mean(own) - mean(best), entropy - mean(best))
   } else {
-    outcome <- matrix(0, length(truth), ncol(probs))
-    outcome[cbind(seq_along(truth), truth)] <- w
     cell <- vctrs::vec_group_id(probs)
-    size <- unname(rowsum(w, cell, reorder = TRUE)[, 1])
-    frequency <- rowsum(outcome, cell, reorder = TRUE) / size
-    prediction <- probs[match(seq_along(size), cell), , drop = FALSE]
-    share <- size / sum(w)
-    all <- overall[rep(1, length(size)), , drop = FALSE]
-    best <- score$value(frequency[cell, , drop = FALSE], truth)
-    distinct <- length(size)
-    value <- c(mean(own), score$entropy(overall),
-               sum(share * score$divergence(prediction, frequency)), sum(share * score$divergence(all, frequency)))
+    distinct <- attr(cell, "n")
+    sums <- sum_by_cluster(cbind(w, w * outer(truth, classes, `==`)), cell)
+    best <- (sums[, -1, drop = FALSE] / sums[, 1])[cell, , drop = FALSE]
   }
   # one prediction for all rows has a score for each class
-  classes <- seq_len(ncol(probs))
-  marginal <- score$value(overall[rep(1, ncol(probs)), , drop = FALSE], classes)[truth]
-  # of mean score, entropy, calibration and sharpness, from the rows' scores
-  errors <- vapply(list(own, marginal, own - best, marginal - best), std_error_of, 0, design)
-  structure(value, distinct = distinct, std.error = errors)
+  frequency <- sum_by_cluster(w, truth, ncol(probs)) / sum(w)
+  overall <- score$value(matrix(frequency, ncol(probs), ncol(probs), byrow = TRUE), classes)[truth]
+  list(rows = score_terms(score$value(probs, truth), overall, score$value(best, truth)), distinct = distinct)
 }
 
 # Warns if most predictions are distinct, since the frequencies are then the outcomes themselves.

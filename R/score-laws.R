@@ -35,8 +35,3 @@ law_log_score <- function(law, y) {
   largest <- as.vector(do.call(pmax, asplit(each, 2)))
   -largest - log(rowSums(exp(each - largest)))
 }
-
-# The entropy of the CRPS and its divergence, where the family has them.
-crps_form <- function(law, what) {
-  closed_form_of(law, what) %||% stop_family(law, "The entropy and divergence of the CRPS")
-}

@@ -1,7 +1,7 @@
 #' Proper scoring rules
 #'
-#' Scoring rules with their entropy and divergence: what [ce_score()], [ce_decompose()] and [ce_gain()] take as `score`,
-#' by name. `score_log()` and `score_dss()` are values, with options; `"log"` is `score_log()`.
+#' What [ce_score()], [ce_decompose()] and [ce_gain()] take as `score`, by name. `score_log()` and `score_dss()` are
+#' values, with options; `"log"` is `score_log()`.
 #'
 #' # Definition
 #' All scores are negatively oriented: small is good. `s(P, Q)` is the expected score of
@@ -33,7 +33,7 @@
 #'   observed class had probability 0.
 #' @param min_variance `NULL`, or a lower bound of the outcome's variance given the prediction, for the upper bound of
 #'   [ce_score()].
-#' @return An object of class `ce_score_rule`. The CRPS has entropy and divergence for normal distributions only.
+#' @return An object of class `ce_score_rule`.
 #' @references Epstein (1969) A scoring system for probability forecasts of ranked categories. Journal of Applied
 #'   Meteorology 8, 985-987.
 #' @concept ranked probability score
@@ -45,14 +45,10 @@
 NULL
 
 # real: of predictive distributions of a number
-# infimum: of the entropy; smallest: no value of the score lies below it
-new_score <- function(name, kind, value, entropy, divergence, infimum, scalar = 1,
-                      real = if (kind == "real") value, smallest = infimum) {
-  structure(
-    list(name = name, kind = kind, value = value, entropy = entropy, divergence = divergence,
-         infimum = infimum, scalar = scalar, real = real, smallest = smallest),
-    class = "ce_score_rule"
-  )
+# infimum: of the expected score under a true distribution; smallest: no value of the score lies below it
+new_score <- function(name, kind, value, infimum, scalar = 1, real = if (kind == "real") value, smallest = infimum) {
+  structure(list(name = name, kind = kind, value = value, infimum = infimum, scalar = scalar, real = real,
+                 smallest = smallest), class = "ce_score_rule")
 }
 
 at_label <- function(p, y) p[cbind(seq_along(y), y)]
@@ -61,14 +57,8 @@ at_label <- function(p, y) p[cbind(seq_along(y), y)]
 #' @export
 score_log <- function(floor = 0) {
   check_number(floor, lower = 0, upper = 0.5)
-  raise <- function(p) pmax(p, floor)
-  new_score(
-    "log", "class",
-    value = function(p, y) -log(raise(at_label(p, y))),
-    entropy = function(q) -rowSums(ifelse(q > 0, q * log(raise(q)), 0)),
-    divergence = function(p, q) rowSums(ifelse(q > 0, q * (log(raise(q)) - log(raise(p))), 0)),
-    infimum = 0, real = function(p, y) pmin(law_log_score(p, y), -log(floor))
-  )
+  new_score("log", "class", function(p, y) -log(pmax(at_label(p, y), floor)), infimum = 0,
+            real = function(p, y) pmin(law_log_score(p, y), -log(floor)))
 }
 
 # P(Y <= k) of every row; a matrix for one row too.
@@ -87,67 +77,26 @@ check_ranked <- function(scores, predictions) {
 #' @export
 score_dss <- function(min_variance = NULL) {
   check_number(min_variance, lower = 0, open = TRUE, null = TRUE)
-  new_score(
-    "dss", "real",
-    value = function(p, y) {
-      m <- score_moments(p)
-      dss_terms(m$variance, (m$mean - y)^2)
-    },
-    entropy = function(q) 1 + log(score_moments(q)$variance),
-    divergence = function(p, q) {
-      p <- score_moments(p)
-      q <- score_moments(q)
-      same <- p$variance == 0 & q$variance == 0 & p$mean == q$mean
-      value <- (q$variance + (p$mean - q$mean)^2) / p$variance + log(p$variance / q$variance) - 1
-      ifelse(same, 0, ifelse(p$variance == 0, Inf, value))
-    },
-    infimum = if (is.null(min_variance)) -Inf else 1 + log(min_variance), smallest = -Inf
-  )
+  new_score("dss", "real", function(p, y) {
+    m <- score_moments(p)
+    dss_terms(m$variance, (m$mean - y)^2)
+  }, infimum = if (is.null(min_variance)) -Inf else 1 + log(min_variance), smallest = -Inf)
 }
 
 # Those that are exported have options; the others are given by name only.
 score_makers <- list(
-  brier = function() new_score(
-    "brier", "class",
-    value = cpp_brier_rows,
-    entropy = function(q) 1 - rowSums(q^2),
-    divergence = function(p, q) rowSums((p - q)^2),
-    infimum = 0, scalar = 1 / 2
-  ),
+  brier = function() new_score("brier", "class", cpp_brier_rows, infimum = 0, scalar = 1 / 2),
   log = score_log,
-  spherical = function() new_score(
-    "spherical", "class",
-    value = function(p, y) -at_label(p, y) / sqrt(rowSums(p^2)),
-    entropy = function(q) -sqrt(rowSums(q^2)),
-    divergence = function(p, q) sqrt(rowSums(q^2)) - rowSums(p * q) / sqrt(rowSums(p^2)),
-    infimum = -1
-  ),
+  spherical = function() {
+    new_score("spherical", "class", function(p, y) -at_label(p, y) / sqrt(rowSums(p^2)), infimum = -1)
+  },
   # of classes in an order: check_ranked()
-  rps = function() new_score(
-    "rps", "class",
-    value = function(p, y) rowSums((cumulative(p) - outer(y, seq_len(ncol(p)), `<=`))^2),
-    entropy = function(q) rowSums(cumulative(q) * (1 - cumulative(q))),
-    divergence = function(p, q) rowSums((cumulative(p) - cumulative(q))^2),
-    infimum = 0
-  ),
+  rps = function() {
+    new_score("rps", "class", function(p, y) rowSums((cumulative(p) - outer(y, seq_len(ncol(p)), `<=`))^2), infimum = 0)
+  },
   dss = score_dss,
-  mse = function() new_score(
-    "mse", "real",
-    value = function(p, y) (score_moments(p)$mean - y)^2,
-    entropy = function(q) score_moments(q)$variance,
-    divergence = function(p, q) (score_moments(p)$mean - score_moments(q)$mean)^2,
-    infimum = 0
-  ),
-  crps = function() new_score(
-    "crps", "real",
-    value = law_crps,
-    entropy = function(q) crps_form(q, "crps_entropy")(q),
-    divergence = function(p, q) {
-      crps_form(q, "crps_divergence")
-      crps_form(p, "crps_divergence")(p, q)
-    },
-    infimum = 0
-  )
+  mse = function() new_score("mse", "real", function(p, y) (score_moments(p)$mean - y)^2, infimum = 0),
+  crps = function() new_score("crps", "real", law_crps, infimum = 0)
 )
 
 # Names of the scores of distributions of a number.

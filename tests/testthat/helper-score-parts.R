@@ -1,16 +1,9 @@
-# Values of scores, and their entropy and divergence under true distributions.
+# Values of scores, of classes or of numbers.
 score_parts <- function(score, prediction, truth) {
   score <- as_score(score)
-  known <- is_law(truth) || is.list(truth) || is.matrix(truth)
-  classes <- score$kind == "class" && !(is_law(prediction) && !is.null(score$real) && !known)
-  if (!known) {
-    value <- if (classes) class_values(score, prediction, truth) else law_values(score, prediction, truth)
-    return(tibble::tibble(value = value))
-  }
-  read <- if (classes) as_simplex_matrix else as_law
-  entropy <- score$entropy(read(truth))
-  divergence <- score$divergence(read(prediction), read(truth))
-  tibble::tibble(value = entropy + divergence, entropy = entropy, divergence = divergence)
+  classes <- score$kind == "class" && !(is_law(prediction) && !is.null(score$real))
+  value <- if (classes) class_values(score, prediction, truth) else law_values(score, prediction, truth)
+  tibble::tibble(value = value)
 }
 
 class_values <- function(score, prediction, truth) {

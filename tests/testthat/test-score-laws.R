@@ -4,24 +4,8 @@ test_that("fixture C: MSE, DSS and CRPS are the published ones", {
   out <- ce_score(x, c$y, score = base::c("mse", "dss", "crps"))
   expect_equal(out$.estimate, base::c(1.643, 1.618402958, .7736436248), tolerance = 1e-9)
   expect_equal(out$notion, rep("regression", 3))
-  expect_equal(mean(score_parts("crps", x, x)$entropy), .4993817316, tolerance = 1e-9)
-  expect_equal(score_parts("dss", pred_normal(1, sqrt(.5)), pred_normal(2, sqrt(.8)))$divergence,
-               2.129996371, tolerance = 1e-9)
-  expect_equal(score_parts("crps", pred_normal(1, sqrt(.5)), pred_normal(2, sqrt(.8)))$divergence,
-               .3352394693, tolerance = 1e-9)
   expect_equal(score_parts("dss", list(mean = c$mean, variance = c$variance), c$y)$value,
                score_parts("dss", x, c$y)$value)
-})
-
-test_that("divergences are expected scores minus entropies", {
-  p <- list(mean = 1, variance = .5)
-  q <- list(mean = 2, variance = .8)
-  for (score in c("mse", "dss", "crps")) {
-    expected <- stats::integrate(function(y) {
-      vapply(y, function(v) score_parts(score, p, v)$value, 0) * stats::dnorm(y, 2, sqrt(.8))
-    }, -8, 12, rel.tol = 1e-9)$value
-    expect_equal(score_parts(score, p, q)$divergence, expected - score_parts(score, q, q)$entropy, tolerance = 1e-6)
-  }
 })
 
 test_that("the CRPS of every family is its integral", {
@@ -56,10 +40,6 @@ test_that("laws without spread have their scores, or an error that says why not"
   expect_identical(ce_score(none[1:2], c(0, 1), score = "dss")$.estimate, -Inf)
   expect_warning(out <- ce_score(none, c(0, 1, 0), score = "dss"), class = "calibrisk_warning_infinite")
   expect_identical(out$.estimate, NA_real_)
-  point <- pred_normal(0, 0)
-  expect_identical(score_parts("dss", point, point)$divergence, 0)
-  expect_identical(score_parts("dss", point, pred_normal(0, 1))$divergence, Inf)
-  expect_identical(score_parts("dss", pred_normal(0, 1), point)$divergence, Inf)
 })
 
 test_that("scores of classes refuse distributions and name those that read them", {

@@ -2,13 +2,10 @@
 
 local({
   rules <- list(brier = "brier", log = score_log(), log_floor = score_log(1e-3), spherical = "spherical")
-  other <- rbind(five$p[-1, ], five$p[1, ])
   for (name in names(rules)) {
     rule <- rules[[name]]
     pin(paste0("score_value/five/", name), score_parts(rule, five$p, five$y)$value)
     pin(paste0("score_value/many/", name), score_parts(rule, many$p, many$y)$value)
-    pin(paste0("score_entropy/five/", name), score_parts(rule, five$p, five$p)$entropy)
-    pin(paste0("score_divergence/five/", name), score_parts(rule, other, five$p)$divergence)
     pin(paste0("ce_score/five/", name), ce_score(five$p, five$y, score = rule))
     pin(paste0("ce_score/two/", name), ce_score(two$p, two$y, score = rule))
     pin(paste0("ce_score/coarse/", name), ce_score(coarse$p, coarse$y, score = rule))
@@ -27,10 +24,6 @@ local({
       pin(paste("score_value/law", name, rule, sep = "/"), score_parts(rules[[rule]], laws[[name]], y)$value)
       pin(paste("ce_score/law", name, rule, sep = "/"), ce_score(laws[[name]], y, score = rules[[rule]]))
     }
-  }
-  for (rule in names(rules)) {
-    pin(paste0("score_entropy/normal/", rule), score_parts(rules[[rule]], laws$normal, laws$normal)$entropy)
-    pin(paste0("score_divergence/normal/", rule), score_parts(rules[[rule]], laws$normal, rev(laws$normal))$divergence)
   }
   pin("score_value/moments/dss", score_parts(score_dss(), list(mean = real$mean, variance = real$sd^2), real$y)$value)
   pin("upper_bound/law/dss", ce_score(laws$normal, real$y, score = score_dss(min_variance = 0.1), bound = TRUE))
