@@ -6,7 +6,7 @@
 #' function or a loop, use `print()`.
 #'
 #' @param x A result with a figure: of [ce_curve()], [ce_coverage()], [ce_estimate()], [ce_rank()], [ce_decision()],
-#'   [ce_validate()], [ce_meta()], [ce_gain()], [ce_hierarchy()], [ce_test()], [ce_tune()], [ce_fit()],
+#'   [ce_validate()], [ce_meta()], [ce_gain()], [ce_test()], [ce_tune()], [ce_fit()],
 #'   [ce_recalibrate()], or groups of them.
 #' @param ... Passed on to `autoplot()`.
 #' @return A ggplot object.

@@ -54,25 +54,6 @@ test_that("rounding under the root of the MMCE is no violation", {
   expect_equal(chain$value[chain$quantity %in% c("TCE_2", "TCE_1", "KS", "MMCE")], numeric(4), tolerance = 1e-7)
 })
 
-test_that("the figure of the hierarchy shows each error and its bound", {
-  a <- fixture_a()
-  chain <- ce_hierarchy(a$p, a$y, n_bins = c(5, 10))
-  shown <- hierarchy_display(chain)
-  expect_identical(shown$value, chain$value)
-  expect_equal(shown$bound - shown$value, chain$slack)
-  expect_identical(as.character(shown$quantity), chain$quantity)
-  expect_true(all(shown$state == "holds"))
-  expect_setequal(hierarchy_display(ce_hierarchy(a$p, a$y, p = 3))$state, c("holds", "not asserted"))
-  broken <- chain
-  broken$holds[4] <- FALSE
-  expect_identical(hierarchy_display(broken)$state[4], "violated")
-  skip_if_not_installed("ggplot2")
-  data <- data.frame(.pred_1 = a$p[, 1], .pred_2 = a$p[, 2], .pred_3 = a$p[, 3], y = a$y, g = rep(1:2, 6))
-  grouped <- ce_hierarchy(data, y, .by = g)
-  expect_identical(nrow(ggplot2::ggplot_build(ggplot2::autoplot(grouped))$layout$layout), 2L)
-  expect_no_error(ggplot2::ggplot_build(ggplot2::autoplot(broken)))
-})
-
 test_that("every row has the interval of its own function; distinct predictions are told", {
   data <- withr::with_seed(6, random_classes(200, 3, 1))
   out <- ce_hierarchy(data$p, data$y, p = 2, n_bins = c(5, 10))
