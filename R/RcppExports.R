@@ -205,10 +205,6 @@ cpp_ladder <- function(features, residuals, weights, copies, cluster, bases, mom
     .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, copies, cluster, bases, moments, threads)
 }
 
-cpp_symmetric_order <- function(probs) {
-    .Call(`_calibrisk_cpp_symmetric_order`, probs)
-}
-
 cpp_gap_products <- function(gaps, weights, threads) {
     .Call(`_calibrisk_cpp_gap_products`, gaps, weights, threads)
 }
@@ -397,8 +393,8 @@ cpp_scalar_features <- function(kernel, x) {
     .Call(`_calibrisk_cpp_scalar_features`, kernel, x)
 }
 
-cpp_ridge_bases <- function(kernel, x, residuals, fold, features_given, design, limits, ridge, threads, progress) {
-    .Call(`_calibrisk_cpp_ridge_bases`, kernel, x, residuals, fold, features_given, design, limits, ridge, threads, progress)
+cpp_ridge_bases <- function(kernel, x, residuals, fold, design, limits, ridge, threads, progress) {
+    .Call(`_calibrisk_cpp_ridge_bases`, kernel, x, residuals, fold, design, limits, ridge, threads, progress)
 }
 
 cpp_ridge_tune <- function(bases, type, ridges, exact, threads, progress) {

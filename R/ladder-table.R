@@ -15,8 +15,3 @@ headline_row <- function(ladder, notion, n) {
     resolution = ladder$resolution, upper_bound = ladder$upper_bound, method = "adaptive", n = n
   )
 }
-
-missing_estimate <- function(notion, method, n) {
-  fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "resolution", "upper_bound")
-  replace(headline_row(lapply(setNames(nm = fields), function(field) NA_real_), notion, n), "method", method)
-}

@@ -65,23 +65,20 @@ fit_form.ce_method_ridge <- function(method, problem, point, context) {
   ridge_form(fit, fit$size, bases)
 }
 
-# `map`: of given features; `maps`: those of forms, by type and size; `scalar`: explicit features of scalars.
+# `maps`: those of forms, by type and size; `scalar`: explicit features of scalars.
 ridge_bases <- function(kernel, problem, fold, context, ridge = 1) {
   list(
-    pointer = cpp_ridge_bases(kernel, problem$features, problem$residuals, fold, !is.null(problem$map), problem$design,
-                              context$factor_limits, ridge, thread_count(), context$progress),
-    kernel = kernel, map = problem$map, maps = new.env(parent = emptyenv()),
-    scalar = if (is.null(problem$map)) cpp_scalar_features(kernel, problem$features)
+    pointer = cpp_ridge_bases(kernel, problem$features, problem$residuals, fold, problem$design, context$factor_limits,
+                              ridge, thread_count(), context$progress),
+    kernel = kernel, maps = new.env(parent = emptyenv()), scalar = cpp_scalar_features(kernel, problem$features)
   )
 }
 
-# A problem with a `map` has what that makes of predictions as its features.
 ridge_form <- function(of, size, bases) {
-  map <- cached(bases$maps, paste(of$type, size), bases$map %||% c(
+  map <- cached(bases$maps, paste(of$type, size), c(
     if (of$type != "taylor") list(kernel = bases$kernel), cpp_ridge_map(bases$pointer, of$type, size)
   ))
-  new_form(if (of$type == "given") "factor" else of$type, map = map, basis = of$basis, core = of$core,
-           gap = is.null(of$core))
+  new_form(of$type, map = map, basis = of$basis, core = of$core, gap = is.null(of$core))
 }
 
 # For all kernels of a method, whose bandwidths are numbers.

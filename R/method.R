@@ -64,7 +64,7 @@ has_own_path <- function(method, problem) is_plain(problem$design) || has_weight
 # Whether a method's own tune_path() takes these rows with weights or clusters: features must be explicit.
 has_weighted_path <- function(method, problem) {
   ridge <- inherits(method, "ce_method_ridge")
-  if (ncol(problem$features) != 1) return(ridge && !is.null(problem$map))
+  if (ncol(problem$features) != 1) return(FALSE)
   if (ridge) return(has_explicit_features(method, problem$features[, 1]))
   clustered <- !is.null(problem$design$cluster)
   inherits(method, "ce_method_bins") && !(clustered && method$debias) ||

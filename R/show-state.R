@@ -8,7 +8,7 @@ print.ce_state <- function(x, ...) {
                 paste0("Keeps: ", spec_words(x$spec), ".")))
   cat("Holds ", format(round(sum(lengths(unlist(x$sums, recursive = FALSE))) * 8 / 1024)), " kB of sums",
       if (isTRUE(x$about$blocked)) ", in blocks", "; no rows.\n", sep = "")
-  if (x$n > 1 && !identical(x$about$notion, "canonical")) {
+  if (x$n > 1) {
     row <- state_headline(x, 0.95)
     print_lines(page_sentences(list(level = 0.95, error = row)))
   }

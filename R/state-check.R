@@ -20,10 +20,6 @@ check_state <- function(x) {
 
 # The sums of a problem: how many there are of each, and of how many moments in turn (0: of any numbers).
 sums_sizes <- function(problem, spec, about) {
-  if (about$notion == "canonical") {
-    q <- length(about$levels) + nrow(landmark_map(about)$pivot_rows)
-    return(list(squares = c(choose(q + 1, 2) * spec$blocks, 0), rows = c(3 * spec$blocks, 0)))
-  }
   classes <- about$notion == "class_wise"
   out <- lapply(sums_dim(spec, about), function(dim) c(prod(dim), dim[1]))
   out$scores[2] <- 0

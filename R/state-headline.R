@@ -1,14 +1,5 @@
 # The headline of a state.
 
-check_state_scalar <- function(state) {
-  stop_if(
-    state$about$notion == "canonical", "A canonical state has the sums of Algorithm 1 only.",
-    "x" = "{.arg notion} is {.val canonical}.",
-    "i" = "{.fn ce_tune} estimates its error. {.fn ce_estimate} takes states of {.code notion = \"class_wise\"}, or a \\
-           sample of the rows.", class = c("notion", "state")
-  )
-}
-
 check_state_rows <- function(state) {
   stop_if(state$n == 0, "A state must have rows.",
           "x" = if (state$dropped > 0) "All {state$dropped} of them were incomplete." else "It has none yet.",
@@ -38,12 +29,7 @@ state_rows <- function(state) state$n + state$follow_up[["censored"]]
 
 # Effective sample size of weighted rows.
 effective_rows <- function(state) {
-  sums <- if (state$about$notion == "canonical") {
-    colSums(canonical_sums(state, "rows"))[2:3]
-  } else {
-    c(sum(block_weights(block_moments(state))), state_scores(state)[["weight_square"]])
-  }
-  sums[1]^2 / sums[2]
+  sum(block_weights(block_moments(state)))^2 / state_scores(state)[["weight_square"]]
 }
 
 state_ladder <- function(state, level) {

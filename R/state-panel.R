@@ -13,7 +13,6 @@ panel_of_sums.ce_state <- function(x, given, n_bins, level, input) {
 state_panel <- function(x, level) {
   check_state(x)
   check_state_rows(x)
-  check_state_scalar(x)
   check_level(level)
   parts <- lapply(seq_along(x$sums), function(j) {
     predictions <- state_predictions(x, j)

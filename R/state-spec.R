@@ -34,15 +34,6 @@ fine_dim <- function(spec, blocks) {
 }
 
 spec_words <- function(spec) {
-  if (identical(spec$notion, "canonical")) {
-    of <- if (is.matrix(spec$landmarks)) {
-      paste(nrow(spec$landmarks), "given landmarks")
-    } else {
-      paste("up to", spec$landmarks, "landmarks of the first rows")
-    }
-    return(paste0("canonical, ", of, ", ", format(spec$kernel), "; Algorithm 1: ", spec$folds, " folds, test share ",
-                  format(spec$test)))
-  }
   paste0(
     spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells", if (!is.null(spec$knots)) {
       paste0(" (", count_of(length(spec$knots), "given knot"), ")")
@@ -78,7 +69,7 @@ score_sums <- c("log", "log_square", "infinite", "extreme", "square", "weight_sq
 
 sum_array <- function(pairs, dim) array(pairs[, 1] + pairs[, 2], dim)
 
-in_blocks <- function(state) state$about$blocked || state$about$notion %in% c("class_wise", "canonical")
+in_blocks <- function(state) state$about$blocked || state$about$notion == "class_wise"
 
 block_moments <- function(state, problem = 1) {
   sum_array(state$sums[[problem]][[if (state$about$blocked) "moments" else "blocks"]], moments_dim(state$spec, TRUE))

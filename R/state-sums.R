@@ -7,7 +7,6 @@ by_predictions.ce_state <- function(x, fn, input) {
   check_state(x)
   check_state_rows(x)
   check_state_input(input, x$about$notion)
-  check_state_scalar(x)
   check_state_edges(x, input$edges)
   stop_if(x$about$notion == "class_wise" && rows,
           "A class-wise state has the sums of every class, not of all together.",

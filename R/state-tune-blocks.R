@@ -1,4 +1,4 @@
-# Algorithm 1 on a state in blocks: of weighted or clustered rows, of the classes of a row together, and canonical.
+# Algorithm 1 on a state in blocks: of weighted or clustered rows, and of the classes of a row together.
 # Folds and test rows are whole blocks, and a risk is the mean over pairs of rows in different blocks. Pairs within a
 # cluster, or of a row with itself, are left out, so its expectation is that of the risk over pairs of independent rows.
 # It is the risk of ce_tune() with the blocks as clusters: that of rows with the sums of every block.
@@ -13,7 +13,7 @@ fold_of_blocks <- function(n_blocks, spec) {
 state_folds <- function(state) {
   # however they are weighted
   counts <- state$sums[[1]]$counts
-  rows <- if (state$about$notion == "canonical") canonical_sums(state, "rows")[, 1] else if (is.null(counts)) {
+  rows <- if (is.null(counts)) {
     block_weights(block_moments(state))
   } else {
     colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
@@ -55,19 +55,14 @@ warn_tied_rows <- function(state, rows) {
 
 # The sentence on weights, clusters and classes in blocks.
 blocks_sentence <- function(state, used) {
-  canonical <- state$about$notion == "canonical"
   weighted <- state$about$weights == "importance"
   kinds <- c(if (weighted) "weighted", if (state$about$owner[["given"]] == "cluster") "clustered")
-  rows <- if (length(kinds) > 0) paste(paste(kinds, collapse = ", "), "rows") else if (!canonical) {
-    "classes of a row together"
-  }
+  rows <- if (length(kinds) > 0) paste(paste(kinds, collapse = ", "), "rows") else "classes of a row together"
   if (weighted) {
     rows <- paste0(rows, " (effective sample size ", signif(effective_rows(state), 3), " of ", state$n, ")")
   }
-  said <- paste0(if (!is.null(rows)) paste0(rows, ": "), "risks of pairs across ", count_of(used, "block"),
-                 "; folds and test rows are whole blocks",
-                 if (canonical) paste0("; kernel on ", nrow(state$about$landmarks), " landmarks"), ".")
-  paste0(toupper(substr(said, 1, 1)), substr(said, 2, nchar(said)))
+  paste0(first_upper(rows), ": risks of pairs across ", count_of(used, "block"),
+         "; folds and test rows are whole blocks.")
 }
 
 # The rows of one problem, and those of its narrow cells, for bins.

@@ -16,13 +16,10 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
   check_state_input(c(input, list(notion = notion)), x$about$notion)
   spec <- state$spec
   notion <- state$about$notion
-  canonical <- notion == "canonical"
   fold <- NULL
   if (in_blocks(state)) {
     blocks <- state_folds(state)
-    problems <- if (canonical) list(landmark_problem(state, blocks)) else
-      lapply(seq_along(state$sums), function(j) block_problem(state, j))
-    problems <- lapply(problems, in_own_blocks, blocks)
+    problems <- lapply(seq_along(state$sums), function(j) in_own_blocks(block_problem(state, j), blocks))
     sizes <- blocks$sizes
     counted <- blocks_sentence(state, length(blocks$used))
   } else {
@@ -37,9 +34,7 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
   methods <- state_methods(state)
   grids <- lapply(methods, method_grid, notion = notion, n = sum(sizes[-1]) * (spec$folds - 1) / spec$folds)
   results <- tune_jobs(methods, problems, list(list(fold = fold, k = spec$folds)), grids)
-  none <- function() missing_estimate("canonical", "adaptive", state_rows(state))
-  headline <- if (canonical) none() else state_headline(state, level)
-  out <- new_tune(results, methods, grids, headline, problems, list(
+  out <- new_tune(results, methods, grids, state_headline(state, level), problems, list(
     histogram = tune_histogram(problems, notion), source = NULL, notion = notion, level = level, split = split,
     n_splits = 1, n = state_rows(state), counted = c(followed_sentence(state), counted), dropped = state$dropped,
     levels = state$about$levels, event = state$about$event, scalar = state$about$scalar
@@ -48,9 +43,6 @@ tune_sums.ce_state <- function(x, input, notion, methods, split, level) {
 }
 
 state_methods <- function(state) {
-  if (state$about$notion == "canonical") {
-    return(list(kkr = method_kkr(kernel = state$about$kernel), ukkr = method_ukkr(kernel = state$about$kernel)))
-  }
   grid <- state$spec$grid
   methods <- list("15 bins" = method_bins(15), bins = method_bins(grid), kkr = method_kkr(), ukkr = method_ukkr())
   if (15 %in% grid) methods else methods[-1]

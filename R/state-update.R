@@ -123,11 +123,6 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
                 weights = kind, owner = row_owner(columns))
   about$horizon <- horizon
   problems <- notion_problems(predictions, notion)
-  if (notion == "canonical") {
-    frozen <- state$about[c("landmarks", "kernel")]
-    if (is.null(state$about)) frozen <- frozen_landmarks(spec, problems[[1]]$features, about$levels)
-    about <- c(about, frozen)
-  }
   check_same_rows(state$about, about)
   rows <- predictions$rows
   owner <- columns$cluster %||% columns$id
@@ -135,12 +130,8 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   parts <- list(moments = if (about$blocked) block_parts(units, spec) else fold_parts(units, spec),
                 blocks = block_parts(units, spec))
   weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
-  if (notion == "canonical") {
-    state$sums <- list(add_canonical(unlist(state$sums, FALSE), problems[[1]], parts$blocks, weights, about, spec))
-  } else {
-    if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
-    state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
-  }
+  if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
+  state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
   if (notion == "class_wise") state$sums[[1]]$cross <- add_cross(state$sums[[1]]$cross, problems, weights)
   state$about <- about
   state$n <- state$n + length(rows)

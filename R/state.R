@@ -4,13 +4,11 @@
 #' merges the states of parts of the data, such as files or days.
 #'
 #' @param x Rows to start with, or `NULL`: `ce_state(x, truth)` is `update(ce_state(), x, truth)`.
-#' @param notion `"binary"`, `"top_label"`, `"class_wise"` or `"canonical"` (for `ce_tune()` only); see [ce_args].
+#' @param notion `"binary"`, `"top_label"` or `"class_wise"`; see [ce_args].
 #' @param n_bins,breaks Bins of the panel: their number, of equal width, or their inner edges.
 #' @param knots Values at which the bases of the main estimate may have knots; by default the edges of the cells.
 #' @param grid,folds,test For `ce_tune()`: the numbers of bins to try, the number of folds, and the share of test rows.
 #' @param blocks Number of blocks into which rows are grouped; see *Weights and clusters*.
-#' @param landmarks,kernel For canonical states: a matrix of up to 40 rows of probabilities, or the number of rows to
-#'   take from the first chunk, and the kernel of [method_kkr()] and [method_ukkr()].
 #' @param object,level A `ce_state`; confidence level.
 #' @param data,truth,... For `update()`: predictions, outcomes and columns as for [ce_estimate()]; `data` may also be a
 #'   [ce_source()], a list of sources, or a table of a database. For `c()`: states.
@@ -30,13 +28,10 @@
 #' Gauss's rule turns those of a cell into up to five predictions with counts; *Notation* has what else is kept.
 #' @section Weights and clusters:
 #' Rows are grouped into blocks by the hash of their cluster (or `id`, or values), and numbers are those of
-#' [ce_estimate()] and [ce_tune()] with `cluster = block`. Class-wise and canonical states keep blocks also for other
-#' rows. Their p-value comes from flips of the signs of whole blocks. For class-wise
+#' [ce_estimate()] and [ce_tune()] with `cluster = block`. Class-wise states keep blocks also for other rows. The
+#' p-value comes from flips of the signs of whole blocks. For class-wise
 #' calibration it can miss an error that [ce_estimate()] finds on the rows. Without `id` and `cluster`, rows with the
 #' same values are in the same block; if there are many, a warning asks for an `id`.
-#'
-#' Canonical states have no main estimate: [ce_tune()] has kkr and ukkr with the kernel's approximation from landmarks.
-#' To merge them, give all of them the same matrix.
 #' @section Agreement with rows:
 #' The result does not depend on the chunks, their order, or the order and grouping of merges (to 1e-12). With the same
 #' knots and folds, numbers agree with those in memory to 1e-8 or better; the cumulative error is computed at edges of
@@ -54,16 +49,13 @@
 #' ce_estimate(state)
 #' ce_tune(state)
 ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, grid = seq(5, 100, by = 5), folds = 5,
-                     test = 0.2, blocks = 64, event_level = "first", landmarks = 20,
-                     kernel = kernel_gaussian(1 / sqrt(2)), breaks = NULL) {
+                     test = 0.2, blocks = 64, event_level = "first", breaks = NULL) {
   stop_if(rlang::is_string(x), "{.arg notion} must be given by its name.", "x" = "{.arg x} is {describe(x)}.",
           "i" = "As in {.code ce_state(notion = \"class_wise\")}.", class = "notion", arg = "x", value = x)
   check_notion(notion)
-  canonical <- identical(notion, "canonical")
-  if (canonical) {
-    landmarks <- check_landmarks(landmarks)
-    check_feature_kernel(check_kernel(kernel))
-  }
+  stop_if(identical(notion, "canonical"), "Canonical calibration needs rows, of which a state keeps sums.",
+          "i" = "A sample of the rows can be taken.", class = c("unsupported", "notion"), arg = "notion",
+          value = notion)
   check_counts(n_bins, "n_bins", upper = 1000, size = 1L)
   check_counts(grid, "grid", upper = 1000)
   check_counts(folds, "folds", lower = 2, upper = 100, size = 1L)
@@ -79,16 +71,14 @@ ce_state <- function(x = NULL, ..., notion = NULL, n_bins = 15, knots = NULL, gr
                blocks = as.numeric(blocks), event_level = check_choice(event_level, c("first", "second")),
                knots = knots)
   if (is.null(breaks)) spec[c("n_bins", "bins")] <- list(as.numeric(n_bins), (0:n_bins) / n_bins)
-  if (canonical) spec[c("landmarks", "kernel")] <- list(landmarks, kernel)
   empty <- new_state(state_edges(spec))
   if (!is.null(x)) return(stats::update(empty, x, ...))
   check_empty(...)
   empty
 }
 
-# about: list(notion, levels, event, scalar, blocked, weights, owner), known from the first rows; canonical states also
-# have landmarks and kernel there. follow_up: rows with an event by the horizon, and rows censored before it, which n
-# does not count. sums: of every problem
+# about: list(notion, levels, event, scalar, blocked, weights, owner), known from the first rows. follow_up: rows with
+# an event by the horizon, and rows censored before it, which n does not count. sums: of every problem
 new_state <- function(spec) {
   structure(list(version = state_version, spec = spec, about = NULL, n = 0, dropped = 0,
                  follow_up = c(events = 0, censored = 0), sums = list()), class = "ce_state")
@@ -135,11 +125,6 @@ check_same_rows <- function(a, b) {
   stop_if(!same_values(a$horizon, b$horizon), "All rows of a state must have one horizon.",
           "x" = "One part has {events(a$horizon)}, the other {events(b$horizon)}.", class = c("state", "horizon"),
           arg = "horizon")
-  stop_if(same_values(a[names(a) != "landmarks"], b[names(b) != "landmarks"]),
-          "Canonical states that are merged must have the same landmarks.",
-          "x" = "They took theirs from different first rows.",
-          "i" = "Give {.arg landmarks} in {.fn ce_state}: a matrix of rows of probabilities.",
-          class = c("state", "landmarks"))
   stop_input(
     "All rows of a state must be of one kind.",
     "x" = "One part is {.val {a$notion}} with the classes {.val {a$levels}}, the other {.val {b$notion}} with \\

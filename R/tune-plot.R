@@ -82,11 +82,8 @@ autoplot_estimate <- function(panels) {
     ggplot2::labs(
       x = "calibration error", y = NULL,
       caption = wrap_text(paste0(
-        "Points: each method on the test rows (bars: sampling error of these rows alone).",
-        # the sums of a canonical state have no headline
-        if (!all(is.na(headline$conf.high))) paste0(
-          " Line and band: estimate of all rows and its ", percent_text(level), " interval."
-        )
+        "Points: each method on the test rows (bars: sampling error of these rows alone). Line and band: estimate of ",
+        "all rows and its ", percent_text(level), " interval."
       ), 58)
     ) +
     theme_rows() +

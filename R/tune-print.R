@@ -48,7 +48,6 @@ tune_display <- function(x, chosen = chosen_values(x$glance)) {
 # The number to sign, with what it assumes.
 tune_headline <- function(x) {
   row <- x$headline
-  if (is.na(row$conf.high)) return("The calibration error was not estimated: the sums are those of the risk alone.")
   c(
     paste0(if (is.na(row$estimate)) "No estimate ",
            interval_text(row$estimate, row$conf.low, row$conf.high, level = x$level), ", from all ",

@@ -757,16 +757,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_symmetric_order
-Rcpp::IntegerVector cpp_symmetric_order(Rcpp::NumericMatrix probs);
-RcppExport SEXP _calibrisk_cpp_symmetric_order(SEXP probsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_symmetric_order(probs));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_gap_products
 Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads);
 RcppExport SEXP _calibrisk_cpp_gap_products(SEXP gapsSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
@@ -1428,21 +1418,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ridge_bases
-SEXP cpp_ridge_bases(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, bool features_given, Rcpp::Nullable<Rcpp::List> design, Rcpp::Nullable<Rcpp::List> limits, double ridge, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_ridge_bases(SEXP kernelSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP features_givenSEXP, SEXP designSEXP, SEXP limitsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+SEXP cpp_ridge_bases(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector fold, Rcpp::Nullable<Rcpp::List> design, Rcpp::Nullable<Rcpp::List> limits, double ridge, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_ridge_bases(SEXP kernelSEXP, SEXP xSEXP, SEXP residualsSEXP, SEXP foldSEXP, SEXP designSEXP, SEXP limitsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< bool >::type features_given(features_givenSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type limits(limitsSEXP);
     Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ridge_bases(kernel, x, residuals, fold, features_given, design, limits, ridge, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_ridge_bases(kernel, x, residuals, fold, design, limits, ridge, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2265,7 +2254,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
     {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
-    {"_calibrisk_cpp_symmetric_order", (DL_FUNC) &_calibrisk_cpp_symmetric_order, 1},
     {"_calibrisk_cpp_gap_products", (DL_FUNC) &_calibrisk_cpp_gap_products, 3},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 5},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
@@ -2313,7 +2301,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
     {"_calibrisk_cpp_scalar_features", (DL_FUNC) &_calibrisk_cpp_scalar_features, 2},
-    {"_calibrisk_cpp_ridge_bases", (DL_FUNC) &_calibrisk_cpp_ridge_bases, 10},
+    {"_calibrisk_cpp_ridge_bases", (DL_FUNC) &_calibrisk_cpp_ridge_bases, 9},
     {"_calibrisk_cpp_ridge_tune", (DL_FUNC) &_calibrisk_cpp_ridge_tune, 6},
     {"_calibrisk_cpp_ridge_form", (DL_FUNC) &_calibrisk_cpp_ridge_form, 8},
     {"_calibrisk_cpp_ridge_fit", (DL_FUNC) &_calibrisk_cpp_ridge_fit, 6},

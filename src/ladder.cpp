@@ -151,17 +151,6 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
   return out;
 }
 
-// Rows (from 1) in an order that does not depend on that of the classes.
-// [[Rcpp::export(rng = false)]]
-Rcpp::IntegerVector cpp_symmetric_order(Rcpp::NumericMatrix probs) {
-  const calibrisk::RowWeights equal;
-  const calibrisk::SymmetricOrder order(as_matrix(probs), equal);
-  Rcpp::IntegerVector out(probs.nrow());
-  std::transform(order.rows().begin(), order.rows().end(), out.begin(),
-                 [](Index i) { return static_cast<int>(i) + 1; });
-  return out;
-}
-
 // Sums of products of gaps, a matrix for each rung.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads) {

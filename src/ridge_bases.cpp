@@ -57,13 +57,12 @@ SEXP cpp_scalar_features(Rcpp::List kernel, Rcpp::NumericMatrix x) {
 // fit of weighted rows.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_ridge_bases(Rcpp::List kernel, Rcpp::NumericMatrix x, Rcpp::NumericMatrix residuals,
-                     Rcpp::IntegerVector fold, bool features_given,
-                     Rcpp::Nullable<Rcpp::List> design, Rcpp::Nullable<Rcpp::List> limits,
-                     double ridge, int threads, SEXP progress) {
+                     Rcpp::IntegerVector fold, Rcpp::Nullable<Rcpp::List> design,
+                     Rcpp::Nullable<Rcpp::List> limits, double ridge, int threads, SEXP progress) {
   REngine engine(threads, progress);
   const RowDesign of(design);
-  const Problem problem{as_matrix(x), as_matrix(residuals), as_labels(fold),
-                        of.weights,   of.clusters,          features_given};
+  const Problem problem{as_matrix(x), as_matrix(residuals), as_labels(fold), of.weights,
+                        of.clusters};
   auto bases =
       std::make_unique<RidgeBases>(engine, as_kernel(kernel), problem, as_limits(limits), ridge);
   const Rcpp::List memory = Rcpp::List::create(x, residuals);
@@ -95,7 +94,7 @@ Rcpp::List cpp_ridge_tune(SEXP bases, std::string type, Rcpp::NumericVector ridg
 namespace {
 
 Rcpp::List wrap_form(const RidgeForm& form) {
-  static const char* const names[] = {"given", "taylor", "factor", "gram"};
+  static const char* const names[] = {"taylor", "factor", "gram"};
   return named_list({{"type", Rf_mkString(names[static_cast<int>(form.map)])},
                      {"basis", form.basis},
                      {"core", matrix_or_null(form.core)}});

@@ -10,7 +10,7 @@ choice_values <- list(
   max_rank = list(1, 50, NULL, 0), n_features = list(1, 20, 0), frequencies = list(NULL, diag(2), 3),
   times = list(20, 50, 0, -1), block = list(2, 10, NULL, 1), locations = list(1, 3, diag(2), 0),
   bases = list(NULL, list(hats = 4, kernel = 5), list(), "hats"),
-  knots = list(2, 5, 100, 1), landmarks = list(1, 10, 1000, 0), exponent = list(NULL, 1, c(0.5, 2), -1),
+  knots = list(2, 5, 100, 1), exponent = list(NULL, 1, c(0.5, 2), -1),
   df = list(3, 1, 30, 0), alpha = list(0.05, 1, 0), model = list(NULL, "logistic", 3),
   floor = list(0, 1e-6, 0.4, 1),
   kernel = list(quote(kernel_gaussian(0.3)), quote(kernel_tv(0.5)), quote(kernel_laplace(0.5)), "gaussian"),
@@ -115,8 +115,7 @@ choices <- list(
     n <- min(NROW(data$x), 40)
     h <- pick(list(matrix(rnorm(n * n), n), quote(function(i, j) outer(i, j, "+")), matrix(NA_real_, n, n), diag(n),
                    "h"))
-    as.call(list(quote(pair_risk), h, pick(list(rnorm(n), matrix(rnorm(2 * n), n), numeric(n), rnorm(n + 1))),
-                 pairs = pick(list("all", "consecutive", "disjoint"))))
+    as.call(list(quote(pair_risk), h, pick(list(rnorm(n), matrix(rnorm(2 * n), n), numeric(n), rnorm(n + 1)))))
   },
   methods = function(data) choice_call("ce_methods"),
   new_method = function(data) choice_call("new_method"),

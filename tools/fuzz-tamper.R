@@ -32,8 +32,6 @@ originals <- list(
   state_empty = quote(small_state(n_bins = 5)),
   state_blocks = quote(update(small_state(), p, y, weights = w, cluster = site)),
   state_classes = quote(update(small_state(notion = "class_wise"), probs, truth)),
-  state_canonical = quote(update(small_state(notion = "canonical", landmarks = 4), probs, truth, id = id)),
-  state_canonical_empty = quote(small_state(notion = "canonical", landmarks = probs[1:5, ])),
   fit_bins = quote(ce_fit(p, y, method = method_bins(5))),
   fit_steps = quote(ce_fit(p, y, method = method_bins(5, debias = TRUE))),
   fit_kde = quote(ce_fit(p, y, method = method_kde(0.1))),
@@ -285,11 +283,9 @@ foreign_sums <- function(state) {
   n <- as.numeric(state$n)
   if (length(state$sums) == 0) return(if (n != 0) "rows without sums")
   blocked <- isTRUE(as.logical(state$about$blocked))
-  canonical <- state$about$notion == "canonical"
-  weight <- if (blocked && !canonical) total_of(state$sums[[1]]$moments, 4) else n
+  weight <- if (blocked) total_of(state$sums[[1]]$moments, 4) else n
   found <- lapply(state$sums, function(sums) {
     if (!all(is.finite(unlist(sums)))) return("sums that are not finite")
-    if (canonical) return("sums of other rows"[!near(total_of(sums$rows, 3), n)])
     foreign_problem(sums, state, n, weight, blocked)
   })
   if (length(unlist(found)) > 0) unlist(found)[1]

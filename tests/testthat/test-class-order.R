@@ -95,21 +95,6 @@ test_that("nor do those of tied rows, tied classes and rows that are permutation
   expect_same_numbers(canonical_verbs, d, now, "of all permutations")
 })
 
-test_that("landmarks of a state depend neither on the order of classes nor on that of rows", {
-  state_of <- function(d) {
-    update(ce_state(notion = "canonical", landmarks = 6), d$probs, class_truth(d), id = d$id)
-  }
-  tuned_state <- function(d) glance(ce_tune(state_of(d)))
-  # of more than 5,000 different rows evenly spaced ones are candidates
-  for (n in c(200, 5400)) {
-    d <- c(class_data(n, n, 4), list(id = seq_len(n)))
-    rows <- withr::with_seed(1, sample(n))
-    now <- c(reorder_data(d, rows, c(3, 1, 4, 2)), list(id = d$id[rows]))
-    expect_equal(state_of(now)$about$landmarks, state_of(d)$about$landmarks[, c(3, 1, 4, 2)], info = n)
-    if (n == 200) expect_moved_less(result_numbers(tuned_state(now)), result_numbers(tuned_state(d)), 1e-9, "state")
-  }
-})
-
 test_that("landmarks of a tie are its mean, of equal rows that row", {
   landmarks <- function(p, w = numeric()) {
     cpp_ladder(p, p, w, numeric(), integer(), list(list(recipe = "kernel", landmarks = 3)), FALSE, 1L)[[1]]$shape$landmarks

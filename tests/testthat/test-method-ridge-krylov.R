@@ -58,7 +58,7 @@ test_that("features of unseen rows that a path has are those of its form", {
 
 test_that("an external pointer to something else is refused", {
   kernel <- kernel_laplace(1)
-  bases <- cpp_ridge_bases(kernel, matrix(0, 2, 1), matrix(0, 2, 1), 1:2, FALSE, NULL, NULL, 1, 1L, NULL)
+  bases <- cpp_ridge_bases(kernel, matrix(0, 2, 1), matrix(0, 2, 1), 1:2, NULL, NULL, 1, 1L, NULL)
   expect_error(cpp_bins_path(bases, 2L, "width", FALSE, 1L), "not valid", class = "calibrisk_error_core")
 })
 

@@ -172,7 +172,7 @@ test_that("names that match no level are taken in the order of the levels, which
   expect_length(messages_of(ce_compare(two, truth, metric = ece)), 2)
 })
 
-test_that("maps, fits and landmarks read the columns of new data by name, or refuse them", {
+test_that("maps and fits read the columns of new data by name, or refuse them", {
   d <- low_mid_high()
   levels <- c("low", "mid", "high")
   truth <- factor(levels[d$k], levels = levels)
@@ -190,9 +190,6 @@ test_that("maps, fits and landmarks read the columns of new data by name, or ref
   expect_equal(predict(fit, turned[201:400, ]), predict(fit, x[201:400, ]))
   expect_equal(ce_risk(fit, turned[201:400, ], truth[201:400])$risk, ce_risk(fit, x[201:400, ], truth[201:400])$risk)
   expect_error(predict(fit, partly), class = "calibrisk_error_columns")
-  state <- function(marks) update(ce_state(notion = "canonical", landmarks = marks), x, truth)$about$landmarks
-  expect_identical(state(turned[1:4, ]), state(x[1:4, ]))
-  expect_error(state(partly[1:4, ]), "landmarks|classes of the state", class = "calibrisk_error_columns")
 })
 
 test_that("two columns that are named as the outcomes are one decision curve, and m0 and m1 are two", {

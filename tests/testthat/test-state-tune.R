@@ -57,7 +57,7 @@ test_that("what sums cannot tune says so", {
 
 test_that("differences have standard errors in every notion", {
   of <- function(notion, ...) ce_tune(update(ce_state(notion = notion, ...), vehicle_predictions, truth))
-  for (sums in list(of("top_label"), of("class_wise"), of("canonical", landmarks = 3))) {
+  for (sums in list(of("top_label"), of("class_wise"))) {
     expect_false(anyNA(glance(sums)$difference_std.error))
     expect_false(any(grepl("NA", utils::capture.output(print(sums)), fixed = TRUE)))
   }

@@ -81,12 +81,10 @@ local({
   pin("ce_state/tune differences", glance(ce_tune(state))[differences], "iterated")
   classes <- update(ce_state(notion = "class_wise", blocks = 12), three$p, three$y)
   pin("ce_state/class_wise", ce_estimate(classes), "iterated")
-  canonical <- update(ce_state(notion = "canonical", landmarks = three$p[1:6, ]), three$p, three$y)
   large_ridges <- function(state) {
     table <- tidy(ce_tune(state))
     table[table$value > 1e-6, ]
   }
-  pin("ce_state/canonical", large_ridges(canonical), "iterated")
   weighted <- update(ce_state(), coarse$p, coarse$y, weights = 1 + coarse$p, cluster = seq_along(coarse$p) %% 40)
   pin("ce_state/tune of blocks", large_ridges(weighted), "iterated")
   classes <- update(ce_state(notion = "class_wise"), three$p, three$y, id = seq_along(three$y))

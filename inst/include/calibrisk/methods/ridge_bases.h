@@ -24,7 +24,6 @@ struct Problem {
   Labels fold;           // the fold that holds a row out, 1..k; 0: a test row
   RowWeights weights{};
   RowClusters clusters{};
-  bool features_given = false;  // the features are those of the kernel already
 
   Index folds() const { return fold.empty() ? 0 : *std::max_element(fold.begin(), fold.end()); }
 };
@@ -61,13 +60,10 @@ class RidgeBases {
   RidgeBases(const Engine& engine, const Kernel& kernel, const Problem& problem,
              const RidgeLimits& limits = {}, double ridge = 1.0)
       : problem_(problem), limits_(limits), kernel_(kernel), folds_(problem.folds()) {
-    taylor_ = problem.features_given ? std::nullopt : scalar_features(kernel, problem.features);
+    taylor_ = scalar_features(kernel, problem.features);
     const bool weighted = !problem.weights.all_equal() || problem.clusters.given();
     if (taylor_) {
       explicit_ = explicit_ridge(engine, ExplicitFeatures(*taylor_), problem.features);
-    } else if (problem.features_given) {
-      explicit_ =
-          explicit_ridge(engine, ExplicitFeatures(problem.features.cols()), problem.features);
     } else if (weighted) {
       factor_ = weighted_factor(engine, 1e-6 * ridge);
       explicit_ = explicit_ridge(engine, ExplicitFeatures(factor_.l.cols()), factor_.l);
@@ -157,8 +153,6 @@ class RidgeBases {
     } else if (taylor_) {
       out.map = RidgeForm::Map::taylor;
       out.taylor = *taylor_;
-    } else if (!problem_.features_given) {
-      out.map = RidgeForm::Map::factor;
     }
     return out;
   }
@@ -223,14 +217,10 @@ class RidgeBases {
     return pivoted_cholesky(engine, kernel_, problem_.features, options);
   }
 
-  Index explicit_rank() const {
-    return taylor_                   ? taylor_->rank
-           : problem_.features_given ? problem_.features.cols()
-                                     : factor_.rank();
-  }
+  Index explicit_rank() const { return taylor_ ? taylor_->rank : factor_.rank(); }
 
   ConstMatrixRef explicit_features() const {
-    if (taylor_ || problem_.features_given) return problem_.features;
+    if (taylor_) return problem_.features;
     return factor_.l;
   }
 

@@ -15,8 +15,8 @@
 namespace calibrisk {
 
 struct RidgeForm {
-  enum class Map { given, taylor, factor, gram };
-  Map map = Map::given;  // the features of a row are l(p) themselves
+  enum class Map { taylor, factor, gram };
+  Map map = Map::factor;
   TaylorFeatures taylor;
   Kernel kernel;
   Matrix rows, triangle;  // of a factor: its pivots; or the rows that train
@@ -43,10 +43,8 @@ inline Matrix RidgeForm::features(const Engine& engine, const ConstMatrixRef& x)
     taylor.evaluate(engine, x.col(0), basis, out);
   } else if (map == Map::gram) {
     gram_features(engine, kernel, rows, basis, x, out);
-  } else if (map == Map::factor) {
-    out = engine.dense.multiply(factor_features(engine, kernel, rows, triangle, x), basis);
   } else {
-    out = engine.dense.multiply(x, basis);
+    out = engine.dense.multiply(factor_features(engine, kernel, rows, triangle, x), basis);
   }
   return out;
 }
