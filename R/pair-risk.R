@@ -11,8 +11,6 @@
 #'   For canonical calibration row i is \eqn{p_i - onehot(y_i)}.
 #' @param na_rm Leave out pairs where `h` is missing? Rows without any pair are then dropped.
 #'   Otherwise a missing value gives `NA`, with a warning.
-#' @param pairs `"all"`, or of neighbouring rows only: `"consecutive"` (1, 2), (2, 3), ... or `"disjoint"` (1, 2),
-#'   (3, 4), ...; see Definition.
 #' @return One row with `risk`, `root_risk`, `std.error` (of `risk`), `n` (rows that count),
 #'   `zero_risk` (of \eqn{h = 0}), `squared_error` (the mean of \eqn{h(p_i, p_i)}) and `n_missing`
 #'   (ordered pairs, diagonal included, where `h` is missing).
@@ -21,12 +19,6 @@
 #' \deqn{R = \frac{1}{m(m-1)} \sum_{i \ne j} (\langle e_i, e_j \rangle - h_{ij})^2}
 #' (Gruber & Bach 2025, Eq. 20), with the standard error of its Hájek projections \eqn{r_i},
 #' \eqn{se^2 = 4/(m(m-1)) \sum_i (r_i - R)^2}.
-#'
-#'
-#' `pairs = "consecutive"` and `"disjoint"` are incomplete U-statistics: the mean of \eqn{(\langle e_i, e_j \rangle -
-#' h_{ij})^2} over m - 1 or m/2 pairs (of both orders, where `h` is not symmetric). They are unbiased too and linear
-#' in m, as the paper suggests, but have a larger variance than the mean over all pairs: for comparison and teaching.
-#' Their standard errors are those of a mean of independent, for `"consecutive"` of 1-dependent, terms.
 #'
 #' @section Invariants:
 #' The risk does not depend on the diagonal of `h`, the squared error on nothing else. An
@@ -44,29 +36,23 @@
 #' gap <- confidence - confidence^2 # the true one
 #' pair_risk(outer(gap, gap), confidence - correct)
 #' pair_risk(matrix(0, 200, 200), confidence - correct)
-pair_risk <- function(h, residuals, na_rm = FALSE, pairs = c("all", "consecutive", "disjoint")) {
+pair_risk <- function(h, residuals, na_rm = FALSE) {
   check_flag(na_rm)
-  pairs <- check_choice(pairs, c("all", "consecutive", "disjoint"))
   residuals <- as_features(residuals)
   m <- nrow(residuals)
   if (m == 0) stop_empty(0)
-  result <- if (pairs != "all") {
-    incomplete_risk(if (is.function(h)) h else check_pair_matrix(h, m), residuals, pairs == "disjoint", na_rm)
-  } else if (is.function(h)) {
+  result <- finish_risk(if (is.function(h)) {
     cpp_pair_risk_function(residuals, function(rows, cols) index_tile(h, rows, cols), na_rm, thread_count())
   } else {
     cpp_pair_risk_matrix(residuals, check_pair_matrix(h, m), na_rm, thread_count())
-  }
-  if (pairs == "all") {
-    result <- finish_risk(result)
-    result$std.error <- risk_std_error(result$projections)
-  }
-  check_pair_range(result)
+  })
+  std_error <- risk_std_error(result$projections)
+  check_pair_range(result, std_error)
   warn_missing_pairs(result, m, na_rm)
   columns_frame(
     risk = result$risk,
     root_risk = sqrt(result$risk),
-    std.error = result$std.error,
+    std.error = std_error,
     n = as.integer(result$n),
     zero_risk = result$zero_risk,
     squared_error = mean_squared(result$squared, list(na_rm = na_rm)),
@@ -75,8 +61,8 @@ pair_risk <- function(h, residuals, na_rm = FALSE, pairs = c("all", "consecutive
 }
 
 # Squares of squares are taken.
-check_pair_range <- function(result) {
-  numbers <- c(result$risk, result$std.error, result$zero_risk)
+check_pair_range <- function(result, std_error) {
+  numbers <- c(result$risk, std_error, result$zero_risk)
   stop_if(any(is.infinite(numbers)) || is.na(result$risk) && result$n_missing == 0 && result$n > 1,
           "{.arg h} and {.arg residuals} must be small enough for the squares of their products.",
           "x" = "The risk or its standard error is beyond double precision.",

@@ -55,36 +55,3 @@ test_that("functions that fail are named", {
   expect_error(pair_risk(function(i, j) stop("my own"), e), "4 rows and 4 columns", class = "calibrisk_error_function")
   expect_error(pair_risk(function(i) 1, e), class = "calibrisk_error_function")
 })
-
-test_that("incomplete U-statistics of neighbours", {
-  data <- withr::with_seed(1, list(e = matrix(rnorm(14), 7), h = matrix(rnorm(49), 7)))
-  loss <- function(i, j) mean((sum(data$e[i, ] * data$e[j, ]) - c(data$h[i, j], data$h[j, i]))^2)
-  consecutive <- mapply(loss, 1:6, 2:7)
-  disjoint <- mapply(loss, c(1, 3, 5), c(2, 4, 6))
-  out <- pair_risk(data$h, data$e, pairs = "disjoint")
-  expect_equal(c(out$risk, out$std.error, out$squared_error),
-               c(mean(disjoint), sd(disjoint) / sqrt(3), mean(diag(data$h))))
-  out <- pair_risk(data$h, data$e, pairs = "consecutive")
-  expect_equal(out$risk, mean(consecutive))
-  expect_identical(names(out), names(pair_risk(data$h, data$e)))
-  index <- function(i, j) data$h[i, j, drop = FALSE]
-  for (pairs in c("consecutive", "disjoint")) {
-    expect_equal(pair_risk(index, data$e, pairs = pairs), pair_risk(data$h, data$e, pairs = pairs))
-  }
-  gap <- data$h
-  gap[2, 3] <- NA
-  expect_warning(out <- pair_risk(gap, data$e, pairs = "consecutive"), class = "calibrisk_warning_missing_pairs")
-  expect_identical(out$risk, NA_real_)
-  expect_equal(pair_risk(gap, data$e, pairs = "consecutive", na_rm = TRUE)$risk, mean(consecutive[-2]))
-  expect_identical(pair_risk(matrix(0, 1, 1), .3, pairs = "disjoint")$risk, NA_real_)
-  # unbiased, and noisier than all pairs
-  draws <- withr::with_seed(2, replicate(300, {
-    p <- runif(40)
-    e <- p - rbinom(40, 1, p^2)
-    h <- outer(p - p^2, p - p^2)
-    vapply(c("all", "consecutive", "disjoint"), function(pairs) pair_risk(h, e, pairs = pairs)$risk, 0)
-  }))
-  spread <- apply(draws, 1, sd)
-  expect_lt(max(abs(rowMeans(draws)[-1] - mean(draws[1, ])) / (spread[-1] / sqrt(300))), 4)
-  expect_gt(spread[[3]], 1.05 * spread[[1]])
-})
