@@ -17,6 +17,10 @@ cpp_bins_path <- function(problem, n_bins, type, debias, threads) {
     .Call(`_calibrisk_cpp_bins_path`, problem, n_bins, type, debias, threads)
 }
 
+cpp_bounded_gap <- function(gap, p) {
+    .Call(`_calibrisk_cpp_bounded_gap`, gap, p)
+}
+
 cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
@@ -77,6 +81,18 @@ cpp_folded_normal <- function(m, s) {
     .Call(`_calibrisk_cpp_folded_normal`, m, s)
 }
 
+cpp_ensemble_jumps <- function(draws, y) {
+    .Call(`_calibrisk_cpp_ensemble_jumps`, draws, y)
+}
+
+cpp_quantile_jumps <- function(values, levels) {
+    .Call(`_calibrisk_cpp_quantile_jumps`, values, levels)
+}
+
+cpp_mixture_cdf <- function(weight, location, scale, y, laplace, open) {
+    .Call(`_calibrisk_cpp_mixture_cdf`, weight, location, scale, y, laplace, open)
+}
+
 cpp_mixture_crps <- function(weight, location, scale, y, laplace) {
     .Call(`_calibrisk_cpp_mixture_crps`, weight, location, scale, y, laplace)
 }
@@ -87,6 +103,10 @@ cpp_mixture_moments <- function(weight, mean, cov, dimension) {
 
 cpp_covariance_faults <- function(cov, dimension) {
     .Call(`_calibrisk_cpp_covariance_faults`, cov, dimension)
+}
+
+cpp_covariance_roots <- function(cov, dimension) {
+    .Call(`_calibrisk_cpp_covariance_roots`, cov, dimension)
 }
 
 cpp_normal_draws <- function(mean, roots, pick, noise) {
@@ -109,8 +129,20 @@ cpp_bin_terms <- function(bins, n, p, debias) {
     .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
 }
 
+cpp_bin_table <- function(sorted, ends) {
+    .Call(`_calibrisk_cpp_bin_table`, sorted, ends)
+}
+
+cpp_blocks_power <- function(sorted, ends, p, debias, at_once) {
+    .Call(`_calibrisk_cpp_blocks_power`, sorted, ends, p, debias, at_once)
+}
+
 cpp_cell_bound <- function(size, d, d2, bins, p) {
     .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bins, p)
+}
+
+cpp_cell_gaps <- function(residuals, cell, fold, w, rounding) {
+    .Call(`_calibrisk_cpp_cell_gaps`, residuals, cell, fold, w, rounding)
 }
 
 cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {

@@ -53,28 +53,6 @@ crossfit_bin_rows <- function(sorted, fold, bins, bound) {
   replace(sorted$d, sorted$order, bound$slope[at] * sorted$d - bound$offset[at])
 }
 
-# Gaps of cells: mean residual of the cell's rows in the other folds.
-crossfit_cell_gaps <- function(residuals, cell, fold, design) {
-  w <- design_weights(design)
-  total <- rowsum(w * residuals, cell, reorder = TRUE)
-  size <- rowsum(w, cell, reorder = TRUE)[, 1]
-  gaps <- 0 * residuals
-  for (f in seq_len(crossfit_folds)) {
-    rows <- which(fold == f)
-    if (length(rows) == 0) next
-    inside <- rowsum(cbind(w[rows], w[rows] * residuals[rows, , drop = FALSE]), cell[rows], reorder = TRUE)
-    present <- as.integer(rownames(inside))
-    others <- total
-    others[present, ] <- others[present, , drop = FALSE] - inside[, -1]
-    left <- size
-    left[present] <- left[present] - inside[, 1]
-    left[left < 1e-9 * size] <- 0
-    gaps[rows, ] <- (others / left)[cell[rows], ]
-  }
-  gaps[abs(gaps) < no_gap] <- 0
-  gaps
-}
-
 # list(fits, values): `of` is list(fit(rows), apply(fit, rows)); fits are those of the other folds' rows. `values` is a
 # matrix with a row for each; those of a fold that has all rows stay. `workers`: whether folds go to these.
 cross_fit <- function(fold, values, of, workers = FALSE) {

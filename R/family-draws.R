@@ -40,19 +40,8 @@ draw_features <- function(law) {
 # distribution is estimated.
 ensemble_pit <- function(draws, y) {
   size <- ncol(draws) + 1
-  new_pit(rowSums(draws < y) / size, (rowSums(draws <= y) + 1) / size, function(rows) {
-    values <- cbind(draws[rows, , drop = FALSE], y[rows])
-    row <- rep(seq_along(rows), size)
-    order <- order(row, values, method = "radix")
-    sorted <- values[order]
-    last <- c(sorted[-1] != sorted[-length(sorted)], TRUE)
-    last[seq_along(rows) * size] <- TRUE
-    at <- which(last)
-    high <- ((at - 1) %% size + 1) / size
-    low <- c(0, high[-length(high)])
-    low[low == 1] <- 0 # the row before has ended
-    jump_table(tabulate((at - 1) %/% size + 1, length(rows)), low, high)
-  }, members = size - 1)
+  jumps <- function(rows) cpp_ensemble_jumps(draws[rows, , drop = FALSE], y[rows])
+  new_pit(rowSums(draws < y) / size, (rowSums(draws <= y) + 1) / size, jumps, members = size - 1)
 }
 
 # The predictive distribution is the empirical one of the draws. With sorted draws, sum_ij |x_i - x_j| takes linear

@@ -4,8 +4,6 @@ pred_laplace <- function(location, scale) {
   make_distribution(family_laplace, list(location = location, scale = scale))
 }
 
-standard_laplace_cdf <- function(z) ifelse(z < 0, exp(pmin(z, 0)) / 2, 1 - exp(-pmax(z, 0)) / 2)
-
 draw_laplace <- function(n, location, scale) {
   location + scale * stats::rexp(n) * sample(c(-1, 1), n, replace = TRUE)
 }
@@ -55,7 +53,7 @@ family_laplace <- family_record(
   "laplace", list(location = c(-Inf, Inf), scale = c(0, Inf)),
   moments = function(location, scale) list(mean = location, variance = 2 * scale^2),
   cdf = function(y, location, scale) {
-    ifelse(scale == 0, as.numeric(location <= y), standard_laplace_cdf((y - location) / ifelse(scale == 0, 1, scale)))
+    cpp_mixture_cdf(matrix(1, length(scale), 1), matrix(location), matrix(scale), y, TRUE, FALSE)
   },
   quantile = function(u, location, scale) {
     location + scale * ifelse(u < 0.5, log(2 * u), -log(2 * (1 - u)))

@@ -24,7 +24,7 @@ mixture_moments <- function(weight, mean, cov, d) {
 # Mean and root covariance of the mixture.
 mixture_features <- function(law) {
   m <- law_moments(law)
-  cbind(m$mean, covariance_roots(m$cov, dimension_of(law)))
+  cbind(m$mean, cpp_covariance_roots(m$cov, dimension_of(law)))
 }
 
 mixture_weights <- function(weights, n, k) {
@@ -62,7 +62,7 @@ mixture_distances <- function(law) {
   features <- switch(family_of(law),
     mixture_normal = list(par_of(law, "location"), par_of(law, "scale")),
     mixture_laplace = list(par_of(law, "location"), sqrt(2) * par_of(law, "scale")),
-    list(par_of(law, "mean"), covariance_roots(par_of(law, "cov"), dimension_of(law)))
+    list(par_of(law, "mean"), cpp_covariance_roots(par_of(law, "cov"), dimension_of(law)))
   )
   distance <- cpp_mixture_wasserstein(par_of(law, "weight"), features[[1]], features[[2]], dimension_of(law), 2,
                                       thread_count())

@@ -41,7 +41,7 @@ check_covariances <- function(packed, d) {
 mvnormal_text <- function(law, number) paste0("MVN((", row_text(vctrs::field(law, "mean"), number), "))")
 
 mvnormal_features <- function(law) {
-  cbind(par_of(law, "mean"), covariance_roots(par_of(law, "cov"), dimension_of(law)))
+  cbind(par_of(law, "mean"), cpp_covariance_roots(par_of(law, "cov"), dimension_of(law)))
 }
 
 full_normal_form <- function(law, weight) {
@@ -103,21 +103,10 @@ temper_mvnormal <- function(name, squares, determinants) {
   )
 }
 
-# Symmetric roots of covariances, n x d^2, or of those of K components side by side.
-covariance_roots <- function(cov, d) {
-  if (d == 1) return(sqrt(pmax(cov, 0)))
-  t(apply(cov, 1, function(v) {
-    apply(matrix(v, d * d), 2, function(one) {
-      e <- eigen(matrix(one, d), symmetric = TRUE)
-      as.vector(e$vectors %*% (sqrt(pmax(e$values, 0)) * t(e$vectors)))
-    })
-  }))
-}
-
 family_mvnormal <- new_record(
   "mvnormal", support = "real",
   moments = function(law) list(mean = par_of(law, "mean"), cov = par_of(law, "cov")),
-  prepare = function(law) covariance_roots(par_of(law, "cov"), dimension_of(law)),
+  prepare = function(law) cpp_covariance_roots(par_of(law, "cov"), dimension_of(law)),
   draw = function(law, size, roots) {
     draw_mvnormal(par_of(law, "mean"), roots, matrix(1L, length(law), size), dimension_of(law))
   },

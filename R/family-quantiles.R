@@ -79,20 +79,10 @@ quantile_pit <- function(law, y) {
   new_pit(quantile_law(y, values, parts$levels, "open"), high, jumps, levels = levels)
 }
 
-# Between its levels a forecast says nothing; equal quantiles are one cell with the levels among them, at the ends also
-# with the tail.
+# Between its levels a forecast says nothing.
 quantile_cells <- function(law) {
-  function(rows) {
-    values <- par_of(law, "values")[rows, , drop = FALSE]
-    levels <- par_of(law, "levels")[rows, , drop = FALSE]
-    tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
-    kept <- t(cbind(!(cbind(TRUE, tied) & cbind(tied, TRUE)), TRUE))
-    high <- t(cbind(levels, 1))[kept]
-    count <- colSums(kept)
-    low <- c(0, high[-length(high)])
-    low[cumsum(count) - count + 1] <- 0
-    jump_table(count, low, high)
-  }
+  parts <- parameters_of(law)
+  function(rows) cpp_quantile_jumps(parts$values[rows, , drop = FALSE], parts$levels[rows, , drop = FALSE])
 }
 
 # The levels that all rows have; NULL if there are none.

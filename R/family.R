@@ -215,20 +215,15 @@ point_jumps <- function(points, values, level) {
   jump_table(tabulate(row, nrow(points)), level(row, value, TRUE), level(row, value, FALSE))
 }
 
-# Mixtures of normal or Laplace distributions: n x components, and the standard distribution function.
+# Mixtures of normal or Laplace distributions: n x components, and which of the two these are.
 location_scale_parts <- function(law) {
   parts <- components_of(law)
-  if (is.null(parts)) return(NULL)
-  c(parts$components, cdf = if (parts$of == "normal") stats::pnorm else standard_laplace_cdf)
+  if (!is.null(parts)) c(parts$components, laplace = parts$of == "laplace")
 }
 
-# P(Y <= y), or P(Y < y), by row. A component of scale 0 is a point.
+# P(Y <= y), or P(Y < y), by row.
 location_scale_cdf <- function(parts, y, open = FALSE) {
-  point <- parts$scale == 0
-  below <- if (open) parts$location < y else parts$location <= y
-  value <- ifelse(point, below, parts$cdf((y - parts$location) / ifelse(point, 1, parts$scale)))
-  # weights sum to 1 up to rounding
-  pmin(rowSums(parts$weight * value), 1)
+  cpp_mixture_cdf(parts$weight, parts$location, parts$scale, y, parts$laplace, open)
 }
 
 # The family of the components of a mixture, and their weights, locations and scales, n x K each.

@@ -127,21 +127,9 @@ form_pairs.ce_form <- function(form, x, y) {
 
 have_gaps <- function(forms) all(vapply(forms, function(form) isTRUE(form$gap), NA))
 
-# The estimated residual (prediction - outcome) per row, m x d, of a form with `gap`.
-form_gap <- function(form, features) bounded_gap(gap_features(form, features), features)
-
-# The nearest gap that leaves a probability, p - gap in [0, 1], or a probability vector: no further from the true gap.
-# Onto the simplex as Michelot (1986) does: what is negative is dropped until nothing is.
-bounded_gap <- function(gap, p) {
-  if (ncol(p) == 1) return(pmin(pmax(gap, p - 1), p))
-  kept <- array(TRUE, dim(p))
-  repeat {
-    excess <- (rowSums((p - gap) * kept) - 1) / rowSums(kept)
-    left <- kept & p - gap > excess
-    if (identical(left, kept)) return(pmin(gap + excess, p))
-    kept <- left
-  }
-}
+# The estimated residual (prediction - outcome) per row, m x d, of a form with `gap`: the nearest one that leaves a
+# probability, or a probability vector.
+form_gap <- function(form, features) cpp_bounded_gap(gap_features(form, features), features)
 
 # Of several forms the mean of the parts' gaps. (h itself is the mean of their inner products.)
 gap_features <- function(form, features) {

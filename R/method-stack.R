@@ -26,5 +26,5 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
 #' @export
 pair_features.ce_form_stack <- function(form, features) {
   if (length(form$shapes) == 0) return(matrix(0, nrow(features), form$dimension))
-  bounded_gap(cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, thread_count()), features)
+  cpp_bounded_gap(cpp_ladder_gap(form$shapes, form$weights, features, form$dimension, thread_count()), features)
 }

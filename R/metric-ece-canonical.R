@@ -95,7 +95,7 @@ cell_estimate <- function(problem, cell, fold, scheme) {
 
 # The largest gap has no tangent: each fold looks at the cell and class that stand out in the others.
 honest_cells <- function(problem, cell, fold, share, p) {
-  gaps <- crossfit_cell_gaps(problem$residuals, cell, fold, problem$design)
+  gaps <- cpp_cell_gaps(problem$residuals, cell, fold, problem$design$w %||% numeric(), no_gap)
   if (is.finite(p)) return(tangent_bound(problem, gaps, p))
   gaps[!is.finite(gaps)] <- 0
   slope <- 0 * gaps

@@ -163,9 +163,8 @@ many_bins <- 20000L
 
 # Error and bound of bins, and the influences of the rows when they are asked for; without folds there is no bound.
 errors_of_bins <- function(sorted, ends, scheme, fold) {
-  bins <- bin_table(sorted, ends)
+  bins <- cpp_bin_table(sorted, ends)
   value <- binned_power(bins, scheme$p, scheme$debias)
-  bins <- bins[c("ends", "copies", "size", "gap", "accuracy", "spread", "concentration")]
   bound <- if (!is.null(fold)) crossfit_bins(sorted, fold, bins, scheme$p)
   top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
   list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
@@ -174,7 +173,7 @@ errors_of_bins <- function(sorted, ends, scheme, fold) {
 
 errors_of_blocks <- function(sorted, ends, scheme, fold, at_once = many_bins) {
   whole <- function() errors_of_bins(sorted, ends, scheme, fold)
-  list(value = blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
+  list(value = cpp_blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
        bound = if (!is.null(fold)) {
          bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), fold, sorted$order, ends, scheme$p)
          replace(bound, "known", bound$known / if (is.null(sorted$w)) sorted$n else sorted$n^2 / sum(sorted$w2))

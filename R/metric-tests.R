@@ -253,7 +253,7 @@ hosmer_columns <- function(problem, n_groups, fitted) {
           "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \\
                  {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster")
   sorted <- sort_problem(problem)
-  bins <- bin_table(sorted, mass_ends(sorted, n_groups))
+  bins <- cpp_bin_table(sorted, mass_ends(sorted, n_groups))
   expected <- bins$size * (bins$accuracy + bins$gap)
   groups <- length(bins$size)
   difference <- bins$size * bins$gap

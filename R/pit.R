@@ -52,7 +52,7 @@ location_scale_pit <- function(parts, y) {
   new_pit(location_scale_cdf(parts, y, open = TRUE), high, function(rows) {
     point_jumps(points[rows, , drop = FALSE], parts$location[rows, , drop = FALSE], function(at, value, open) {
       here <- lapply(parts[c("location", "scale", "weight")], function(v) v[rows[at], , drop = FALSE])
-      location_scale_cdf(c(here, cdf = parts$cdf), value, open)
+      location_scale_cdf(c(here, parts["laplace"]), value, open)
     })
   })
 }

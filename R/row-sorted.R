@@ -34,8 +34,8 @@ with_totals <- function(sorted, copies) {
   ))
 }
 
-# Totals of a prefix sum over the bins that have rows; the first begins after row `from`.
-bin_totals <- function(prefix, ends, from = 0) diff(c(if (from > 0) prefix[from] else 0, prefix[ends]))
+# Totals of a prefix sum over the bins that have rows.
+bin_totals <- function(prefix, ends) diff(c(0, prefix[ends]))
 
 # Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
 # (ceiling(x * B) can differ on an edge).
@@ -73,50 +73,15 @@ bin_ends <- function(sorted, type, n_bins) {
   )
 }
 
-# Per non-empty bin: copies of rows, weight, mean residual, accuracy, mean square of the residuals around their mean,
-# and sum w^2 / (sum w)^2, which is 1 over the number of copies of one weight.
-bin_table <- function(sorted, ends, from = 0) {
-  ends <- used_ends(ends)
-  sums <- list(d = sorted$sum_d, d2 = sorted$sum_d2, y = sorted$sum_y, w = sorted$sum_w, w2 = sorted$sum_w2)
-  sums <- lapply(sums[lengths(sums) > 0], bin_totals, ends = ends, from = from)
-  if (!is.null(sorted$w)) sums <- sum_light_bins(sums, sorted, ends, from)
-  rows <- diff(c(from, ends))
-  size <- sums$w %||% rows
-  gap <- sums$d / size
-  list(
-    ends = ends, copies = if (is.null(sorted$sum_copies)) rows else bin_totals(sorted$sum_copies, ends, from),
-    size = size, gap = gap,
-    accuracy = sums$y / size,
-    spread = pmax(sums$d2 / size - gap^2, 0),
-    concentration = if (is.null(sorted$w)) 1 / size else sums$w2 / size^2
-  )
-}
-
-# A bin that weighs next to nothing beside the rows before it is lost in the difference of two prefix sums: its rows are
-# summed alone.
-sum_light_bins <- function(sums, sorted, ends, from) {
-  light <- which(sums$w < 1e-8 * sorted$sum_w[ends])
-  if (length(light) == 0) return(sums)
-  starts <- c(from, ends[-length(ends)])[light]
-  rows <- sequence(ends[light] - starts, starts + 1)
-  w <- sorted$w[rows]
-  d <- sorted$d[rows]
-  alone <- rowsum(cbind(d = w * d, d2 = w * d^2, y = w * sorted$y[rows], w = w, w2 = sorted$w2[rows]),
-                  rep(light, ends[light] - starts), reorder = FALSE)
-  for (sum in names(sums)) sums[[sum]][light] <- alone[, sum]
-  sums
-}
-
 # Ends of the bins that are not empty.
 used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]
 
 # sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, Eq. 3 and Definition C.1; p = Inf: the
-# largest |gap_b|) and what its standard error needs. With the bins taken as fixed the
+# largest |gap_b|) and what its standard error needs. With the bins (of cpp_bin_table()) taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.
 binned_power <- function(bins, p, debias = FALSE) {
-  n <- sum(bins$size)
-  terms <- cpp_bin_terms(bins, n, p, debias)
-  c(power_of_sums(terms, squares_about(terms, terms$power), n), terms[c("offset", "slope")],
+  terms <- cpp_bin_terms(bins, sum(bins$size), p, debias)
+  c(terms[c("power", "squares", "noise", "offset", "slope")],
     list(pairs = if (debias && terms$noise > 0) bin_pairs(bins, terms)))
 }
 
@@ -129,28 +94,7 @@ bin_pairs <- function(bins, terms) {
   list(value = terms$power, trace = sum(unit * bins$spread), known = 2 * sum(known^2), known_trace = sum(known))
 }
 
-# Weighted squares of the bins' errors about a mean error.
-squares_about <- function(terms, power) sum(terms$share * (terms$centre - power)^2)
-
-# The same of as many bins as rows, where a table of all of them would be most of the memory: `at_once` bins at a time,
-# without what belongs to single bins. `p` is finite.
-blocks_power <- function(sorted, ends, p, debias, at_once) {
-  total <- if (is.null(sorted$w)) as.numeric(ends[length(ends)]) else sorted$sum_w[ends[length(ends)]]
-  blocks <- split(seq_along(ends), (seq_along(ends) - 1) %/% at_once)
-  terms <- function(at) {
-    cpp_bin_terms(bin_table(sorted, ends[at], if (at[1] > 1) ends[at[1] - 1] else 0), total, p, debias)
-  }
-  parts <- c("power", "within", "noise")
-  sums <- rowSums(vapply(blocks, function(at) unlist(terms(at)[parts]), numeric(3)))
-  squares <- sum(vapply(blocks, function(at) squares_about(terms(at), sums[["power"]]), 0))
-  power_of_sums(as.list(sums), squares, total)
-}
-
-power_of_sums <- function(sums, squares, n) {
-  list(power = sums$power, squares = n * (squares + sums$within), noise = sums$noise)
-}
-
-# The same influence row by row, in the order of the data.
+# The influence row by row, in the order of the data.
 row_influence <- function(sorted, bins, value) {
   size <- diff(c(0, bins$ends))
   rows <- rep(value$offset, size) + rep(value$slope, size) * sorted$d

@@ -27,7 +27,7 @@ same_level <- function(a, b) abs(a - b) < 1e-9
 
 # Mixtures: P(Y <= high) >= u > P(Y <= low), from the quantiles of the components.
 quantile_by_bisection <- function(parts, u) {
-  z <- stats::uniroot(function(z) parts$cdf(z) - u, c(-40, 40), tol = 1e-10)$root
+  z <- if (parts$laplace) -sign(u - 0.5) * log(2 * min(u, 1 - u)) else stats::qnorm(u)
   each <- ifelse(parts$weight > 0, parts$location + z * parts$scale, NA)
   end <- function(of) as.vector(do.call(of, c(asplit(each, 2), na.rm = TRUE)))
   high <- end(pmax) + 1e-9 * (1 + abs(end(pmax)))

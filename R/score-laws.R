@@ -29,9 +29,8 @@ law_log_score <- function(law, y) {
   }
   parts <- location_scale_parts(law)
   if (is.null(parts)) stop_family(law, "The log score")
-  normal <- components_of(law)$of == "normal"
   z <- (y - parts$location) / parts$scale
-  each <- log(parts$weight / parts$scale) + if (normal) stats::dnorm(z, log = TRUE) else -abs(z) - log(2)
+  each <- log(parts$weight / parts$scale) + if (parts$laplace) -abs(z) - log(2) else stats::dnorm(z, log = TRUE)
   largest <- as.vector(do.call(pmax, asplit(each, 2)))
   -largest - log(rowSums(exp(each - largest)))
 }

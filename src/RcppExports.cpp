@@ -72,6 +72,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_bounded_gap
+Rcpp::NumericMatrix cpp_bounded_gap(Rcpp::NumericMatrix gap, Rcpp::NumericMatrix p);
+RcppExport SEXP _calibrisk_cpp_bounded_gap(SEXP gapSEXP, SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type gap(gapSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bounded_gap(gap, p));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ckce
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_ckce(SEXP computationSEXP, SEXP sourceSEXP, SEXP jobSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -299,6 +310,43 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ensemble_jumps
+Rcpp::List cpp_ensemble_jumps(Rcpp::NumericMatrix draws, Rcpp::NumericVector y);
+RcppExport SEXP _calibrisk_cpp_ensemble_jumps(SEXP drawsSEXP, SEXP ySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ensemble_jumps(draws, y));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_quantile_jumps
+Rcpp::List cpp_quantile_jumps(Rcpp::NumericMatrix values, Rcpp::NumericMatrix levels);
+RcppExport SEXP _calibrisk_cpp_quantile_jumps(SEXP valuesSEXP, SEXP levelsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type levels(levelsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_quantile_jumps(values, levels));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mixture_cdf
+Rcpp::NumericVector cpp_mixture_cdf(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace, bool open);
+RcppExport SEXP _calibrisk_cpp_mixture_cdf(SEXP weightSEXP, SEXP locationSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP laplaceSEXP, SEXP openSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< bool >::type laplace(laplaceSEXP);
+    Rcpp::traits::input_parameter< bool >::type open(openSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_cdf(weight, location, scale, y, laplace, open));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_mixture_crps
 Rcpp::NumericVector cpp_mixture_crps(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace);
 RcppExport SEXP _calibrisk_cpp_mixture_crps(SEXP weightSEXP, SEXP locationSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP laplaceSEXP) {
@@ -334,6 +382,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
     Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_covariance_faults(cov, dimension));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_covariance_roots
+Rcpp::NumericMatrix cpp_covariance_roots(Rcpp::NumericMatrix cov, int dimension);
+RcppExport SEXP _calibrisk_cpp_covariance_roots(SEXP covSEXP, SEXP dimensionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
+    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_covariance_roots(cov, dimension));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -405,6 +464,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_bin_table
+Rcpp::List cpp_bin_table(Rcpp::List sorted, Rcpp::NumericVector ends);
+RcppExport SEXP _calibrisk_cpp_bin_table(SEXP sortedSEXP, SEXP endsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bin_table(sorted, ends));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_blocks_power
+Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double p, bool debias, int at_once);
+RcppExport SEXP _calibrisk_cpp_blocks_power(SEXP sortedSEXP, SEXP endsSEXP, SEXP pSEXP, SEXP debiasSEXP, SEXP at_onceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
+    Rcpp::traits::input_parameter< int >::type at_once(at_onceSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_blocks_power(sorted, ends, p, debias, at_once));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_cell_bound
 Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::List bins, double p);
 RcppExport SEXP _calibrisk_cpp_cell_bound(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP binsSEXP, SEXP pSEXP) {
@@ -416,6 +500,20 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type bins(binsSEXP);
     Rcpp::traits::input_parameter< double >::type p(pSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_cell_bound(size, d, d2, bins, p));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cell_gaps
+Rcpp::NumericMatrix cpp_cell_gaps(Rcpp::NumericMatrix residuals, Rcpp::IntegerVector cell, Rcpp::IntegerVector fold, Rcpp::NumericVector w, double rounding);
+RcppExport SEXP _calibrisk_cpp_cell_gaps(SEXP residualsSEXP, SEXP cellSEXP, SEXP foldSEXP, SEXP wSEXP, SEXP roundingSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cell(cellSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< double >::type rounding(roundingSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_gaps(residuals, cell, fold, w, rounding));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2207,6 +2305,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_problem", (DL_FUNC) &_calibrisk_cpp_bins_problem, 7},
     {"_calibrisk_cpp_bins_fold_fit", (DL_FUNC) &_calibrisk_cpp_bins_fold_fit, 5},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 5},
+    {"_calibrisk_cpp_bounded_gap", (DL_FUNC) &_calibrisk_cpp_bounded_gap, 2},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
@@ -2222,15 +2321,22 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},
     {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
+    {"_calibrisk_cpp_ensemble_jumps", (DL_FUNC) &_calibrisk_cpp_ensemble_jumps, 2},
+    {"_calibrisk_cpp_quantile_jumps", (DL_FUNC) &_calibrisk_cpp_quantile_jumps, 2},
+    {"_calibrisk_cpp_mixture_cdf", (DL_FUNC) &_calibrisk_cpp_mixture_cdf, 6},
     {"_calibrisk_cpp_mixture_crps", (DL_FUNC) &_calibrisk_cpp_mixture_crps, 5},
     {"_calibrisk_cpp_mixture_moments", (DL_FUNC) &_calibrisk_cpp_mixture_moments, 4},
     {"_calibrisk_cpp_covariance_faults", (DL_FUNC) &_calibrisk_cpp_covariance_faults, 2},
+    {"_calibrisk_cpp_covariance_roots", (DL_FUNC) &_calibrisk_cpp_covariance_roots, 2},
     {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
     {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
+    {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
+    {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
+    {"_calibrisk_cpp_cell_gaps", (DL_FUNC) &_calibrisk_cpp_cell_gaps, 5},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},

@@ -2,6 +2,7 @@
 #include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/methods/bins_path.h>
+#include <calibrisk/methods/bounded_gap.h>
 
 using calibrisk::BinType;
 
@@ -69,4 +70,9 @@ Rcpp::List cpp_bins_path(SEXP problem, Rcpp::IntegerVector n_bins, std::string t
   return named_list({{"risk", path.risk},
                      {"squared_error", path.squared_error},
                      {"squared_error_test", path.squared_error_test}});
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_bounded_gap(Rcpp::NumericMatrix gap, Rcpp::NumericMatrix p) {
+  return wrap_matrix(calibrisk::bounded_gap(as_matrix(gap), as_matrix(p)));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Families of predictive distributions.
 #include "r_engine.h"
+#include <calibrisk/law/jumps.h>
 #include <calibrisk/law/mixture.h>
 #include <calibrisk/law/multivariate_normal.h>
 #include <calibrisk/law/quantile_forecast.h>
@@ -22,6 +23,12 @@ Of forecast_value(const std::string& what) {
   if (what == "mean") return [](const QuantileForecast& f, double) { return f.mean(); };
   if (what == "variance") return [](const QuantileForecast& f, double) { return f.variance(); };
   throw std::invalid_argument("A forecast has no such value.");
+}
+
+Rcpp::List jump_list(const Jumps& jumps) {
+  return named_list({{"start", Rcpp::IntegerVector(jumps.start.begin(), jumps.start.end())},
+                     {"low", jumps.low},
+                     {"high", jumps.high}});
 }
 
 }  // namespace
@@ -51,6 +58,25 @@ Rcpp::NumericVector cpp_folded_normal(Rcpp::NumericVector m, Rcpp::NumericVector
 }
 
 // [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ensemble_jumps(Rcpp::NumericMatrix draws, Rcpp::NumericVector y) {
+  return jump_list(ensemble_jumps(as_matrix(draws), as_vector(y)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_quantile_jumps(Rcpp::NumericMatrix values, Rcpp::NumericMatrix levels) {
+  return jump_list(quantile_jumps(as_matrix(values), as_matrix(levels)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_mixture_cdf(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location,
+                                    Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace,
+                                    bool open) {
+  const auto cdf = laplace ? mixture_cdf<LaplaceComponents> : mixture_cdf<NormalComponents>;
+  return wrap_vector(
+      cdf(as_matrix(weight), as_matrix(location), as_matrix(scale), as_vector(y), open));
+}
+
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_mixture_crps(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location,
                                      Rcpp::NumericMatrix scale, Rcpp::NumericVector y,
                                      bool laplace) {
@@ -68,6 +94,11 @@ Rcpp::NumericMatrix cpp_mixture_moments(Rcpp::NumericMatrix weight, Rcpp::Numeri
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_covariance_faults(Rcpp::NumericMatrix cov, int dimension) {
   return wrap_matrix(covariance_faults(as_matrix(cov), dimension));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_covariance_roots(Rcpp::NumericMatrix cov, int dimension) {
+  return wrap_matrix(covariance_roots(as_matrix(cov), dimension));
 }
 
 // [[Rcpp::export(rng = false)]]

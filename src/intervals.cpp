@@ -2,7 +2,8 @@
 // Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
 #include "interrupt.h"
 #include "r_engine.h"
-#include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/classical/bin_rows.h>
+#include <calibrisk/classical/cell_gaps.h>
 #include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/monotone_bins.h>
@@ -30,6 +31,43 @@ calibrisk::BinTable as_bins(const Rcpp::List& bins) {
   return {column("copies"),   column("size"),   column("gap"),
           column("accuracy"), column("spread"), column("concentration")};
 }
+
+// The rows of R's sorted problem (R/row-sorted.R).
+struct SortedRows {
+  explicit SortedRows(const Rcpp::List& sorted)
+      : n(Rcpp::NumericVector(field(sorted, "d")).size()),
+        sums{column(sorted, "sum_d"),
+             column(sorted, "sum_d2"),
+             column(sorted, "sum_y"),
+             column(sorted, "d"),
+             nullptr,
+             column(sorted, "w"),
+             column(sorted, "w2"),
+             column(sorted, "sum_w"),
+             column(sorted, "sum_w2"),
+             column(sorted, "sum_copies")} {
+    // which may be integers, of which a copy is made
+    if (sums.w != nullptr) sums.y = column(sorted, "y");
+  }
+
+  std::vector<calibrisk::Index> used(const Rcpp::NumericVector& ends) const {
+    const auto out = calibrisk::used_ends(ends.begin(), ends.size());
+    calibrisk::require(!out.empty() && out.back() <= n, "Bins end at rows.");
+    return out;
+  }
+
+  R_xlen_t n;
+  std::vector<Rcpp::NumericVector> kept;
+  calibrisk::SortedSums sums;
+
+ private:
+  const double* column(const Rcpp::List& sorted, const char* name) {
+    if (!has_field(sorted, name) || Rf_isNull(sorted[name])) return nullptr;
+    kept.emplace_back(static_cast<SEXP>(sorted[name]));
+    calibrisk::require(kept.back().size() == n, "Sorted rows have a value each.");
+    return kept.back().begin();
+  }
+};
 
 Rcpp::List bound_list(const calibrisk::CellBound& bound) {
   return named_list({{"mean", bound.mean},
@@ -83,13 +121,33 @@ Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
   const calibrisk::BinTerms terms = calibrisk::bin_terms(as_bins(bins), n, p, debias);
+  const double squares = calibrisk::squares_about(terms, terms.power) + terms.within;
   return named_list({{"power", terms.power},
-                     {"within", terms.within},
+                     {"squares", n * squares},
                      {"noise", terms.noise},
                      {"share", terms.share},
                      {"centre", terms.centre},
                      {"offset", terms.offset},
                      {"slope", terms.slope}});
+}
+
+// The bins of sorted rows that end at these, and the ends of those that have rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_bin_table(Rcpp::List sorted, Rcpp::NumericVector ends) {
+  const SortedRows rows(sorted);
+  const auto used = rows.used(ends);
+  Rcpp::List out = bin_list(calibrisk::bins_of_rows(rows.sums, used, 0));
+  out.push_front(Rcpp::IntegerVector(used.begin(), used.end()), "ends");
+  return out;
+}
+
+// The error of very many bins of sorted rows, `at_once` of them at a time.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double p, bool debias,
+                            int at_once) {
+  const SortedRows rows(sorted);
+  const auto power = calibrisk::power_in_blocks(rows.sums, rows.used(ends), p, debias, at_once);
+  return named_list({{"power", power.power}, {"squares", power.squares}, {"noise", power.noise}});
 }
 
 // The cross-fitted bound from the sums of w, w d and w d^2 in every bin (rows) and fold (columns),
@@ -99,6 +157,17 @@ Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp:
                           Rcpp::List bins, double p) {
   return bound_list(
       calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2), as_bins(bins), p));
+}
+
+// Mean residual of the rows of a row's cell in the other folds.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_cell_gaps(Rcpp::NumericMatrix residuals, Rcpp::IntegerVector cell,
+                                  Rcpp::IntegerVector fold, Rcpp::NumericVector w,
+                                  double rounding) {
+  calibrisk::require(cell.size() == residuals.nrow() && fold.size() == residuals.nrow(),
+                     "A row has a cell and a fold.");
+  return wrap_matrix(calibrisk::cell_gaps(as_matrix(residuals), cell.begin(), fold.begin(),
+                                          as_vector(w), rounding));
 }
 
 // `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and

@@ -2,7 +2,9 @@
 // Transforms and densities on a grid against the sums that they stand for.
 #include "check.h"
 
+#include <calibrisk/classical/bin_rows.h>
 #include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/classical/cell_gaps.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/smooth_ece.h>
@@ -279,4 +281,61 @@ TEST(rows_in_ascending_order_are_those_of_a_stable_sort) {
       CHECK(ascending_order(z) == expected);
     }
   }
+}
+
+TEST(bins_of_sorted_rows_are_those_of_their_own_sums) {
+  const Index n = 40;
+  Vector x(n), y(n), w(n), d(n), w2(n);
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::uint64_t>(i);
+    x(i) = static_cast<double>(i + 1) / 50.0;
+    y(i) = counter_uniform(3, 0, at) < x(i) ? 1.0 : 0.0;
+    // a bin of two rows that are lost in prefix sums
+    w(i) = (i == 30 || i == 31 ? 1e-12 : 1.0) * (1.0 + counter_uniform(4, 0, at));
+  }
+  d = x - y;
+  w2 = w.array().square();
+  const auto prefix = [n](const Vector& v) {
+    Vector out(n);
+    std::partial_sum(v.data(), v.data() + n, out.data());
+    return out;
+  };
+  const Vector sum_d = prefix(w.cwiseProduct(d)), sum_y = prefix(w.cwiseProduct(y));
+  const Vector sum_d2 = prefix(w.cwiseProduct(d).cwiseProduct(d));
+  const Vector sum_w = prefix(w), sum_w2 = prefix(w2);
+  const SortedSums rows{sum_d.data(), sum_d2.data(), sum_y.data(), d.data(),      y.data(),
+                        w.data(),     w2.data(),     sum_w.data(), sum_w2.data(), nullptr};
+  const double given[] = {0, 10, 10, 30, 32, 40};
+  const std::vector<Index> ends = used_ends(given, 6);
+  CHECK((ends == std::vector<Index>{10, 30, 32, 40}));
+  const BinTable bins = bins_of_rows(rows, ends, 0);
+  for (Index b = 0, begin = 0; b < 4; ++b) {
+    const Index end = ends[static_cast<std::size_t>(b)], size = end - begin;
+    const auto own = [&](const Vector& v) { return v.segment(begin, size); };
+    const double weight = own(w).sum(), gap = own(w).dot(own(d)) / weight;
+    const double square = own(w).dot(own(d).cwiseProduct(own(d))) / weight;
+    CHECK(bins.copies(b) == static_cast<double>(size) && is_near(bins.size(b), weight, 1e-14));
+    CHECK(is_near(bins.gap(b), gap) && is_near(bins.accuracy(b), own(w).dot(own(y)) / weight));
+    CHECK(is_near(bins.spread(b), std::max(square - gap * gap, 0.0)));
+    CHECK(is_near(bins.concentration(b), own(w2).sum() / (weight * weight)));
+    begin = end;
+  }
+  const BinTerms whole = bin_terms(bins, w.sum(), 2.0, false);
+  for (const Index at_once : {1, 3, 10}) {
+    const BinnedPower parts = power_in_blocks(rows, ends, 2.0, false, at_once);
+    CHECK(is_near(parts.power, whole.power) && is_near(parts.noise, whole.noise));
+    CHECK(is_near(parts.squares, w.sum() * (squares_about(whole, whole.power) + whole.within)));
+  }
+}
+
+TEST(gaps_of_cells_are_those_of_the_other_folds) {
+  const int cell[] = {1, 1, 2, 1, 2, 3}, fold[] = {1, 2, 1, 2, 2, 1};
+  Matrix residuals(6, 1);
+  residuals << 0.5, -0.1, 0.3, 0.3, 1e-15, 0.2;
+  const Matrix gaps = cell_gaps(residuals, cell, fold, Vector(), 1e-13);
+  CHECK(is_near(gaps(0, 0), 0.1) && is_near(gaps(1, 0), 0.5) && is_near(gaps(3, 0), 0.5));
+  CHECK(gaps(2, 0) == 0.0 && is_near(gaps(4, 0), 0.3) && !std::isfinite(gaps(5, 0)));
+  Vector weights(6);
+  weights << 1.0, 3.0, 1.0, 1.0, 1.0, 1.0;
+  CHECK(is_near(cell_gaps(residuals, cell, fold, weights, 1e-13)(0, 0), 0.0));
 }

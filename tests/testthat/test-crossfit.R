@@ -61,7 +61,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
   sorted <- sort_problem(problem)
   bin <- oracle_width_bin(x, 6)
   gap <- oracle_gap(bin, d, fold)
-  bins <- bin_table(sorted, width_ends(sorted, 6))
+  bins <- cpp_bin_table(sorted, width_ends(sorted, 6))
   for (p in c(1, 1.5, 2, 3)) {
     bound <- crossfit_bins(sorted, fold, bins, p)
     rows <- oracle_tangent(gap, d, p)
@@ -69,7 +69,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
     expect_equal(bound$squares, sum((rows - mean(rows))^2), tolerance = 1e-6)
     plain <- new_design(120)
-    of_gaps <- tangent_bound(problem, crossfit_cell_gaps(matrix(d), bin, fold, plain), p)
+    of_gaps <- tangent_bound(problem, cpp_cell_gaps(matrix(d), bin, fold, numeric(), no_gap), p)
     expect_equal(of_gaps$influence, rows, tolerance = 1e-6)
     # under calibration, of outcomes drawn from the mean prediction of their bin
     slope <- bound$slope[cbind(match(bin, sort(unique(bin))), fold)]

@@ -61,6 +61,6 @@ test_that("an ensemble is the mean of its functions", {
     expect_risk_equals_oracle(form_risk(ensemble, pairs$X, pairs$E), H, pairs$E, 1e-11)
   }
   gap <- form_gap(ensemble_form(lapply(maps, function(m) fixed_form(NULL, m, TRUE))), pairs$X)
-  expect_close(gap, bounded_gap((pairs$X + pairs$X^2 + sin(pairs$X)) / 3, pairs$X), tol$law)
+  expect_close(gap, cpp_bounded_gap((pairs$X + pairs$X^2 + sin(pairs$X)) / 3, pairs$X), tol$law)
   expect_false(have_gaps(list(fixed_form(pairs$M))))
 })

@@ -24,7 +24,7 @@ test_that("Wasserstein distances", {
   q <- pred_mvnormal(mean, turned)
   expect_true(commuting(par_of(q, "cov"), 2))
   expect_false(commuting(par_of(p, "cov"), 2))
-  pairwise <- cpp_bures(par_of(q, "mean"), covariance_roots(par_of(q, "cov"), 2), 1L)
+  pairwise <- cpp_bures(par_of(q, "mean"), cpp_covariance_roots(par_of(q, "cov"), 2), 1L)
   expect_equal(distance(q, kernel_wasserstein)^2, pairwise, tolerance = 1e-9)
   ten <- pred_mvnormal(matrix(o$mean, 6, 10), o$sd^2)
   expect_equal(distance(ten, kernel_wasserstein)^2, 10 * distance(pred_normal(o$mean, o$sd), kernel_wasserstein)^2,

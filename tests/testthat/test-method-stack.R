@@ -32,16 +32,16 @@ test_that("the stacked gap is the weighted sum of least-squares fits", {
 })
 
 test_that("every predicted gap leaves a probability, the nearest one to what was fitted", {
-  expect_identical(bounded_gap(cbind(c(-2, -.5, .1, .3)), cbind(c(.2, .6, .1, .2))), cbind(c(-.8, -.4, .1, .2)))
+  expect_identical(cpp_bounded_gap(cbind(c(-2, -.5, .1, .3)), cbind(c(.2, .6, .1, .2))), cbind(c(-.8, -.4, .1, .2)))
   d <- withr::with_seed(4, {
     p <- matrix(rgamma(160 * 4, .4), 160)
     p <- p / rowSums(p)
     list(p = p, y = max.col(t(apply(p, 1, function(own) rmultinom(1, 1, own^3))), "first"))
   })
   wild <- withr::with_seed(5, matrix(rnorm(640, 0, 2), 160))
-  expect_close(bounded_gap(wild, d$p), oracle_bounded_gap(wild, d$p), 1e-12)
+  expect_close(cpp_bounded_gap(wild, d$p), oracle_bounded_gap(wild, d$p), 1e-12)
   inside <- d$p - d$p[160:1, ]
-  expect_close(bounded_gap(inside, d$p), inside, 1e-12)
+  expect_close(cpp_bounded_gap(inside, d$p), inside, 1e-12)
   # few rows, and many new ones at the corners
   train <- 1:40
   methods <- list(method_stack(), method_ukkr(1e-6), method_bins(8), method_kde(.1), method_power(2))

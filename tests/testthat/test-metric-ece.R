@@ -206,12 +206,12 @@ test_that("the sweep of weighted rows is that of the definition", {
     data <- withr::with_seed(seed, data.frame(x = round(stats::runif(40), 1 + seed %% 2), w = stats::rexp(40)))
     data$y <- withr::with_seed(seed, stats::rbinom(40, 1, data$x))
     sorted <- sort_values(data$x, data$y, data$w)
-    accuracy <- function(b) bin_table(sorted, mass_ends(sorted, b))$accuracy
+    accuracy <- function(b) cpp_bin_table(sorted, mass_ends(sorted, b))$accuracy
     b <- 1
     while (b < 40 && all(diff(accuracy(b + 1)) > -1e-12)) b <- b + 1
     expect_equal(sweep_bins(sorted), b)
     expect_equal(ece(data, y, x, type = "sweep", weights = w)$.estimate,
-                 binned_power(bin_table(sorted, mass_ends(sorted, b)), 1)$power)
+                 binned_power(cpp_bin_table(sorted, mass_ends(sorted, b)), 1)$power)
   }
 })
 

@@ -41,7 +41,7 @@ test_that("influences belong to their rows", {
   })
   d <- x - y
   sorted <- sort_problem(scalar_problem(x, y))
-  bins <- bin_table(sorted, width_ends(sorted, 4))
+  bins <- cpp_bin_table(sorted, width_ends(sorted, 4))
   bin <- oracle_width_bin(x, 4)
   gap <- stats::ave(d, bin)
   for (p in 1:3) {
@@ -73,7 +73,7 @@ test_that("debiasing is unbiased, the plug-in is not", {
     b <- rep(1:4, each = 10)
     y <- stats::rbinom(40, 1, level[b])
     sorted <- sort_problem(scalar_problem(level[b], y))
-    bins <- bin_table(sorted, width_ends(sorted, 4))
+    bins <- cpp_bin_table(sorted, width_ends(sorted, 4))
     c(binned_power(bins, 2)$power, binned_power(bins, 2, debias = TRUE)$power)
   }, c(0, 0)))
   mean_error <- apply(power, 1, stats::sd) / sqrt(800)

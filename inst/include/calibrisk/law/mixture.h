@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Mixtures: the CRPS of normal and Laplace components, and the moments of any.
+// Mixtures: distribution function and CRPS of normal and Laplace components, and the moments of
+// any.
 #ifndef CALIBRISK_LAW_MIXTURE_H
 #define CALIBRISK_LAW_MIXTURE_H
 
 #include <calibrisk/types.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace calibrisk {
@@ -18,6 +20,7 @@ inline double folded_normal(double m, double s) {
 }
 
 struct NormalComponents {
+  static double below(double z) { return 0.5 * std::erfc(-z * 0.70710678118654752440); }
   static double near(double m, double s) { return folded_normal(m, s); }
   static double apart(double m, double a, double b) {
     return folded_normal(m, std::sqrt(a * a + b * b));
@@ -25,6 +28,7 @@ struct NormalComponents {
 };
 
 struct LaplaceComponents {
+  static double below(double z) { return z < 0.0 ? std::exp(z) / 2.0 : 1.0 - std::exp(-z) / 2.0; }
   // E |m + s X| of a standard Laplace X.
   static double near(double m, double s) {
     return std::abs(m) + (s > 0.0 ? s * std::exp(-std::abs(m) / s) : 0.0);
@@ -39,6 +43,31 @@ struct LaplaceComponents {
     return size + (s > 0.0 ? std::exp(-size / s) : 0.0) * (3.0 * s + size) / 2.0;
   }
 };
+
+// P(X <= y) of every row, or P(X < y) if `open`; a column per component. One of scale 0 is a point.
+template <class Components>
+Vector mixture_cdf(const ConstMatrixRef& weight, const ConstMatrixRef& location,
+                   const ConstMatrixRef& scale, const ConstVectorRef& y, bool open) {
+  const Index n = weight.rows(), k = weight.cols();
+  require(location.rows() == n && location.cols() == k && scale.rows() == n && scale.cols() == k,
+          "mixture_cdf: every component has a weight, a location and a scale.");
+  require(y.size() == n || y.size() == 1, "mixture_cdf: one outcome for each row, or for all.");
+  Vector out(n);
+  for (Index i = 0; i < n; ++i) {
+    const double at = y[y.size() == 1 ? 0 : i];
+    long double sum = 0.0L;
+    for (Index a = 0; a < k; ++a) {
+      const double off = at - location(i, a);
+      const bool point = scale(i, a) == 0.0;
+      const double reached = point ? static_cast<double>(open ? off > 0.0 : off >= 0.0)
+                                   : Components::below(off / scale(i, a));
+      sum += static_cast<long double>(weight(i, a) * reached);
+    }
+    // weights sum to 1 up to rounding
+    out[i] = std::min(static_cast<double>(sum), 1.0);
+  }
+  return out;
+}
 
 // E|X - y| - E|X - X'| / 2 of every row; a column per component.
 template <class Components>

@@ -35,6 +35,32 @@ inline Matrix covariance_faults(const ConstMatrixRef& cov, Index d) {
   return out;
 }
 
+// Symmetric roots of covariances, of those of K components side by side [n x K d^2]. NaN where
+// eigenvalues do not converge.
+inline Matrix covariance_roots(const ConstMatrixRef& cov, Index d) {
+  require(d > 0 && cov.cols() % (d * d) == 0, "covariance_roots: a row has square matrices.");
+  if (d == 1) return cov.cwiseMax(0.0).cwiseSqrt();
+  Matrix out(cov.rows(), cov.cols());
+  SymEigen eigen;
+  for (Index i = 0; i < cov.rows(); ++i) {
+    for (Index at = 0; at < cov.cols(); at += d * d) {
+      const Matrix s = row_square(cov.middleCols(at, d * d), i, d);
+      const bool found = small_eigen(s, eigen);
+      for (Index k = 0; k < d; ++k) {
+        for (Index l = 0; l < d; ++l) {
+          double value = found ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+          for (Index m = 0; m < d && found; ++m) {
+            value += std::sqrt(std::max(eigen.values(m), 0.0)) * eigen.vectors(k, m) *
+                     eigen.vectors(l, m);
+          }
+          out(i, at + l * d + k) = value;
+        }
+      }
+    }
+  }
+  return out;
+}
+
 // mean + root noise for component `pick` (from 1) of each row's draws; noise and result
 // [n size x d], roots side by side [n x K d^2].
 inline Matrix normal_draws(const ConstMatrixRef& mean, const ConstMatrixRef& roots,
