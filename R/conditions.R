@@ -61,8 +61,7 @@ told_once <- function(value) {
 # Of several pieces only the first says what concerns their columns.
 first_said <- function(value, first) {
   if (first) return(value)
-  suppressWarnings(suppressMessages(value, "calibrisk_message_columns"),
-                   c("calibrisk_warning_direction", "calibrisk_warning_decisions"))
+  suppressWarnings(suppressMessages(value, "calibrisk_message_columns"), "calibrisk_warning_direction")
 }
 
 # Errors say which model they are about.

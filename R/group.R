@@ -106,7 +106,7 @@ run_groups <- function(groups, fn) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
-  shared <- paste0("calibrisk_warning_", c("cluster", "direction", "decisions"))
+  shared <- paste0("calibrisk_warning_", c("cluster", "direction"))
   parts <- told_once(warned_once(lapply(seq_along(groups$rows), one), shared))
   follow_ups <- lapply(joint_facts(lapply(parts, attr, "read"))$designs, `[[`, "follow_up")
   # see check_horizon()

@@ -3,7 +3,6 @@
 # Warns of the classes that clearly become rarer as their predicted probability rises: their columns are probably those
 # of other classes. `event_level`: the one that made a single probability that of the event; NULL if nothing did.
 warn_direction <- function(predictions, event_level = NULL) {
-  warn_decisions(predictions)
   probs <- predictions$probs
   classes <- if (n_classes(predictions) == 2) predictions$event else seq_len(n_classes(predictions))
   copies <- predictions$design$copies %||% numeric()
@@ -28,35 +27,15 @@ warn_direction <- function(predictions, event_level = NULL) {
 
 falling_z <- -4
 
-# Warns of outcomes that all equal the class with the largest probability, such as a model's own decisions, where
-# calibrated predictions would give that with a probability below 1e-4. Rows of a cluster may have the same outcome.
-warn_decisions <- function(predictions) {
-  design <- predictions$design
-  probs <- predictions$probs
-  own <- if (is.null(probs)) {
-    1 - abs(predictions$outcome - predictions$prob)
-  } else {
-    probs[cbind(seq_len(nrow(probs)), predictions$truth)]
-  }
-  if (!is.null(design$follow_up) || any(own < 1 / n_classes(predictions))) return()
-  if (!is.null(probs) && any(own < do.call(pmax, split_columns(probs)))) return()
-  ties <- if (is.null(probs)) 1 + (own == 0.5) else rowSums(probs == own)
-  chance <- log(own * ties) * (design$copies %||% 1)
-  if (!is.null(design$cluster)) chance <- tapply(chance, design$cluster, min)
-  warn_if(sum(chance) < log(1e-4), "Every outcome is the class with the largest predicted probability.",
-          "x" = "With calibrated predictions this has a probability of at most {.val {signif(exp(sum(chance)), 2)}}.",
-          "i" = "Are the outcomes the decisions of the model itself?", class = "decisions")
-}
-
 # Calls fn(name) for each of several models, with one warning that names them.
 each_direction <- function(names, fn) {
   found <- list()
-  out <- warned_once(lapply(setNames(nm = names), function(name) {
+  out <- lapply(setNames(nm = names), function(name) {
     withCallingHandlers(fn(name), calibrisk_warning_direction = function(cnd) {
       found[[name]] <<- cnd
       rlang::cnd_muffle(cnd)
     })
-  }), "calibrisk_warning_decisions")
+  })
   if (length(found) == 0) return(out)
   areas <- paste0(names(found), ": ", vapply(found, `[[`, "", "fact"))
   if (length(areas) > 5) areas <- c(areas[1:5], paste("and", length(areas) - 5, "more"))

@@ -23,21 +23,6 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   update_chunk(object, data, truth, dots, given)
 }
 
-# Rows first, the state second: update() dispatches on the rows.
-#' @export
-update.numeric <- function(object, ...) {
-  stop_if(...length() > 0 && is_state(..1), "In {.fn update} the state comes first, the rows second.",
-          "x" = "The first argument is {describe(object)}, the second a {.cls ce_state}.",
-          class = c("state", "argument"), arg = "object")
-  NextMethod()
-}
-
-#' @export
-update.data.frame <- update.numeric
-
-#' @export
-update.factor <- update.numeric
-
 # function(state, piece) that holds what was selected, and no rows.
 chunk_taker <- function(truth, dots, given) {
   force(list(truth, dots, given))

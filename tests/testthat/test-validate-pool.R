@@ -121,6 +121,4 @@ test_that("results that cannot be pooled are classed errors", {
   for (verb in list(ce_validate, ce_estimate, rbs)) {
     expect_error(verb(imputed, y, p), "several completed data sets.*ce_pool", class = "calibrisk_error_probs")
   }
-  design <- structure(list(variables = sets[[1]]), class = "svyrep.design")
-  expect_error(ce_score(design, y), "weights", class = "calibrisk_error_probs")
 })
