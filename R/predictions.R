@@ -64,7 +64,8 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
     coded <- code_outcome(truth, event_level, columns)
     x <- as.numeric(x)
   } else {
-    check_several_columns(x)
+    stop_if(ncol(x) < 2, "{.arg x} must have a column for every class, at least two.",
+            "x" = "It has {ncol(x)} column{?s}.", class = "probs", arg = "x")
     check_length(nrow(x), length(truth), ncol(x))
     if (!is.double(x)) storage.mode(x) <- "double" # which makes a copy of doubles too
     coded <- code_truth(truth, columns, ncol(x))
@@ -99,38 +100,17 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
 # A single probability, perhaps with a name.
 is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1
 
-check_several_columns <- function(x) {
-  stop_if(ncol(x) < 2, "{.arg x} must have a column for every class, at least two.",
-          "x" = "It has {ncol(x)} column{?s}.", class = "probs", arg = "x")
-}
-
-# Predictions without outcomes, of these levels; rows with a missing value are left out. Where there are more levels
-# than two, a single probability is that of a label that is right.
+# Predictions without outcomes, of these levels; rows with a missing value are left out. If there are more levels than
+# two, a single probability is that of a label that is right.
 unlabelled_predictions <- function(x, levels, event) {
   x <- check_kind(x)
-  scalar <- is.null(dim(x)) || is_lone_column(x)
-  column <- colnames(x)
-  if (NROW(x) == 0) stop_empty(0)
-  complete <- complete_rows(as.matrix(x), TRUE, FALSE)
-  keep <- complete$rows
-  if (scalar) {
-    x <- as.numeric(x)[keep]
-    x <- check_unit(x, keep)
-    two <- if (length(levels) == 2) levels else c("0", "1")
-    named <- if (length(levels) == 2) named_level(column, two)
-    event <- named %||% if (length(levels) == 2) event else 2L
-    return(new_ce_predictions(
-      n_input = complete$n_input, prob = x, levels = two[c(3L - event, event)], event = 2L, rows = keep,
-      dropped = complete$dropped, na = complete$na, column = column, named = !is.null(named)
-    ))
-  }
-  check_several_columns(x)
-  if (!is.double(x)) storage.mode(x) <- "double" # which makes a copy of doubles too
-  x <- x[keep, match_columns(column, ncol(x), levels, character()), drop = FALSE]
-  x <- check_simplex(x, keep)
-  dimnames(x) <- NULL
-  new_ce_predictions(n_input = complete$n_input, probs = x, levels = levels, event = event, rows = keep,
-                     dropped = complete$dropped, na = complete$na)
+  several <- NCOL(x) > 1
+  if (several && ncol(x) != length(levels)) match_columns(colnames(x), ncol(x), levels, character())
+  of_levels <- several || length(levels) == 2
+  if (!of_levels) x <- as.numeric(x)
+  # any outcomes say the levels
+  any <- if (of_levels) factor(rep(levels[1], NROW(x)), levels) else numeric(NROW(x))
+  new_predictions(x, any, c("first", "second")[event], na_rm = FALSE, direction = FALSE)
 }
 
 predictions_of <- function(x, input, ...) {

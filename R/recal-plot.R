@@ -38,21 +38,14 @@ before_after <- function(map, new, truth, ...) {
           "i" = "{.code ce_moments(new, truth, after = map)} compares before and after.", arg = "new")
   stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given with {.arg new}.",
           "i" = "Without both, the map itself is drawn.", arg = "truth")
-  if (is.data.frame(new)) {
-    new <- ungroup_frame(new)
-    column <- truth_column(truth, new)
-    outcome <- new[[column]]
-  } else {
-    outcome <- outcome_vector(truth)
-  }
+  outcome <- read_outcomes(truth, new, NULL)$values
   after <- predict(map, new)
   before <- without_logits(new, map)
   if (is.data.frame(before)) before <- before[map$layout$columns]
   # a map fitted to a frame answers with one, also where `new` is a matrix
-  plain <- function(p) if (is.data.frame(p)) as.matrix(p) else p
   pair <- lapply(list(before = before, after = after), function(p) {
-    p <- plain(p)
-    if (is.matrix(p) && ncol(p) == 1) p[, 1] else p
+    if (is.data.frame(p)) p <- as.matrix(p)
+    if (is_lone_column(p)) p[, 1] else p
   })
   ce_curve(pair, outcome, ...)
 }
