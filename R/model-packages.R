@@ -20,18 +20,17 @@ ce_predictions.multnet <- ce_predictions.lognet
 #' @export
 ce_predictions.cv.glmnet <- function(model, newdata, ..., s = "lambda.1se") {
   path <- model$glmnet.fit
-  if (!class(path)[1] %in% c("lognet", "multnet")) {
-    stop_no_probabilities(cli::format_inline("It has a path of the class {.cls {class(path)[1]}}."),
-                          "Fit it with `family = \"binomial\"` or `\"multinomial\"`.")
-  }
+  refuse_model(!class(path)[1] %in% c("lognet", "multnet"),
+               cli::format_inline("It has a path of the class {.cls {class(path)[1]}}."),
+               "Fit it with `family = \"binomial\"` or `\"multinomial\"`.")
   if (identical(s, "lambda.1se") || identical(s, "lambda.min")) s <- model[[s]]
   ce_predictions(path, newdata, s = s, ...)
 }
 
 #' @export
 ce_predictions.svm <- function(model, newdata, ...) {
-  if (model$type > 1) stop_no_probabilities("It is not a classification.", NULL)
-  if (!model$compprob) stop_no_probabilities("It has class votes.", "Fit it with `svm(probability = TRUE)`.")
+  refuse_model(model$type > 1, "It is not a classification.")
+  refuse_model(!model$compprob, "It has class votes.", "Fit it with `svm(probability = TRUE)`.")
   add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$SV), model$levels, function(rows) {
     attr(predict_rows(model, rows, probability = TRUE, ...), "probabilities")
   }))
@@ -46,7 +45,7 @@ ce_predictions.knn3 <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.train.kknn <- function(model, newdata, ...) {
-  if (model$response == "continuous") stop_no_probabilities("It predicts means.", NULL)
+  refuse_model(model$response == "continuous", "It predicts means.")
   add_ordered(newdata, of_complete_rows(model, newdata, NULL, levels(model$fitted.values[[1]]), function(rows) {
     predict_rows(model, rows, type = "prob", ...)
   }))
@@ -68,9 +67,8 @@ of_complete_rows <- function(model, newdata, columns, levels, predict) {
 #' @export
 ce_predictions.gbm <- function(model, newdata, ...) {
   kind <- model$distribution$name
-  if (!kind %in% c("bernoulli", "adaboost", "multinomial")) {
-    stop_no_probabilities(cli::format_inline("Its distribution is {.val {kind}}."), "Fit it to 0/1 outcomes.")
-  }
+  refuse_model(!kind %in% c("bernoulli", "adaboost", "multinomial"),
+               cli::format_inline("Its distribution is {.val {kind}}."), "Fit it to 0/1 outcomes.")
   rows <- as.data.frame(newdata)
   if (is.null(model$Terms)) {
     check_has_columns(newdata, model$var.names)
@@ -86,19 +84,15 @@ ce_predictions.gbm <- function(model, newdata, ...) {
 #' @export
 ce_predictions.glmerMod <- function(model, newdata, ...) {
   family <- stats::family(model)$family
-  if (family != "binomial") {
-    stop_no_probabilities(cli::format_inline("The family {.val {family}} has no distribution here."), NULL)
-  }
+  refuse_model(family != "binomial", cli::format_inline("The family {.val {family}} has no distribution here."))
   add_event(newdata, predict_rows(model, newdata, type = "response", ...), event_of(model))
 }
 
 #' @export
 ce_predictions.clm <- function(model, newdata, ...) {
   outcome <- stats::formula(model$terms)[[2]]
-  if (is.call(outcome)) {
-    stop_no_probabilities(cli::format_inline("Its outcome is computed, {.code {rlang::as_label(outcome)}}."),
-                          "Fit it to a column that is a factor.")
-  }
+  refuse_model(is.call(outcome), cli::format_inline("Its outcome is computed, {.code {rlang::as_label(outcome)}}."),
+               "Fit it to a column that is a factor.")
   # with the outcome predict() would give the probability of the observed class
   rows <- as.data.frame(newdata)[setdiff(names(newdata), as.character(outcome))]
   add_classes(newdata, predict_rows(model, rows, type = "prob", ...)$fit, model$y.levels)
@@ -106,7 +100,7 @@ ce_predictions.clm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.nnet.formula <- function(model, newdata, ...) {
-  if (is.null(model$lev)) stop_no_probabilities("Its outcome is not a factor.", NULL)
+  refuse_model(is.null(model$lev), "Its outcome is not a factor.")
   probs <- predict_rows(model, newdata, type = "raw", ...)
   if (length(model$lev) == 2) add_event(newdata, probs, model$lev[2]) else add_classes(newdata, probs, model$lev)
 }
@@ -122,9 +116,8 @@ ce_predictions.naiveBayes <- function(model, newdata, ...) {
 #' @export
 ce_predictions.survreg <- function(model, newdata, ..., horizon = NULL) {
   horizon <- model_horizon(horizon)
-  if (length(model$scale) > 1 || !is.character(model$dist)) {
-    stop_no_probabilities("It has several scales, or a distribution of its own.", NULL)
-  }
+  refuse_model(length(model$scale) > 1 || !is.character(model$dist),
+               "It has several scales, or a distribution of its own.")
   place <- predict_rows(model, newdata, type = "lp", na.action = stats::na.pass, ...)
   add_event(newdata, survival::psurvreg(horizon$time, place, model$scale, model$dist, model$parms))
 }
@@ -135,14 +128,14 @@ ce_predictions.survreg <- function(model, newdata, ..., horizon = NULL) {
 ce_predictions.ranger.prediction <- function(model, newdata, ..., horizon = NULL) { # nolint: object_length_linter.
   check_predicted_rows(newdata, NROW(model$predictions %||% model$survival))
   if (model$treetype == "Survival") return(add_forest_risk(newdata, model, horizon))
-  if (model$treetype != "Probability estimation") stop_no_probabilities("It has no probabilities.", NULL)
+  refuse_model(model$treetype != "Probability estimation", "It has no probabilities.")
   add_classes(newdata, model$predictions)
 }
 
 # mlr3's positive class is the first one. Resampling predicts rows in another order.
 #' @export
 ce_predictions.PredictionClassif <- function(model, newdata, ...) { # nolint: object_length_linter.
-  if (is.null(model$prob)) stop_no_probabilities("It has classes.", "Set `predict_type = \"prob\"` in the learner.")
+  refuse_model(is.null(model$prob), "It has classes.", "Set `predict_type = \"prob\"` in the learner.")
   rows <- order(model$row_ids)
   check_predicted_rows(newdata, length(rows))
   stop_if(!identical(as.numeric(model$row_ids[rows]), as.numeric(seq_len(nrow(newdata)))),

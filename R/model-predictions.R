@@ -214,10 +214,10 @@ event_of <- function(model) {
   if (is.numeric(y) && is.null(dim(y)) && all(y %in% 0:1)) "1" else "event"
 }
 
-# `fact` and `instead`: texts.
-stop_no_probabilities <- function(fact, instead) {
-  stop_input("The model must predict probabilities or distributions.", "x" = "{fact}",
-             "i" = if (!is.null(instead)) "{instead}", class = "model", arg = "model")
+# An error where the model is none of those that can be read; `fact` and `instead`: texts.
+refuse_model <- function(bad, fact, instead = NULL) {
+  stop_if(bad, "The model must predict probabilities or distributions.", "x" = "{fact}",
+          "i" = if (!is.null(instead)) "{instead}", class = "model", arg = "model")
 }
 
 # list(time, cause) at which a model predicts. `causes`: its kinds of event, NULL of a model of one kind.

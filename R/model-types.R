@@ -9,9 +9,7 @@ ce_predictions.glm <- function(model, newdata, ...) {
 
 #' @export
 ce_predictions.lm <- function(model, newdata, ...) {
-  if (inherits(model, "mlm")) {
-    stop_no_probabilities("It has several outcomes.", "Give one model for each.")
-  }
+  refuse_model(inherits(model, "mlm"), "It has several outcomes.", "Give one model for each.")
   fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
   add_law(newdata, pred_normal(unname(fit$fit), sqrt(fit$se.fit^2 + fit$residual.scale^2)))
 }
@@ -51,8 +49,8 @@ add_family <- function(model, newdata, family, ..., predicted = predict_rows,
     fit <- predicted(model, newdata, type = "response", se.fit = TRUE, ...)
     return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + dispersion))))
   }
-  stop_no_probabilities(
-    cli::format_inline("The family {.val {name}} has no distribution here."),
+  refuse_model(
+    TRUE, cli::format_inline("The family {.val {name}} has no distribution here."),
     "Known are binomial, gaussian, poisson, Gamma and negative binomial; for another give `pred_draws()`."
   )
 }
@@ -61,12 +59,10 @@ add_family <- function(model, newdata, family, ..., predicted = predict_rows,
 #' @export
 ce_predictions.coxph <- function(model, newdata, ..., horizon = NULL) {
   other <- intersect(class(model), names(unreadable_heirs))
-  if (length(other) > 0) stop_no_probabilities(unreadable_heirs[[other[1]]], NULL)
+  refuse_model(length(other) > 0, unreadable_heirs[[other[1]]])
   # with risks from other states than the first, being in a state is not the event
-  if (NROW(model$transitions) > 0 && any(model$transitions[-1, ] > 0)) {
-    stop_no_probabilities("Its rows pass through several states.", NULL)
-  }
-  if (!is.null(model$frail)) stop_no_probabilities("It has frailty terms, which new rows do not have.", NULL)
+  refuse_model(NROW(model$transitions) > 0 && any(model$transitions[-1, ] > 0), "Its rows pass through several states.")
+  refuse_model(!is.null(model$frail), "It has frailty terms, which new rows do not have.")
   horizon <- model_horizon(horizon, model$states[-1])
   used <- intersect(all.vars(stats::delete.response(stats::terms(model))), names(newdata))
   known <- stats::complete.cases(as.data.frame(newdata)[used])
@@ -126,13 +122,10 @@ predict_link <- function(model, newdata, type, ..., se.fit = FALSE) {
 #' @export
 ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
   kind <- model$treetype
-  if (kind == "Classification") {
-    stop_no_probabilities("It is a forest of class votes.", "Fit it with `ranger(probability = TRUE)`.")
-  }
+  refuse_model(kind == "Classification", "It is a forest of class votes.", "Fit it with `ranger(probability = TRUE)`.")
   if (kind == "Regression") {
-    if (is.null(model$random.node.values)) {
-      stop_no_probabilities("It is a forest of means.", "Fit it with `ranger(quantreg = TRUE)`.")
-    }
+    refuse_model(is.null(model$random.node.values), "It is a forest of means.",
+                 "Fit it with `ranger(quantreg = TRUE)`.")
     levels <- seq(0.01, 0.99, by = 0.02)
     fit <- predict_rows(model, newdata, type = "quantiles", quantiles = levels, ...)
     return(add_law(newdata, pred_quantiles(unname(fit$predictions), levels)))
@@ -157,21 +150,17 @@ add_ordered <- function(newdata, probs, levels = NULL) {
 
 #' @export
 ce_predictions.randomForest <- function(model, newdata, ...) {
-  if (model$type == "regression") {
-    stop_no_probabilities("It is a forest of means.", "`ranger::ranger(quantreg = TRUE)` predicts distributions.")
-  }
+  refuse_model(model$type == "regression", "It is a forest of means.",
+               "`ranger::ranger(quantreg = TRUE)` predicts distributions.")
   add_ordered(newdata, predict_rows(model, newdata, type = "prob", ...), model$classes)
 }
 
 #' @export
 ce_predictions.train <- function(model, newdata, ...) {
-  if (model$modelType != "Classification") {
-    stop_no_probabilities("It predicts means.", "Give the model itself, `model$finalModel`, where that is known.")
-  }
-  if (!is.function(model$modelInfo$prob)) {
-    stop_no_probabilities(cli::format_inline("Its method {.val {model$method}} has none."),
-                          "Choose a method with class probabilities.")
-  }
+  refuse_model(model$modelType != "Classification", "It predicts means.",
+               "Give the model itself, `model$finalModel`, where that is known.")
+  refuse_model(!is.function(model$modelInfo$prob), cli::format_inline("Its method {.val {model$method}} has none."),
+               "Choose a method with class probabilities.")
   add_ordered(newdata, predict_rows(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
 }
 
@@ -195,10 +184,8 @@ ce_predictions.qda <- ce_predictions.lda
 
 #' @export
 ce_predictions.rpart <- function(model, newdata, ...) {
-  if (model$method != "class") {
-    stop_no_probabilities(cli::format_inline("It is a tree of the method {.val {model$method}}."),
-                          "Fit it with `method = \"class\"`.")
-  }
+  refuse_model(model$method != "class", cli::format_inline("It is a tree of the method {.val {model$method}}."),
+               "Fit it with `method = \"class\"`.")
   add_classes(newdata, predict_rows(model, newdata, type = "prob", ...))
 }
 
@@ -217,7 +204,7 @@ ce_predictions.model_fit <- function(model, newdata, ..., horizon = NULL) {
     fit <- predict_rows(model, newdata, type = "survival", eval_time = horizon$time, ...)
     return(add_event(newdata, 1 - vapply(fit$.pred, function(one) one$.pred_survival[1], 0)))
   }
-  stop_no_probabilities("It predicts means.", "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")
+  refuse_model(TRUE, "It predicts means.", "Give the model of its engine, `parsnip::extract_fit_engine(model)`.")
 }
 
 #' @rdname ce_predictions
