@@ -114,47 +114,27 @@ merge_states <- function(a, b) {
   a
 }
 
-# Rows of two parts are of the same kind.
+# Rows of two parts are of the same kind. The text "1" and the number 1 have different hashes.
 check_same_rows <- function(a, b) {
   if (is.null(a) || is.null(b) || same_values(a, b)) return(invisible())
-  check_same_weights(a$weights, b$weights)
-  check_same_owners(a$owner, b$owner)
   stop_if(!identical(a$in_database, b$in_database), "States that are merged must all have sums of a database, or none.",
           class = "state")
-  events <- function(horizon) if (is.null(horizon)) "no horizon" else paste0("events", horizon_text(horizon))
-  stop_if(!same_values(a$horizon, b$horizon), "All rows of a state must have one horizon.",
-          "x" = "One part has {events(a$horizon)}, the other {events(b$horizon)}.", class = c("state", "horizon"),
-          arg = "horizon")
-  stop_input(
-    "All rows of a state must be of one kind.",
-    "x" = "One part is {.val {a$notion}} with the classes {.val {a$levels}}, the other {.val {b$notion}} with \\
-           {.val {b$levels}}.", class = "state"
+  differs <- Find(function(name) !same_values(a[[name]], b[[name]]), c("weights", "owner", "horizon")) %||% "kind"
+  given <- c(a$owner[["given"]], b$owner[["given"]])
+  words <- function(x) switch(differs,
+    weights = c(none = "none", frequency = "integers, which repeat rows",
+                importance = "doubles, importance weights")[[x$weights]],
+    owner = if (x$owner[["given"]] == "none") "none of them" else paste(x$owner[["given"]], "as", x$owner[["as"]]),
+    horizon = if (is.null(x$horizon)) "no horizon" else paste0("events", horizon_text(x$horizon)),
+    kind = paste0(x$notion, " with the classes ", toString(x$levels))
   )
-}
-
-check_same_weights <- function(a, b) {
-  if (a == b) return(invisible())
-  words <- c(none = "none", frequency = "integers, which repeat rows", importance = "doubles, importance weights")
-  stop_input(
-    "{.arg weights} must be of one kind for all rows of a state.",
-    "x" = "One part has {words[[a]]}, the other {words[[b]]}.",
-    "i" = if ("none" %in% c(a, b)) {
-      "Give them for all rows or for none; weights of 1 count as weights."
-    } else {
-      "Make them {.fn as.double} (or {.fn hardhat::importance_weights}) in the source, or integers in all parts."
-    }, class = c("state", "weights"), arg = "weights"
+  hint <- switch(differs,
+    weights = if (!"none" %in% c(a$weights, b$weights)) "Make them `as.double()` in the source, or integers in all.",
+    owner = if (given[1] == given[2]) "Columns may be read in two ways: make them `as.character()` in the source." else
+      "Give the same argument for every part."
   )
-}
-
-# The text "1" and the number 1 have different hashes.
-check_same_owners <- function(a, b) {
-  if (identical(a, b)) return(invisible())
-  words <- function(x) if (x[["given"]] == "none") "none of them" else paste(x[["given"]], "as", x[["as"]])
-  stop_input("{.arg id} or {.arg cluster} must be given for all rows of a state or for none, and be of one type.",
-             "x" = "One part has {words(a)}, the other {words(b)}.",
-             "i" = if (a[["given"]] == b[["given"]]) {
-               "Files may differ in what a column is read as: make it {.fn as.character} in the source."
-             } else {
-               "Give the same argument for every part."
-             }, class = c("state", "owner"), arg = setdiff(c(a[["given"]], b[["given"]]), "none")[1])
+  arg <- if (differs == "owner") setdiff(given, "none")[1] else if (differs != "kind") differs
+  stop_input("All rows of a state must be of one kind, with the same arguments.",
+             "x" = "One part has {words(a)}, the other {words(b)}.", "i" = if (!is.null(hint)) "{hint}",
+             class = c("state", setdiff(differs, "kind")), arg = arg)
 }

@@ -263,7 +263,7 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   expect_same_numbers(ce_estimate(read), ce_estimate(state), tol$law)
   cnd <- expect_error(update(ce_state(), rows$prob, rows$s, horizon = .8), "censoring = all",
                       class = "calibrisk_error_horizon")
-  expect_error(update(state, rows$prob, rows$s, horizon = ce_horizon(.5, censoring = rows$s)), "one horizon",
+  expect_error(update(state, rows$prob, rows$s, horizon = ce_horizon(.5, censoring = rows$s)), "events by",
                class = "calibrisk_error_state")
 })
 

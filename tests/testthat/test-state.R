@@ -130,7 +130,7 @@ test_that("what owns a row is of one type in all parts, and given in all of them
     expect_identical(text$arg, arg)
     expect_identical(c(part(factor(numbers)), part(as.character(numbers)))$n, 80)
     expect_error(c(known, state_of(d)), "none of them", class = "calibrisk_error_owner")
-    expect_error(update(state_of(d), d$x, d$y, cluster = numbers), "for all rows", class = "calibrisk_error_owner")
+    expect_error(update(state_of(d), d$x, d$y, cluster = numbers), "none of them", class = "calibrisk_error_owner")
   }
   expect_error(c(state_of(d, id = numbers), state_of(d, cluster = numbers)), "same argument",
                class = "calibrisk_error_owner")
