@@ -60,10 +60,11 @@ fit_predictions <- function(predictions, notion, method, context) {
           arg = "method")
   problems <- notion_problems(predictions, notion)
   k <- length(problems)
+  point <- grid_point(grid, 1)
   jobs <- Map(function(problem, j) list(problem = problem, j = j), problems, seq_len(k))
   forms <- over_some_workers(jobs, function(job) {
-    fit_form(method, job$problem, grid_point(grid, 1), part_of(context, (job$j - 1) / k, job$j / k))
-  }, fitter_alone(method, grid_point(grid, 1)))
+    fit_form(method, job$problem, point, part_of(context, (job$j - 1) / k, job$j / k))
+  }, sealed(function(job) fit_form(method, job$problem, point, new_context()), method = method, point = point))
   # `forms`: one per problem (class-wise: one per class). `label` says in print what was fitted; `fingerprint`
   # identifies its data.
   structure(
@@ -74,11 +75,6 @@ fit_predictions <- function(predictions, notion, method, context) {
          event = predictions$event, scalar = is.null(predictions$probs)),
     class = c("ce_fit", "ce_result")
   )
-}
-
-fitter_alone <- function(method, point) {
-  force(list(method, point))
-  function(job) fit_form(method, job$problem, point, new_context())
 }
 
 #' Tables of a fit

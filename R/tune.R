@@ -56,25 +56,21 @@ tune_jobs <- function(methods, problems, splits, grids) {
       list(method = methods[[m]], grid = grids[[m]], problem = problems[[j]], m = m, j = j)
     })
   }), recursive = FALSE)
-  parts <- if (length(jobs) > 1 && has_workers()) over_workers(jobs, tuner_alone(splits)) else {
-    bar <- tune_progress(methods, problems)
-    context <- new_context()
-    here <- lapply(jobs, function(job) {
-      context$progress <- bar$step()
+  parts <- if (length(jobs) > 1 && has_workers()) {
+    alone <- function(job) tune_problem(job$method, job$problem, splits, job$grid, new_context())
+    over_workers(jobs, sealed(alone, splits = splits))
+  } else {
+    with_bar("Tuning", function(progress) {
       # methods share factors of a problem; classes do not
-      context$cache <- bar$cache(job$j)
-      tune_problem(job$method, job$problem, splits, job$grid, context)
+      contexts <- lapply(problems, function(problem) new_context(progress))
+      Map(function(job, k) {
+        context <- part_of(contexts[[job$j]], (k - 1) / length(jobs), k / length(jobs))
+        tune_problem(job$method, job$problem, splits, job$grid, context)
+      }, jobs, seq_along(jobs))
     })
-    bar$done()
-    here
   }
   method <- vapply(jobs, `[[`, "", "m")
   lapply(split(parts, factor(method, names(methods))), combine_problems)
-}
-
-tuner_alone <- function(splits) {
-  force(list(splits))
-  function(job) tune_problem(job$method, job$problem, splits, job$grid, new_context())
 }
 
 # `about`: what was tuned on.

@@ -34,8 +34,13 @@ job_function <- function(fn, step, alone = FALSE) {
   }
 }
 
-# Jobs of which one alone needs no worker. `there` is `here` as workers get it: without a frame of this process, which
-# would be sent along.
+# `fn` as workers get it: with these values, and without a frame of this process, which would be sent along.
+sealed <- function(fn, ...) {
+  environment(fn) <- list2env(list(...), parent = topenv())
+  fn
+}
+
+# Jobs of which one alone needs no worker. `there` is `here` as workers get it.
 over_some_workers <- function(jobs, here, there = here) {
   if (length(jobs) > 1 && has_workers()) over_workers(jobs, there) else lapply(jobs, here)
 }

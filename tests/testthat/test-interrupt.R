@@ -9,11 +9,7 @@ interrupted_at <- function(at, code) {
   }
   stand_ins <- list(
     with_bar = function(label, fn) fn(callback),
-    progress_callback = function(name, env = NULL) callback,
-    tune_progress = function(methods, problems) {
-      caches <- lapply(problems, function(problem) new.env(parent = emptyenv()))
-      list(cache = function(j) caches[[j]], step = function(method, j) callback, done = function() NULL)
-    }
+    progress_callback = function(name, env = NULL) callback
   )
   local_stand_ins(stand_ins)
   outcome <- tryCatch({
