@@ -26,9 +26,6 @@ autoplot_fits <- function(fits, classes = NULL) {
 
 # The parts that figures of a tuning result need, with one method and one fold.
 fit_panel <- function(x) {
-  stop_if(x$notion == "canonical", "Only binary, top-label and class-wise calibration can be drawn.",
-          "x" = "The fit has {.code notion = \"canonical\"}.",
-          "i" = "{.code predict(fit, new, type = \"gap\")} gives its coordinates.", class = "notion", arg = "x")
   list(notion = x$notion, levels = x$levels, event = x$event,
        histogram = x$histogram, glance = data.frame(method = x$method),
        forms = setNames(list(lapply(x$forms, list)), x$method))

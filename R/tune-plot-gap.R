@@ -4,8 +4,7 @@
 gap_parts <- function(x, classes = NULL) {
   stop_if(x$notion == "canonical", "Only binary, top-label and class-wise calibration can be drawn.",
           "x" = "The result has {.code notion = \"{x$notion}\"}.",
-          "i" = "Use {.code type = \"risk\"} or {.val estimate}, or tune with {.code notion = \"top_label\"} or \\
-                 {.val class_wise}.", class = "notion", arg = "type")
+          "i" = "{.code predict(x, new, type = \"gap\")} gives its coordinates.", class = "notion", arg = "type")
   if (x$notion != "class_wise") {
     return(list(list(label = "", histogram = x$histogram, forms = lapply(x$forms, `[[`, 1))))
   }

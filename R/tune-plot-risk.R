@@ -2,18 +2,15 @@
 # risks of a fold share, so that only paired ones can be seen.
 
 # Mean over folds of the risk of each method and value, its difference to the smallest and that difference's standard
-# error over folds. Class-wise: summed over classes with the same value in each, and with `per_class` the value that
-# each class chose.
+# error over folds. Class-wise: summed over classes with the same value in each.
 risk_table <- function(x) {
   rows <- x$tidy[!is.na(x$tidy$risk), ]
   if (nrow(rows) == 0) stop_no_risk()
   rows <- best_kernels(rows)
-  rows$per_class <- FALSE
-  rows <- rbind(rows, class_choices(rows))
   # folds of different splits are different folds
   rows$split <- if (is.null(rows[["split"]])) 1 else rows$split
   rows$unit <- paste(rows$split, rows$fold)
-  key <- vctrs::vec_group_id(rows[c("method", "value", "per_class")])
+  key <- vctrs::vec_group_id(rows[c("method", "value")])
   sums <- tapply(rows$risk, list(key, rows$unit), sum)
   # a method of your own may have a risk beyond all numbers, which has no place in a figure
   drawn <- rowSums(is.infinite(sums)) == 0
@@ -21,7 +18,7 @@ risk_table <- function(x) {
   rows <- rows[drawn[key], ]
   key <- match(key, which(drawn))[drawn[key]]
   sums <- sums[drawn, , drop = FALSE]
-  points <- rows[match(seq_len(nrow(sums)), key), c("method", "value", "per_class")]
+  points <- rows[match(seq_len(nrow(sums)), key), c("method", "value")]
   best <- which.min(rowMeans(sums, na.rm = TRUE))
   gaps <- sums - rep(sums[best, ], each = nrow(sums))
   split <- rows$split[match(colnames(gaps), rows$unit)]
@@ -33,7 +30,7 @@ risk_table <- function(x) {
   )
   out$std.error[best] <- 0
   out$method <- factor(out$method, levels = x$glance$method)
-  out <- out[order(out$method, out$per_class, out$value), ]
+  out <- out[order(out$method, out$value), ]
   out$chosen <- stats::ave(out$risk, out$method, FUN = function(r) seq_along(r) == which.min(r)) == 1
   rownames(out) <- NULL
   out
@@ -54,29 +51,11 @@ best_kernels <- function(rows) {
   rows[paste(rows$kernel) == best[match(points, rownames(means))], ]
 }
 
-# Class-wise: the rows with the value of smallest mean risk of each class, where classes chose differently.
-class_choices <- function(rows) {
-  if (is.null(rows[["class"]])) return(NULL)
-  parts <- lapply(split(rows, rows$method), function(own) {
-    chosen <- lapply(split(own, own$class), function(g) {
-      values <- sort(unique(g$value))
-      g[g$value == values[which.min(tapply(g$risk, match(g$value, values), mean))], ]
-    })
-    if (all(is.na(own$value)) || length(unique(vapply(chosen, function(g) g$value[1], 0))) == 1) return(NULL)
-    out <- do.call(rbind, chosen)
-    out$value <- NA_real_
-    out$per_class <- TRUE
-    out
-  })
-  do.call(rbind, unname(parts))
-}
-
 # Place along the path: from smooth (0) to flexible (1), in decades where the grid spans more than two. A single value
-# is in the middle; values per class are drawn next to the path.
-path_place <- function(value, per_class, parameter) {
+# is in the middle.
+path_place <- function(value, parameter) {
   out <- rep(0.5, length(value))
-  out[per_class] <- 1.08
-  at <- which(!per_class & !is.na(value))
+  at <- which(!is.na(value))
   if (length(unique(value[at])) < 2) return(out)
   v <- value[at]
   if (min(v) > 0 && max(v) / min(v) > 100) v <- log10(v)
@@ -91,7 +70,7 @@ risk_curve <- function(x) {
   table$place <- NA_real_
   for (m in unique(table$method)) {
     at <- which(table$method == m)
-    table$place[at] <- path_place(table$value[at], table$per_class[at], parameter[at][1])
+    table$place[at] <- path_place(table$value[at], parameter[at][1])
   }
   table
 }
@@ -135,8 +114,7 @@ method_labels <- function(panels, curve) {
   row <- match(methods, chosen$method)
   parameter <- panels[[1]]$glance$parameter
   value <- vapply(signif(chosen$value[row], 2), format, "")
-  value <- ifelse(chosen$per_class[row], "by class", ifelse(is.na(chosen$value[row]), NA, value))
-  stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(value), words,
+  stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(chosen$value[row]), words,
                          paste0(words, ": ", parameter, " = ", value)), methods)
 }
 
@@ -148,8 +126,7 @@ risk_caption <- function(shown) {
       paste0("assuming perfect calibration is above, at ", format(signif(min(shown$zero), 2)))
     } else {
       "dashed: assuming perfect calibration"
-    },
-    if (any(shown$curve$per_class)) "; at the right, open: a value by class"
+    }
   ), 58)
 }
 
@@ -157,7 +134,7 @@ autoplot_risk <- function(panels) {
   shown <- risk_shown(panels)
   curve <- shown$curve
   # a line needs two points
-  lines <- curve[!curve$per_class & !is.na(curve$value), ]
+  lines <- curve[!is.na(curve$value), ]
   key <- paste(lines$method, lines$panel)
   lines <- lines[duplicated(key) | duplicated(key, fromLast = TRUE), ]
   zero <- data.frame(zero = shown$zero, panel = shown$panel)
@@ -171,9 +148,7 @@ autoplot_risk <- function(panels) {
                                          ymax = .data$difference + .data$std.error),
                             linewidth = 0.4, alpha = 0.55, na.rm = TRUE) +
     ggplot2::geom_line(data = lines, ggplot2::aes(linetype = .data$method), linewidth = 0.5) +
-    ggplot2::geom_point(data = curve[curve$chosen & !curve$per_class, ], size = 2.4) +
-    ggplot2::geom_point(data = curve[curve$per_class, ], size = 2.4, shape = 21, fill = "white", stroke = 0.8,
-                        show.legend = FALSE) +
+    ggplot2::geom_point(data = curve[curve$chosen, ], size = 2.4) +
     line_scales(levels(curve$method), shown$labels, limits = used) +
     ggplot2::coord_cartesian(ylim = shown$limits) +
     ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"), expand = ggplot2::expansion(0.04)) +

@@ -6,7 +6,7 @@
 #' @param type `"risk"`: the mean risk minus the smallest one, with the standard error over folds of that paired
 #'   difference, along each method's grid, from smooth to flexible. The point is the value with the smallest mean risk
 #'   of each method, and the dashed line the risk of \eqn{h = 0} if it is near. Class-wise: the same value in all
-#'   classes, and at the right, open, a value for each class. `"estimate"`: the calibration error that each method
+#'   classes. `"estimate"`: the calibration error that each method
 #'   reports for the test rows, with limits from those rows' standard error alone. Line and band are the estimate from
 #'   all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated calibration gap, prediction minus outcome,
 #'   over the confidence, with the density of the predictions below: the selected method with its pointwise band, the

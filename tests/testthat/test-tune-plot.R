@@ -21,7 +21,7 @@ test_that("risks are shown minus the smallest, with paired standard errors", {
   expect_equal(curve$place[curve$method == "bins"], c(0, 1 / 3, 1))
   expect_equal(curve$place[curve$method == "kde"], c(1, 0))
   expect_equal(curve$place[curve$method == "few"], 0.5)
-  expect_equal(path_place(c(1e-4, 1e-2, 1), rep(FALSE, 3), "ridge"), c(1, 0.5, 0))
+  expect_equal(path_place(c(1e-4, 1e-2, 1), "ridge"), c(1, 0.5, 0))
 })
 
 test_that("a curve over several kernels is that of the best kernel, not their sum", {
@@ -66,26 +66,6 @@ test_that("a method whose risk is infinite is not in the figure of risks", {
   expect_warning(alone <- ce_tune(p, y, methods = list(huge = huge), folds = 2, repeats = 1),
                  class = "calibrisk_warning_impossible_estimate")
   expect_error(ggplot2::autoplot(alone, type = "risk"), class = "calibrisk_error_risk")
-})
-
-test_that("class-wise risks show what each class chose", {
-  tuned <- withr::with_seed(1, ce_tune(vehicle_predictions, truth, notion = "class_wise", methods = list(
-    few = method_bins(5), bins = method_bins(seq(5, 60, 5)), kde = method_kde()
-  )))
-  rows <- tidy(tuned)
-  curve <- risk_curve(tuned)
-  expect_setequal(curve$method[curve$per_class], c("bins", "kde"))
-  for (m in c("bins", "kde")) {
-    one <- rows[rows$method == m, ]
-    best <- vapply(split(one, one$class), function(g) min(tapply(g$risk, match(g$value, g$value), mean)), 0)
-    expect_equal(curve$risk[curve$per_class & curve$method == m], sum(best))
-    # choosing per class is never worse than one value for all
-    expect_lte(sum(best), min(curve$risk[curve$method == m & !curve$per_class]) + 1e-15)
-    expect_equal(sum(best), glance(tuned)$risk[glance(tuned)$method == m])
-  }
-  shown <- risk_shown(list(tuned))
-  expect_match(risk_caption(shown), "by\\s+class")
-  expect_match(shown$labels[["kde"]], "by class")
 })
 
 test_that("the selected gap has the jackknife's band, the others none in the figure", {
