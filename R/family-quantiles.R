@@ -79,12 +79,6 @@ quantile_pit <- function(law, y) {
   new_pit(quantile_law(y, values, parts$levels, "open"), high, jumps, levels = levels)
 }
 
-# Between its levels a forecast says nothing.
-quantile_cells <- function(law) {
-  parts <- parameters_of(law)
-  function(rows) cpp_quantile_jumps(parts$values[rows, , drop = FALSE], parts$levels[rows, , drop = FALSE])
-}
-
 # The levels that all rows have; NULL if there are none.
 common_levels <- function(levels) {
   first <- levels[1, ]
@@ -108,7 +102,12 @@ family_quantiles <- family_record(
   },
   support = "real", crps = function(y, values, levels) quantile_law(y, values, levels, "crps"),
   features = function(values, levels) values,
-  pit = quantile_pit, cells = quantile_cells,
+  pit = quantile_pit,
+  # between its levels a forecast says nothing
+  cells = function(law) {
+    parts <- parameters_of(law)
+    function(rows) cpp_quantile_jumps(parts$values[rows, , drop = FALSE], parts$levels[rows, , drop = FALSE])
+  },
   format = function(law, number) {
     values <- vctrs::field(law, "values")
     paste0("quantiles[", ncol(values), "](", number(values[, 1]), ", ", number(values[, ncol(values)]), ")")

@@ -10,7 +10,8 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
   fixed_test <- marked || !is_share(test)
   test_rows <- if (marked) which(given == 0) else if (fixed_test) check_test_rows(test, n, single)
   if (is.null(given)) {
-    order <- if (fixed_test) shuffle(setdiff(seq_len(n), test_rows)) else sample.int(n)
+    order <- setdiff(seq_len(n), test_rows)
+    order <- order[sample.int(length(order))]
     if (!fixed_test) {
       n_tune <- floor((1 - test) * n + 1e-9)
       test_rows <- order[seq_len(n - n_tune) + n_tune]
@@ -67,8 +68,6 @@ check_whole_clusters <- function(fold, cluster) {
 is_share <- function(test) {
   is_sized(test, 1) && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
 }
-
-shuffle <- function(x) x[sample.int(length(x))]
 
 # Consecutive blocks: sizes floor(n / k), the first n mod k one longer.
 block_folds <- function(n, k) rep(seq_len(k), times = n %/% k + (seq_len(k) <= n %% k))

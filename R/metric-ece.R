@@ -103,7 +103,8 @@ problem_ece <- function(problem, scheme, honest) {
   design <- problem$design
   parts <- lapply(scheme$n_bins, function(n_bins) {
     of <- if (counted) errors_of_counts(problem, n_bins, scheme, fold) else {
-      ends <- used_ends(scheme$ends(sorted, n_bins))
+      ends <- scheme$ends(sorted, n_bins)
+      ends <- unique(ends[ends > 0])
       many <- length(ends) > many_bins && is.finite(scheme$p)
       (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
     }

@@ -73,9 +73,6 @@ bin_ends <- function(sorted, type, n_bins) {
   )
 }
 
-# Ends of the bins that are not empty.
-used_ends <- function(ends) ends[ends > 0 & c(ends[-1] != ends[-length(ends)], TRUE)]
-
 # sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, Eq. 3 and Definition C.1; p = Inf: the
 # largest |gap_b|) and what its standard error needs. With the bins (of cpp_bin_table()) taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.

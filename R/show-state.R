@@ -4,8 +4,14 @@ print.ce_state <- function(x, ...) {
   cat("<ce_state> ", count_of(state_rows(x), "row"), if (!is.null(x$about)) paste0(", ", x$about$notion),
       state_event(x), sep = "")
   cat("\n")
-  print_lines(c(if (!is.null(x$about$horizon)) followed_sentence(x), facts_lines(dropped = x$dropped),
-                paste0("Keeps: ", spec_words(x$spec), ".")))
+  spec <- x$spec
+  kept <- paste0(
+    "Keeps: ", spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells",
+    if (!is.null(spec$knots)) paste0(" (", count_of(length(spec$knots), "given knot"), ")"), ", ",
+    count_of(spec$n_bins, "bin"), "; Algorithm 1: ", spec$folds, " folds, test share ", format(spec$test), ", bins ",
+    paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks."
+  )
+  print_lines(c(if (!is.null(x$about$horizon)) followed_sentence(x), facts_lines(dropped = x$dropped), kept))
   cat("Holds ", format(round(sum(lengths(unlist(x$sums, recursive = FALSE))) * 8 / 1024)), " kB of sums",
       if (isTRUE(x$about$blocked)) ", in blocks", "; no rows.\n", sep = "")
   if (x$n > 1) {

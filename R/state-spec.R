@@ -33,15 +33,6 @@ fine_dim <- function(spec, blocks) {
   c(if (blocks) 1L else moments_of_narrow, 2, length(spec$fine) - 1, n_parts(spec, blocks))
 }
 
-spec_words <- function(spec) {
-  paste0(
-    spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells", if (!is.null(spec$knots)) {
-      paste0(" (", count_of(length(spec$knots), "given knot"), ")")
-    }, ", ", count_of(spec$n_bins, "bin"), "; Algorithm 1: ", spec$folds, " folds, test share ",
-    format(spec$test), ", bins ", paste(unique(range(spec$grid)), collapse = " to "), "; ", spec$blocks, " blocks"
-  )
-}
-
 # The symmetric matrix of which these are the rows of the lower triangle.
 symmetric <- function(rows) {
   q <- (sqrt(8 * length(rows) + 1) - 1) / 2
