@@ -81,3 +81,26 @@ expect_same_numbers <- function(a, b, tolerance = 1e-10) {
   expect_identical(names(a), names(b))
   expect_equal(as.list(a), as.list(b), tolerance = tolerance)
 }
+
+# What weights mean, for a verb of rows and the arguments of the design: integers are repeated rows (`repeats`), one value
+# is none, the scale does not matter, and rows of weight 0 are not there. Returns list(data, plain, weighted).
+expect_weights <- function(verb, tolerance = 1e-8, repeats = TRUE) {
+  data <- design_rows_frame()
+  plain <- verb(data)
+  weighted <- verb(data, weights = data$share)
+  if (repeats) expect_equal(verb(data, weights = data$copies), verb(data[rep(1:120, data$copies), ]), tolerance = 1e-10)
+  expect_equal(verb(data, weights = rep(.37, 120)), plain)
+  expect_equal(verb(data, weights = 5 * data$share), weighted, tolerance = tolerance, ignore_attr = TRUE)
+  without <- replace(data$share, 1:10, 0)
+  expect_equal(verb(data, weights = without), verb(data[-(1:10), ], weights = without[-(1:10)]), tolerance = tolerance)
+  expect_false(isTRUE(all.equal(weighted, plain)))
+  invisible(list(data = data, plain = plain, weighted = weighted))
+}
+
+of_vectors <- function(verb) function(d, ...) verb(d$prob, d$y, ...)
+
+of_columns <- function(verb) function(d, weights = NULL) {
+  if (is.null(weights)) return(verb(d, y, prob))
+  d$own_weights <- weights
+  verb(d, y, prob, weights = own_weights)
+}

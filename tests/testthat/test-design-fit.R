@@ -1,19 +1,9 @@
 test_that("verbs of fits, estimates and maps take weights and clusters alike", {
-  data <- design_rows_frame()
-  data$same <- .37
-  data$scaled <- 5 * data$share
-  data$own <- seq_len(nrow(data))
-  repeated <- data[rep(seq_len(nrow(data)), data$copies), ]
-  nothing <- replace(data, "share", list(replace(data$share, 1:10, 0)))
   set.seed(1)
   for (verb in design_verbs) {
-    plain <- verb(data, y, prob)
-    weighted <- verb(data, y, prob, weights = share)
-    expect_equal(verb(data, y, prob, weights = copies), verb(repeated, y, prob))
-    expect_equal(verb(data, y, prob, weights = same), plain)
-    expect_equal(verb(data, y, prob, weights = scaled), weighted, tolerance = 1e-6)
-    expect_equal(verb(nothing, y, prob, weights = share), verb(data[-(1:10), ], y, prob, weights = share))
-    expect_false(isTRUE(all.equal(weighted, plain)))
+    found <- expect_weights(of_columns(verb), 1e-6)
+    data <- transform(found$data, own = 1:120)
+    plain <- found$plain
     expect_false(isTRUE(all.equal(verb(data, y, prob, cluster = centre), plain)))
     expect_equal(verb(data[sample(120), ], y, prob, weights = share, cluster = centre),
                  verb(data, y, prob, weights = share, cluster = centre), tolerance = 1e-8)
@@ -26,18 +16,7 @@ test_that("verbs of fits, estimates and maps take weights and clusters alike", {
 })
 
 test_that("fits are weighted: repeated rows, one value, scale, rows of weight 0", {
-  data <- design_rows_frame()
-  share <- replace(data$share, 1:10, 0)
-  rows <- rep(seq_len(nrow(data)), data$copies)
-  for (object in design_objects) {
-    plain <- object(data$prob, data$y)
-    weighted <- object(data$prob, data$y, weights = share)
-    expect_equal(object(data$prob, data$y, weights = data$copies), object(data$prob[rows], data$y[rows]))
-    expect_equal(object(data$prob, data$y, weights = rep(.3, 120)), plain)
-    expect_equal(object(data$prob, data$y, weights = 7 * share), weighted, tolerance = 1e-8)
-    expect_equal(object(data$prob[-(1:10)], data$y[-(1:10)], weights = share[-(1:10)]), weighted)
-    expect_false(isTRUE(all.equal(plain, weighted)))
-  }
+  for (object in design_objects) expect_weights(of_vectors(object))
 })
 
 test_that("importance weights that are whole fit what repeated rows do", {

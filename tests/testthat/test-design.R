@@ -1,21 +1,5 @@
-test_that("importance weights of one value are none, whatever the value", {
-  data <- design_rows_frame()
-  for (metric in c(design_metrics, design_tables)) {
-    data$same <- .37
-    expect_identical(metric(data, y, prob, weights = same), metric(data, y, prob))
-  }
-})
-
-test_that("the scale of importance weights does not matter, and rows of weight 0 are not there", {
-  data <- design_rows_frame()
-  data$share[1:10] <- 0
-  for (metric in c(design_metrics, design_tables)) {
-    weighted <- metric(data, y, prob, weights = share)
-    data$scaled <- 5 * data$share
-    expect_same_numbers(metric(data, y, prob, weights = scaled), weighted, 1e-9)
-    expect_identical(metric(data[-(1:10), ], y, prob, weights = share), weighted)
-    expect_false(isTRUE(all.equal(weighted[-1], metric(data, y, prob)[-1])))
-  }
+test_that("weights of metrics have no scale, one value of them is none, and rows of weight 0 are not there", {
+  for (metric in c(design_metrics, design_tables)) expect_weights(of_vectors(metric), repeats = FALSE)
 })
 
 test_that("estimates with whole importance weights are those of repeated rows where they are means over rows", {
@@ -143,17 +127,10 @@ test_that("weighted quantiles are those of quantile() for one weight, and do not
 })
 
 test_that("weights and clusters of predictive distributions", {
-  data <- design_rows_frame()
   for (verb in design_laws) {
-    plain <- verb(data)
-    expect_equal(verb(data, weights = data$copies), verb(data[rep(1:120, data$copies), ]), tolerance = 1e-10)
-    expect_identical(verb(data, weights = rep(.37, 120)), plain)
-    weighted <- verb(data, weights = data$share)
-    expect_same_numbers(verb(data, weights = 5 * data$share), weighted, 1e-9)
-    expect_false(isTRUE(all.equal(weighted, plain)))
-    without <- data$share
-    without[1:10] <- 0
-    expect_identical(verb(data, weights = without), verb(data[-(1:10), ], weights = data$share[-(1:10)]))
+    found <- expect_weights(verb)
+    data <- found$data
+    plain <- found$plain
     own <- verb(data, cluster = 1:120)
     same <- grepl("estimate|std.error|score|entropy|calibration|sharpness|observed", names(plain))
     expect_equal(own[same], plain[same])
@@ -168,15 +145,7 @@ test_that("weights and clusters of predictive distributions", {
 test_that("weights and clusters of curves", {
   data <- design_rows_frame()
   for (curve in design_curves) {
-    plain <- curve(data, y, prob)
-    expect_equal(curve(data, y, prob, weights = copies), curve(data[rep(1:120, data$copies), ], y, prob))
-    expect_identical(curve(data$prob, data$y, weights = rep(.37, 120)), plain)
-    weighted <- curve(data, y, prob, weights = share)
-    expect_equal(curve(data$prob, data$y, weights = 5 * data$share), weighted, tolerance = 1e-8)
-    without <- data$share
-    without[1:10] <- 0
-    expect_equal(curve(data$prob, data$y, weights = without),
-                 curve(data$prob[-(1:10)], data$y[-(1:10)], weights = data$share[-(1:10)]))
+    plain <- expect_weights(of_vectors(curve))$plain
     own <- curve(data$prob, data$y, cluster = 1:120)
     # the bandwidth of a smooth curve is chosen for fewer rows
     if (is.na(plain[[2]]$bandwidth)) expect_equal(own[[1]]$observed, plain[[1]]$observed)
@@ -222,16 +191,7 @@ test_that("limits of clustered curves hold the event frequency, those of indepen
 test_that("weights and clusters of decision curves", {
   data <- design_rows_frame()
   for (verb in design_decisions) {
-    plain <- verb(data, y, prob)
-    expect_equal(verb(data, y, prob, weights = copies), verb(data[rep(1:120, data$copies), ], y, prob),
-                 tolerance = 1e-12)
-    expect_identical(verb(data$prob, data$y, weights = rep(.37, 120)), plain)
-    weighted <- verb(data, y, prob, weights = share)
-    expect_equal(verb(data$prob, data$y, weights = 5 * data$share), weighted, tolerance = 1e-8)
-    without <- data$share
-    without[1:10] <- 0
-    expect_equal(verb(data$prob, data$y, weights = without),
-                 verb(data$prob[-(1:10)], data$y[-(1:10)], weights = data$share[-(1:10)]))
+    plain <- expect_weights(of_vectors(verb))$plain
     own <- verb(data$prob, data$y, cluster = 1:120)
     same <- c("net_benefit", "treat_all", "net_benefit.std.error")
     expect_equal(own[[1]][same], plain[[1]][same])

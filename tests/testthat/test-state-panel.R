@@ -1,29 +1,20 @@
 pick <- function(table, metric, detail = "") table[table$.metric == metric & grepl(detail, table$detail), ]
 
-test_that("the panel of sums is that of the verbs", {
+test_that("what a panel of sums has beside the errors of functions is that of the rows", {
   d <- inside_sample(3000, 1)
   table <- ce_panel(state_of(d))
-  same <- function(row, verb, tolerance = tol$oracle, columns = c(".estimate", "std.error", "conf.high")) {
-    expect_identical(nrow(row), 1L)
-    for (name in columns) expect_close(row[[name]], verb[[name]], tolerance)
+  same <- function(metric, verb) {
+    columns <- c(".estimate", "std.error", "conf.low", "conf.high")
+    expect_close(unlist(pick(table, metric)[columns]), unlist(verb[columns]), tol$oracle)
   }
-  all <- c(".estimate", "std.error", "conf.low", "conf.high")
-  same(pick(table, "rbs"), rbs(d$x, d$y, notion = "binary"), columns = all[1:2])
-  same(pick(table, "brier"), ce_score(d$x, d$y), columns = all)
-  same(pick(table, "log_loss"), ce_score(d$x, d$y, score = "log"), columns = all)
-  same(pick(table, "ece", "p = 1"), ece(d$x, d$y))
-  same(pick(table, "ece", "p = 2$"), ece(d$x, d$y, p = 2))
-  same(pick(table, "ece", "debiased"), ece(d$x, d$y, p = 2, debias = TRUE))
-  same(pick(table, "spiegelhalter"), spiegelhalter(d$x, d$y), columns = c(".estimate", "p.value"))
-  cox <- cox_calibration(d$x, d$y)
-  for (name in cox$.metric) same(pick(table, name), pick(transform(cox, detail = ""), name), 1e-6, ".estimate")
-  same(pick(table, "cox_slope"), cox[2, ], 1e-6, c(all, "p.value"))
+  same("brier", ce_score(d$x, d$y))
+  same("log_loss", ce_score(d$x, d$y, score = "log"))
+  expect_close(pick(table, "oe_ratio")$.estimate, sum(d$y) / sum(d$x), tol$law)
   ks <- ks_error(d$x, d$y)
   row <- pick(table, "ks_error")
   expect_lte(row$.estimate, ks$.estimate + 1e-12)
   more <- as.numeric(sub(".*at most (\\S+) more.*", "\\1", row$detail))
   expect_gte(row$.estimate + 1.1 * more, ks$.estimate)
-  expect_close(pick(table, "oe_ratio")$.estimate, sum(d$y) / sum(d$x), tol$law)
   # honest ends are those of other folds
   expect_true(all(table$conf.low <= table$.estimate, na.rm = TRUE))
   expect_lt(abs(pick(table, "ece", "p = 1")$conf.low - ece(d$x, d$y)$conf.low), .01)
