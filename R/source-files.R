@@ -13,9 +13,11 @@ source_files <- function(x) {
   stop_if(length(gone) > 0, "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
           "i" = "Names are relative to the working directory, {.file {getwd()}}.", class = "source", arg = "x")
   other <- files[is.na(file_kind(files))]
+  reader <- if (length(other) > 0) file_reader(other[1])
   stop_if(length(other) > 0 || length(files) == 0,
           "{.arg x} must name CSV, TSV, JSON lines or Parquet files, by their endings, or folders of them.",
           "x" = if (length(other) > 0) "{.file {other[1]}} is none of these." else "There are none.",
+          "i" = if (!is.null(reader)) "{reader}",
           "i" = "Others are read by a function that returns the next data frame.", class = "source", arg = "x")
   files
 }
@@ -77,18 +79,6 @@ open_file <- function(file, rows) {
     return(cut_iterator(data, rows))
   }
   csv_iterator(file, rows, format)
-}
-
-# How the fields of a file are separated, and the decimal mark: by its first lines.
-text_format <- function(file) {
-  con <- base::file(file, "r") # decompresses
-  on.exit(close(con))
-  lines <- suppressWarnings(readLines(con, 1000))
-  bare <- gsub("\"[^\"]*\"", "", lines[1], useBytes = TRUE)
-  semicolons <- isTRUE(grepl(";", bare, useBytes = TRUE)) && !grepl(",", bare, useBytes = TRUE)
-  if (!semicolons) return(list(sep = ",", dec = "."))
-  commas <- grepl("(^|;)\"?[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\"?(;|$)", lines[-1], useBytes = TRUE)
-  list(sep = ";", dec = if (any(commas)) "," else ".")
 }
 
 is_compressed <- function(file) grepl("[.](gz|bz2|xz)$", file, ignore.case = TRUE)
