@@ -280,23 +280,65 @@ TEST(sums_over_pairs_are_those_of_all_columns_in_one_matrix) {
     const Matrix root = x.cwiseProduct(a.cwiseSqrt()), scaled = x.cwiseProduct(a);
     const Matrix s = root.transpose() * root, t1 = x.transpose() * scaled;
     const double t20 = (x.transpose() * x).cwiseProduct(scaled.transpose() * scaled).sum();
-    RungSums sums[4];
+    RungSums sums[3];
     detail::sums_of_rows(engine, bases.bases(), parts, rows.e, v, sums[0]);
     detail::sums_of_dense(engine, bases.bases(), parts, rows.e, v, sums[1]);
-    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, false, sums[2]);
+    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, sums[2]);
     for (int way = 0; way < 3; ++way) {
       CHECK(is_near(sums[way].t20, t20, 1e-10));
       CHECK(is_near(sums[way].t11, t1.cwiseProduct(t1.transpose()).sum(), 1e-10));
       CHECK(is_near(sums[way].s2, s.squaredNorm(), 1e-10));
       CHECK(is_near(sums[way].s3, (s * s * s).trace(), 1e-10));
     }
-    RungSums bounded;
-    bounded.exact = false;
-    detail::sums_of_cells(engine, bases.bases(), parts, rows.e, v, sums[3]);
-    detail::sums_of_columns(engine, bases.bases(), parts, rows.e, v, true, bounded);
-    CHECK(is_near(sums[3].s2, s.squaredNorm(), 1e-10));
-    CHECK(is_near(sums[3].s3, bounded.s3, 1e-10));
+    // 64 random vectors span 60 rows
+    const Matrix pairs = (x * scaled.transpose() + scaled * x.transpose()) / 2.0;
+    RungSums random;
+    detail::sums_of_random_vectors(engine, bases.bases(), parts, rows.e, v, random);
+    CHECK(!random.exact);
+    CHECK(is_near(2.0 * random.s2, sums[0].t20 + sums[0].t11, 1e-10));
+    CHECK(is_near(random.s3, (pairs * pairs * pairs).trace(), 1e-10));
   }
+}
+
+TEST(sums_of_random_vectors_are_near_those_of_all_pairs_in_any_order) {
+  ThreadedEngine three(3);
+  const Index n = 2000, k = 20;
+  Rows rows{Matrix(n, k), Matrix(n, k)};
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < k; ++j) {
+      rows.p(i, j) = std::pow(counter_uniform(7, static_cast<std::uint64_t>(j), i), 8.0);
+    }
+    rows.p.row(i) /= rows.p.row(i).sum();
+  }
+  rows.e = rows.p;
+  for (Index i = 0; i < n; ++i) rows.e(i, i % k) -= 1.0;
+  const auto sums = [&](const Engine& engine, const Rows& of, bool random) {
+    const RowWeights none;
+    const BasisShape shape = basis_shape(engine, Recipe::hats, {20, 0, 0, 0}, of.p, none);
+    const LocalBases bases(engine, shape, of.p);
+    std::vector<detail::LocalCoordinate> parts;
+    Vector gap(n), half(n);
+    for (Index j = 0; j < k; ++j) {
+      parts.push_back(detail::smooth_coordinate(engine, bases.bases()[static_cast<std::size_t>(j)],
+                                                of.e.col(j), none, gap, half));
+    }
+    RungSums out;
+    if (random) {
+      detail::sums_of_random_vectors(engine, bases.bases(), parts, of.e, none, out);
+    } else {
+      detail::sums_of_columns(engine, bases.bases(), parts, of.e, none, out);
+    }
+    return out;
+  };
+  const RungSums all = sums(serial_engine(), rows, false),
+                 random = sums(serial_engine(), rows, true);
+  CHECK(is_near(2.0 * random.s2, all.t20 + all.t11, 0.03));
+  CHECK(is_near(random.s3, all.s3, 0.03));
+  const RungSums threads = sums(three.engine(), rows, true);
+  CHECK(random.s2 == threads.s2 && random.s3 == threads.s3);
+  const RungSums turned = sums(serial_engine(), {rows.p.reverse(), rows.e.reverse()}, true);
+  CHECK(is_near(random.s2, turned.s2, 1e-10));
+  CHECK(is_near(random.s3, turned.s3, 1e-10));
 }
 
 TEST(decompositions_of_clusters_that_are_not_kept_give_the_same_digits) {
@@ -335,4 +377,14 @@ TEST(the_trace_of_a_cube_is_that_of_the_product) {
   Matrix s = Matrix::Random(600, 600);
   s = (s + s.transpose()).eval();
   CHECK(is_near(trace_cube(serial_engine(), s), (s * s * s).trace(), 1e-10));
+}
+
+TEST(the_largest_eigenvalue_of_many_columns_is_that_of_the_decomposition) {
+  const Engine engine = serial_engine();
+  for (const Index rank : {3, 250}) {
+    const Matrix x = Matrix::Random(rank, 300);
+    const Matrix s = x.transpose() * x;
+    CHECK(is_near(largest_eigenvalue(engine, s), engine.dense.sym_eigen(s).values(299)));
+  }
+  CHECK(largest_eigenvalue(engine, Matrix::Zero(300, 300)) == 0.0);
 }

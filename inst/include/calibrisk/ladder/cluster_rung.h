@@ -110,19 +110,6 @@ inline ClusterRows cluster_rows(const DenseAlgebra& dense, const ClusterPart& pa
   return {root, e, ClusterLeverage(dense, std::move(basis))};
 }
 
-// Largest eigenvalue by powers: for matrices that are too large for all of them.
-inline double largest_eigenvalue(const Engine& engine, const Matrix& s) {
-  Matrix v = Matrix::Ones(s.cols(), 1);
-  double value = 0.0;
-  for (int step = 0; step < 50; ++step) {
-    v = engine.dense.multiply(s, v);
-    value = v.norm();
-    if (!(value > 0.0)) return 0.0;
-    v /= value;
-  }
-  return value;
-}
-
 // Sums over clusters of root root', x x', y x' and y y' (x_c, y_c = A_c x_c and the root of A_c
 // times x_c); the last three if variances are exact.
 struct ClusterProducts {

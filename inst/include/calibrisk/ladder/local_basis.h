@@ -28,12 +28,6 @@ class LocalBasis {
  public:
   Index columns() const { return columns_; }
   int values() const { return values_; }  // of a row, at most
-  // Where the basis is one term of hats and nothing else.
-  const HatPositions* hats() const {
-    const bool plain =
-        terms_.size() == 1 && terms_[0].factor == nullptr && terms_[0].gate == nullptr;
-    return plain ? terms_[0].hats : nullptr;
-  }
 
   void add(LocalTerm term, Index columns) {
     values_ += term.hats == nullptr ? 1 : 2;

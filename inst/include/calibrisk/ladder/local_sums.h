@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Sums over pairs of rows that the variance of a rung on local bases needs. They come from the
 // n x n matrix of rows, from products of all columns as a dense matrix, or from sparse blocks of
-// pairs of coordinates, whichever costs least.
+// pairs of coordinates, whichever costs least; where that is too much, from random vectors.
 #ifndef CALIBRISK_LADDER_LOCAL_SUMS_H
 #define CALIBRISK_LADDER_LOCAL_SUMS_H
 
-#include <calibrisk/ladder/cell_pairs.h>
-#include <calibrisk/ladder/local_basis.h>
-#include <calibrisk/ladder/row_tiles.h>
-#include <calibrisk/ladder/rung.h>
+#include <calibrisk/ladder/random_sums.h>
 
 #include <array>
 
 namespace calibrisk {
 
 namespace detail {
-
-// The result of one coordinate: its smooth without the row, and the input of pairs of coordinates.
-struct LocalCoordinate {
-  Matrix whitener;  // [kept x columns]
-  Vector scale;     // [n] a
-  Vector weights;   // of its columns, for gaps of new rows
-  Vector own;       // [n] e^2 |b|^2, of the orthonormal basis, where it is asked for
-};
 
 // What row i counts in coordinate j, times 1, a or the root of a.
 class RowFactors {
@@ -251,16 +240,15 @@ inline void sums_of_dense(const Engine& engine, const std::vector<LocalBasis>& b
   sums.s3 = trace_cube(engine, s);
 }
 
-// The sums over pairs from blocks of pairs of coordinates. As `bounded`, tr S^3 is its bound by the
-// largest eigenvalue of the blocks' norms.
+// The sums over pairs from blocks of pairs of coordinates.
 inline void sums_of_columns(const Engine& engine, const std::vector<LocalBasis>& bases,
                             const std::vector<LocalCoordinate>& parts,
                             const ConstMatrixRef& residuals, const RowWeights& weights,
-                            bool bounded, RungSums& sums) {
+                            RungSums& sums) {
   const Index d = residuals.cols();
   std::vector<Index> first(bases.size() + 1, 0);
   for (std::size_t j = 0; j < bases.size(); ++j) first[j + 1] = first[j] + parts[j].whitener.rows();
-  Matrix s = bounded ? Matrix() : Matrix(first.back(), first.back());
+  Matrix s(first.back(), first.back());
   struct PairSums {
     double t20 = 0.0, t11 = 0.0, s2 = 0.0;
   };
@@ -282,37 +270,17 @@ inline void sums_of_columns(const Engine& engine, const std::vector<LocalBasis>&
       found[at].t11 = twice * blocks[1].cwiseProduct(blocks[2]).sum();
     }
     found[at].s2 = twice * blocks[4].squaredNorm();
-    if (bounded) return;
     s.block(first[j], first[l], blocks[4].rows(), blocks[4].cols()) = blocks[4];
     if (j != l) {
       s.block(first[l], first[j], blocks[4].cols(), blocks[4].rows()) = blocks[4].transpose();
     }
   });
-  Matrix norms(d, d);
-  for (std::size_t t = 0; t < pairs.size(); ++t) {
-    sums.t20 += found[t].t20;
-    sums.t11 += found[t].t11;
-    sums.s2 += found[t].s2;
-    const double norm = std::sqrt(found[t].s2 / (pairs[t].first == pairs[t].second ? 1.0 : 2.0));
-    norms(pairs[t].first, pairs[t].second) = norms(pairs[t].second, pairs[t].first) = norm;
+  for (const PairSums& of : found) {
+    sums.t20 += of.t20;
+    sums.t11 += of.t11;
+    sums.s2 += of.s2;
   }
-  sums.s3 = bounded ? engine.dense.sym_eigen(norms).values(d - 1) * sums.s2 : trace_cube(engine, s);
-}
-
-// As `sums_of_columns`, bounded, of bases that are hats.
-inline void sums_of_cells(const Engine& engine, const std::vector<LocalBasis>& bases,
-                          const std::vector<LocalCoordinate>& parts,
-                          const ConstMatrixRef& residuals, const RowWeights& weights,
-                          RungSums& sums) {
-  const RowFactors factors(parts, residuals, weights);
-  std::vector<CellCoordinate> coordinates;
-  for (std::size_t j = 0; j < bases.size(); ++j) {
-    coordinates.push_back({bases[j].hats(), bases[j].columns(), &parts[j].whitener});
-  }
-  const Matrix squares = cell_pair_squares(engine, coordinates, weights, residuals.rows(),
-                                           [&](Index i, Index j) { return factors.rooted(i, j); });
-  sums.s2 = squares.sum();
-  sums.s3 = engine.dense.sym_eigen(squares.cwiseSqrt()).values(squares.rows() - 1) * sums.s2;
+  sums.s3 = trace_cube(engine, s);
 }
 
 // `columns`: of all coordinates, without those that are dropped.
@@ -322,19 +290,12 @@ inline void sums_of_pairs(const Engine& engine, const std::vector<LocalBasis>& b
                           RungSums& sums) {
   const Index n = residuals.rows(), d = residuals.cols();
   const bool few_rows = n < columns && n <= 10 * d && n <= bound_columns;
-  const bool bounded = columns > bound_columns && !few_rows;
-  bool hats = true;
   double values = 0.0;
-  for (const LocalBasis& basis : bases) {
-    hats = hats && basis.hats() != nullptr;
-    values += basis.values();
-  }
-  if (bounded && hats && !sums.exact) {
-    return sums_of_cells(engine, bases, parts, residuals, weights, sums);
-  }
-  if (bounded) return sums_of_columns(engine, bases, parts, residuals, weights, true, sums);
-  // nanoseconds, measured: of a value of a pair of rows, of a product, of a value of a sparse block
-  constexpr double of_tile = 0.05, of_product = 0.06, of_block = 1.2;
+  for (const LocalBasis& basis : bases) values += basis.values();
+  // nanoseconds, measured: of a value of a pair of rows, of a product, of a value of a sparse
+  // block, of a value of a row with random vectors, and how long exact sums may take
+  constexpr double of_tile = 0.05, of_product = 0.06, of_block = 1.2, of_vectors = 60.0;
+  constexpr double longest = 5e8;
   const double rows = static_cast<double>(n), k = static_cast<double>(columns);
   const double cube = of_product / 2.0;
   const double by_rows =
@@ -342,13 +303,18 @@ inline void sums_of_pairs(const Engine& engine, const std::vector<LocalBasis>& b
   const double by_dense = rows * k * k * (sums.exact ? 2.5 : 0.5) * of_product + cube * k * k * k;
   const double by_blocks =
       rows * values * values / 2.0 * (sums.exact ? 5.0 : 1.0) * of_block + cube * k * k * k;
-  const double least = std::min(by_dense, by_blocks);
-  if (few_rows || (d > 1 && n <= bound_columns && by_rows < least)) {
+  const double by_columns = std::min(by_dense, by_blocks);
+  const bool of_rows = few_rows || (d > 1 && n <= bound_columns && by_rows < by_columns);
+  const double least = of_rows ? by_rows : by_columns;
+  const bool too_large = columns > bound_columns && !few_rows;
+  if (too_large || (least > longest && least > 2.0 * rows * values * of_vectors)) {
+    sums_of_random_vectors(engine, bases, parts, residuals, weights, sums);
+  } else if (of_rows) {
     sums_of_rows(engine, bases, parts, residuals, weights, sums);
   } else if (d > 1 && by_dense < by_blocks) {
     sums_of_dense(engine, bases, parts, residuals, weights, sums);
   } else {
-    sums_of_columns(engine, bases, parts, residuals, weights, false, sums);
+    sums_of_columns(engine, bases, parts, residuals, weights, sums);
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Sums over pairs of rows of sparse columns, a tile of rows against all others: the inner work of a
-// ladder of many classes. One copy of the loop per instruction set; an entry is the sum over the
-// columns in their order and no product is fused, so that all have the same digits.
+// Products of sparse rows with a table of 64 numbers for each column, and of their transpose with
+// 64 for each row: the inner work of a ladder of many classes. One copy of the loop per instruction
+// set; an entry is the sum over the columns in their order and no product is fused, so that all
+// have the same digits.
 #ifndef CALIBRISK_LADDER_ROW_TILES_H
 #define CALIBRISK_LADDER_ROW_TILES_H
 
@@ -29,66 +30,106 @@ struct RowTile {
   double* out;
 };
 
+// table[64 column_lt + r] += sum_l value_lt x[64 l + r], for the rows l < count.
+struct ColumnTile {
+  const double* x;
+  const SparseRows* rows;
+  Index count;
+  double* table;
+};
+
 namespace detail {
 
 #ifdef CALIBRISK_PACKS
 
-template <int pack_size>
-CALIBRISK_INLINE void add_table_pack(const double* x, double y,
-                                     typename Packs<pack_size>::Pack& sum) {
-  typename Packs<pack_size>::Pack pack;
-  load_pack<pack_size>(x, pack);
-  add_product<pack_size>(sum, pack, y);
-}
+// Eight packs of a tile, each a variable of its own, which stay in registers.
+template <int size>
+struct TilePacks {
+  typename Packs<size>::Pack a, b, c, d, e, f, g, h;
 
-// Eight packs of the tile, each a variable of its own, which stay in registers.
+  CALIBRISK_INLINE void load(const double* x) {
+    load_pack<size>(x, a);
+    load_pack<size>(x + size, b);
+    load_pack<size>(x + 2 * size, c);
+    load_pack<size>(x + 3 * size, d);
+    load_pack<size>(x + 4 * size, e);
+    load_pack<size>(x + 5 * size, f);
+    load_pack<size>(x + 6 * size, g);
+    load_pack<size>(x + 7 * size, h);
+  }
+  CALIBRISK_INLINE void store(double* x) const {
+    store_pack<size>(x, a);
+    store_pack<size>(x + size, b);
+    store_pack<size>(x + 2 * size, c);
+    store_pack<size>(x + 3 * size, d);
+    store_pack<size>(x + 4 * size, e);
+    store_pack<size>(x + 5 * size, f);
+    store_pack<size>(x + 6 * size, g);
+    store_pack<size>(x + 7 * size, h);
+  }
+  // These += x y
+  CALIBRISK_INLINE void add(const TilePacks& x, double y) {
+    add_product<size>(a, x.a, y);
+    add_product<size>(b, x.b, y);
+    add_product<size>(c, x.c, y);
+    add_product<size>(d, x.d, y);
+    add_product<size>(e, x.e, y);
+    add_product<size>(f, x.f, y);
+    add_product<size>(g, x.g, y);
+    add_product<size>(h, x.h, y);
+  }
+};
+
 template <int pack_size>
 CALIBRISK_INLINE void row_tile_loop(const RowTile& at) {
-  constexpr int size = pack_size;
-  typename Packs<size>::Pack a, b, c, d, e, f, g, h;
+  TilePacks<pack_size> sum, x;
   const std::size_t* begin = at.rows->begin.data();
   for (Index l = 0; l < at.count; ++l, ++begin) {
-    for (Index part = 0; part < row_tile; part += 8 * size) {
+    if (begin[0] == begin[1]) continue;
+    for (Index part = 0; part < row_tile; part += 8 * pack_size) {
       double* out = at.out + l * row_tile + part;
-      load_pack<size>(out, a);
-      load_pack<size>(out + size, b);
-      load_pack<size>(out + 2 * size, c);
-      load_pack<size>(out + 3 * size, d);
-      load_pack<size>(out + 4 * size, e);
-      load_pack<size>(out + 5 * size, f);
-      load_pack<size>(out + 6 * size, g);
-      load_pack<size>(out + 7 * size, h);
+      sum.load(out);
       for (std::size_t t = begin[0]; t < begin[1]; ++t) {
-        const double* x = at.table + row_tile * at.rows->column[t] + part;
-        const double y = at.rows->value[t];
-        add_table_pack<size>(x, y, a);
-        add_table_pack<size>(x + size, y, b);
-        add_table_pack<size>(x + 2 * size, y, c);
-        add_table_pack<size>(x + 3 * size, y, d);
-        add_table_pack<size>(x + 4 * size, y, e);
-        add_table_pack<size>(x + 5 * size, y, f);
-        add_table_pack<size>(x + 6 * size, y, g);
-        add_table_pack<size>(x + 7 * size, y, h);
+        x.load(at.table + row_tile * at.rows->column[t] + part);
+        sum.add(x, at.rows->value[t]);
       }
-      store_pack<size>(out, a);
-      store_pack<size>(out + size, b);
-      store_pack<size>(out + 2 * size, c);
-      store_pack<size>(out + 3 * size, d);
-      store_pack<size>(out + 4 * size, e);
-      store_pack<size>(out + 5 * size, f);
-      store_pack<size>(out + 6 * size, g);
-      store_pack<size>(out + 7 * size, h);
+      sum.store(out);
+    }
+  }
+}
+
+template <int pack_size>
+CALIBRISK_INLINE void column_tile_loop(const ColumnTile& at) {
+  TilePacks<pack_size> sum, x;
+  const std::size_t* begin = at.rows->begin.data();
+  for (Index l = 0; l < at.count; ++l, ++begin) {
+    if (begin[0] == begin[1]) continue;
+    for (Index part = 0; part < row_tile; part += 8 * pack_size) {
+      x.load(at.x + l * row_tile + part);
+      for (std::size_t t = begin[0]; t < begin[1]; ++t) {
+        double* out = at.table + row_tile * at.rows->column[t] + part;
+        sum.load(out);
+        sum.add(x, at.rows->value[t]);
+        sum.store(out);
+      }
     }
   }
 }
 
 inline void row_tiles_baseline(const RowTile& at) { row_tile_loop<2>(at); }
+inline void column_tiles_baseline(const ColumnTile& at) { column_tile_loop<2>(at); }
 #ifdef CALIBRISK_DISPATCH
 __attribute__((target("avx2"))) inline void row_tiles_avx2(const RowTile& at) {
   row_tile_loop<4>(at);
 }
+__attribute__((target("avx2"))) inline void column_tiles_avx2(const ColumnTile& at) {
+  column_tile_loop<4>(at);
+}
 __attribute__((target("avx512f"))) inline void row_tiles_avx512(const RowTile& at) {
   row_tile_loop<8>(at);
+}
+__attribute__((target("avx512f"))) inline void column_tiles_avx512(const ColumnTile& at) {
+  column_tile_loop<8>(at);
 }
 #endif
 
@@ -105,12 +146,28 @@ inline void row_tiles_baseline(const RowTile& at) {
   }
 }
 
+inline void column_tiles_baseline(const ColumnTile& at) {
+  for (Index l = 0; l < at.count; ++l) {
+    const auto row = static_cast<std::size_t>(l);
+    for (std::size_t t = at.rows->begin[row]; t < at.rows->begin[row + 1]; ++t) {
+      for (Index r = 0; r < row_tile; ++r) {
+        at.table[row_tile * at.rows->column[t] + r] += at.x[l * row_tile + r] * at.rows->value[t];
+      }
+    }
+  }
+}
+
 #endif
 
 }  // namespace detail
 
 inline void add_row_tile(const RowTile& at) {
   static void (*const loop)(const RowTile&) = CALIBRISK_WIDEST(detail::row_tiles);
+  loop(at);
+}
+
+inline void add_column_tile(const ColumnTile& at) {
+  static void (*const loop)(const ColumnTile&) = CALIBRISK_WIDEST(detail::column_tiles);
   loop(at);
 }
 

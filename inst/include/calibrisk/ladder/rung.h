@@ -12,6 +12,7 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/math/counter_uniform.h>
 
 #include <cmath>
 
@@ -20,7 +21,8 @@ namespace calibrisk {
 constexpr double largest_leverage = 0.95;  // a row that is nearly its own basis says nothing
 // Up to so many units (rows or clusters) or columns of all coordinates, whichever are fewer, and so
 // many units, variances are exact. Beyond, one product serves for all of them, which is too small
-// by a part of the order of the leverages. From `bound_columns` on the skewness is a bound.
+// by a part of the order of the leverages. More columns than `bound_columns` are too many for a
+// matrix of theirs: the skewness of clusters is a bound, local bases of rows take random_sums.h.
 constexpr Index exact_columns = 2000;
 constexpr Index exact_rows = 20000;
 constexpr Index bound_columns = 5000;
@@ -66,6 +68,37 @@ inline double trace_cube(const Engine& engine, const Matrix& s) {
     engine.progress.advance(0.0);
   }
   return out;
+}
+
+// Largest eigenvalue of a positive semidefinite matrix. Of many columns it is that of the
+// tridiagonal matrix of Lanczos, grown until its eigenvector solves the equation.
+inline double largest_eigenvalue(const Engine& engine, const Matrix& s) {
+  constexpr Index few = 200, step = 16;
+  constexpr double tolerance = 1e-12;
+  const Index k = s.cols();
+  if (k <= few) return engine.dense.sym_eigen(s).values(k - 1);
+  Matrix basis(k, 0), tridiagonal;
+  Vector next(k);
+  for (Index i = 0; i < k; ++i) next(i) = counter_number(0, static_cast<std::uint64_t>(i)) - 0.5;
+  next.normalize();
+  double left = 0.0, value = 0.0;  // norm of what the basis leaves of s times its last vector
+  for (Index t = 0; t < k; ++t) {
+    basis.conservativeResize(k, t + 1);
+    basis.col(t) = next;
+    tridiagonal.conservativeResizeLike(Matrix::Zero(t + 1, t + 1));
+    if (t > 0) tridiagonal(t, t - 1) = tridiagonal(t - 1, t) = left;
+    next.noalias() = s * basis.col(t);
+    tridiagonal(t, t) = next.dot(basis.col(t));
+    for (int pass = 0; pass < 2; ++pass) next -= basis * (basis.transpose() * next).eval();
+    left = next.norm();
+    if ((t + 1) % step == 0 || t + 1 == k || left == 0.0) {
+      const SymEigen spectrum = engine.dense.sym_eigen(tridiagonal);
+      value = spectrum.values(t);
+      if (left * std::abs(spectrum.vectors(t, t)) <= tolerance * value) break;
+    }
+    next /= left;
+  }
+  return value;
 }
 
 // Rows of a task.
@@ -151,8 +184,7 @@ inline double residual_scatter(const Engine& engine, const ConstMatrixRef& resid
            });
   }
   const auto spread = [&](const Matrix& parts) {
-    const SymEigen spectrum = engine.dense.sym_eigen(engine.dense.crossprod(parts));
-    return 4.0 * spectrum.values(spectrum.values.size() - 1) / square;
+    return 4.0 * largest_eigenvalue(engine, engine.dense.crossprod(parts)) / square;
   };
   Matrix scaled(n, d);
   for (Index i = 0; i < n; ++i) scaled.row(i) = weights.root(i) * residuals.row(i);
