@@ -20,12 +20,9 @@ ladder_bases <- function(notion, n_classes, n) {
 # A shared basis has its columns once per class: above this many its sums over pairs are too large.
 most_shared_columns <- 5000
 
-# Features and residuals of all coordinates; class-wise, the classes side by side.
+# Features and residuals of all coordinates. Those of all classes one by one are those of the whole simplex.
 ladder_problem <- function(predictions, notion) {
-  problems <- notion_problems(predictions, notion)
-  if (length(problems) == 1) return(problems[[1]])
-  list(features = do.call(cbind, lapply(problems, `[[`, "features")),
-       residuals = do.call(cbind, lapply(problems, `[[`, "residuals")), design = predictions$design)
+  notion_problems(predictions, if (identical(notion, "class_wise")) "canonical" else notion)[[1]]
 }
 
 # The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never smaller than the
@@ -50,15 +47,15 @@ notion_ladder <- function(predictions, notion, level, bases = NULL, known = list
   refuted_ladder(own, problem$features, problem$features - problem$residuals, problem$design, level)
 }
 
-# Says beforehand what the sums over pairs of n rows and k classes take. Seconds of one processor, as measured: for each
-# pair of rows and class where rows are few, or for each row and pair of classes.
+# Says beforehand how long n rows of k classes take. Seconds of one processor, as measured: for each probability, and
+# for each row and pair of columns of the shared basis.
 tell_forecast <- function(n, k, notion) {
-  few <- n <= min(5000, 10 * k)
-  rates <- list(class_wise = c(1e-8, 3e-9), canonical = c(1e-7, 1e-8))[[notion]]
-  seconds <- signif(n * k * if (few) n * rates[2] else k * rates[1], 1)
+  seconds <- n * k * c(class_wise = 1.8e-6, canonical = 5e-6)[[notion]]
+  shared <- k * (k + 100)
+  if (notion == "canonical" && shared <= most_shared_columns) seconds <- seconds + 5.5e-11 * n * shared^2
   if (seconds <= 10) return(invisible())
   name <- sub("_", "-", notion, fixed = TRUE)
-  tell("i" = "The {name} error of {k} classes takes about {seconds} seconds of one processor. That of the \\
+  tell("i" = "The {name} error of {k} classes takes about {signif(seconds, 1)} seconds of one processor. That of the \\
               predicted class, {.code notion = \"top_label\"}, takes seconds.", class = "forecast")
 }
 
