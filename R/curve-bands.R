@@ -7,24 +7,6 @@
 band_columns <- c("conf.low", "conf.high", "band.low", "band.high", "null.low", "null.high",
                   "null_band.low", "null_band.high")
 
-# Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al. 2023, here over the
-# intervals between G knots instead of all). For rows j..k the number of events lies above Binomial(n_jk, pi_j) and
-# below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold for every row left of j and right of k. No asymptotics.
-# `knots`: a column for each block of rows: first and last value, rows up to its end and their events.
-honest_band <- function(knots, at, level) {
-  g <- ncol(knots)
-  rows <- c(0, knots[3, ])
-  events <- c(0, knots[4, ])
-  j <- rep(seq_len(g), times = g + 1 - seq_len(g))
-  k <- unlist(lapply(seq_len(g), function(i) i:g))
-  limits <- clopper_pearson(events[k + 1] - events[j], rows[k + 1] - rows[j], (1 - level) / (g * (g + 1)))
-  upper <- rev(cummin(rev(vapply(split(limits$high, j), min, 0))))
-  lower <- cummax(vapply(split(limits$low, k), max, 0))
-  # rows at or right of x for the upper limit, at or left of it for the lower
-  list(low = c(0, lower)[findInterval(at, knots[2, ]) + 1L],
-       high = c(upper, 1)[findInterval(at, knots[1, ], left.open = TRUE) + 1L])
-}
-
 band_rounding <- 1e-12
 
 # By how much the curve is outside of where those of calibrated models lie; negative inside.

@@ -37,7 +37,8 @@ curve_points.curve_binned <- function(curve, problem, values, control, counts) {
 }
 
 # Isotonic regression at the ends of its steps and some places between. Pointwise limits: likelihood ratio; at once:
-# honest_band(). Consistency: outcomes drawn from the predictions (inst/include/calibrisk/recal/isotonic.h).
+# honest_band() of src/curve.cpp. Consistency: outcomes drawn from the predictions. See
+# inst/include/calibrisk/recal/isotonic.h.
 #' @export
 curve_points.curve_isotonic <- function(curve, problem, values, control, counts) {
   # a monotone map of outcomes' means is one of their isotonic fit
@@ -52,12 +53,7 @@ curve_points.curve_isotonic <- function(curve, problem, values, control, counts)
   found <- cpp_isotonic_curve(p, as.numeric(problem$labels)[order], times_odds(p, 1 / k),
                               draw_counts(even_counts(counts), problem$design$copies, order),
                               critical, control$times, control$level, draw_seed(), thread_count())
-  band <- honest_band(found$knots, found$x, control$level)
-  out <- curve_frame(
-    found$x, found$observed, found$rows, conf = found$conf,
-    # the two are built differently; the whole curve's is never the narrower one
-    band = list(low = pmin(band$low, found$conf$low), high = pmax(band$high, found$conf$high)), null = found$null,
-    null_band = found$null_band
-  )
+  out <- curve_frame(found$x, found$observed, found$rows, conf = found$conf, band = found$band, null = found$null,
+                     null_band = found$null_band)
   frame_times_odds(out, k)
 }

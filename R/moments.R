@@ -112,61 +112,21 @@ skewed_quantile <- function(q, skew) {
   ifelse(small, q, 3 / s * (sign(inner) * abs(inner)^(1 / 3) - 1))
 }
 
-# Estimated skewness of squares is too small, by about this factor in samples of 50 rows with heavy tails. Beyond the
-# other number limits would be far from the data.
-raised_skew <- 1.6
+# Beyond, limits would be far from the data.
 most_skew <- 0.45
 
 std_error_of <- function(v, design) if (all_finite(v)) row_std_error(v, design) else NA_real_
 
-# Of the mean of rows.
-skew_of <- function(v, design) {
-  if (!all_finite(v)) return(0)
-  unit <- v - row_mean(v, design)
-  raised_skew * sum(unit_powers(unit, design, 3)) / sum(unit_powers(unit, design, 2))^1.5
-}
-
+# Estimates with their errors: inst/include/calibrisk/classical/moments.h.
 moment_table <- function(data, level) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
   targets <- c(0, 1, NA, NA, 0, 1, 1, NA, NA)
   design <- data$design
-  r <- (data$mean - data$outcome)^2
-  v <- data$variance
-  ratio <- ifelse(v == 0, ifelse(r == 0, 0, Inf), r / v)
-  rows <- list(data$mean - data$outcome, NULL, r, v, v - r, NULL, ratio, NULL, dss_terms(v, r))
-  estimate <- vapply(rows, function(e) if (is.null(e)) NA_real_ else row_mean(e, design), 0)
-  std.error <- vapply(rows, function(e) if (is.null(e)) NA_real_ else std_error_of(e, design), 0)
-  skew <- numeric(9)
-  skew[c(3, 7)] <- c(skew_of(r, design), skew_of(ratio, design))
-  gap <- gap_error(v, r, ratio, design)
-  std.error[5] <- max(std.error[5], gap[1])
-  skew[5] <- gap[2]
-  of_means <- mean_slope(data$mean, data$outcome, design)
-  of_variances <- variance_slope(v, r, design)
-  estimate[c(2, 6)] <- c(of_means$slope, of_variances$slope)
-  std.error[c(2, 6)] <- c(of_means$std.error, of_variances$std.error)
-  skew[6] <- of_variances$skew
-  # unbiased for a variance that does not depend on the weights
-  estimate[8] <- if (length(ratio) > 1 && all(is.finite(ratio))) {
-    sqrt(row_mean((ratio - row_mean(ratio, design))^2, design) / (1 - weight_concentration(design)))
-  } else {
-    NA_real_
-  }
+  found <- cpp_moments(data$mean, data$variance, data$outcome, design$w %||% numeric(), design$copies %||% numeric(),
+                       design$cluster %||% integer())
   p <- rep(NA_real_, 9)
-  p[c(1, 2, 5:7)] <- redrawn_moments(data, of_means$row, of_variances$row)
-  moment_rows(quantities, estimate, std.error, targets, design, level, skew, p)
-}
-
-# Standard error and skewness of the mean of v - r where all r / v have the same variance and third moment: few rows
-# with large variances decide on the squares of v - r themselves.
-gap_error <- function(v, r, ratio, design) {
-  if (!all_finite(ratio) || !all_finite(v)) return(c(NA_real_, 0))
-  off <- ratio - row_mean(ratio, design)
-  mean <- function(e) row_mean(e, design)
-  spread <- mean(v^2) * mean(off^2)
-  of_means <- (1 - mean(r) / mean(v))^2 * mean((v - mean(v))^2)
-  size <- weight_concentration(design)
-  c(sqrt((spread + of_means) * size / (1 - size)), -mean(v^3) * mean(off^3) / spread^1.5 * sqrt(size))
+  p[c(1, 2, 5:7)] <- redrawn_moments(data, found$mean_row, found$variance_row)
+  moment_rows(quantities, found$table[, 1], found$table[, 2], targets, design, level, found$table[, 3], p)
 }
 
 # Two-sided p-values of the estimates that have a target, from outcomes redrawn from the predictions: all are linear in
@@ -178,8 +138,10 @@ redrawn_moments <- function(data, of_means, of_variances, most = 1e7) {
   v <- data$variance
   # in an order of their own, so that that of the rows does not matter
   at <- order(data$mean, v, data$outcome, share)
-  linear <- cbind(share, of_means %||% NA)[at, ]
-  squared <- cbind(share, of_variances %||% NA, share / v)[at, ]
+  # empty without a slope
+  known <- function(row) if (length(row) > 0) row else NA
+  linear <- cbind(share, known(of_means))[at, ]
+  squared <- cbind(share, known(of_variances), share / v)[at, ]
   statistics <- function(y) {
     off <- y - data$mean[at]
     cbind(crossprod(off, linear), crossprod(off^2, squared))
@@ -195,43 +157,6 @@ redrawn_moments <- function(data, of_means, of_variances, most = 1e7) {
     if (!all_finite(null[, k])) return(NA_real_)
     min(1, 2 * min(resampled_p(seen[k], null[, k], TRUE), resampled_p(-seen[k], -null[, k], TRUE)))
   }, 0)
-}
-
-# Least squares slope of y on x with the weights 1 / scale^2: list(slope, row), the slope being the sum of row y;
-# `residual`, and `square` of the standard error (HC3). NULL where x is constant or infinite.
-weighted_slope <- function(x, y, design, scale) {
-  w <- design_weights(design) / scale^2
-  centred <- x - sum(w * x) / sum(w)
-  total <- sum(w * centred^2)
-  if (length(x) < 3 || !isTRUE(total > 1e-20 * sum(w * x^2))) return(NULL)
-  row <- centred / scale^2 / total
-  slope <- sum(design_weights(design) * row * y)
-  residual <- y - sum(w * y) / sum(w) - slope * centred
-  leverage <- w / (design$copies %||% 1) * (1 / sum(w) + centred^2 / total)
-  list(slope = slope, row = row, residual = residual,
-       square = sum(unit_powers(row * residual / pmax(1 - leverage, 0.01), design, 2)))
-}
-
-no_slope <- list(slope = NA_real_, std.error = NA_real_, skew = 0)
-
-mean_slope <- function(x, y, design) {
-  fit <- weighted_slope(x, y, design, 1)
-  if (is.null(fit)) return(no_slope)
-  list(slope = fit$slope, row = design_weights(design) * fit$row, std.error = sqrt(fit$square))
-}
-
-# Squared errors of calibrated predictions have variances in proportion to v^2. The standard error is the larger one of
-# HC3 and of that proportion.
-variance_slope <- function(v, r, design) {
-  scale <- pmax(v, 1e-8 * row_mean(v, design))
-  fit <- weighted_slope(v, r, design, scale)
-  if (is.null(fit)) return(no_slope)
-  n <- length(v)
-  moment <- function(k) {
-    n / (n - 2) * row_mean((fit$residual / scale)^k, design) * sum(copy_powers(design, k) * (fit$row * scale)^k)
-  }
-  list(slope = fit$slope, row = design_weights(design) * fit$row, std.error = sqrt(max(fit$square, moment(2))),
-       skew = raised_skew * moment(3) / moment(2)^1.5)
 }
 
 gain_rows <- function(before, after, level) {

@@ -7,6 +7,10 @@
 #include <calibrisk/classical/smooth_curve.h>
 #include <calibrisk/recal/isotonic.h>
 
+#include <Rmath.h>
+
+#include <algorithm>
+
 namespace {
 
 calibrisk::RowCounts row_counts_of(const Rcpp::List& rows) {
@@ -16,6 +20,46 @@ calibrisk::RowCounts row_counts_of(const Rcpp::List& rows) {
 
 Rcpp::List limits_list(const calibrisk::Vector& low, const calibrisk::Vector& high) {
   return named_list({{"low", low}, {"high", high}});
+}
+
+// Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al.
+// 2023, here over the intervals between G knots instead of all). For rows j..k the number of events
+// lies above Binomial(n_jk, pi_j) and below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold
+// for every row left of j and right of k. No asymptotics. The knots have a column for each block of
+// rows: first and last value, rows up to its end and their events. The limits of single places
+// widen the band, which is built differently: the whole curve's is never the narrower one.
+Rcpp::List honest_band(const calibrisk::IsotonicCurve& curve, double level) {
+  using calibrisk::Index;
+  const calibrisk::Matrix& knots = curve.knots;
+  const Index g = knots.cols();
+  const double tail = (1.0 - level) / static_cast<double>(g * (g + 1));
+  calibrisk::Vector lower = calibrisk::Vector::Zero(g + 1), upper = lower.array() + 1.0;
+  // after the block of the first index, and before that of the second
+  for (Index j = 0; j < g; ++j) {
+    for (Index k = j; k < g; ++k) {
+      const double n = knots(2, k) - (j > 0 ? knots(2, j - 1) : 0.0);
+      const double events = std::min(knots(3, k) - (j > 0 ? knots(3, j - 1) : 0.0), n);
+      if (events > 0.0) {
+        lower(k + 1) = std::max(lower(k + 1), R::qbeta(tail, events, n - events + 1.0, 1, 0));
+      }
+      if (events < n) {
+        upper(j) = std::min(upper(j), R::qbeta(tail, events + 1.0, n - events, 0, 0));
+      }
+    }
+  }
+  for (Index k = 1; k <= g; ++k) lower(k) = std::max(lower(k), lower(k - 1));
+  for (Index k = g; k-- > 0;) upper(k) = std::min(upper(k), upper(k + 1));
+  const auto size = static_cast<Index>(curve.x.size());
+  calibrisk::Vector low(size), high(size);
+  for (Index i = 0; i < size; ++i) {
+    const double at = curve.x[static_cast<std::size_t>(i)];
+    // blocks that end at or left of it, and that begin left of it
+    const Index before = (knots.row(1).array() <= at).count();
+    const Index after = (knots.row(0).array() < at).count();
+    low(i) = std::min(lower(before), curve.limits(i, 0));
+    high(i) = std::max(upper(after), curve.limits(i, 1));
+  }
+  return limits_list(low, high);
 }
 
 }  // namespace
@@ -60,8 +104,8 @@ Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::Numeric
 }
 
 // The isotonic curve of rows in ascending order of p, with the limits of its likelihood ratio
-// (`critical`: at places of one row and of several), those of outcomes drawn from `prob`, and a
-// column for each of the knots of honest_band().
+// (`critical`: at places of one row and of several), its honest_band(), and the limits of outcomes
+// drawn from `prob`.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
                               Rcpp::NumericVector prob, Rcpp::List rows,
@@ -75,9 +119,9 @@ Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
                      {"rows", out.rows},
                      {"observed", out.observed},
                      {"conf", limits_list(out.limits.col(0), out.limits.col(1))},
+                     {"band", honest_band(out, level)},
                      {"null", limits_list(out.null.low, out.null.high)},
-                     {"null_band", limits_list(out.null.band_low, out.null.band_high)},
-                     {"knots", out.knots}});
+                     {"null_band", limits_list(out.null.band_low, out.null.band_high)}});
 }
 
 // Per threshold the net benefit, that of the first better predictions (both where `curve`), and

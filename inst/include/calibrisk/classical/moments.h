@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How predicted means and variances fit the outcomes: means over rows and slopes, with the standard
+// errors and the skewness of both.
+#ifndef CALIBRISK_CLASSICAL_MOMENTS_H
+#define CALIBRISK_CLASSICAL_MOMENTS_H
+
+#include <calibrisk/ladder/row_weights.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace calibrisk {
+
+constexpr double missing_moment = std::numeric_limits<double>::quiet_NaN();
+
+// Estimated skewness of squares is too small, by about this factor in samples of 50 rows with heavy
+// tails.
+constexpr double raised_skew = 1.6;
+
+// Means and sums over rows, in long double, of rows that count `weights` and belong to the clusters
+// `cluster` (from 0; empty: each to its own).
+class RowMoments {
+ public:
+  RowMoments(const RowWeights& weights, const std::vector<int>& cluster, Index n)
+      : weights_(weights), cluster_(cluster), n_(n), total_(weights.total(n)) {
+    for (const int own : cluster) clusters_ = std::max(clusters_, own + 1);
+  }
+
+  const RowWeights& weights() const { return weights_; }
+  Index size() const { return n_; }
+
+  template <class Term>
+  double sum(const Term& term) const {
+    long double out = 0.0L;
+    for (Index i = 0; i < n_; ++i) out += term(i);
+    return static_cast<double>(out);
+  }
+  double mean(const Vector& v) const {
+    return sum([&](Index i) { return weights_(i) * v(i); }) / total_;
+  }
+  double mean_power(const Vector& v, int k) const {
+    return sum([&](Index i) { return weights_(i) * std::pow(v(i), k); }) / total_;
+  }
+  // the sum of weight^k over the copies of a row
+  double copy_power(Index i, int k) const {
+    return weights_(i) * std::pow(weights_.each(i), k - 1);
+  }
+  // sum w^2 / W1^2
+  double concentration() const {
+    return sum([&](Index i) { return copy_power(i, 2); }) / (total_ * total_);
+  }
+  // (w v)^k of every independent unit: of a cluster, whose rows are added up, or of a row's copies
+  double unit_powers(const Vector& v, int k) const {
+    if (cluster_.empty()) {
+      return sum([&](Index i) { return copy_power(i, k) * std::pow(v(i), k); });
+    }
+    Vector sums = Vector::Zero(clusters_);
+    for (Index i = 0; i < n_; ++i)
+      sums(cluster_[static_cast<std::size_t>(i)]) += weights_(i) * v(i);
+    return sums.array().pow(k).sum();
+  }
+
+  // Of the mean; missing unless all are finite.
+  double std_error(const Vector& v) const {
+    const double units = cluster_.empty() ? weights_.count(n_) : clusters_;
+    if (!v.allFinite() || units < 2.0) return missing_moment;
+    const Vector off = v.array() - mean(v);
+    return std::sqrt(units / (units - 1.0) * unit_powers(off, 2)) / total_;
+  }
+  double skew(const Vector& v) const {
+    if (!v.allFinite()) return 0.0;
+    const Vector off = v.array() - mean(v);
+    return raised_skew * unit_powers(off, 3) / std::pow(unit_powers(off, 2), 1.5);
+  }
+
+ private:
+  const RowWeights& weights_;
+  const std::vector<int>& cluster_;
+  Index n_;
+  double total_;
+  int clusters_ = 0;
+};
+
+struct MomentEstimate {
+  double value = missing_moment, std_error = missing_moment, skew = 0.0;
+};
+
+inline double larger_known(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? missing_moment : std::max(a, b);
+}
+
+// Least squares slope of y on x with the weights 1 / scale^2, which is the sum of row y. `square`:
+// of the standard error (HC3). Without rows where x is constant or infinite.
+struct WeightedSlope {
+  Vector row, residual;
+  double slope = missing_moment, square = missing_moment;
+
+  WeightedSlope(const RowMoments& of, const Vector& x, const Vector& y, const Vector& scale) {
+    const Index n = of.size();
+    const auto w = [&](Index i) { return of.weights()(i) / (scale(i) * scale(i)); };
+    const auto weighted = [&](const Vector& v) {
+      return of.sum([&](Index i) { return w(i) * v(i); });
+    };
+    const double all = of.sum(w);
+    const Vector centred = x.array() - weighted(x) / all;
+    const double total = weighted(centred.cwiseAbs2());
+    if (n < 3 || !(total > 1e-20 * weighted(x.cwiseAbs2()))) return;
+    row = centred.array() / scale.array().square() / total;
+    slope = of.sum([&](Index i) { return of.weights()(i) * row(i) * y(i); });
+    residual = y.array() - weighted(y) / all - slope * centred.array();
+    Vector part(n);
+    for (Index i = 0; i < n; ++i) {
+      const double leverage =
+          w(i) / of.weights().copies(i) * (1.0 / all + centred(i) * centred(i) / total);
+      part(i) = row(i) * residual(i) / std::max(1.0 - leverage, 0.01);
+    }
+    square = of.unit_powers(part, 2);
+  }
+
+  // What a row's outcome adds to the slope.
+  Vector influence(const RowMoments& of) const {
+    Vector out = row;
+    for (Index i = 0; i < out.size(); ++i) out(i) *= of.weights()(i);
+    return out;
+  }
+};
+
+struct MomentTable {
+  // bias, mean_slope, mse, variance, variance_gap, variance_slope, ratio, ratio_sd, dss
+  MomentEstimate of[9];
+  Vector mean_row, variance_row;  // of the slopes, empty without
+};
+
+// A variance of 0 scores -Inf where the mean is exact, else +Inf.
+inline double dss_of(double variance, double square) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (variance == 0.0) return square > 0.0 ? infinite : -infinite;
+  return square / variance + std::log(variance);
+}
+
+inline MomentTable moment_table(const RowMoments& of, const ConstVectorRef& mean,
+                                const ConstVectorRef& variance, const ConstVectorRef& outcome) {
+  const Index n = of.size();
+  const Vector bias = mean - outcome, r = bias.cwiseAbs2(), v = variance, gap = v - r;
+  Vector ratio(n), dss(n);
+  for (Index i = 0; i < n; ++i) {
+    const double none = r(i) == 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+    ratio(i) = v(i) == 0.0 ? none : r(i) / v(i);
+    dss(i) = dss_of(v(i), r(i));
+  }
+  MomentTable out;
+  const auto mean_of = [&](int k, const Vector& rows) {
+    out.of[k].value = of.mean(rows);
+    out.of[k].std_error = of.std_error(rows);
+  };
+  mean_of(0, bias);
+  mean_of(2, r);
+  mean_of(3, v);
+  mean_of(4, gap);
+  mean_of(6, ratio);
+  mean_of(8, dss);
+  out.of[2].skew = of.skew(r);
+  out.of[6].skew = of.skew(ratio);
+  const double size = of.concentration();
+  if (ratio.allFinite()) {
+    const Vector off = ratio.array() - of.mean(ratio);
+    const double squares = of.mean_power(off, 2);
+    // unbiased for a variance that does not depend on the weights
+    if (n > 1) out.of[7].value = std::sqrt(squares / (1.0 - size));
+    // The mean of v - r where all r / v have the same variance and third moment: few rows with
+    // large variances decide on the squares of v - r themselves.
+    const double mean_v = of.mean(v), spread = of.mean_power(v, 2) * squares;
+    const Vector around = v.array() - mean_v;
+    const double of_means = std::pow(1.0 - of.mean(r) / mean_v, 2.0) * of.mean_power(around, 2);
+    const double error = std::sqrt((spread + of_means) * size / (1.0 - size));
+    out.of[4].std_error = larger_known(out.of[4].std_error, v.allFinite() ? error : missing_moment);
+    out.of[4].skew =
+        -of.mean_power(v, 3) * of.mean_power(off, 3) / std::pow(spread, 1.5) * std::sqrt(size);
+  } else {
+    out.of[4].std_error = missing_moment;
+  }
+  const WeightedSlope slope(of, mean, outcome, Vector::Ones(n));
+  out.of[1] = {slope.slope, std::sqrt(slope.square), 0.0};
+  out.mean_row = slope.influence(of);
+  // Squared errors of calibrated predictions have variances in proportion to v^2. The standard
+  // error is the larger one of HC3 and of that proportion.
+  const Vector scale = v.cwiseMax(1e-8 * of.mean(v));
+  const WeightedSlope spread(of, v, r, scale);
+  if (spread.row.size() == 0) return out;
+  const auto moment = [&](int k) {
+    const double rows = static_cast<double>(n);
+    const Vector unit = spread.residual.cwiseQuotient(scale);
+    return rows / (rows - 2.0) * of.mean_power(unit, k) * of.sum([&](Index i) {
+      return of.copy_power(i, k) * std::pow(spread.row(i) * scale(i), k);
+    });
+  };
+  out.of[5] = {spread.slope, std::sqrt(larger_known(spread.square, moment(2))),
+               raised_skew * moment(3) / std::pow(moment(2), 1.5)};
+  out.variance_row = spread.influence(of);
+  return out;
+}
+
+}  // namespace calibrisk
+
+#endif
