@@ -469,10 +469,6 @@ cpp_row_keys <- function(features, labels) {
     .Call(`_calibrisk_cpp_row_keys`, features, labels)
 }
 
-cpp_smallest_keys <- function(x, labels, n_keys, threads) {
-    .Call(`_calibrisk_cpp_smallest_keys`, x, labels, n_keys, threads)
-}
-
 cpp_mostly_tied <- function(x) {
     .Call(`_calibrisk_cpp_mostly_tied`, x)
 }

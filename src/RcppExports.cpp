@@ -1675,19 +1675,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_smallest_keys
-Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys, int threads);
-RcppExport SEXP _calibrisk_cpp_smallest_keys(SEXP xSEXP, SEXP labelsSEXP, SEXP n_keysSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< int >::type n_keys(n_keysSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_smallest_keys(x, labels, n_keys, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_mostly_tied
 bool cpp_mostly_tied(Rcpp::NumericVector x);
 RcppExport SEXP _calibrisk_cpp_mostly_tied(SEXP xSEXP) {
@@ -2433,7 +2420,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
     {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 5},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
-    {"_calibrisk_cpp_smallest_keys", (DL_FUNC) &_calibrisk_cpp_smallest_keys, 4},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
     {"_calibrisk_cpp_count_common", (DL_FUNC) &_calibrisk_cpp_count_common, 2},
     {"_calibrisk_cpp_fold_rows", (DL_FUNC) &_calibrisk_cpp_fold_rows, 4},

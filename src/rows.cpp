@@ -47,24 +47,6 @@ std::vector<double> cpp_row_keys(Rcpp::NumericMatrix features, Rcpp::IntegerVect
   return out;
 }
 
-// The smallest keys of the distinct rows, at most n_keys, and how many there are; features to ten
-// decimal places.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_smallest_keys(Rcpp::NumericVector x, Rcpp::IntegerVector labels, int n_keys,
-                             int threads) {
-  if (labels.size() != x.size()) Rcpp::stop("smallest_keys: one label per row.");
-  REngine engine(threads);
-  std::vector<double> rounded(static_cast<std::size_t>(x.size()));
-  std::transform(x.begin(), x.end(), rounded.begin(),
-                 [](double value) { return std::nearbyint(value * 1e10); });
-  const auto found = calibrisk::smallest_keys(
-      engine, calibrisk::row_keys(rounded.data(), rounded.size(), 1, labels.begin()),
-      static_cast<std::size_t>(n_keys));
-  std::vector<double> keys(found.keys.size());
-  std::transform(found.keys.begin(), found.keys.end(), keys.begin(), calibrisk::unit_of);
-  return named_list({{"keys", keys}, {"n_keys", static_cast<int>(found.distinct)}});
-}
-
 // [[Rcpp::export(rng = false)]]
 bool cpp_mostly_tied(Rcpp::NumericVector x) {
   return calibrisk::mostly_tied(x.begin(), static_cast<std::size_t>(x.size()));

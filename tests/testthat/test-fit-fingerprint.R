@@ -13,8 +13,6 @@ test_that("fits of two models of the same outcomes are not compared", {
     test <- function(fits) ce_compare(fits, f$a[-train, ], f$y[-train])
     expect_error(test(list(fit(f$a), fit(f$b))), "different predictions of the same outcomes",
                  class = "calibrisk_error_model")
-    # other rows of the other model
-    expect_error(test(list(fit(f$a, 1:60), fit(f$b, 61:120))), "no row in common", class = "calibrisk_error_model")
     # methods, and shares of the rows, of one model
     same <- list(fit(f$a), fit(f$a, 20:110), fit(f$a, rev(train)), fit(f$a, method = method_kde(0.3)))
     expect_equal(nrow(test(same)), 4)
@@ -28,7 +26,7 @@ test_that("fits of two models of the same outcomes are not compared", {
   expect_equal(nrow(ce_compare(mixed, f$a[-train, ], f$y[-train])), 2)
 })
 
-test_that("the other event of the same predictions is the same model, few rows prove nothing", {
+test_that("the other event of the same predictions is the same model", {
   withr::with_seed(1, {
     p <- stats::runif(100)
     y <- factor(ifelse(stats::runif(100) < p, "yes", "no"), levels = c("yes", "no"))
@@ -36,23 +34,4 @@ test_that("the other event of the same predictions is the same model, few rows p
   columns <- cbind(yes = p, no = 1 - p)
   fit <- function(event) ce_fit(columns, y, notion = "binary", event_level = event, method = method_bins(5))
   expect_equal(nrow(ce_compare(list(a = fit("first"), b = fit("second")), columns, y)), 2)
-  few <- list(ce_fit(columns[1:5, ], y[1:5], method = method_bins(2)),
-              ce_fit(columns[6:9, ], y[6:9], method = method_bins(2)))
-  expect_equal(nrow(ce_compare(few, columns, y)), 2)
-})
-
-test_that("rows in common are found where few of many are kept", {
-  withr::with_seed(1, {
-    p <- stats::runif(20000)
-    y <- stats::rbinom(20000, 1, p)
-  })
-  of_rows <- function(rows, p) {
-    predictions <- list(outcome = y[rows])
-    fit_fingerprint(predictions, list(scalar_problem(p[rows], y[rows])))
-  }
-  all <- of_rows(seq_along(p), p)
-  expect_length(all$keys, 4096)
-  expect_null(different_models(all, of_rows(1001:2000, p)))
-  expect_null(different_models(of_rows(15001:20000, p), all))
-  expect_match(different_models(all, of_rows(1001:2000, p^2)), "no row in common")
 })

@@ -161,34 +161,6 @@ inline bool mostly_tied(const double* x, std::size_t n) {
   return true;
 }
 
-// The smallest of the distinct keys, at most `kept`, and how many distinct ones there are.
-struct SmallestKeys {
-  std::vector<std::uint64_t> keys;
-  std::size_t distinct = 0;
-};
-
-// Keys are as good as uniform: those that share their leading bits are sorted apart.
-inline SmallestKeys smallest_keys(const Engine& engine, const std::vector<std::uint64_t>& keys,
-                                  std::size_t kept) {
-  constexpr std::size_t parts = 64;
-  constexpr int shift = 58;
-  std::vector<std::vector<std::uint64_t>> part(parts);
-  for (auto& own : part) own.reserve(keys.size() / parts + keys.size() / (8 * parts) + 16);
-  for (const std::uint64_t key : keys) part[key >> shift].push_back(key);
-  parallel_for(engine, static_cast<Index>(parts), [&](Index p) {
-    auto& own = part[static_cast<std::size_t>(p)];
-    std::sort(own.begin(), own.end());
-    own.erase(std::unique(own.begin(), own.end()), own.end());
-  });
-  SmallestKeys out;
-  for (const auto& own : part) {
-    out.distinct += own.size();
-    const std::size_t more = std::min(own.size(), kept - out.keys.size());
-    out.keys.insert(out.keys.end(), own.begin(), own.begin() + static_cast<std::ptrdiff_t>(more));
-  }
-  return out;
-}
-
 // set(i, interval of x_i) between ascending edges, 1 for those up to the first: (e, e'] as in
 // findInterval(left.open = TRUE).
 template <class Set>
