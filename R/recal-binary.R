@@ -115,7 +115,10 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   fit <- logistic_fit(x, outcome, centre, row_shares(design), offset, ridge)
   influence <- function() logistic_influence(fit, x, outcome, offset, total = 1)
   free <- all(ridge == 0)
-  converged <- fit$converged && !(free && separated(x, fit$theta, outcome))
+  # the log loss falls below what any finite optimum allows: everything on its side, for any offset
+  eta <- drop(x %*% fit$theta)
+  separated <- all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0)
+  converged <- fit$converged && !(free && separated)
   # from the information; of weighted or clustered rows from the influences of their scores
   covariance <- if (!free || !converged) {
     matrix(NA_real_, p, p)
@@ -127,12 +130,6 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
        std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss, influence = influence,
        message = if (converged) "" else logit_failure(x, outcome))
-}
-
-# The log loss falls below what any finite optimum allows: everything on its side, for any offset.
-separated <- function(x, theta, outcome) {
-  eta <- drop(x %*% theta)
-  all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0)
 }
 
 logit_failure <- function(x, outcome) {

@@ -139,7 +139,8 @@ print.ce_recalibration <- function(x, ...) {
   }
   if (!is.null(x$tests)) cat(update_text(x$tests), sep = "\n")
   if (nrow(x$terms) <= 8) {
-    if (nrow(x$terms) > 0) cat(terms_text(x$terms), "\n", sep = "")
+    terms <- paste(names(stats::coef(x)), "=", format(x$terms$estimate, digits = 4), collapse = ", ", recycle0 = TRUE)
+    if (nrow(x$terms) > 0) cat(terms, "\n", sep = "")
   } else {
     cat(nrow(x$terms), " parameters, see tidy()\n", sep = "")
   }

@@ -183,11 +183,6 @@ warn_convergence <- function(fit, method) {
           "i" = "It is flagged: {.code glance(x)$converged} is {.val {FALSE}}.", class = "convergence")
 }
 
-terms_text <- function(terms) {
-  paste0(terms$term, ifelse(is.na(terms$class), "", paste0("[", terms$class, "]")), " = ",
-         format(terms$estimate, digits = 4), collapse = ", ")
-}
-
 #' @rdname predict.ce_recalibration
 #' @export
 tidy.ce_recalibration <- function(x, type = NULL, ...) {

@@ -31,13 +31,3 @@ by_predictions.default <- function(x, fn, input) {
     with_read(fn(predictions), predictions)
   })
 }
-
-sums_predictions <- function(problem, about, ...) {
-  out <- new_ce_predictions(
-    prob = problem$features[, 1], outcome = as.numeric(problem$labels), levels = about$levels, event = about$event,
-    rows = seq_along(problem$labels), ...
-  )
-  out[c("problem", "notion")] <- list(problem, about$notion)
-  if (!is.null(problem)) out$design <- problem$design
-  out
-}

@@ -34,8 +34,13 @@ state_table <- function(out, x, ...) {
 # Those of the j-th problem; of NULL without one.
 state_predictions <- function(x, j) {
   problem <- if (!is.null(j)) panel_cells(x, j)
-  predictions <- sums_predictions(problem, x$about, dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped)
-  predictions[c("n", "censored", "event_level")] <- list(x$n, x$follow_up[["censored"]], x$spec$event_level)
+  predictions <- new_ce_predictions(
+    prob = problem$features[, 1], outcome = as.numeric(problem$labels), levels = x$about$levels, event = x$about$event,
+    rows = seq_along(problem$labels), dropped = x$dropped, na = FALSE, n_input = x$n + x$dropped
+  )
+  predictions[c("problem", "notion", "n", "censored", "event_level")] <-
+    list(problem, x$about$notion, x$n, x$follow_up[["censored"]], x$spec$event_level)
+  if (!is.null(problem)) predictions$design <- problem$design
   predictions$ladder <- function(level) state_ladder(x, level)
   if (is.null(j)) return(predictions)
   predictions$log <- log_estimate(x, j)

@@ -103,14 +103,17 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   kind <- if (is.null(columns$weights)) "none" else if (is_frequency(columns$weights)) "frequency" else "importance"
   importance <- kind == "importance"
   notion <- spec$notion %||% default_notion(predictions)
+  # the identifier of rows, as it is hashed: see id_units()
+  owner <- columns$cluster %||% columns$id
+  given <- c(names(Filter(Negate(is.null), columns[c("cluster", "id")])), "none")[1]
+  as <- if (is.null(owner)) "" else if (is.numeric(owner)) "numbers" else "text"
   about <- list(notion = notion, levels = predictions$levels, event = predictions$event,
                 scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster),
-                weights = kind, owner = row_owner(columns))
+                weights = kind, owner = c(given = given, as = as))
   about$horizon <- horizon
   problems <- notion_problems(predictions, notion)
   check_same_rows(state$about, about)
   rows <- predictions$rows
-  owner <- columns$cluster %||% columns$id
   units <- if (is.null(owner)) value_units(predictions) else id_units(owner[rows])
   parts <- list(moments = if (about$blocked) block_parts(units, spec) else fold_parts(units, spec),
                 blocks = block_parts(units, spec))
@@ -122,13 +125,6 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
   add_follow_up(state, predictions$design$follow_up)
-}
-
-# The identifier of rows, as it is hashed: see id_units().
-row_owner <- function(columns) {
-  given <- c(if (!is.null(columns$cluster)) "cluster", if (!is.null(columns$id)) "id", NA)[1]
-  if (is.na(given)) return(c(given = "none", as = ""))
-  c(given = given, as = if (is.numeric(columns[[given]])) "numbers" else "text")
 }
 
 # Numbers in [0, 1) that depend on nothing but the row.

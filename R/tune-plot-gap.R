@@ -80,15 +80,6 @@ gap_shown <- function(panels, classes) {
        band = any(is.finite(curve$low[curve$chosen])))
 }
 
-# The meaning of a positive gap.
-gap_reading <- function(notion) {
-  switch(notion,
-    top_label = "Above zero the model is overconfident",
-    class_wise = "Above zero the class is predicted too often",
-    "Above zero the probability is predicted too high"
-  )
-}
-
 autoplot_gap <- function(panels, classes = NULL) {
   shown <- gap_shown(panels, classes)
   notion <- panels[[1]]$notion
@@ -97,8 +88,13 @@ autoplot_gap <- function(panels, classes = NULL) {
   types <- setNames(rep_len(c("solid", "22", "42", "13", "1343"), length(shown$others)), shown$others)
   several <- length(shown$others) > 0 || length(shown$chosen) > 1
   level <- panels[[1]][["level"]] %||% 0.95
+  reading <- switch(notion,
+    top_label = "Above zero the model is overconfident",
+    class_wise = "Above zero the class is predicted too often",
+    "Above zero the probability is predicted too high"
+  )
   caption <- paste0(
-    gap_reading(notion), if (shown$band) paste0("; band: ", percent_text(level), " pointwise (jackknife over folds)"),
+    reading, if (shown$band) paste0("; band: ", percent_text(level), " pointwise (jackknife over folds)"),
     if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
   )
   by_group <- length(panels) > 1
