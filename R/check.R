@@ -234,9 +234,14 @@ seen_values <- function(x) {
          if (logits) ", most of them outside, as logits are (the input of `plogis()`)", ".")
 }
 
-# `k`: columns of a matrix, which may lie on its side.
-check_length <- function(n, n_truth, k = 0) {
+# `k`: columns of a matrix, which may lie on its side; `x`: a vector, which may hold several classes.
+check_length <- function(n, n_truth, k = 0, x = NULL) {
+  classes <- if (!is.null(x) && n_truth > 1 && n > n_truth && n %% n_truth == 0) n %/% n_truth
+  summed <- if (!is.null(classes)) all(abs(rowSums(matrix(x, n_truth, byrow = TRUE)) - 1) < 1e-3)
   stop_if(n != n_truth, "There must be one outcome for each prediction.",
           "x" = "There {cli::qty(n)}{?is/are} {n} prediction{?s} and {n_truth} outcome{?s}.",
-          "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.", class = "length", arg = "truth")
+          "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
+          "x" = if (!is.null(classes)) "That is {classes} for each outcome.",
+          "x" = if (isTRUE(summed)) "Each {classes} in succession sum to 1, as the rows of a matrix do that is filled \
+                 with {.code byrow = TRUE}.", class = "length", arg = "truth")
 }

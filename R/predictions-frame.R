@@ -124,15 +124,19 @@ stop_values <- function(x, arg, computed = NULL) {
   stop_input("{.arg {arg}} must select columns of {.arg x}.",
              "x" = if (is.null(computed)) "It is a vector of {nrow(x)} values." else
                "{.code {rlang::as_label(computed)}} computes with columns.",
-             "i" = "Beside a data frame, give the name of a column.", class = "columns", arg = arg)
+             "i" = if (!is.null(computed) && rlang::quo_is_call(computed, "cbind"))
+               "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
+               "Beside a data frame, give the name of a column.", class = "columns", arg = arg)
 }
 
 stop_unknown_columns <- function(unknown, x, arg, cnd) {
   if (is.null(unknown)) {
     stop_input("{.arg {arg}} must select columns of {.arg x}.", class = "columns", arg = arg, parent = cnd)
   }
-  meant <- if (sum(grepl(unknown, names(x), fixed = TRUE)) < 2) meant_word(unknown, names(x), list())
+  fields <- length(x) == 1 && grepl("[.;]", names(x)) && all(grepl(";", x[[1]], fixed = TRUE))
+  meant <- if (!fields && sum(grepl(unknown, names(x), fixed = TRUE)) < 2) meant_word(unknown, names(x), list())
   stop_input("{.arg {arg}} must select columns of {.arg x}.", "x" = "It has no column {.val {unknown}}.",
+             "x" = if (fields) "Its one column has semicolons in every row, as files for {.fn read.csv2} do.",
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?" else "Its columns are {.val {names(x)}}.",
              class = "columns", arg = arg)
 }

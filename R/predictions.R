@@ -60,7 +60,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   scalar <- is.null(dim(x)) || is_lone_column(x)
   columns <- colnames(x)
   if (scalar) {
-    check_length(length(x), length(truth))
+    check_length(length(x), length(truth), x = x)
     coded <- code_outcome(truth, event_level, columns)
     x <- as.numeric(x)
   } else {
