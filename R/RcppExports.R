@@ -57,6 +57,10 @@ cpp_bin_count_limits <- function(prob, copies, bin, n_bins, level) {
     .Call(`_calibrisk_cpp_bin_count_limits`, prob, copies, bin, n_bins, level)
 }
 
+cpp_share_limits <- function(prob, n, tail) {
+    .Call(`_calibrisk_cpp_share_limits`, prob, n, tail)
+}
+
 cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, threads) {
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, prob, rows, critical, times, level, seed, threads)
 }
@@ -563,6 +567,10 @@ cpp_loess <- function(x, y, w, copies, span, leaf) {
 
 cpp_resampled_cells <- function(x, y, w, copies, end, cluster, times, seed, threads) {
     .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, copies, end, cluster, times, seed, threads)
+}
+
+cpp_drawn_cells <- function(x, y, w, end, times) {
+    .Call(`_calibrisk_cpp_drawn_cells`, x, y, w, end, times)
 }
 
 cpp_redrawn_cells <- function(y, w, copies, end, times, seed, threads) {

@@ -22,8 +22,8 @@ autoplot.ce_coverage <- function(object, type = c("levels", "curve"), ...) {
   # models next to each other, where their limits would cover each other
   apart <- if (nlevels(rows$panel) > 1) 0.02 else 0.012
   rows$x <- rows$nominal + apart * (as.integer(rows$colour) - (length(names) + 1) / 2)
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$x, y = .data$coverage, colour = .data$colour,
-                                             shape = .data$colour)) +
+  ggplot2::ggplot(rows, ggplot2::aes(x = .data$x, y = .data$coverage, colour = .data$colour,
+                                     shape = .data$colour)) +
     ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = 1, colour = "grey35", linewidth = 0.35,
                       linetype = "22") +
     ggplot2::geom_linerange(ggplot2::aes(ymin = .data$conf.low, ymax = .data$conf.high), linewidth = 0.6) +
@@ -35,12 +35,8 @@ autoplot.ce_coverage <- function(object, type = c("levels", "curve"), ...) {
     ggplot2::labs(x = "nominal coverage", y = "coverage", caption = wrap_text(
       paste0("Limits: ", percent_text(object$conf_level), ", of each point."), 58
     )) +
-    theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank())
-  if (nlevels(rows$panel) > 1) {
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = panel_titles(rows$panel)) +
-      panel_theme(nlevels(rows$panel))
-  }
-  plot
+    theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank()) +
+    titled_panels(rows$panel)
 }
 
 shape_scales <- function(names) {
@@ -59,7 +55,7 @@ coverage_curve_plot <- function(x) {
     ggplot2::geom_ribbon(ggplot2::aes(ymin = .data[[low]], ymax = .data[[high]], fill = .data$line), colour = NA,
                          alpha = alpha)
   }
-  plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$place, y = .data$coverage, colour = .data$line)) +
+  ggplot2::ggplot(rows, ggplot2::aes(x = .data$place, y = .data$coverage, colour = .data$line)) +
     ribbon("band.low", "band.high", 0.15) + ribbon("conf.low", "conf.high", 0.25) +
     ggplot2::geom_line(ggplot2::aes(y = .data$nominal, group = .data$line), colour = "grey35", linewidth = 0.35,
                        linetype = "22") +
@@ -71,8 +67,6 @@ coverage_curve_plot <- function(x) {
       percent_text(x$conf_level), " limits at one place (darker) and band of the whole curve (lighter). ",
       "Dashed: nominal coverage."
     ), 58)) +
-    theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank())
-  if (nlevels(rows$panel) < 2) return(plot)
-  plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), scales = "free_x", labeller = panel_titles(rows$panel)) +
-    panel_theme(nlevels(rows$panel))
+    theme_ce() + ggplot2::theme(panel.grid.major = ggplot2::element_blank()) +
+    titled_panels(rows$panel, scales = "free_x")
 }

@@ -93,7 +93,7 @@ binned_points_weighted <- function(p, y, control, counts) {
   size <- counts$shrink * sums[, 3]^2 / sums[, 5]
   expected <- sums[, 6] / sums[, 3]
   trials <- counts$shrink * sums[, 3]^2 * expected * (1 - expected) / pmax(sums[, 7], 1e-300)
-  null <- function(level) share_limits(expected, trials, (1 - level) / 2)
+  null <- function(level) cpp_share_limits(expected, trials, (1 - level) / 2)
   one <- control$level
   all <- one^(1 / length(used))
   out <- curve_frame(unname(mean), unname(share), rows[used], c(0, edges)[used], c(edges, 1)[used],
@@ -101,23 +101,4 @@ binned_points_weighted <- function(p, y, control, counts) {
                      null(one), null(all))
   out[] <- lapply(out, unname)
   frame_times_odds(out, counts$k)
-}
-
-# The smallest and largest share of `n` independent rows (any fraction of a row) whose Clopper and Pearson limits of
-# this tail hold `prob`.
-share_limits <- function(prob, n, tail) {
-  lowest <- function(prob) {
-    low <- 0 * prob
-    high <- low + 1
-    for (step in 1:50) {
-      middle <- (low + high) / 2
-      holds <- stats::pbeta(prob, middle * n + 1, (1 - middle) * n, lower.tail = FALSE) >= tail
-      above <- which(holds)
-      high[above] <- middle[above]
-      below <- which(!holds)
-      low[below] <- middle[below]
-    }
-    low
-  }
-  list(low = lowest(prob), high = 1 - lowest(1 - prob))
 }

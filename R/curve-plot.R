@@ -38,7 +38,6 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
     autoplot_reliability(object, data, bands, histogram)
   }
   colours <- levels(data$curve$colour)
-  panels <- nlevels(data$curve$panel)
   shared <- length(colours) > 1
   labels <- short_names(colours)
   if (numbers) {
@@ -52,11 +51,7 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
     curve_titles(object, bands, histogram, shared, numbers, logit) + theme_ce() +
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
   if (shared && length(colours) > many_curves) plot <- plot + ggplot2::theme(legend.position = "right")
-  if (panels > 1) {
-    plot <- plot + ggplot2::facet_wrap(ggplot2::vars(.data$panel), labeller = panel_titles(data$curve$panel)) +
-      panel_theme(panels)
-  }
-  plot
+  plot + titled_panels(data$curve$panel)
 }
 
 # More share no panel by default, nor a legend below it.
@@ -79,15 +74,19 @@ panel_titles <- function(panel) {
   ggplot2::as_labeller(titles)
 }
 
-# Many panels in 6 inches: small words.
-panel_theme <- function(n) {
-  few <- n <= 6
-  ggplot2::theme(panel.spacing.x = ggplot2::unit(if (few) 1.2 else 0.6, "lines"),
-                 panel.spacing.y = ggplot2::unit(if (few) 0.5 else 0.1, "lines"),
-                 strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.55), vjust = 0,
-                                                    face = if (few) "bold" else "plain",
-                                                    margin = ggplot2::margin(2, 0, 1, 0)),
-                 axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
+# A panel for each level; many in 6 inches have small words.
+titled_panels <- function(panel, ...) {
+  if (nlevels(panel) < 2) return(NULL)
+  few <- nlevels(panel) <= many_curves
+  list(
+    ggplot2::facet_wrap("panel", labeller = panel_titles(panel), ...),
+    ggplot2::theme(panel.spacing.x = ggplot2::unit(if (few) 1.2 else 0.6, "lines"),
+                   panel.spacing.y = ggplot2::unit(if (few) 0.5 else 0.1, "lines"),
+                   strip.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.55), vjust = 0,
+                                                      face = if (few) "bold" else "plain",
+                                                      margin = ggplot2::margin(2, 0, 1, 0)),
+                   axis.text = ggplot2::element_text(size = ggplot2::rel(if (few) 1 else 0.75)))
+  )
 }
 
 # Ticks from 0 to the end of the axis, as many as the panels have room for. `logit`: the ends of logit axes.

@@ -41,19 +41,10 @@ decision_curve <- function(problem, better, settings) {
 # net benefit of p and that of the first ones. With the number of rows whose decision these change, and the shares of
 # rows that `p` treats with and without an event.
 decision_limits <- function(p, better, y, design, settings, curve = FALSE) {
-  quantile <- design_quantile((1 + settings$level) / 2, design)
   squares <- if (is.null(design$w)) numeric() else copy_powers(design, 2)
-  found <- cpp_decision_curve(p, as.matrix(better), y, design$w %||% numeric(), squares, design$copies %||% numeric(),
-                              design$cluster %||% integer(), settings$thresholds, curve, settings$times, settings$level,
-                              quantile, design_df(design), thread_count())
-  sums <- lapply(seq_along(found$factor), function(j) {
-    value <- found$value[, j]
-    error <- found$std_error[, j]
-    reach <- found$factor[j] * error
-    list(estimate = value, std.error = error, conf.low = value - quantile * error, conf.high = value + quantile * error,
-         band.low = value - reach, band.high = value + reach, factor = found$factor[j])
-  })
-  c(list(sums = sums), found[c("changed", "true", "false")])
+  cpp_decision_curve(p, as.matrix(better), y, design$w %||% numeric(), squares, design$copies %||% numeric(),
+                     design$cluster %||% integer(), settings$thresholds, curve, settings$times, settings$level,
+                     design_quantile((1 + settings$level) / 2, design), design_df(design), thread_count())
 }
 
 # Limits of the net benefit at z standard errors; `true` and `false`: the shares of treated rows with and without an

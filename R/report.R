@@ -85,12 +85,10 @@ check_report <- function(file, title) {
 
 # The validation of `data`, list(predictions, groups) of a model that have been read once.
 report_validation <- function(data, notion, options) {
-  problems <- validated_problems(data$predictions, data$groups, notion, options$horizon)
-  keys <- lapply(problems, function(problem) {
-    if (is.null(problem$class)) return(tibble::new_tibble(list(), nrow = 1L))
-    columns_frame(class = as.character(problem$class))
+  read <- read_curves(data$predictions, rlang::quo(NULL), function(rows) {
+    validated_problems(rows, data$groups, notion, options$horizon)
   })
-  new_validation(list(problems = problems, keys = keys), notion, options$horizon, options)
+  new_validation(read, notion, options$horizon, options)
 }
 
 # Everything that the page shows, computed before anything is written.

@@ -21,7 +21,7 @@ validate_problem <- function(problem, options) {
     with_reasons(value, function(reason) notes <<- c(notes, reason), validation_term(level, terms, NA_real_))
   }
   y <- as.numeric(problem$labels)
-  ladder <- validation_ladder(problem, options)
+  ladder <- problem$ladder %||% binary_ladder(problem, options$level)
   notes <- as.character(ladder$reason)
   cox <- attempt(cox_terms, "weak", validation_row("weak", cox_terms,
                                                    cox_columns(problem, options$floor, options$level)))
@@ -65,10 +65,6 @@ oe_row <- function(problem, options, level = "mean", term = "oe_ratio") {
 outcome_errors <- function(problem, options) {
   error <- with_reasons(cox_columns(problem, options$floor, options$level, robust = TRUE)$std.error, identity, NA_real_)
   c(in_the_large = error[3], slope = error[2])
-}
-
-validation_ladder <- function(problem, options) {
-  problem$ladder %||% binary_ladder(problem, options$level)
 }
 
 ladder_term <- function(ladder, level = "moderate", term = "calibration_error") {
@@ -134,7 +130,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   plain <- is_unweighted(design) && (isTRUE(problem$cells) || copy_count(design) >= many_rows)
   copies <- design$copies[sorted$order] %||% numeric()
   drawn <- if (plain) {
-    drawn_cells(sorted, ends, options$times)
+    cpp_drawn_cells(sorted$x, sorted$y, w, ends, options$times)
   } else {
     cpp_resampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, draw_seed(), thread_count())
   }
@@ -161,28 +157,6 @@ cell_draws <- function(problem, cells, frequency, value, options) {
        null = function() redrawn(sorted$x, numeric()))
 }
 
-# As cpp_resampled_cells(), of rows of equal weights, without drawing each row. The number of a cell's draws is
-# multinomial (of very many as good as Poisson), that of events among them is binomial, and the sum of their predictions
-# is as good as normal.
-drawn_cells <- function(sorted, ends, times) {
-  w <- sorted$w %||% 1
-  total <- function(v) bin_totals(cumsum(w * v), ends)
-  n <- if (is.null(sorted$w)) diff(c(0, ends)) else bin_totals(sorted$sum_w, ends)
-  events <- total(sorted$y)
-  of_events <- total(sorted$x * sorted$y)
-  at_event <- of_events / pmax(events, 1)
-  at_other <- (total(sorted$x) - of_events) / pmax(n - events, 1)
-  spread <- sqrt(pmax(total(sorted$x^2) - events * at_event^2 - (n - events) * at_other^2, 0) / n)
-  size <- if (sum(n) < .Machine$integer.max) {
-    stats::rmultinom(times, round(sum(n)), n)
-  } else {
-    matrix(stats::rpois(length(n) * times, n), length(n))
-  }
-  event <- matrix(stats::rbinom(length(size), size, pmin(events / n, 1)), length(n))
-  place <- event * at_event + (size - event) * at_other + spread * sqrt(size) * stats::rnorm(length(size))
-  rbind(size, place, event)
-}
-
 # The rows of a group. Nobody of one may be followed to the horizon: its weights are NA.
 group_part <- function(problem, groups, g) {
   rows <- groups$rows[[g]]
@@ -200,7 +174,7 @@ strong_terms <- function(problem, options) {
     named <- function(term) paste0(term, "(", groups$labels[g], ")")
     if (anyNA(part$design$w)) return(validation_term("strong", named(c("oe_ratio", "calibration_error")), NA_real_))
     vctrs::vec_rbind(oe_row(part, options, "strong", named("oe_ratio")),
-                     ladder_term(validation_ladder(part, options), "strong", named("calibration_error")))
+                     ladder_term(binary_ladder(part, options$level), "strong", named("calibration_error")))
   })
   p <- vapply(parts, function(part) part$p.value[2], 0)
   known <- !is.na(p)

@@ -213,6 +213,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_share_limits
+Rcpp::List cpp_share_limits(Rcpp::NumericVector prob, Rcpp::NumericVector n, double tail);
+RcppExport SEXP _calibrisk_cpp_share_limits(SEXP probSEXP, SEXP nSEXP, SEXP tailSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_share_limits(prob, n, tail));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_isotonic_curve
 Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::NumericVector prob, Rcpp::List rows, std::vector<double> critical, int times, double level, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_isotonic_curve(SEXP pSEXP, SEXP ySEXP, SEXP probSEXP, SEXP rowsSEXP, SEXP criticalSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -1970,6 +1982,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_drawn_cells
+Rcpp::NumericMatrix cpp_drawn_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, int times);
+RcppExport SEXP _calibrisk_cpp_drawn_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP timesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_drawn_cells(x, y, w, end, times));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_redrawn_cells
 Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, int times, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -2317,6 +2344,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_simulated_band", (DL_FUNC) &_calibrisk_cpp_simulated_band, 2},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
+    {"_calibrisk_cpp_share_limits", (DL_FUNC) &_calibrisk_cpp_share_limits, 3},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
     {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 14},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
@@ -2444,6 +2472,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 9},
+    {"_calibrisk_cpp_drawn_cells", (DL_FUNC) &_calibrisk_cpp_drawn_cells, 5},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 7},
     {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 11},
     {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 9},

@@ -103,6 +103,27 @@ Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::Numeric
       calibrisk::bin_count_limits(as_vector(prob), as_vector(copies), bin, n_bins, level));
 }
 
+// The smallest and largest shares of n independent rows (any fraction of a row) whose Clopper and
+// Pearson limits of this tail hold `prob`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_share_limits(Rcpp::NumericVector prob, Rcpp::NumericVector n, double tail) {
+  const auto lowest = [&](double of, double rows) {
+    double low = 0.0, high = 1.0;
+    for (int step = 0; step < 50; ++step) {
+      const double middle = (low + high) / 2.0;
+      const bool holds = R::pbeta(of, middle * rows + 1.0, (1.0 - middle) * rows, 0, 0) >= tail;
+      (holds ? high : low) = middle;
+    }
+    return low;
+  };
+  calibrisk::Vector low(prob.size()), high(prob.size());
+  for (R_xlen_t i = 0; i < prob.size(); ++i) {
+    low(i) = lowest(prob[i], n[i]);
+    high(i) = 1.0 - lowest(1.0 - prob[i], n[i]);
+  }
+  return limits_list(low, high);
+}
+
 // The isotonic curve of rows in ascending order of p, with the limits of its likelihood ratio
 // (`critical`: at places of one row and of several), its honest_band(), and the limits of outcomes
 // drawn from `prob`.
@@ -125,9 +146,9 @@ Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
 }
 
 // Per threshold the net benefit, that of the first better predictions (both where `curve`), and
-// what each of the better predictions adds: their values and standard errors in columns, and by how
-// many of these a band for all thresholds is wide. With the rows that the first ones change, and
-// the shares of treated rows with and without an event.
+// what each of the better predictions adds: each with its limits at one threshold and at all, which
+// are `factor` standard errors away. With the rows that the first ones change, and the shares of
+// treated rows with and without an event.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
                               Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2,
@@ -166,9 +187,20 @@ Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
     }
     add(Benefit::difference, own.noise());
   }
-  return named_list({{"value", value},
-                     {"std_error", std_error},
-                     {"factor", factor},
+  Rcpp::List sums(factor.size());
+  for (std::size_t j = 0; j < factor.size(); ++j) {
+    const auto column = static_cast<calibrisk::Index>(j);
+    const Vector at = value.col(column), error = std_error.col(column);
+    const Vector reach = factor[j] * error, half = pointwise * error;
+    sums[static_cast<R_xlen_t>(j)] = named_list({{"estimate", at},
+                                                 {"std.error", error},
+                                                 {"conf.low", Vector(at - half)},
+                                                 {"conf.high", Vector(at + half)},
+                                                 {"band.low", Vector(at - reach)},
+                                                 {"band.high", Vector(at + reach)},
+                                                 {"factor", factor[j]}});
+  }
+  return named_list({{"sums", static_cast<SEXP>(sums)},
                      {"changed", changed},
                      {"true", events},
                      {"false", others}});

@@ -6,6 +6,10 @@
 #include <calibrisk/classical/smooth_distances.h>
 
 #include <R_ext/Random.h>
+#include <Rmath.h>
+
+#include <cmath>
+#include <limits>
 
 // x ascending; `copies` may be empty. Empty where a local fit is nearly singular.
 // [[Rcpp::export(rng = false)]]
@@ -28,6 +32,71 @@ Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVect
   return wrap_matrix(calibrisk::resampled_cells(
       engine, {as_vector(x), as_vector(y), as_vector(w), as_vector(copies), end}, cluster,
       n_clusters, times, static_cast<std::uint64_t>(seed)));
+}
+
+// The same of rows of equal weights by R's generator, without drawing each row. The number of a
+// cell's draws is multinomial (of very many as good as Poisson), that of events among them is
+// binomial, and the sum of their predictions is as good as normal.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_drawn_cells(Rcpp::NumericVector x, Rcpp::NumericVector y,
+                                    Rcpp::NumericVector w, std::vector<int> end, int times) {
+  const std::size_t cells = end.size();
+  const auto total = [&](const auto& term) {
+    std::vector<double> out(cells);
+    long double sum = 0.0L;
+    double before = 0.0;
+    R_xlen_t i = 0;
+    for (std::size_t k = 0; k < cells; ++k) {
+      for (; i < end[k]; ++i) sum += (w.size() > 0 ? w[i] : 1.0) * term(i);
+      out[k] = static_cast<double>(sum) - before;
+      before = static_cast<double>(sum);
+    }
+    return out;
+  };
+  const std::vector<double> n = total([](R_xlen_t) { return 1.0; });
+  const std::vector<double> events = total([&](R_xlen_t i) { return y[i]; });
+  const std::vector<double> places = total([&](R_xlen_t i) { return x[i]; });
+  const std::vector<double> of_events = total([&](R_xlen_t i) { return x[i] * y[i]; });
+  const std::vector<double> squares = total([&](R_xlen_t i) { return x[i] * x[i]; });
+  double all = 0.0;
+  for (const double own : n) all += own;
+  std::vector<double> share = n;
+  for (double& own : share) own /= all;
+  const int rows = static_cast<int>(cells);
+  Rcpp::NumericMatrix out(3 * rows, times);
+  const bool few = all < std::numeric_limits<int>::max();
+  std::vector<int> drawn(cells);
+  for (int t = 0; t < times; ++t) {
+    if (few) R::rmultinom(static_cast<int>(std::round(all)), share.data(), rows, drawn.data());
+    for (int k = 0; k < rows; ++k) {
+      const auto cell = static_cast<std::size_t>(k);
+      out(k, t) = few ? drawn[cell] : R::rpois(n[cell]);
+    }
+  }
+  for (int t = 0; t < times; ++t) {
+    for (int k = 0; k < rows; ++k) {
+      const auto cell = static_cast<std::size_t>(k);
+      out(2 * rows + k, t) = R::rbinom(out(k, t), std::min(events[cell] / n[cell], 1.0));
+    }
+  }
+  std::vector<double> at_event(cells), at_other(cells), spread(cells);
+  for (std::size_t k = 0; k < cells; ++k) {
+    const double others = n[k] - events[k];
+    at_event[k] = of_events[k] / std::max(events[k], 1.0);
+    at_other[k] = (places[k] - of_events[k]) / std::max(others, 1.0);
+    const double left =
+        squares[k] - events[k] * (at_event[k] * at_event[k]) - others * (at_other[k] * at_other[k]);
+    spread[k] = std::sqrt(std::max(left, 0.0) / n[k]);
+  }
+  for (int t = 0; t < times; ++t) {
+    for (int k = 0; k < rows; ++k) {
+      const auto cell = static_cast<std::size_t>(k);
+      const double size = out(k, t), event = out(2 * rows + k, t);
+      out(rows + k, t) = event * at_event[cell] + (size - event) * at_other[cell] +
+                         spread[cell] * std::sqrt(size) * R::rnorm(0.0, 1.0);
+    }
+  }
+  return out;
 }
 
 // [cells x times], outcomes drawn from y.
