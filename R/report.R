@@ -44,7 +44,7 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   input <- evaluate_input_once(rows_input(copies = rlang::quo_is_null(enquo(cluster))), x)
   group <- evaluate_once(enquo(group), x)
   check_validation_notion(check_notion(notion))
-  options <- c(validation_options(thresholds, "loess", floor, times, delta, level),
+  options <- c(validation_options(thresholds, floor, times, delta, level),
                list(horizon = input$design$horizon))
   models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
   models <- lapply(models, read_results)

@@ -10,7 +10,6 @@
 #' @param thresholds Threshold probabilities for net benefit.
 #' @param notion `"binary"`, `"top_label"` or `"class_wise"`; see [ce_args].
 #' @param delta `NULL`, or a calibration error to exclude; see [ce_test()].
-#' @param smoother Smoother of the moderate terms; see [ici()].
 #' @param floor Smallest probability whose logit is taken in the regressions.
 #' @param times Number of bootstrap samples for the smooth terms: 20 or more, or 0.
 #' @return A `ce_validation`. `tidy()` returns a tibble with the models, groups and classes, then `level`, `term`,
@@ -25,7 +24,7 @@
 #' * **weak**: `intercept` and `slope` of the logistic regression on \eqn{logit(p)}, and their joint test (`joint`), see
 #'   [cox_calibration()]. A slope above 1 means that the risks are too moderate.
 #' * **moderate**: `ici`, `e50`, `e90`, `emax` of [ici()]; `eci` \eqn{= \overline{(p - c)^2} / \overline{(p - \bar
-#'   y)^2}} with the smooth curve \eqn{c}; `calibration_error` of [ce_estimate()], and with `delta` the test of
+#'   y)^2}} with the loess curve \eqn{c}; `calibration_error` of [ce_estimate()], and with `delta` the test of
 #'   [ce_test()], `equivalence(delta)`.
 #' * **strong**, with `group`: for each group `oe_ratio` and `calibration_error`, and `all_groups`, whose `p.value`
 #'   tests that all groups are calibrated (Bonferroni).
@@ -70,19 +69,19 @@
 #' validation
 #' tidy(validation)
 ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), delta = NULL, notion = NULL,
-                        smoother = c("loess", "isotonic"), floor = NULL, times = 200, level = 0.95, .by = NULL,
-                        event_level = "first", weights = NULL, cluster = NULL, horizon = NULL) {
+                        floor = NULL, times = 200, level = 0.95, .by = NULL, event_level = "first", weights = NULL,
+                        cluster = NULL, horizon = NULL) {
   if (missing(x)) stop_no_predictions()
   horizons <- split_horizon(horizon)
   if (!is.null(horizons)) {
-    same <- list(group = enquo(group), thresholds = thresholds, delta = delta, notion = notion, smoother = smoother,
-                 floor = floor, times = times, level = level, .by = enquo(.by), event_level = event_level,
-                 weights = enquo(weights), cluster = enquo(cluster))
+    same <- list(group = enquo(group), thresholds = thresholds, delta = delta, notion = notion, floor = floor,
+                 times = times, level = level, .by = enquo(.by), event_level = event_level, weights = enquo(weights),
+                 cluster = enquo(cluster))
     return(validate_horizons(x, enquo(truth), column_dots(...), same, horizons))
   }
   check_notion(notion)
   check_validation_notion(notion)
-  options <- validation_options(thresholds, smoother, floor, times, delta, level)
+  options <- validation_options(thresholds, floor, times, delta, level)
   x <- read_table(x, FALSE)
   input <- evaluate_input_once(rows_input(copies = TRUE), x)
   group <- evaluate_once(enquo(group), x)
@@ -110,7 +109,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
 }
 
 # The checked options of a validation.
-validation_options <- function(thresholds, smoother, floor, times, delta, level) {
+validation_options <- function(thresholds, floor, times, delta, level) {
   check_number(floor, lower = 0, upper = 0.5, open = TRUE, null = TRUE)
   check_count(times, lower = if (isTRUE(times == 0)) 0 else 20)
   check_delta(delta)
@@ -119,9 +118,8 @@ validation_options <- function(thresholds, smoother, floor, times, delta, level)
   if (!is.numeric(thresholds) || length(thresholds) > 0) {
     thresholds <- unique(check_numbers(thresholds, lower = 0, upper = 1, open = TRUE))
   }
-  list(thresholds = thresholds,
-       smoother = check_choice(smoother, c("loess", "isotonic")), span = 0.75, floor = floor,
-       times = times, delta = delta, level = level)
+  list(thresholds = thresholds, smoother = "loess", span = 0.75, floor = floor, times = times, delta = delta,
+       level = level)
 }
 
 # The validation of a state.

@@ -65,7 +65,7 @@ test_that("models are compared, weights and clusters go through", {
     predictions <- as_predictions(one, quo(y), rlang::quos(p), "second", design = design_input(quo(w), quo(site)))
     list(predictions = predictions, groups = NULL)
   })
-  options <- validation_options(.3, "loess", NULL, 0, 0.2, .95)
+  options <- validation_options(.3, NULL, 0, 0.2, .95)
   parts <- report_parts(data, "binary", options)
   expect_equal(tidy(parts$validations$b), tidy(ce_validate(transform(d, p = p^2), y, p, event_level = "second",
                                                            weights = w, cluster = site, thresholds = .3, delta = 0.2,

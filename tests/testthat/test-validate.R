@@ -125,10 +125,10 @@ test_that("intervals cover", {
   }
   withr::local_seed(3)
   big <- law(4e5)
-  truth <- terms_of(big$p, big$y, thresholds = .2, smoother = "isotonic")[terms]
+  truth <- terms_of(big$p, big$y, thresholds = .2)[terms]
   covered <- replicate(150, {
     d <- law(200)
-    out <- tidy(ce_validate(d$p, d$y, thresholds = .2, times = 0, smoother = "isotonic"))
+    out <- tidy(ce_validate(d$p, d$y, thresholds = .2, times = 0))
     out <- out[match(terms, out$term), ]
     out$conf.low <= truth & truth <= out$conf.high
   })
