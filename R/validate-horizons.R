@@ -8,14 +8,8 @@ validate_horizons <- function(x, truth, dots, given, horizons) {
     rlang::inject(ce_validate(input$x, !!truth, !!!input$dots, !!!given, horizon = horizon))
   }, inputs, horizons)
   structure(list(keys = columns_frame(horizon = vapply(horizons, `[[`, 0, "time")), results = results),
-            class = c("ce_horizons", "ce_result"))
+            class = c("ce_horizons", "ce_grouped", "ce_result"))
 }
-
-#' @export
-tidy.ce_horizons <- function(x, ...) bind_parts(x$keys, lapply(x$results, tidy))
-
-#' @export
-glance.ce_horizons <- function(x, ...) bind_parts(x$keys, lapply(x$results, glance))
 
 # For each horizon list(x, dots): its column of a data frame or of a matrix, or of each of the models.
 horizon_inputs <- function(x, dots, n) {
