@@ -60,9 +60,7 @@
 #' argument.
 #' @section Weights, clusters and censoring:
 #' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors. A `svydesign()`
-#' (of survey) as `x` has weights, first-stage clusters and strata. It is not corrected for a finite population, nor for
-#' calibrated weights. Strata are in standard errors; tests, bootstraps and the interval of [ce_estimate()] take the
-#' clusters as drawn from one population.
+#' as `x` has weights, first-stage clusters and strata (in standard errors alone), without other corrections.
 #' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and
 #'   estimate, standard error and test are those of the repeated rows. Functions that need single rows, such as
 #'   [ckce()] and tests with a kernel, repeat them, up to 50,000,000.
