@@ -132,10 +132,10 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
   RungSums sums;
   sums.exact = rung_is_exact(static_cast<Index>(weights.count(n)), out.columns);
   detail::sums_of_pairs(engine, bases, parts, residuals, weights, out.columns, sums);
+  Vector own = Vector::Zero(n);
+  for (const detail::LocalCoordinate& part : parts) own += part.scale.cwiseProduct(part.own);
   sums.own = sum_of_rows(engine, n, [&](Index i) {
-    double own = 0.0;
-    for (const detail::LocalCoordinate& part : parts) own += part.scale(i) * part.own(i);
-    const double squared = weights.each(i) * weights.each(i) * own;
+    const double squared = weights.each(i) * weights.each(i) * own(i);
     return weights.copies(i) * squared * squared;
   });
   finish_rung(engine, residuals, weights, RowClusters(), sums, out);

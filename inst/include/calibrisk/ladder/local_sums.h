@@ -295,7 +295,7 @@ inline void sums_of_pairs(const Engine& engine, const std::vector<LocalBasis>& b
   // nanoseconds, measured: of a value of a pair of rows, of a product, of a value of a sparse
   // block, of a value of a row with random vectors, and how long exact sums may take
   constexpr double of_tile = 0.05, of_product = 0.06, of_block = 1.2, of_vectors = 60.0;
-  constexpr double longest = 5e8;
+  constexpr double longest = 3e8;
   const double rows = static_cast<double>(n), k = static_cast<double>(columns);
   const double cube = of_product / 2.0;
   const double by_rows =

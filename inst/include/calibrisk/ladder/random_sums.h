@@ -51,7 +51,7 @@ class RowProducts {
     diagonal_.array() *= root_.array().square();
     const double squares =
         (residuals.rowwise().squaredNorm().array() * root_.array().square()).sum();
-    least_ = 1e-6 * squares / static_cast<double>(residuals.size());
+    least_ = 1e-5 * squares / static_cast<double>(residuals.size());
   }
 
   const Vector& diagonal() const { return diagonal_; }
@@ -136,7 +136,7 @@ class RowProducts {
   const std::vector<LocalCoordinate>& parts_;
   const ConstMatrixRef residuals_;
   Vector root_, diagonal_;
-  double least_;  // squares of f below it, which together are 1e-6 of all at most, are left out
+  double least_;  // squares of f below it, which together are 1e-5 of all at most, are left out
   std::vector<Matrix> tables_;  // 64 x twice the columns of each coordinate
 };
 
