@@ -103,13 +103,10 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   kind <- if (is.null(columns$weights)) "none" else if (is_frequency(columns$weights)) "frequency" else "importance"
   importance <- kind == "importance"
   notion <- spec$notion %||% default_notion(predictions)
-  # the identifier of rows, as it is hashed: see id_units()
   owner <- columns$cluster %||% columns$id
-  given <- c(names(Filter(Negate(is.null), columns[c("cluster", "id")])), "none")[1]
-  as <- if (is.null(owner)) "" else if (is.numeric(owner)) "numbers" else "text"
   about <- list(notion = notion, levels = predictions$levels, event = predictions$event,
                 scalar = is.null(predictions$probs), blocked = importance || !is.null(columns$cluster),
-                weights = kind, owner = c(given = given, as = as))
+                weights = kind, owner = row_owner(columns))
   about$horizon <- horizon
   problems <- notion_problems(predictions, notion)
   check_same_rows(state$about, about)
@@ -125,6 +122,12 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
   add_follow_up(state, predictions$design$follow_up)
+}
+
+# The identifier of rows, as it is hashed: see id_units().
+row_owner <- function(columns) {
+  given <- c(names(drop_null(columns[c("cluster", "id")])), "none")[1]
+  c(given = given, as = if (given == "none") "" else if (is.numeric(columns[[given]])) "numbers" else "text")
 }
 
 # Numbers in [0, 1) that depend on nothing but the row.

@@ -40,8 +40,7 @@ test_that("every function with outcomes reads a state, or says why it needs rows
   classes <- vehicle_predictions
   states <- list(
     independent = state_of(d), blocks = state_of(d, weights = d$x, cluster = rep(1:60, 5)),
-    classes = update(ce_state(notion = "class_wise"), classes, truth),
-    canonical = update(ce_state(notion = "canonical"), classes, truth)
+    classes = update(ce_state(notion = "class_wise"), classes, truth)
   )
   fit <- ce_fit(d$x, d$y, method = method_bins(5))
   exported <- sort(getNamespaceExports("calibrisk"))
@@ -52,7 +51,7 @@ test_that("every function with outcomes reads a state, or says why it needs rows
       call <- call_on(name, states[[kind]], fit = fit)
       if (is.null(call)) next
       found <- outcome_of(call, name)
-      if (reads && !grepl("^A (canonical|class-wise) state", found)) {
+      if (reads && !grepl("^A class-wise state", found)) {
         expect_identical(found, "result", info = paste(name, kind))
       }
       if (!reads && name != "ce_compare") expect_identical(found, "needs rows", info = paste(name, kind))

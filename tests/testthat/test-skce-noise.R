@@ -186,7 +186,7 @@ test_that("limits of few independent draws are finite numbers, those of the law 
   lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))
   own <- row_std_error(influence_rows(estimate), estimate$design)
   psi <- estimate$pairs$value / unit
-  slope <- rung_slope(list(psi = psi, noise = 1, linear = max((own / unit)^2 - 2, 0), scatter = 4 * lambda))
+  slope <- (max((own / unit)^2 - 2, 0) + 8 * lambda) / (max(psi, 0) + 2)
   x <- limits$high / unit
   variance <- 1 + slope * x
   skew <- min((4 * lambda + 6 * lambda * slope * x) / variance^1.5, sqrt(8))
