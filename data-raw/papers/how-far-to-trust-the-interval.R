@@ -134,12 +134,9 @@ if (wanted("networks")) {
     data.frame(network = network, map = names(networks[[network]]))
   }))
   each$notion <- ifelse(each$map == "logistic", "top_label", "canonical")
-  cells <- do.call(rbind, lapply(c(300, 1000, 5000), function(n) cbind(each, n = n)))
+  cells <- do.call(rbind, lapply(c(300, 1000, 5000, 10000), function(n) cbind(each, n = n)))
   run_cells(cells, "networks", c("network", "map", "n"), replicate, truth, function(cell) {
-    if (cell$notion == "top_label") return(400)
-    few <- NCOL(networks[[cell$network]][[cell$map]]$p) < 10
-    runs <- switch(paste(cell$n), "300" = 80, "1000" = if (few) 80 else 40, if (few) 24 else 12)
-    # the level of a test needs more
-    if (cell$map == "calibrated") runs * switch(paste(cell$n), "300" = 5, "1000" = 4, 2) else runs
+    # the level of a test, and what many rows should settle, need most
+    if (cell$notion == "top_label" || cell$map == "calibrated" || cell$n >= 5000) 400 else 80
   })
 }
