@@ -44,7 +44,9 @@ evaluate_once <- function(quo, x) {
 evaluate_design_once <- function(input, x) {
   if (is.null(input)) return(NULL)
   for (arg in c("weights", "cluster")) input[[arg]] <- evaluate_once(input[[arg]], x)
-  if (!is.null(input$horizon)) input$horizon$strata <- evaluate_once(input$horizon$strata, x)
+  for (arg in intersect(c("strata", "entry"), names(input$horizon))) {
+    input$horizon[[arg]] <- evaluate_once(input$horizon[[arg]], x)
+  }
   input
 }
 

@@ -16,6 +16,11 @@
 #' If events and censored rows have the same time, the events come first: the factor at `s` is
 #' \eqn{1 - c(s) / (Y(s) - d(s))} with `c` censored, `d` events, `Y` at risk. These are the weights of
 #' `survival::rttright()`. Times that differ from `t` by less than 1e-9 `t` are `t`.
+#' With `entry`, rows are at risk from their entry on: at `s` those with an entry before `s` that are followed to `s`.
+#' With \eqn{S} the product-limit estimate of being free of every event and \eqn{Y} the number at risk, \eqn{w_i = n
+#' S(T_i-) / Y(T_i)} for events and \eqn{n S(t) / Y(t)} for rows at risk at `t`, all others are left out. The weighted
+#' share of events is that of `survfit(Surv(entry, time, status))`. Without late entry these are the weights above.
+#' Entry must not depend on the event's time.
 #' Weights and frequencies of the rows enter `G`, which is estimated within every group of `.by`, and of `group` in
 #' [ce_validate()]: the numbers of a group are those of its rows alone.
 #'
@@ -31,6 +36,7 @@
 #' @param censoring Follow-up data for estimating `G`, if not the rows themselves. A chunk of a [ce_state()] needs the
 #'   follow-up of all rows. A `Surv`, or a data frame with the columns `time`, `status` (1 for events of any cause, 0
 #'   for censored rows), `strata` where there are any, and `count` where rows count unequally.
+#' @param entry A column, or a vector: the times from which rows were followed (left truncation), for one row a subject.
 #' @param cause The level of the factor in `Surv(time, factor)` that is the event, if there are several kinds of event.
 #' @return A `ce_horizon`.
 #' @section Errors:
@@ -67,13 +73,18 @@
 #' source <- ce_source(veteran, rows = 50)
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
-ce_horizon <- function(time, strata = NULL, censoring = NULL, cause = NULL) {
+ce_horizon <- function(time, strata = NULL, censoring = NULL, cause = NULL, entry = NULL) {
   if (length(time) > 1) check_horizon_times(time, "time") else check_horizon_time(time, "time")
   if (!is.null(cause)) check_string(cause, "cause")
   strata <- enquo(strata)
+  entry <- enquo(entry)
+  late <- !rlang::quo_is_null(entry)
+  stop_if(late && !is.null(censoring), "{.arg censoring} has no times of entry: all rows are needed at once.",
+          arg = "entry")
   censoring <- read_follow_up(censoring, !rlang::quo_is_null(strata))
   for (one in if (!is.null(censoring)) time) censoring$time <- near_horizon(censoring$time, one)
-  structure(drop_null(list(time = time, strata = strata, censoring = censoring, cause = cause)), class = "ce_horizon")
+  structure(drop_null(list(time = time, strata = strata, censoring = censoring, cause = cause,
+                           entry = if (late) entry)), class = "ce_horizon")
 }
 
 # The time, named by the cause if there is one: what results keep of a horizon.
@@ -143,7 +154,8 @@ as_horizon <- function(horizon) {
 #' @export
 print.ce_horizon <- function(x, ...) {
   cat("<ce_horizon> ", toString(x$time), if (!is.null(x$cause)) paste0(", cause \"", x$cause, "\""),
-      if (!rlang::quo_is_null(x$strata)) ", censoring by strata", "\n", sep = "")
+      if (!rlang::quo_is_null(x$strata)) ", censoring by strata", if (!is.null(x$entry)) ", late entry", "\n",
+      sep = "")
   invisible(x)
 }
 
@@ -163,9 +175,10 @@ outcomes_at <- function(truth, x, horizon, weights = NULL) {
   values <- ifelse(is.na(weights), NA, as.numeric(followed$of_cause & followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
-    tell("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} censored before time \\
-                {format(horizon$time)}. Inverse probability of censoring weights compensate for them \\
-                and are treated as known.", class = "censored", .frequency = "regularly",
+    tell("i" = "{left_out} of {nrow(surv)} rows {cli::qty(left_out)}{?was/were} \\
+                {if (!is.null(horizon$entry)) 'late or '}censored before time {format(horizon$time)}. \\
+                Inverse probability of censoring weights compensate for them and are treated as known.",
+         class = "censored", .frequency = "regularly",
          .frequency_id = "calibrisk_censored")
   }
   list(values = values, column = if (is.data.frame(x)) which(vapply(x, identical, NA, given)),
@@ -175,12 +188,18 @@ outcomes_at <- function(truth, x, horizon, weights = NULL) {
 # Times such as 2010.1 - 2005.1 are the horizon 5 except for rounding.
 near_horizon <- function(time, horizon) replace(time, which(abs(time / horizon - 1) < 1e-9), horizon)
 
-# list(time, event (of any cause), of_cause, count, stratum, strata) of the rows.
+# list(time, event (of any cause), of_cause, count, entry, stratum, strata) of the rows.
 follow_up <- function(surv, x, horizon, weights = NULL) {
   n <- nrow(surv)
   strata <- design_column(horizon$strata, if (is.data.frame(x)) x, n, "strata")
+  entry <- if (!is.null(horizon$entry)) design_column(horizon$entry, if (is.data.frame(x)) x, n, "entry")
+  late <- which(!(is.na(entry) | is.na(surv[, "time"]) | entry < surv[, "time"]))
+  stop_if(!is.null(entry) && (!is.numeric(entry) || length(late) > 0),
+          "{.arg entry} must be numbers below the times of follow-up.",
+          "x" = if (is.numeric(entry)) "Row {late[1]} has {signif(entry[late[1]], 4)}." else
+            "It is {.cls {class(entry)[1]}}.", class = c("horizon", "argument"), arg = "entry")
   list(time = near_horizon(surv[, "time"], horizon$time), event = surv[, "status"] > 0,
-       of_cause = surv[, "status"] == 1, count = weights %||% rep(1, n),
+       of_cause = surv[, "status"] == 1, count = weights %||% rep(1, n), entry = as.numeric(entry %||% rep(0, n)),
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
@@ -194,6 +213,7 @@ followed_weights <- function(followed, rows, horizon) {
             class = "horizon", arg = "censoring", value = stratum)
     whole <- lapply(whole, `[`, same)
   }
+  if (!is.null(horizon$entry)) return(entry_weights(lapply(followed[1:5], `[`, rows), horizon$time))
   censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, whole)
 }
 
@@ -272,9 +292,9 @@ survival_outcome <- function(value, horizon) {
     "x" = "It is {.cls {class(value)[1]}}{if (!is.null(type)) paste(' of type', type)}.",
     "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
-    "i" = if (identical(type, "counting")) "Those with an event before their entry are missing in the data, and \
-           weights of censoring do not stand for them.",
-    "i" = "{.code Surv(time, status)} is read, with rows followed from time 0.",
+    "i" = if (identical(type, "counting")) "Of one row a subject {.code ce_horizon({format(horizon$time)}, entry = )} \
+           reads the times of entry, beside {.code Surv(time, status)}. Several rows a subject are not read." else
+             "{.code Surv(time, status)} is read, with rows followed from time 0.",
     class = c("horizon", "truth"), arg = "truth"
   )
   early <- which(value[, "time"] < 0)
@@ -319,4 +339,29 @@ censoring_weights <- function(time, event, count, horizon, whole = NULL) {
   unseen <- any(!whole$event) && max(whole$time) < horizon
   if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon)
   weights
+}
+
+# The weights of rows that are at risk after their entry: jumps of the product-limit estimate of the events, and what is
+# left of it at the horizon.
+entry_weights <- function(rows, horizon) {
+  known <- !is.na(rows$time) & !is.na(rows$event) & !is.na(rows$count) & !is.na(rows$entry)
+  count <- ifelse(known, rows$count, 0)
+  time <- ifelse(known, rows$time, 0)
+  at <- sort(unique(time[known & rows$event & time <= horizon]))
+  before <- function(of, s, open) {
+    order <- order(of)
+    c(0, cumsum(count[order]))[findInterval(s, of[order], left.open = open) + 1]
+  }
+  # entered before s, less those that left before it
+  at_risk <- function(s) before(ifelse(known, rows$entry, Inf), s, TRUE) - before(time, s, TRUE)
+  events <- vapply(at, function(s) sum(count[rows$event & time == s], na.rm = TRUE), 0)
+  survival <- c(1, cumprod(1 - events / at_risk(at)))
+  left <- at_risk(horizon) - sum(count[rows$event & time == horizon], na.rm = TRUE)
+  last <- survival[length(survival)]
+  if (left <= 0 || last <= 0) stop_unfollowed(max(time), horizon)
+  happened <- known & rows$event & time <= horizon
+  weights <- ifelse(known & rows$entry < horizon & time >= horizon & !happened, last / left, 0)
+  weights[happened] <- (survival[match(time, at)] / at_risk(time))[happened]
+  weights[!known] <- NA
+  weights * sum(count)
 }

@@ -71,7 +71,7 @@ meant_columns <- function(x, frame = called_verb()) {
   args <- intersect(c("truth", ".by", "weights", "cluster", "id", "group", "model"), ls(frame, all.names = TRUE))
   dots <- if (exists("...", frame, inherits = FALSE)) rlang::eval_bare(quote(enquos(...)), frame)
   horizon <- get0("horizon", frame, inherits = FALSE)
-  quos <- c(lapply(args, of_argument), dots, if (is.list(horizon)) list(horizon$strata))
+  quos <- c(lapply(args, of_argument), dots, if (is.list(horizon)) horizon[c("strata", "entry")])
   found <- lapply(Filter(is_given, Filter(rlang::is_quosure, quos)), quo_columns, names)
   unknown <- length(dots) == 0 && !any(startsWith(names, ".pred_"))
   if (unknown || any(vapply(found, is.null, NA))) return(names)

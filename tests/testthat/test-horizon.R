@@ -445,3 +445,54 @@ test_that("a perfect cumulative incidence is calibrated, and its page names the 
   expect_match(said(ce_estimate(chunk("relapse"))), fact, fixed = TRUE)
   expect_error(c(chunk("relapse"), chunk("death")), "(death) by 100", fixed = TRUE, class = "calibrisk_error_state")
 })
+
+test_that("weights of late entry give the shares of the product-limit estimate, and those of censoring without it", {
+  skip_if_not_installed("survival")
+  d <- withr::with_seed(8, {
+    d <- data.frame(entry = round(stats::rexp(900, .5), 1), event = round(stats::rexp(900, .2), 1) + .1,
+                    out = round(stats::rexp(900, .05), 1), zone = rep(c("a", "b"), 450), p = stats::runif(900),
+                    w = stats::rexp(900) + .1, cause = sample(2, 900, TRUE))
+    d$time <- round(pmin(d$event, pmax(d$entry, 1) + d$out), 1)
+    d$status <- as.numeric(round(d$event, 1) <= d$time)
+    # some are at risk from the start, or early risk sets would be empty
+    d$entry[1:60] <- 0
+    d[d$entry < d$time - .05, ]
+  })
+  share <- function(data, horizon, weights = NULL, truth = rlang::expr(survival::Surv(time, status))) {
+    out <- suppressMessages(ce_score(data, !!truth, p, score = "brier", horizon = horizon, weights = {{ weights }}))
+    zero <- suppressMessages(ce_score(transform(data, p = 0), !!truth, p, score = "brier", horizon = horizon,
+                                      weights = {{ weights }}))
+    c(out$.estimate, zero$.estimate)
+  }
+  curve <- function(formula, data, t, ...) summary(do.call(survival::survfit, list(formula, data, ...)), times = t)
+  for (t in c(2, 4.3, 8)) {
+    late <- survival::Surv(entry, time, status) ~ 1
+    expect_equal(share(d, ce_horizon(t, entry = entry))[2], 1 - curve(late, d, t)$surv, tolerance = 1e-10)
+    expect_equal(share(d, ce_horizon(t, entry = entry), w)[2], 1 - curve(late, d, t, weights = d$w)$surv,
+                 tolerance = 1e-10)
+    expect_equal(share(transform(d, entry = 0), ce_horizon(t, entry = entry)), share(d, t), tolerance = 1e-10)
+  }
+  # strata count by their rows; causes
+  of <- function(data) 1 - curve(survival::Surv(entry, time, status) ~ 1, data, 4)$surv
+  parts <- split(d, d$zone)
+  expect_equal(share(d, ce_horizon(4, strata = zone, entry = entry))[2],
+               sum(vapply(parts, of, 0) * vapply(parts, nrow, 0L)) / nrow(d), tolerance = 1e-10)
+  d$kind <- factor(d$status * d$cause, 0:2, c("none", "a", "b"))
+  states <- curve(survival::Surv(entry, time, kind) ~ 1, d, 4, id = seq_along(d$p))
+  expect_equal(share(d, ce_horizon(4, cause = "a", entry = entry), truth = rlang::expr(survival::Surv(time, kind)))[2],
+               states$pstate[2], tolerance = 1e-10)
+  # the share of all, from those that were seen
+  everybody <- withr::with_seed(9, data.frame(p = stats::runif(4e4)))
+  everybody$event <- withr::with_seed(10, stats::rexp(4e4, -log1p(-everybody$p * .9)))
+  everybody$entry <- withr::with_seed(11, stats::rexp(4e4, 2))
+  everybody$status <- 1
+  seen <- everybody[everybody$entry < everybody$event, ]
+  seen$time <- seen$event
+  truth <- mean(everybody$event <= 1)
+  expect_lt(abs(share(seen, ce_horizon(1, entry = entry))[2] - truth), .015)
+  expect_gt(abs(share(seen, 1)[2] - truth), .1)
+  expect_error(share(transform(d, entry = time), ce_horizon(4, entry = entry)), "below the times",
+               class = "calibrisk_error_horizon")
+  expect_error(ce_horizon(4, entry = entry, censoring = d), "all rows are needed", class = "calibrisk_error_argument")
+  expect_output(print(ce_horizon(4, entry = entry)), "late entry")
+})
