@@ -183,6 +183,10 @@ class KrylovSpace {
       Matrix q = engine.dense.multiply(w, eigen.vectors.rightCols(large) * inverse.asDiagonal());
       project_out(engine, q);
       Matrix lower = engine.dense.crossprod(q);
+      if (lower.diagonal().minCoeff() < 0.5) {  // mostly in the space: what is left is inexact
+        project_out(engine, q);
+        lower = engine.dense.crossprod(q);
+      }
       if (!engine.dense.cholesky(lower)) break;
       Matrix transposed = q.transpose();
       engine.dense.solve_lower(lower, false, transposed);
