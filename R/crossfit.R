@@ -57,11 +57,12 @@ crossfit_bin_rows <- function(sorted, fold, bins, bound) {
 # matrix with a row for each; those of a fold that has all rows stay. `workers`: whether folds go to these.
 cross_fit <- function(fold, values, of, workers = FALSE) {
   folds <- lapply(seq_len(max(fold)), function(f) which(fold == f))
+  n <- length(fold)
   fit_fold <- sealed(function(held) {
     if (length(held) == 0 || length(held) == n) return(NULL)
     fit <- of$fit(seq_len(n)[-held])
     list(fit = fit, values = of$apply(fit, held))
-  }, n = length(fold), of = of)
+  }, n = n, of = of)
   parts <- (if (workers) over_some_workers else lapply)(folds, fit_fold)
   for (f in which(lengths(parts) > 0)) values[folds[[f]], ] <- parts[[f]]$values
   list(fits = lapply(parts, `[[`, "fit"), values = values)

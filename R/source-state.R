@@ -30,7 +30,8 @@ update_from_source <- function(state, source, take) {
 # A state per source, in the workers of the user's plan where there are any; merged in the order of the list.
 update_from_sources <- function(state, sources, take) {
   # a worker gets its own source only
-  read <- sealed(function(source) update_from_source(empty, source, take), empty = new_state(state$spec), take = take)
+  empty <- new_state(state$spec)
+  read <- sealed(function(source) update_from_source(empty, source, take), empty = empty, take = take)
   parts <- told_once(warned_once(over_workers(sources, read), "calibrisk_warning_direction"))
   Reduce(function(a, b) merge_states(a, b), parts, state)
 }
