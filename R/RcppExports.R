@@ -305,8 +305,8 @@ cpp_nested_headline <- function(numbers, products, facts, columns, df, level) {
     .Call(`_calibrisk_cpp_nested_headline`, numbers, products, facts, columns, df, level)
 }
 
-cpp_moments <- function(mean, variance, outcome, w, copies, cluster) {
-    .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, w, copies, cluster)
+cpp_moments <- function(mean, variance, outcome, design) {
+    .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, design)
 }
 
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {

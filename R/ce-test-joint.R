@@ -15,9 +15,9 @@ check_joint_test <- function(test, laws) {
 joint_test <- function(test, laws, level) {
   check_joint_test(test, laws)
   if (!is.null(laws$law)) return(law_test(laws, level))
-  binary <- ncol(laws$probs) == 2
-  notion <- if (binary) "binary" else "canonical"
-  predictions <- if (binary) replace(laws$predictions, "event", 2L) else redrawn_rows(laws$predictions)
+  notion <- if (ncol(laws$probs) == 2) "binary" else "canonical"
+  predictions <- redrawn_rows(laws$predictions, notion)
+  if (notion == "binary") predictions$event <- 2L
   ladder <- notion_ladder(predictions, notion, level, check_bases(test$bases, notion))
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   flipped <- !is.null(ladder$flips)

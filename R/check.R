@@ -53,14 +53,15 @@ check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = I
                           size = NULL, whole = FALSE) {
   if (null && is.null(x)) return(invisible(x))
   numbers <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
-  inside <- function() if (open) x > lower & x < upper else x >= lower & x <= upper
-  right <- if (numbers) inside() & (!whole | x == round(x))
+  right <- if (numbers) are_inside(x, lower, upper, open) & (!whole | x == round(x))
   if (numbers && all(right)) return(invisible(x))
   kind <- paste0(if (whole) "whole ", "number", if (!identical(size, 1L)) "s")
   what <- paste(if (is.null(size)) "a vector of" else if (size == 1) "a single" else size, kind)
   stop_input("{.arg {arg}} must be {what}{range_text(lower, upper, open)}.",
              "x" = "It is {describe(if (numbers) x[!right][1] else x)}.", arg = arg, value = x)
 }
+
+are_inside <- function(x, lower, upper, open) if (open) x > lower & x < upper else x >= lower & x <= upper
 
 # Arrays of length one do not recycle.
 is_sized <- function(x, size) is.null(size) || length(x) == size && is.null(dim(x))

@@ -37,8 +37,8 @@ decision_curve <- function(problem, better, settings) {
 }
 
 # Sums over rows at all thresholds: estimate, standard error, limits at one and at all of them, and the `factor` of the
-# band. They are what each of the `better` predictions (in columns) adds to those of p; where `curve`, before these the
-# net benefit of p and that of the first ones. With the number of rows whose decision these change, and the shares of
+# band. They are what each of the `better` predictions (in columns) adds to those of p. With `curve` the net benefits of
+# p and of the first ones precede them. With the number of rows whose decision the first ones change, and the shares of
 # rows that `p` treats with and without an event.
 decision_limits <- function(p, better, y, design, settings, curve = FALSE) {
   squares <- if (is.null(design$w)) numeric() else copy_powers(design, 2)

@@ -3,7 +3,7 @@
 
 is_survey <- function(x) inherits(x, "survey.design")
 
-# The design is a column with columns of its own, which are no predictions.
+# The design is a column with columns of its own, which are not predictions.
 survey_column <- ".survey"
 
 survey_frame <- function(x) {

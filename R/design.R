@@ -139,22 +139,21 @@ row_covariance <- function(rows, design) {
   n <- as.numeric(copy_count(design))
   w <- design_weights(design)
   centred <- rows - rep(colSums(w * rows) / sum(w), each = design$n)
-  if (!is.null(design$strata)) return(stratum_products(w * centred, design) / sum(w)^2)
   if (!is.null(design$cluster)) {
     centred <- sum_by_cluster(w * centred, design$cluster)
     n <- nrow(centred)
   } else {
     centred <- sqrt(copy_powers(design, 2)) * centred
   }
+  if (!is.null(design$strata)) return(stratum_products(centred, design) / sum(w)^2)
   if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
   n / (n - 1) * crossprod(centred) / sum(w)^2
 }
 
-# sum_h n_h / (n_h - 1) sum_c (z_c - mean_h)(z_c - mean_h)' over the n_h clusters that were drawn in stratum h, whose
-# mean counts those that have no rows here. A single cluster is taken about the mean of all, 0.
+# sum_h n_h / (n_h - 1) sum_c (z_c - mean_h)(z_c - mean_h)' over the n_h clusters (rows) that were drawn in stratum h,
+# whose mean counts those that have no rows here. A single one is taken about the mean of all, 0.
 stratum_products <- function(z, design) {
-  first <- if (is.null(design$cluster)) seq_len(design$n) else match(seq_len(cluster_count(design)), design$cluster)
-  if (!is.null(design$cluster)) z <- sum_by_cluster(z, design$cluster)
+  first <- match(seq_len(nrow(z)), design$cluster %||% seq_len(nrow(z)))
   stratum <- vctrs::vec_group_id(design$strata[first])
   drawn <- design$drawn[first]
   single <- drawn < 2
@@ -189,9 +188,8 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) 
 }
 
 # Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number, or
-# their number less that of the strata. For
-# weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if that is small, and infinite for equal
-# weights.
+# their number less that of the strata. For weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if
+# that is small, and infinite for equal weights.
 design_df <- function(design) {
   clusters <- cluster_count(design) %||% Inf
   weights <- if (equal_copies(design)) {

@@ -107,7 +107,7 @@ estimate_group <- function(predictions, notion, method, bases, level, horizon) {
   ladders <- list()
   # the canonical ladder takes the coarser ones on the default bases
   last <- notion == "canonical"
-  if (!all(notion %in% c("binary", "top_label"))) predictions <- redrawn_rows(predictions)
+  predictions <- redrawn_rows(predictions, notion)
   for (one in c(notion[!last], notion[last])) {
     known <- if (is.null(bases)) ladders else list()
     ladders[[one]] <- notion_ladder(predictions, one, level, bases, known)

@@ -2,9 +2,9 @@
 #' @export
 pred_lognormal <- function(meanlog, sdlog) {
   # R would take `mean` for `meanlog`: another distribution, and no error
-  given <- intersect(c("mean", "sd"), names(sys.call()))
-  stop_if(length(given) > 0, "{.fn pred_lognormal} takes {.arg meanlog} and {.arg sdlog}, those of the logarithm.",
-          "x" = "{.arg {given[1]}} is given.",
+  short <- setdiff(names(sys.call()), c("", "meanlog", "sdlog"))
+  stop_if(length(short) > 0, "{.fn pred_lognormal} takes {.arg meanlog} and {.arg sdlog}, those of the logarithm.",
+          "x" = "{.arg {short[1]}} is given.",
           "i" = "From the mean and sd of outcomes: {.code sdlog = sqrt(log(1 + (sd / mean)^2))}, \\
                  {.code meanlog = log(mean) - sdlog^2 / 2}.", arg = "meanlog")
   make_distribution(family_lognormal, list(meanlog = meanlog, sdlog = sdlog))

@@ -10,7 +10,7 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
   fixed_test <- marked || !is_share(test)
   test_rows <- if (marked) which(given == 0) else if (fixed_test) check_test_rows(test, n, single)
   if (is.null(given)) {
-    order <- setdiff(seq_len(n), test_rows)
+    order <- if (fixed_test) setdiff(seq_len(n), test_rows) else seq_len(n)
     order <- order[sample.int(length(order))]
     if (!fixed_test) {
       n_tune <- floor((1 - test) * n + 1e-9)

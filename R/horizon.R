@@ -292,8 +292,8 @@ survival_outcome <- function(value, horizon) {
     "x" = "It is {.cls {class(value)[1]}}{if (!is.null(type)) paste(' of type', type)}.",
     "x" = if (identical(type, "counting")) "Follow-up starts after time 0 in \
            {sum(value[, 'start'] != 0, na.rm = TRUE)} of {nrow(value)} rows.",
-    "i" = if (identical(type, "counting")) "Of one row a subject {.code ce_horizon({format(horizon$time)}, entry = )} \
-           reads the times of entry, beside {.code Surv(time, status)}. Several rows a subject are not read." else
+    "i" = if (identical(type, "counting")) "{.code ce_horizon({format(horizon$time)}, entry = )} reads the times of \
+           entry of one row a subject, beside {.code Surv(time, status)}. Several rows a subject are not read." else
              "{.code Surv(time, status)} is read, with rows followed from time 0.",
     class = c("horizon", "truth"), arg = "truth"
   )
@@ -342,26 +342,27 @@ censoring_weights <- function(time, event, count, horizon, whole = NULL) {
 }
 
 # The weights of rows that are at risk after their entry: jumps of the product-limit estimate of the events, and what is
-# left of it at the horizon.
+# left of it at the horizon. (G is no probability of a single time here, so that censoring_weights() has no such case.)
 entry_weights <- function(rows, horizon) {
-  known <- !is.na(rows$time) & !is.na(rows$event) & !is.na(rows$count) & !is.na(rows$entry)
-  count <- ifelse(known, rows$count, 0)
-  time <- ifelse(known, rows$time, 0)
-  at <- sort(unique(time[known & rows$event & time <= horizon]))
-  before <- function(of, s, open) {
-    order <- order(of)
-    c(0, cumsum(count[order]))[findInterval(s, of[order], left.open = open) + 1]
+  known <- !Reduce(`|`, lapply(rows, is.na))
+  seen <- lapply(rows, `[`, known)
+  # what rows count whose time is before s
+  before <- function(times) {
+    order <- order(times)
+    sums <- c(0, cumsum(seen$count[order]))
+    function(s) sums[findInterval(s, times[order], left.open = TRUE) + 1]
   }
-  # entered before s, less those that left before it
-  at_risk <- function(s) before(ifelse(known, rows$entry, Inf), s, TRUE) - before(time, s, TRUE)
-  events <- vapply(at, function(s) sum(count[rows$event & time == s], na.rm = TRUE), 0)
+  entered <- before(seen$entry)
+  left <- before(seen$time)
+  at_risk <- function(s) entered(s) - left(s)
+  happened <- seen$event & seen$time <= horizon
+  stays <- !happened & seen$entry < horizon & seen$time >= horizon
+  at <- sort(unique(seen$time[happened]))
+  events <- sum_by_cluster(seen$count[happened], match(seen$time[happened], at), length(at))
   survival <- c(1, cumprod(1 - events / at_risk(at)))
-  left <- at_risk(horizon) - sum(count[rows$event & time == horizon], na.rm = TRUE)
-  last <- survival[length(survival)]
-  if (left <= 0 || last <= 0) stop_unfollowed(max(time), horizon)
-  happened <- known & rows$event & time <= horizon
-  weights <- ifelse(known & rows$entry < horizon & time >= horizon & !happened, last / left, 0)
-  weights[happened] <- (survival[match(time, at)] / at_risk(time))[happened]
-  weights[!known] <- NA
-  weights * sum(count)
+  rest <- survival[length(survival)] / sum(seen$count[stays])
+  if (!is.finite(rest) || rest <= 0) stop_unfollowed(max(seen$time), horizon)
+  weights <- ifelse(stays, rest, 0)
+  weights[happened] <- (survival[match(seen$time, at)] / at_risk(seen$time))[happened]
+  replace(rep(NA_real_, length(known)), known, weights * sum(seen$count))
 }

@@ -141,8 +141,11 @@ are_redrawn <- function(predictions) {
   all(c(size, prod(size)) <= unlist(most_redrawn))
 }
 
-# Copies of rows whose labels are redrawn become rows.
-redrawn_rows <- function(predictions) if (are_redrawn(predictions)) repeat_copies(predictions) else predictions
+# Copies of rows whose labels are redrawn, for some of these notions, become rows.
+redrawn_rows <- function(predictions, notion) {
+  redrawn <- any(notion %in% names(tested_parts)) && are_redrawn(predictions)
+  if (redrawn) repeat_copies(predictions) else predictions
+}
 
 # The ladder of nested bases, with the test of redrawn labels in place of its own, or of flips where labels are not
 # redrawn; `nested` is what it was. `tests`: those of both notions, from one set of redraws, where a ladder of these

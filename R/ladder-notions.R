@@ -28,10 +28,10 @@ ladder_problem <- function(predictions, notion) {
 # The ladder of a notion. A lower bound of one notion bounds the finer one: a canonical error is never smaller than the
 # class-wise and the top-label error of the same rows (Gruber & Buettner 2022, Theorem 3.1). So its estimate, limits and
 # test take theirs into account. `known`: ladders of these rows, by notion.
-notion_ladder <- function(predictions, notion, level, bases = NULL, known = list(),
-                          problem = ladder_problem(predictions, notion)) {
+notion_ladder <- function(predictions, notion, level, bases = NULL, known = list()) {
   # of a state
   if (!is.null(predictions$ladder)) return(predictions$ladder(level))
+  problem <- ladder_problem(predictions, notion)
   if (is.null(bases) && ncol(problem$residuals) <= 2) return(binary_ladder(problem, level))
   specs <- if (is.null(bases)) {
     tell_forecast(nrow(problem$residuals), ncol(problem$residuals), notion)
@@ -61,10 +61,8 @@ tell_forecast <- function(n, k, notion) {
 
 # Takes the limits of coarser notions into account, all of them by their nested bases.
 canonical_ladder <- function(own, predictions, problem, level, known) {
-  class_wise <- known$class_wise$nested %||% known$class_wise %||% {
-    classes <- ladder_problem(predictions, "class_wise")
-    run_ladder(classes, ladder_bases("class_wise", ncol(classes$residuals), copy_count(classes$design)), level)
-  }
+  class_wise <- known$class_wise$nested %||% known$class_wise %||%
+    run_ladder(problem, ladder_bases("class_wise", ncol(problem$residuals), copy_count(problem$design)), level)
   all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known), scaling_ladder(problem, level))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
   tested <- Filter(function(ladder) !is.null(ladder$rungs), all)

@@ -122,8 +122,7 @@ moment_table <- function(data, level) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
   targets <- c(0, 1, NA, NA, 0, 1, 1, NA, NA)
   design <- data$design
-  found <- cpp_moments(data$mean, data$variance, data$outcome, design$w %||% numeric(), design$copies %||% numeric(),
-                       design$cluster %||% integer())
+  found <- cpp_moments(data$mean, data$variance, data$outcome, design)
   p <- rep(NA_real_, 9)
   p[c(1, 2, 5:7)] <- redrawn_moments(data, found$mean_row, found$variance_row)
   moment_rows(quantities, found$table[, 1], found$table[, 2], targets, design, level, found$table[, 3], p)

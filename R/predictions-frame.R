@@ -101,8 +101,8 @@ select_columns <- function(quo, x, arg) {
 selections <- c("c", ":", "!", "&", "|", "all_of", "any_of", "starts_with", "ends_with", "contains", "matches",
                 "num_range", "everything", "last_col", "where", "pick")
 
-# What stands for columns stays. A value that is computed from columns, or has a number for each row, as in
-# `ece(x, x$truth)`, is none: a selection has no arithmetic, and outcomes 0 and 1 would be places of columns.
+# An expression that stands for columns stays. A value that is computed from columns, or has a number for each row, as
+# in `ece(x, x$truth)`, is none: a selection has no arithmetic, and outcomes 0 and 1 would be places of columns.
 selected_part <- function(part, x, arg) {
   expr <- rlang::quo_get_expr(part)
   while (rlang::is_call(expr, "(")) expr <- expr[[2]]
@@ -111,9 +111,11 @@ selected_part <- function(part, x, arg) {
   value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
   if (arg == "truth" && inherits(value, "Surv")) stop_survival()
   if (!is.atomic(value) || is.null(value)) return(part)
-  if (length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))) stop_values(x, arg)
+  if (is_row_values(value, x)) stop_values(x, arg)
   rlang::new_quosure(value)
 }
+
+is_row_values <- function(value, x) length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))
 
 stands_for_columns <- function(expr, names, arg) {
   if (rlang::is_symbol(expr)) return(as.character(expr) %in% names || arg == "...")

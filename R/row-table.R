@@ -4,8 +4,8 @@
 # As many rows of a table are read into memory.
 most_table_rows <- 5e6
 
-# A table as its rows, with its groups; `x` itself if it is no table. A table with too many rows is an error if it must
-# be `whole`, else it stays one.
+# A table as its rows, with its groups; `x` itself if it is not a table. A table with too many rows is an error if it
+# must be `whole`, else it stays one.
 read_table <- function(x, whole = TRUE) {
   if (is_survey(x)) return(survey_frame(x))
   if (!is_table(x)) return(x)

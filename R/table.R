@@ -161,7 +161,7 @@ glance.ce_result <- function(x, ...) {
 #' @export
 summary.ce_result <- function(object, ...) if (is.data.frame(object)) NextMethod() else glance(object)
 
-# That of a list is its tidy() table.
+# A result that is a list becomes its tidy() table.
 #' @export
 as.data.frame.ce_result <- function(x, row.names = NULL, optional = FALSE, ...) {
   if (is.data.frame(x)) return(NextMethod())

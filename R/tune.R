@@ -32,11 +32,8 @@ tune_predictions <- function(predictions, notion, methods, splits, level, headli
   # what methods shared of many rows makes room for the headline: the collector does not know how large it is
   if (notion == "canonical" && length(problems[[1]]$features) > 1e5) gc()
   if (is.null(headline)) {
-    rows <- if (notion %in% c("binary", "top_label")) predictions else redrawn_rows(predictions)
-    same <- length(problems) == 1 && rows$design$n == predictions$design$n
-    headline <- headline_row(notion_ladder(rows, notion, level,
-                                           problem = if (same) problems[[1]] else ladder_problem(rows, notion)),
-                             notion, entered_rows(predictions$design))
+    ladder <- notion_ladder(redrawn_rows(predictions, notion), notion, level)
+    headline <- headline_row(ladder, notion, entered_rows(predictions$design))
   }
   out <- new_tune(results, methods, grids, headline, problems, list(
     histogram = tune_histogram(problems, notion),

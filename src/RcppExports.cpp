@@ -1091,17 +1091,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_moments
-Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance, Rcpp::NumericVector outcome, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> cluster);
-RcppExport SEXP _calibrisk_cpp_moments(SEXP meanSEXP, SEXP varianceSEXP, SEXP outcomeSEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP clusterSEXP) {
+Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance, Rcpp::NumericVector outcome, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_moments(SEXP meanSEXP, SEXP varianceSEXP, SEXP outcomeSEXP, SEXP designSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcome(outcomeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_moments(mean, variance, outcome, w, copies, cluster));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_moments(mean, variance, outcome, design));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2406,7 +2404,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_nested_upper", (DL_FUNC) &_calibrisk_cpp_nested_upper, 5},
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
-    {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 6},
+    {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_risk_rows", (DL_FUNC) &_calibrisk_cpp_pair_risk_rows, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},

@@ -346,20 +346,20 @@ TEST(moments_of_copies_are_those_of_repeated_rows) {
   Vector mean(3 * n), variance(3 * n), outcome(3 * n), counts(n);
   Index rows = 0;
   const Vector m = uniform(n), v = uniform(n).array() + 0.2, y = uniform(n);
-  std::vector<int> cluster;
+  Labels cluster;
   for (Index i = 0; i < n; ++i) {
     counts(i) = static_cast<double>(1 + i % 3);
     for (Index k = 0; k <= i % 3; ++k, ++rows) {
       mean(rows) = m(i);
       variance(rows) = v(i);
       outcome(rows) = y(i);
-      cluster.push_back(static_cast<int>(rows));
+      cluster.push_back(static_cast<int>(rows) + 1);
     }
   }
   const RowWeights one, copies = RowWeights::copies(counts);
-  const std::vector<int> none;
+  const RowClusters none, of_one(cluster);
   const auto head = [&](const Vector& x) -> Vector { return x.head(rows); };
-  const RowMoments repeated(one, none, rows), counted(copies, none, n), alone(one, cluster, rows);
+  const RowMoments repeated(one, none, rows), counted(copies, none, n), alone(one, of_one, rows);
   const MomentTable expected = moment_table(repeated, head(mean), head(variance), head(outcome));
   const MomentTable found = moment_table(counted, m, v, y);
   const MomentTable clustered = moment_table(alone, head(mean), head(variance), head(outcome));

@@ -13,7 +13,7 @@ namespace calibrisk {
 
 // Of sorted rows with residual d and outcome y: prefix sums of w d, w d^2 and w y; of weighted rows
 // also w, w2 (the sum of squared weights of a row's copies) and their prefix sums. `sum_copies`
-// where rows stand for several. What is not known is null.
+// where rows stand for several. Sums that are not known are null.
 struct SortedSums {
   const double *sum_d = nullptr, *sum_d2 = nullptr, *sum_y = nullptr;
   const double *d = nullptr, *y = nullptr, *w = nullptr, *w2 = nullptr;

@@ -19,14 +19,11 @@ constexpr double missing_moment = std::numeric_limits<double>::quiet_NaN();
 // tails.
 constexpr double raised_skew = 1.6;
 
-// Means and sums over rows, in long double, of rows that count `weights` and belong to the clusters
-// `cluster` (from 0; empty: each to its own).
+// Means and sums over rows, in long double, of rows that count `weights`, in clusters or alone.
 class RowMoments {
  public:
-  RowMoments(const RowWeights& weights, const std::vector<int>& cluster, Index n)
-      : weights_(weights), cluster_(cluster), n_(n), total_(weights.total(n)) {
-    for (const int own : cluster) clusters_ = std::max(clusters_, own + 1);
-  }
+  RowMoments(const RowWeights& weights, const RowClusters& clusters, Index n)
+      : weights_(weights), clusters_(clusters), n_(n), total_(weights.total(n)) {}
 
   const RowWeights& weights() const { return weights_; }
   Index size() const { return n_; }
@@ -53,18 +50,18 @@ class RowMoments {
   }
   // (w v)^k of every independent unit: of a cluster, whose rows are added up, or of a row's copies
   double unit_powers(const Vector& v, int k) const {
-    if (cluster_.empty()) {
+    if (!clusters_.given()) {
       return sum([&](Index i) { return copy_power(i, k) * std::pow(v(i), k); });
     }
-    Vector sums = Vector::Zero(clusters_);
-    for (Index i = 0; i < n_; ++i)
-      sums(cluster_[static_cast<std::size_t>(i)]) += weights_(i) * v(i);
+    Vector sums = Vector::Zero(clusters_.units(n_));
+    for (Index i = 0; i < n_; ++i) sums(clusters_.unit(i)) += weights_(i) * v(i);
     return sums.array().pow(k).sum();
   }
 
   // Of the mean; missing unless all are finite.
   double std_error(const Vector& v) const {
-    const double units = cluster_.empty() ? weights_.count(n_) : clusters_;
+    const double units =
+        clusters_.given() ? static_cast<double>(clusters_.units(n_)) : weights_.count(n_);
     if (!v.allFinite() || units < 2.0) return missing_moment;
     const Vector off = v.array() - mean(v);
     return std::sqrt(units / (units - 1.0) * unit_powers(off, 2)) / total_;
@@ -77,10 +74,9 @@ class RowMoments {
 
  private:
   const RowWeights& weights_;
-  const std::vector<int>& cluster_;
+  const RowClusters& clusters_;
   Index n_;
   double total_;
-  int clusters_ = 0;
 };
 
 struct MomentEstimate {
