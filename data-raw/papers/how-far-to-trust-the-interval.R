@@ -9,10 +9,10 @@ options(calibrisk.threads = 1L)
 source("data-raw/papers/store.R")
 source("data-raw/papers/interval-laws.R")
 
-largest_n <- max(suppressWarnings(as.numeric(parts)), 0, na.rm = TRUE)
-if (largest_n == 0) largest_n <- Inf
+rows <- suppressWarnings(as.numeric(parts))
+largest_n <- if (all(is.na(rows))) Inf else max(rows, na.rm = TRUE)
 afresh <- "afresh" %in% parts
-parts <- intersect(c("scalar", "classes", "networks"), parts)
+parts <- setdiff(parts[is.na(rows)], "afresh")
 
 # Share of the squared gap that the best basis sees: psi of the gap itself is the mean of psi given the predictions.
 seen_share <- function(features, gap, bases) {
@@ -52,7 +52,8 @@ run_cells <- function(cells, name, keys, replicate, truth, runs) {
   start <- proc.time()[["elapsed"]]
   for (i in seq_len(nrow(cells))) {
     cell <- cells[i, , drop = FALSE]
-    if (cell$n > largest_n || key(cell) %in% key(done)) next
+    # a check has cells to compare with, or nothing to compute
+    if (cell$n > largest_n || key(cell) %in% key(done) || (checking && !key(cell) %in% key(stored(name)))) next
     ce <- truth(cell)
     # a seed from the cell's name: the same samples in whatever order cells are computed
     set.seed(sum(utf8ToInt(key(cell)) * seq_along(utf8ToInt(key(cell)))))
