@@ -65,8 +65,8 @@ cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, t
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, prob, rows, critical, times, level, seed, threads)
 }
 
-cpp_decision_curve <- function(p, better, y, w, w2, copies, cluster, thresholds, curve, times, level, pointwise, df, threads) {
-    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, w, w2, copies, cluster, thresholds, curve, times, level, pointwise, df, threads)
+cpp_decision_curve <- function(p, better, y, design, thresholds, curve, times, level, pointwise, df, threads) {
+    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, times, level, pointwise, df, threads)
 }
 
 cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress = NULL) {
@@ -519,6 +519,10 @@ cpp_row_moments <- function(x) {
 
 cpp_fold_moments <- function(folds) {
     .Call(`_calibrisk_cpp_fold_moments`, folds)
+}
+
+cpp_stratum_products <- function(z, design) {
+    .Call(`_calibrisk_cpp_stratum_products`, z, design)
 }
 
 cpp_cluster_sums <- function(x, cluster, clusters) {

@@ -41,9 +41,7 @@ decision_curve <- function(problem, better, settings) {
 # p and of the first ones precede them. With the number of rows whose decision the first ones change, and the shares of
 # rows that `p` treats with and without an event.
 decision_limits <- function(p, better, y, design, settings, curve = FALSE) {
-  squares <- if (is.null(design$w)) numeric() else copy_powers(design, 2)
-  cpp_decision_curve(p, as.matrix(better), y, design$w %||% numeric(), squares, design$copies %||% numeric(),
-                     design$cluster %||% integer(), settings$thresholds, curve, settings$times, settings$level,
+  cpp_decision_curve(p, as.matrix(better), y, design, settings$thresholds, curve, settings$times, settings$level,
                      design_quantile((1 + settings$level) / 2, design), design_df(design), thread_count())
 }
 

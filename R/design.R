@@ -122,7 +122,7 @@ row_mean <- function(rows, design) {
 #   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
 #   copies       se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
 #   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
-#   strata       those of the strata added up, see stratum_products()
+#   strata       those of the strata added up (inst/include/calibrisk/ladder/row_strata.h)
 row_std_error <- function(rows, design) {
   if (!is.null(design$strata)) return(sqrt(row_covariance(as.matrix(rows), design)[1]))
   n <- as.numeric(copy_count(design))
@@ -145,21 +145,9 @@ row_covariance <- function(rows, design) {
   } else {
     centred <- sqrt(copy_powers(design, 2)) * centred
   }
-  if (!is.null(design$strata)) return(stratum_products(centred, design) / sum(w)^2)
+  if (!is.null(design$strata)) return(cpp_stratum_products(centred, design) / sum(w)^2)
   if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
   n / (n - 1) * crossprod(centred) / sum(w)^2
-}
-
-# sum_h n_h / (n_h - 1) sum_c (z_c - mean_h)(z_c - mean_h)' over the n_h clusters (rows) that were drawn in stratum h,
-# whose mean counts those that have no rows here. A single one is taken about the mean of all, 0.
-stratum_products <- function(z, design) {
-  first <- match(seq_len(nrow(z)), design$cluster %||% seq_len(nrow(z)))
-  stratum <- vctrs::vec_group_id(design$strata[first])
-  drawn <- design$drawn[first]
-  single <- drawn < 2
-  scale <- sqrt(ifelse(single, 1, drawn / (drawn - 1)))
-  sums <- rowsum(ifelse(single, 0, scale / sqrt(drawn)) * z, stratum)
-  crossprod(scale * z) - crossprod(sums)
 }
 
 # Quantiles of weighted values, of the types of quantile(). 1: the first value up to which the share has been reached

@@ -244,17 +244,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_decision_curve
-Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2, Rcpp::NumericVector copies, std::vector<int> cluster, Rcpp::NumericVector thresholds, bool curve, int times, double level, double pointwise, double df, int threads);
-RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP wSEXP, SEXP w2SEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, int times, double level, double pointwise, double df, int threads);
+RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP designSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type better(betterSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w2(w2SEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
     Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
@@ -262,7 +259,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);
     Rcpp::traits::input_parameter< double >::type df(dfSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, w, w2, copies, cluster, thresholds, curve, times, level, pointwise, df, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, design, thresholds, curve, times, level, pointwise, df, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1819,6 +1816,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_stratum_products
+Rcpp::NumericMatrix cpp_stratum_products(Rcpp::NumericMatrix z, Rcpp::List design);
+RcppExport SEXP _calibrisk_cpp_stratum_products(SEXP zSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_stratum_products(z, design));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_cluster_sums
 Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster, int clusters);
 RcppExport SEXP _calibrisk_cpp_cluster_sums(SEXP xSEXP, SEXP clusterSEXP, SEXP clustersSEXP) {
@@ -2344,7 +2352,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
     {"_calibrisk_cpp_share_limits", (DL_FUNC) &_calibrisk_cpp_share_limits, 3},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
-    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 14},
+    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 11},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},
@@ -2458,6 +2466,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_scalar_rows", (DL_FUNC) &_calibrisk_cpp_scalar_rows, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
+    {"_calibrisk_cpp_stratum_products", (DL_FUNC) &_calibrisk_cpp_stratum_products, 2},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},

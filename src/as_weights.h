@@ -3,7 +3,7 @@
 #define CALIBRISK_AS_WEIGHTS_H
 
 #include "r_values.h"
-#include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/ladder/row_strata.h>
 
 // Both may be empty: all rows count 1, and each of them stands for itself.
 inline calibrisk::RowWeights as_row_weights(const Rcpp::NumericVector& weights,
@@ -15,6 +15,7 @@ inline calibrisk::RowWeights as_row_weights(const Rcpp::NumericVector& weights,
 struct RowDesign {
   calibrisk::RowWeights weights;
   calibrisk::RowClusters clusters;
+  calibrisk::RowStrata strata;
 
   explicit RowDesign(const Rcpp::Nullable<Rcpp::List>& design) {
     if (design.isNull()) return;
@@ -28,6 +29,10 @@ struct RowDesign {
     weights = as_row_weights(numbers("w"), numbers("copies"));
     if (given("cluster")) {
       clusters = calibrisk::RowClusters(as_labels(Rcpp::IntegerVector(field(fields, "cluster"))));
+    }
+    if (given("strata")) {
+      strata = calibrisk::RowStrata(as_labels(Rcpp::IntegerVector(field(fields, "strata"))),
+                                    as_vector(numbers("drawn")), clusters);
     }
   }
 };

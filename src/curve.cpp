@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Calibration curves with their bands, and decision curves.
+#include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_counts.h>
 #include <calibrisk/classical/decision_curve.h>
@@ -151,14 +152,14 @@ Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
 // treated rows with and without an event.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
-                              Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector w2,
-                              Rcpp::NumericVector copies, std::vector<int> cluster,
+                              Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design,
                               Rcpp::NumericVector thresholds, bool curve, int times, double level,
                               double pointwise, double df, int threads) {
   using calibrisk::Benefit;
   using calibrisk::Vector;
   REngine host(threads);
   const calibrisk::Engine engine = host;
+  const RowDesign rows(design);
   const auto reached = as_vector(thresholds);
   const calibrisk::NormalDraws draws(engine, reached.size(), times, df);
   const auto more = as_matrix(better);
@@ -167,10 +168,9 @@ Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
   std::vector<double> factor;
   Vector changed, events, others;
   for (calibrisk::Index j = 0; j < more.cols(); ++j) {
-    const calibrisk::DecisionCurve own(engine,
-                                       {as_vector(p), more.col(j), as_vector(y), as_vector(w),
-                                        as_vector(w2), as_vector(copies), cluster},
-                                       reached);
+    const calibrisk::DecisionCurve own(
+        engine, {as_vector(p), more.col(j), as_vector(y), rows.weights, rows.clusters, rows.strata},
+        reached);
     const auto add = [&](Benefit which, const Vector& least) {
       const auto of = own.moments(which, least);
       value.col(static_cast<calibrisk::Index>(factor.size())) = of.value;

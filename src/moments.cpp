@@ -10,7 +10,7 @@ Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance,
   calibrisk::require(variance.size() == mean.size() && outcome.size() == mean.size(),
                      "moments: one variance and outcome per row.");
   const RowDesign rows(design);
-  const calibrisk::RowMoments of(rows.weights, rows.clusters, mean.size());
+  const calibrisk::RowMoments of(rows.weights, rows.clusters, rows.strata, mean.size());
   const calibrisk::MomentTable found =
       calibrisk::moment_table(of, as_vector(mean), as_vector(variance), as_vector(outcome));
   calibrisk::Matrix table(9, 3);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rows as values: keys and the folds drawn by them, those of a fold, checks, moments and sums.
+#include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/math/common_values.h>
@@ -286,6 +287,13 @@ Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
     out(2, column) = of.squares;
   }
   return out;
+}
+
+// z: a row for each unit (cluster or row) of a design with strata
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_stratum_products(Rcpp::NumericMatrix z, Rcpp::List design) {
+  const RowDesign rows{Rcpp::Nullable<Rcpp::List>(static_cast<SEXP>(design))};
+  return wrap_matrix(rows.strata.products(as_matrix(z)));
 }
 
 // Sums of each column over the rows of a cluster (1..C).

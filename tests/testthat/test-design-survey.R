@@ -88,12 +88,34 @@ test_that("standard errors with strata are those of survey, of domains too", {
       same(brier(part), of_survey("svymean")(~I((y - p)^2), part))
       v <- ce_validate(design, y, p, times = 0, event_level = "second")
       same(v$table[v$table$term == "oe_ratio", ], of_survey("svyratio")(~y, ~p, design))
+      curve <- tidy(ce_decision(design, y, p, thresholds = .4, event_level = "second", recalibration = map_platt()))
+      same(list(estimate = curve$net_benefit, std.error = curve$net_benefit.std.error),
+           of_survey("svymean")(~I((p >= .4) * (y - .4) / .6), design))
+      means <- ce_moments(design, y, pred_normal(p, .3))
+      same(means[means$quantity == "bias", ], of_survey("svymean")(~I(p - y), design))
     }
   }
   lonely <- of_survey("svydesign")(ids = ~district, strata = ~I(district == 1), weights = ~w, data = d)
   same(brier(lonely), of_survey("svymean")(~I((y - p)^2), lonely))
   expect_output(print(v), "240 clusters|60 clusters")
   expect_true(all(is.finite(unlist(as.data.frame(ce_estimate(design, y, p))[c("conf.low", "conf.high")]))))
+})
+
+test_that("variances of strata are those of a loop", {
+  strata <- c(1, 1, 1, 2, 2, 3, 2)
+  drawn <- c(4, 4, 4, 3, 3, 1, 3)  # one unit of the first stratum has no rows, the last was drawn alone
+  z <- cbind(1:7, c(2, -1, 0, 5, 1, 3, -2))
+  expected <- matrix(0, 2, 2)
+  for (h in 1:3) {
+    n <- drawn[strata == h][1]
+    units <- rbind(z[strata == h, , drop = FALSE], matrix(0, n - sum(strata == h), 2))
+    if (n > 1) units <- sqrt(n / (n - 1)) * scale(units, scale = FALSE)
+    expected <- expected + crossprod(units)
+  }
+  expect_equal(cpp_stratum_products(z, list(strata = strata, drawn = drawn)), expected)
+  # two rows a unit
+  twice <- list(strata = rep(strata, 2), drawn = rep(drawn, 2), cluster = rep(1:7, 2))
+  expect_equal(cpp_stratum_products(z, twice), expected)
 })
 
 test_that("weights beside a design are refused", {

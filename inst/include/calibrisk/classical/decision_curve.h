@@ -7,6 +7,7 @@
 #define CALIBRISK_CLASSICAL_DECISION_CURVE_H
 
 #include <calibrisk/classical/simulated_band.h>
+#include <calibrisk/ladder/row_strata.h>
 
 #include <numeric>
 
@@ -34,11 +35,11 @@ struct NormalDraws {
   static constexpr std::uint64_t seed = 0xd2b74407b1ce6e93ULL;
 };
 
-// Weights of the rows, the squares of those of their copies, the copies, and clusters (from 1);
-// empty: 1, 1, 1, none.
 struct DecisionRows {
-  ConstVectorRef p, better, y, w, w2, copies;
-  const std::vector<int>& cluster;
+  ConstVectorRef p, better, y;
+  const RowWeights& weights;
+  const RowClusters& clusters;
+  const RowStrata& strata;
 };
 
 // What the net benefit, the one with the better predictions, and the difference sum over.
@@ -52,28 +53,30 @@ class DecisionCurve {
   };
 
   DecisionCurve(const Engine& engine, const DecisionRows& rows, const Vector& thresholds)
-      : engine_(engine), thresholds_(thresholds), clustered_(!rows.cluster.empty()) {
+      : engine_(engine),
+        thresholds_(thresholds),
+        apart_(rows.clusters.given() || rows.strata.given()),
+        strata_(rows.strata) {
     const Index n = rows.p.size();
     const auto size = static_cast<std::size_t>(count()) + 1;
-    std::vector<int> place(clustered_ ? 0 : 2 * size * size, -1);
-    std::vector<int> order(static_cast<std::size_t>(n));
-    std::iota(order.begin(), order.end(), 0);
-    if (clustered_) {
-      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return rows.cluster[static_cast<std::size_t>(a)] <
-               rows.cluster[static_cast<std::size_t>(b)];
+    std::vector<int> place(apart_ ? 0 : 2 * size * size, -1);
+    std::vector<Index> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), Index(0));
+    if (rows.clusters.given()) {
+      std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
+        return rows.clusters.unit(a) < rows.clusters.unit(b);
       });
     }
-    for (const int i : order) {
+    for (const Index i : order) {
       Cell row{reached(rows.p[i]),
                reached(rows.better[i]),
                rows.y[i],
-               rows.w.size() == 0 ? 1.0 : rows.w[i],
-               rows.w2.size() == 0 ? 1.0 : rows.w2[i],
-               rows.copies.size() == 0 ? 1.0 : rows.copies[i],
-               clustered_ ? rows.cluster[static_cast<std::size_t>(i)] : 0};
+               rows.weights(i),
+               rows.weights.squares(i),
+               rows.weights.copies(i),
+               apart_ ? static_cast<int>(rows.clusters.unit(i)) : 0};
       total_ += row.w;
-      if (clustered_) {
+      if (apart_) {
         units_ += cells_.empty() || cells_.back().unit != row.unit ? 1.0 : 0.0;
         cells_.push_back(row);
         continue;
@@ -92,7 +95,7 @@ class DecisionCurve {
       cell.w2 += row.w2;
       cell.rows += row.rows;
     }
-    if (!clustered_) units_ = rows.copies.size() == 0 ? static_cast<double>(n) : rows.copies.sum();
+    if (!apart_) units_ = rows.weights.count(n);
   }
 
   Index count() const { return thresholds_.size(); }
@@ -128,6 +131,11 @@ class DecisionCurve {
       return out;
     }
     out.covariance = Matrix::Zero(count(), count());
+    Matrix common = Matrix::Zero(count(), strata_.count());
+    const auto draw_in_stratum = [&](int unit, Eigen::Ref<Vector> sum) {
+      common.col(strata_.stratum(unit)) += strata_.share(unit) * sum;
+      sum *= strata_.scale(unit);
+    };
     const auto most = std::max<Index>(1, 4000000 / count());
     std::size_t next = 0;
     while (next < cells_.size()) {
@@ -138,17 +146,24 @@ class DecisionCurve {
         const Cell& cell = cells_[next];
         if (used == 0 || cell.unit != unit) {
           if (used == block.cols()) break;
+          if (used > 0 && strata_.given()) draw_in_stratum(unit, block.col(used - 1));
           block.col(used++).setZero();
           unit = cell.unit;
         }
-        const double w = clustered_ ? cell.w : std::sqrt(cell.w2);
+        const double w = apart_ ? cell.w : std::sqrt(cell.w2);
         add(cell, which, w, block.col(used - 1));
         block.col(used - 1) -= w * out.value;
       }
+      if (strata_.given()) draw_in_stratum(unit, block.col(used - 1));
       const auto filled = block.leftCols(used);
       out.covariance += engine_.dense.multiply_a_bt(filled, filled);
     }
-    out.covariance *= units_ / (units_ - 1.0) / (total_ * total_);
+    if (strata_.given()) {
+      out.covariance -= engine_.dense.multiply_a_bt(common, common);
+    } else {
+      out.covariance *= units_ / (units_ - 1.0);
+    }
+    out.covariance /= total_ * total_;
     out.std_error = out.covariance.diagonal().cwiseMax(least).cwiseSqrt();
     return out;
   }
@@ -181,7 +196,7 @@ class DecisionCurve {
   struct Cell {
     int own, better;  // how many thresholds the predictions reach
     double y, w, w2, rows;
-    int unit;  // cluster, or cell
+    int unit;  // cluster or row of a stratum, or cell
   };
 
   // Except for rounding: 0.3 reaches 3 * 0.1, and 2/3 the threshold 2/3 with 12 digits.
@@ -217,7 +232,8 @@ class DecisionCurve {
 
   const Engine& engine_;
   const Vector thresholds_;
-  const bool clustered_;
+  const bool apart_;  // rows are no longer counted in cells: units are known by cluster, stratum
+  const RowStrata& strata_;
   std::vector<Cell> cells_;
   double total_ = 0.0;
   double units_ = 0.0;

@@ -4,7 +4,7 @@
 #ifndef CALIBRISK_CLASSICAL_MOMENTS_H
 #define CALIBRISK_CLASSICAL_MOMENTS_H
 
-#include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/ladder/row_strata.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +22,9 @@ constexpr double raised_skew = 1.6;
 // Means and sums over rows, in long double, of rows that count `weights`, in clusters or alone.
 class RowMoments {
  public:
-  RowMoments(const RowWeights& weights, const RowClusters& clusters, Index n)
-      : weights_(weights), clusters_(clusters), n_(n), total_(weights.total(n)) {}
+  RowMoments(const RowWeights& weights, const RowClusters& clusters, const RowStrata& strata,
+             Index n)
+      : weights_(weights), clusters_(clusters), strata_(strata), n_(n), total_(weights.total(n)) {}
 
   const RowWeights& weights() const { return weights_; }
   Index size() const { return n_; }
@@ -53,9 +54,11 @@ class RowMoments {
     if (!clusters_.given()) {
       return sum([&](Index i) { return copy_power(i, k) * std::pow(v(i), k); });
     }
-    Vector sums = Vector::Zero(clusters_.units(n_));
-    for (Index i = 0; i < n_; ++i) sums(clusters_.unit(i)) += weights_(i) * v(i);
-    return sums.array().pow(k).sum();
+    return unit_sums(v).array().pow(k).sum();
+  }
+  // The variance of the sum of w v, of units that are drawn again: in each stratum for itself.
+  double sum_variance(const Vector& v, double correction) const {
+    return strata_.given() ? strata_.products(unit_sums(v))(0, 0) : correction * unit_powers(v, 2);
   }
 
   // Of the mean; missing unless all are finite.
@@ -64,7 +67,7 @@ class RowMoments {
         clusters_.given() ? static_cast<double>(clusters_.units(n_)) : weights_.count(n_);
     if (!v.allFinite() || units < 2.0) return missing_moment;
     const Vector off = v.array() - mean(v);
-    return std::sqrt(units / (units - 1.0) * unit_powers(off, 2)) / total_;
+    return std::sqrt(sum_variance(off, units / (units - 1.0))) / total_;
   }
   double skew(const Vector& v) const {
     if (!v.allFinite()) return 0.0;
@@ -73,8 +76,15 @@ class RowMoments {
   }
 
  private:
+  Vector unit_sums(const Vector& v) const {
+    Vector sums = Vector::Zero(clusters_.units(n_));
+    for (Index i = 0; i < n_; ++i) sums(clusters_.unit(i)) += weights_(i) * v(i);
+    return sums;
+  }
+
   const RowWeights& weights_;
   const RowClusters& clusters_;
+  const RowStrata& strata_;
   Index n_;
   double total_;
 };
@@ -112,7 +122,7 @@ struct WeightedSlope {
           w(i) / of.weights().copies(i) * (1.0 / all + centred(i) * centred(i) / total);
       part(i) = row(i) * residual(i) / std::max(1.0 - leverage, 0.01);
     }
-    square = of.unit_powers(part, 2);
+    square = of.sum_variance(part, 1.0);
   }
 
   // What a row's outcome adds to the slope.
