@@ -1,8 +1,8 @@
 # Results of the vignette "Coverage of the confidence interval", in the parts scalar, classes and networks; `networks`
 # needs networks of the shared data. A row is a cell: a law, a notion, a number of rows and what the intervals of
-# ce_estimate() say in `runs` samples. Rows that are stored are kept, so that a run can be continued and cells be added;
-# the part `afresh` computes all of them. Hours of processor time for everything; a part that is a number is the largest
-# number of rows:
+# ce_estimate() say in `runs` samples. Rows that are stored of as many samples are kept, so that a run can be continued
+# and cells be added; the part `afresh` computes all of them. Hours of processor time for everything; a part that is a
+# number is the largest number of rows:
 #   make papers PAPER=how-far-to-trust-the-interval PARTS='scalar classes 1000'
 library(calibrisk)
 options(calibrisk.threads = 1L)
@@ -52,8 +52,9 @@ run_cells <- function(cells, name, keys, replicate, truth, runs) {
   start <- proc.time()[["elapsed"]]
   for (i in seq_len(nrow(cells))) {
     cell <- cells[i, , drop = FALSE]
-    # a check has cells to compare with, or nothing to compute
-    if (cell$n > largest_n || key(cell) %in% key(done) || (checking && !key(cell) %in% key(stored(name)))) next
+    if (cell$n > largest_n || key(cell) %in% key(done[done$runs >= runs(cell), ])) next
+    # a check has rows to compare with, or nothing to compute
+    if (checking && !(afresh && key(cell) %in% key(stored(name)))) next
     ce <- truth(cell)
     # a seed from the cell's name: the same samples in whatever order cells are computed
     set.seed(sum(utf8ToInt(key(cell)) * seq_along(utf8ToInt(key(cell)))))
@@ -62,7 +63,7 @@ run_cells <- function(cells, name, keys, replicate, truth, runs) {
       summarise_cell(do.call(rbind, lapply(results, function(rows) rows[j, ])), ce[[j]], max(ce))
     }))
     if (!is.null(names(ce))) found <- cbind(notion = names(ce), found)
-    done <- rbind(done, cbind(cell, found, row.names = NULL))
+    done <- rbind(done[!key(done) %in% key(cell), ], cbind(cell, found, row.names = NULL))
     repetitions <- if (length(unique(done$runs)) == 1) done$runs[1] else paste(range(done$runs), collapse = " to ")
     seconds <- if (afresh) proc.time()[["elapsed"]] - start else NA
     store(name, done, seed = "one per cell", repetitions = repetitions, seconds = seconds)
