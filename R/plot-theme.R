@@ -59,11 +59,6 @@ wrapped_legend <- function(labels, one_column = FALSE) {
   ggplot2::guide_legend(nrow = rows, byrow = TRUE)
 }
 
-# Leaves the height of a legend of many rows to the panel.
-tight_legend <- function() {
-  ggplot2::theme(legend.spacing.y = ggplot2::unit(0, "pt"), legend.margin = ggplot2::margin(0, 0, 0, 0))
-}
-
 # The fewest rows in which a legend fits into 90 mm. Each column is as wide as its longest label of `sizes` letters.
 legend_rows <- function(sizes, width = 60, key = 9) {
   fits <- function(columns) sum(tapply(sizes, (seq_along(sizes) - 1) %% columns, max) + key) <= width

@@ -51,11 +51,11 @@ jackknife_error <- function(values) {
   sqrt((k - 1) / k * rowSums((values - rowMeans(values))^2))
 }
 
-# The bars of every panel, below the curves: `range` is that of all gaps. Square-root heights: confidences crowd near 1,
-# and rare ones should stay visible.
+# The bars of every panel, in a strip below the curves: `range` is that of all gaps. Square-root heights: confidences
+# crowd near 1, and rare ones should stay visible.
 gap_bars <- function(x, classes, range) {
   height <- 0.18 * diff(range)
-  base <- range[1] - 1.25 * height
+  base <- range[1] - 1.3 * height
   do.call(rbind, lapply(gap_parts(x, classes), function(part) {
     breaks <- part$histogram$breaks
     tall <- sqrt(part$histogram$counts) / sqrt(max(part$histogram$counts))
@@ -84,6 +84,8 @@ autoplot_gap <- function(panels, classes = NULL) {
   shown <- gap_shown(panels, classes)
   notion <- panels[[1]]$notion
   front <- shown$curve[shown$curve$chosen, ]
+  # no band reaches into the strip
+  front$low <- pmax(front$low, shown$range[1])
   colours <- colours_for(shown$chosen)
   types <- setNames(rep_len(c("solid", "22", "42", "13", "1343"), length(shown$others)), shown$others)
   several <- length(shown$others) > 0 || length(shown$chosen) > 1
@@ -120,12 +122,16 @@ autoplot_gap <- function(panels, classes = NULL) {
     ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"),
                                  guide = if (several) ggplot2::guide_legend(order = 1) else "none") +
     ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others)) +
+    ggplot2::geom_hline(yintercept = shown$range[1], colour = "grey20", linewidth = 0.35) +
+    ggplot2::scale_y_continuous(breaks = Filter(function(y) y >= shown$range[1], pretty(shown$range, 4)),
+                                expand = ggplot2::expansion(c(0, 0.05))) +
     ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
     ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated miscalibration\n(predicted minus observed)",
                   caption = wrap_text(caption, 58)) +
     theme_ce() +
-    tight_legend() +
-    ggplot2::theme(legend.box = "vertical", panel.spacing.x = ggplot2::unit(1.2, "lines")) +
+    # leaves the height of a legend of many rows to the panel
+    ggplot2::theme(legend.spacing.y = ggplot2::unit(0, "pt"), legend.box = "vertical",
+                   panel.spacing.x = ggplot2::unit(1.2, "lines")) +
     facets
 }
 

@@ -82,30 +82,26 @@ zero_difference <- function(x, table) {
 }
 
 # Small ridges can have huge risks, and h = 0 can be far away: show where the methods' best values differ.
-risk_limits <- function(table, zero) {
+risk_limits <- function(table) {
   table$std.error[is.na(table$std.error)] <- 0
-  low <- min(table$difference - table$std.error)
   best <- table[table$chosen, ]
-  high <- 2.5 * max(best$difference + best$std.error, stats::median(table$std.error), 1e-15)
-  most <- max(table$difference + table$std.error, zero, na.rm = TRUE)
-  c(low, if (most > high) high else max(most * 1.02, 1e-15))
+  c(min(best$difference - best$std.error),
+    1.4 * max(best$difference + best$std.error, stats::median(table$std.error), 1e-15))
 }
 
-# Both figures draw differences in units of a power of ten.
+# Differences in units of a power of ten.
 risk_shown <- function(panels) {
   curve <- bind_panels(panels, function(x) risk_curve(x))
   zero <- bind_panels(panels, function(x) data.frame(zero = zero_difference(x, risk_curve(x))))
-  limits <- range(unlist(lapply(seq_along(panels), function(g) {
-    risk_limits(curve[as.integer(curve$panel) == g, ], zero$zero[g])
-  })))
+  limits <- range(unlist(lapply(split(curve, curve$panel), risk_limits)))
   power <- floor(log10(max(limits)))
   unit <- 10^power
   for (name in c("difference", "std.error")) curve[[name]] <- curve[[name]] / unit
-  list(curve = curve, zero = zero$zero / unit, panel = zero$panel, limits = limits / unit, power = power,
-       labels = method_labels(panels, curve))
+  zero$zero <- zero$zero / unit
+  list(curve = curve, zero = zero, limits = limits / unit, power = power, labels = method_labels(panels, curve))
 }
 
-# The legend: each method with its value of smallest mean risk (one panel).
+# The axis: each method, and below it its value of smallest mean risk (one panel).
 method_labels <- function(panels, curve) {
   methods <- levels(curve$method)
   words <- method_words(methods)
@@ -115,47 +111,49 @@ method_labels <- function(panels, curve) {
   parameter <- panels[[1]]$glance$parameter
   value <- vapply(signif(chosen$value[row], 2), format, "")
   stats::setNames(ifelse(is.na(row) | is.na(parameter) | is.na(chosen$value[row]), words,
-                         paste0(words, ": ", parameter, " = ", value)), methods)
+                         paste0(words, "\n", parameter, " = ", value)), methods)
 }
 
 risk_caption <- function(shown) {
-  far <- is.finite(shown$zero) & shown$zero > shown$limits[2]
+  far <- is.finite(shown$zero$zero) & shown$zero$zero > shown$limits[2]
   wrap_text(paste0(
-    "Points: each method's smallest mean risk; bars: paired standard error over folds; ",
+    "Dots: each method's smallest mean risk; bars: paired standard error over folds; lines below: its grid, from ",
+    "smooth (top) to flexible; ",
     if (all(far)) {
-      paste0("assuming perfect calibration is above, at ", format(signif(min(shown$zero), 2)))
+      paste0("assuming perfect calibration is to the right, at ", format(signif(min(shown$zero$zero), 2)))
     } else {
       "dashed: assuming perfect calibration"
     }
   ), 58)
 }
 
+# A row per method: its best value, and below it the path along its grid.
 autoplot_risk <- function(panels) {
   shown <- risk_shown(panels)
   curve <- shown$curve
+  # methods without a drawn risk have no row
+  curve$method <- droplevels(curve$method)
+  methods <- levels(curve$method)
+  curve$row <- length(methods) - as.integer(curve$method)
+  curve$path <- curve$row - 0.2 - 0.45 * curve$place
   # a line needs two points
-  lines <- curve[!is.na(curve$value), ]
-  key <- paste(lines$method, lines$panel)
-  lines <- lines[duplicated(key) | duplicated(key, fromLast = TRUE), ]
-  zero <- data.frame(zero = shown$zero, panel = shown$panel)
-  # both scales have all methods, also those that are a single point, and one legend
-  used <- levels(droplevels(curve$method))
-  ggplot2::ggplot(curve, ggplot2::aes(x = .data$place, y = .data$difference, colour = .data$method)) +
-    ggplot2::geom_hline(yintercept = 0, colour = "grey70", linewidth = 0.3) +
-    ggplot2::geom_hline(data = zero, ggplot2::aes(yintercept = .data$zero), linetype = "dashed", colour = "grey40",
+  key <- paste(curve$method, curve$panel)
+  paths <- curve[duplicated(key) | duplicated(key, fromLast = TRUE), ]
+  ggplot2::ggplot(curve[curve$chosen, ], ggplot2::aes(x = .data$difference, y = .data$row)) +
+    ggplot2::geom_vline(xintercept = 0, colour = "grey70", linewidth = 0.3) +
+    ggplot2::geom_vline(ggplot2::aes(xintercept = .data$zero), shown$zero, linetype = "dashed", colour = "grey40",
                         linewidth = 0.4, na.rm = TRUE) +
-    ggplot2::geom_linerange(ggplot2::aes(ymin = .data$difference - .data$std.error,
-                                         ymax = .data$difference + .data$std.error),
-                            linewidth = 0.4, alpha = 0.55, na.rm = TRUE) +
-    ggplot2::geom_line(data = lines, ggplot2::aes(linetype = .data$method), linewidth = 0.5) +
-    ggplot2::geom_point(data = curve[curve$chosen, ], size = 2.4) +
-    line_scales(levels(curve$method), shown$labels, limits = used) +
-    ggplot2::coord_cartesian(ylim = shown$limits) +
-    ggplot2::scale_x_continuous(breaks = c(0, 1), labels = c("smooth", "flexible"), expand = ggplot2::expansion(0.04)) +
-    ggplot2::labs(x = "each method's grid", y = bquote("risk minus the smallest" %*% 10^.(-shown$power)),
+    ggplot2::geom_path(ggplot2::aes(y = .data$path, group = .data$method), paths, colour = "grey55", linewidth = 0.4) +
+    ggplot2::geom_point(ggplot2::aes(y = .data$path), paths, colour = "grey55", size = 0.7) +
+    ggplot2::geom_linerange(ggplot2::aes(xmin = .data$difference - .data$std.error,
+                                         xmax = .data$difference + .data$std.error),
+                            linewidth = 0.7, colour = ce_colours[1], na.rm = TRUE) +
+    ggplot2::geom_point(size = 2.4, colour = ce_colours[1]) +
+    ggplot2::scale_y_continuous(breaks = rev(seq_along(methods)) - 1, labels = unname(shown$labels[methods]),
+                                expand = ggplot2::expansion(0.07)) +
+    ggplot2::coord_cartesian(xlim = shown$limits) +
+    ggplot2::labs(x = bquote("risk minus smallest" %*% 10^.(-shown$power)), y = NULL,
                   caption = risk_caption(shown)) +
-    theme_ce() +
-    tight_legend() +
-    ggplot2::theme(panel.spacing.x = ggplot2::unit(1.2, "lines"), panel.grid.major.x = ggplot2::element_blank()) +
+    theme_rows() +
     panels_by(curve, "panel")
 }

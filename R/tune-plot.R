@@ -3,16 +3,16 @@
 #' For grouped results, every group has its panels.
 #'
 #' @param object A `ce_tune`, or a [ce_grouped] list of them.
-#' @param type `"risk"`: the mean risk minus the smallest one, with the standard error over folds of that paired
-#'   difference, along each method's grid, from smooth to flexible. The point is the value with the smallest mean risk
-#'   of each method, and the dashed line the risk of \eqn{h = 0} if it is near. Class-wise: the same value in all
+#' @param type `"risk"`: the smallest mean risk of each method minus the smallest of all, with the standard error over
+#'   folds of that paired difference. The line below a dot is the same difference along the method's grid, from smooth
+#'   to flexible, and the dashed line the risk of \eqn{h = 0} if it is near. Class-wise: the same value in all
 #'   classes. `"estimate"`: the calibration error that each method
 #'   reports for the test rows, with limits from those rows' standard error alone. Line and band are the estimate from
-#'   all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated calibration gap, prediction minus outcome,
-#'   over the confidence, with the density of the predictions below: the selected method with its pointwise band, the
-#'   others in grey. It is drawn for scalar types of calibration, and per class for class-wise; kkr, which estimates
-#'   only products, has the root of the positive part of \eqn{h(p, p)}. The band is the delete-one-fold jackknife's: it
-#'   knows noise, not what a method smooths away.
+#'   all rows with its interval (see [ce_estimate()]). `"gap"`: the estimated calibration gap, prediction minus
+#'   outcome, over the confidence, with the density of the predictions in a strip below: the selected method with its
+#'   pointwise band, the others in grey. It is drawn for scalar types of calibration, and per class for class-wise;
+#'   kkr, which estimates only products, has the root of the positive part of \eqn{h(p, p)}. The band is the delete-
+#'   one-fold jackknife's: it knows noise, not what a method smooths away.
 #' @param methods Which methods to draw, by name; all by default.
 #' @param classes For class-wise calibration gaps: which classes to draw, by name; all by default.
 #' @param ... Not used.

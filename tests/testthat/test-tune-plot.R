@@ -51,7 +51,6 @@ test_that("a result without any risk has no curve of it", {
   tuned <- ce_tune(runif(10), rep(0:1, 5), methods = method_bins(2), folds = 8)
   skip_if_not_installed("ggplot2")
   expect_error(plot(tuned), "two held-out rows in a fold", class = "calibrisk_error_risk")
-  expect_error(ggplot2::autoplot(tuned), class = "calibrisk_error_risk")
 })
 
 test_that("a method whose risk is infinite is not in the figure of risks", {
@@ -89,8 +88,7 @@ test_that("class-wise gaps are those of the classes", {
   curve <- gap_curve(tuned)
   expect_identical(levels(curve$class), levels(vehicle_predictions$truth))
   probs <- vehicle_predictions[paste0(".pred_", levels(curve$class))]
-  counts <- vapply(tuned$histogram, function(h) sum(h$counts), 0)
-  expect_identical(counts, rep(500, 4))
+  expect_identical(vapply(tuned$histogram, function(h) sum(h$counts), 0), rep(500, 4))
   for (j in 1:4) {
     at <- curve$confidence[curve$class == levels(curve$class)[j] & curve$method == "bins"]
     expect_lte(at[1], min(probs[[j]]))
@@ -127,12 +125,15 @@ test_that("every figure of a tuning result draws, also by group", {
       by_group <- ggplot2::ggplot_build(ggplot2::autoplot(grouped, type))
       expect_identical(nrow(by_group$layout$layout), 2L * nrow(built$layout$layout))
       if (notion == "class_wise") next
-      if (type == "gap") {
-        for (one in list(alone, grouped)) expect_s3_class(plot(one, type), "ggplot")
-      } else {
-        # without building them again
-        for (one in list(built, by_group)) expect_no_error(plot(ggplot2::ggplot_gtable(one)))
-      }
+      for (one in list(built, by_group)) expect_no_error(plot(ggplot2::ggplot_gtable(one)))
     }
   }
+  # bars around the chosen values, and grids between the rows of methods
+  chosen <- subset(risk_shown(list(alone))$curve, chosen)
+  layers <- ggplot2::ggplot_build(ggplot2::autoplot(alone, "risk"))$data
+  expect_equal(layers[[5]]$xmax, chosen$difference + chosen$std.error)
+  expect_identical(ceiling(layers[[4]]$y), c(1, 1, 0, 0))
+  # the predictions have a strip below all of it
+  gap <- ggplot2::ggplot_build(ggplot2::autoplot(alone, "gap"))
+  expect_lt(max(gap$data[[1]]$ymax), min(gap$data[[4]]$ymin, gap$layout$panel_params[[1]]$y$breaks, na.rm = TRUE))
 })
