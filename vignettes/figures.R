@@ -126,7 +126,7 @@ knitr::knit_hooks$set(document = function(x) {
     "img { max-width: 100%; height: auto; box-sizing: border-box; border: none; margin: 0; padding: 0; }",
     "math[display=\"block\"] { overflow-x: auto; overflow-y: hidden; }",
     "@media screen and (min-width: 800px) {", # a table that is wider than the text takes the margin at its right
-    "  body > .section .table { width: max-content; max-width: min(900px, 50vw + 330px); }",
+    "  body > .section .table:not(.items) { width: max-content; max-width: min(900px, 50vw + 330px); }",
     "}",
     "@media screen and (max-width: 600px) {",
     "  body { padding: 0 14px; }",
