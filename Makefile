@@ -5,7 +5,7 @@ EIGEN = $(eval EIGEN := $(shell $(RSCRIPT) -e 'cat(system.file("include", packag
 CORES = $(shell getconf _NPROCESSORS_ONLN)
 CXX = g++
 # without NDEBUG Eigen asserts sizes and positions, and so does the standard library
-CORE_FLAGS = -std=c++17 -O1 -D_GLIBCXX_ASSERTIONS -Wall -Wextra -pedantic -pthread
+CORE_FLAGS = -std=c++17 -O1 -D_GLIBCXX_ASSERTIONS -Wall -Wextra -Wshadow -pedantic -pthread
 HEADERS = $(shell find inst/include -name '*.h')
 FORMATTED = $(wildcard src/*.h) $(filter-out src/RcppExports.cpp,$(wildcard src/*.cpp)) $(HEADERS) \
   $(wildcard inst/extending/*.cpp tests/core/*.cpp tests/core/*.h)
@@ -165,7 +165,7 @@ test-core: ## the C++ core on its own, without R; Eigen and the standard library
 
 # as R compiles the units, with the warnings of the core tests
 CLANG = clang++
-CLANG_FLAGS = -fsyntax-only -std=c++17 -Wall -Wextra -pedantic -Werror $(shell sed -n 's/^PKG_CPPFLAGS = //p' src/Makevars) \
+CLANG_FLAGS = -fsyntax-only -std=c++17 -Wall -Wextra -Wshadow -pedantic -Werror $(shell sed -n 's/^PKG_CPPFLAGS = //p' src/Makevars) \
   -Iinst/include $(shell $(RSCRIPT) -e 'cat(paste("-isystem", c(R.home("include"), vapply(c("Rcpp", "RcppEigen", \
   "RcppParallel"), function(p) system.file("include", package = p), ""))))')
 

@@ -89,9 +89,9 @@ RiskNumbers narrow_pair_risk(const Engine& engine, const PairStatistics& stats,
         const auto phi = features(begin, size);
         const auto terms = [size](const ConstMatrixRef& a, const ConstMatrixRef& q,
                                   const ConstMatrixRef& b) {
-          Vector out(size);
-          row_forms(a, q, b, out);
-          return out;
+          Vector forms(size);
+          row_forms(a, q, b, forms);
+          return forms;
         };
         const Vector residual = terms(e, stats.residual, e), length = terms(e, Matrix(0, 0), e),
                      squared = terms(phi, core, phi);

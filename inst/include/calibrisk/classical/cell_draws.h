@@ -55,12 +55,12 @@ inline Matrix resampled_cells(const Engine& engine, const CellRows& rows,
       double size = 0.0, place = 0.0, events = 0.0;
       for (; i < rows.end[static_cast<std::size_t>(k)]; ++i) {
         const auto at = static_cast<std::size_t>(i);
-        const double times =
+        const double drawn =
             counted ? drawn_copies(rows.copies[i],
                                    counter_uniform(seed, static_cast<std::uint64_t>(r), at)) /
                           rows.copies[i]
                     : count[clustered ? static_cast<std::size_t>(cluster[at]) : at];
-        const double own = rows.weight(i) * times;
+        const double own = rows.weight(i) * drawn;
         size += own;
         place += own * rows.x[i];
         events += own * rows.y[i];

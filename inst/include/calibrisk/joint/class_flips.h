@@ -292,7 +292,7 @@ inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, con
     number += (probs.col(j).array() == most.array()).cast<double>().matrix();
   }
   const FlipEvent top = event(0, number.cwiseProduct(most).cwiseMin(1.0),
-                              outcome([&](Index i, int own) { return probs(i, own) == most(i); }));
+                              outcome([&](Index i, int y_i) { return probs(i, y_i) == most(i); }));
   return class_flips(engine, events, &top, &temperature, number.maxCoeff(), redraws, alpha);
 }
 

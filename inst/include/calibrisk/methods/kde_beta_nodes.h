@@ -23,9 +23,9 @@ struct BetaRows {
 
   // `order`: that of the values, found here where it is empty
   BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
-           const std::vector<int>& folds, const RowWeights& weights,
+           const std::vector<int>& folds, const RowWeights& row_weights,
            const std::vector<Index>& order = {})
-      : row(order.empty() ? ascending_order(all) : order), weights(weights) {
+      : row(order.empty() ? ascending_order(all) : order), weights(row_weights) {
     require(static_cast<Index>(row.size()) == all.size() && labels.size() == row.size() &&
                 folds.size() == row.size(),
             "kde: one label and one fold for each row are needed.");
@@ -80,8 +80,8 @@ class BetaCellOfRows {
   static constexpr int m = beta_nodes;
 
   BetaCellOfRows(const BetaRows& rows, const std::vector<double>& residuals, Index n_folds,
-                 const double* logit, Index begin, Index end)
-      : begin(begin), end(end), folds_(static_cast<std::size_t>(n_folds) + 1) {
+                 const double* logit, Index from, Index to)
+      : begin(from), end(to), folds_(static_cast<std::size_t>(n_folds) + 1) {
     half_ = 0.5 * (logit[end - 1] - logit[begin]);
     middle_ = logit[begin] + half_;
     struct Columns {

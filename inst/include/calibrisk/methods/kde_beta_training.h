@@ -29,7 +29,7 @@ struct BetaTraining {
   std::vector<Index> part_end;  // of each value
   Index n_lower = 0;            // values below 1/2
 
-  explicit BetaTraining(Index n_blocks = 1) : n_blocks(n_blocks) {}
+  explicit BetaTraining(Index blocks = 1) : n_blocks(blocks) {}
 
   Index n() const { return static_cast<Index>(offset.size()); }
   const Part* begin(Index i) const {
@@ -73,7 +73,7 @@ struct BetaItems {
   std::vector<double> offset;
   std::vector<double> weight;  // item by item, count and positive of block by block
 
-  explicit BetaItems(Index n_blocks) : n_blocks(n_blocks) {}
+  explicit BetaItems(Index blocks) : n_blocks(blocks) {}
 
   Index n() const { return static_cast<Index>(offset.size()); }
   Index width() const { return 2 * n_blocks; }
@@ -167,8 +167,8 @@ struct BetaRatios {
   std::size_t done = 0;
   std::vector<std::size_t> refused;  // those that have no ratio yet
 
-  explicit BetaRatios(const BetaSet& set)
-      : set(set), ratio(set.logit.size(), std::numeric_limits<double>::quiet_NaN()) {}
+  explicit BetaRatios(const BetaSet& queries)
+      : set(queries), ratio(queries.logit.size(), std::numeric_limits<double>::quiet_NaN()) {}
   // the end of the queries up to `last`
   std::size_t end(double last) const {
     return static_cast<std::size_t>(

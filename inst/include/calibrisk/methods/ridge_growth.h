@@ -199,8 +199,8 @@ inline Errors equation_bounds(const Vector& equation, double zero_risk, const Ve
 // least a hundredth of the worst case. The change says more, since what is left of it falls at
 // least as the error of the equation does.
 inline Errors settled_errors(const Errors& worst, const Errors& found) {
-  const auto of = [](const Vector& worst, const Vector& found) {
-    return Vector(worst.cwiseMin((3.0 * found).cwiseMax(worst / 100.0)));
+  const auto of = [](const Vector& most, const Vector& change) {
+    return Vector(most.cwiseMin((3.0 * change).cwiseMax(most / 100.0)));
   };
   return {of(worst.risk, found.risk), of(worst.squared_error, found.squared_error)};
 }
@@ -241,10 +241,10 @@ inline Index further_blocks(const KrylovStep& step, const Vector& risk,
                             const Rows& open) {
   const Index most = (step.blocks + 1) / 2, v = selected(risk, ridges);
   const double never = std::numeric_limits<double>::infinity();
-  const auto until = [&](double excess, Index u) {
-    if (excess <= 1.0) return 0.0;
+  const auto until = [&](double times, Index u) {
+    if (times <= 1.0) return 0.0;
     const double fall = step.fall(u);
-    const double needed = std::log(excess) / std::log(fall) * static_cast<double>(step.grown);
+    const double needed = std::log(times) / std::log(fall) * static_cast<double>(step.grown);
     return !(fall > 1.0) || std::isnan(needed) ? never : needed;
   };
   const auto known = [&](double level, Index u) {

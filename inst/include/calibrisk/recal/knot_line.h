@@ -26,7 +26,7 @@ class KnotLine {
     scale_ = static_cast<double>(stretches) / (x_.back() - x_.front());
     if (!std::isfinite(scale_)) scale_ = 0.0;  // one stretch for all
     first_.assign(stretches + 1, 0);
-    for (const double x : x_) ++first_[stretch(x) + 1];
+    for (const double knot : x_) ++first_[stretch(knot) + 1];
     for (std::size_t s = 0; s < stretches; ++s) first_[s + 1] += first_[s];
   }
 
