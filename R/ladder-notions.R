@@ -50,7 +50,7 @@ notion_ladder <- function(predictions, notion, level, bases = NULL, known = list
 # Says beforehand how long n rows of k classes take. Seconds of one processor, as measured: for each probability, and
 # for each row and pair of columns of the shared basis.
 tell_forecast <- function(n, k, notion) {
-  seconds <- n * k * c(class_wise = 1.8e-6, canonical = 4e-6)[[notion]]
+  seconds <- n * k * c(class_wise = 1e-6, canonical = 2e-6)[[notion]]
   shared <- k * (k + 100)
   if (notion == "canonical" && shared <= most_shared_columns) seconds <- seconds + 5.5e-11 * n * shared^2
   if (seconds <= 10) return(invisible())

@@ -11,13 +11,13 @@ namespace calibrisk {
 
 namespace detail {
 
-// b_i' W b_i and the like, over the nonzero values of a row.
+// b_i' W b_i of a symmetric W and the like, over the nonzero values of a row.
 inline double quadratic(const LocalRow& row, const Matrix& w) {
   double out = 0.0;
   for (int a = 0; a < row.size; ++a) {
     double sum = 0.0;
-    for (int b = 0; b < row.size; ++b) sum += w(row.column[b], row.column[a]) * row.value[b];
-    out += sum * row.value[a];
+    for (int b = 0; b < a; ++b) sum += w(row.column[b], row.column[a]) * row.value[b];
+    out += (2.0 * sum + w(row.column[a], row.column[a]) * row.value[a]) * row.value[a];
   }
   return out;
 }
@@ -33,7 +33,7 @@ template <class Uses>
 Matrix local_gram(const Engine& engine, const LocalBasis& basis, Index n, const RowWeights& weights,
                   const Uses& uses) {
   const Index k = basis.columns();
-  return parallel_reduce(
+  Matrix out = parallel_reduce(  // above the diagonal: the columns of a row ascend
       engine, n, rung_block, Matrix(Matrix::Zero(k, k)),
       [&](Index begin, Index size) {
         Matrix part = Matrix::Zero(k, k);
@@ -43,7 +43,7 @@ Matrix local_gram(const Engine& engine, const LocalBasis& basis, Index n, const 
           basis.row(i, row);
           const double v = weights(i);
           for (int a = 0; a < row.size; ++a) {
-            for (int b = 0; b < row.size; ++b) {
+            for (int b = 0; b <= a; ++b) {
               part(row.column[b], row.column[a]) += v * row.value[a] * row.value[b];
             }
           }
@@ -51,6 +51,8 @@ Matrix local_gram(const Engine& engine, const LocalBasis& basis, Index n, const 
         return part;
       },
       [](Matrix& total, const Matrix& part) { total += part; });
+  out.triangularView<Eigen::StrictlyLower>() = out.transpose();
+  return out;
 }
 
 // `half` is empty where moments are not asked for.

@@ -113,6 +113,7 @@ struct TableColumns {
         }
         begin += bases[j].columns();
       }
+      rows.row.push_back(static_cast<std::int32_t>(l));
       rows.begin.push_back(rows.column.size());
     }
   }

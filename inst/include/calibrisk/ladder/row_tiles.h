@@ -15,14 +15,14 @@ namespace calibrisk {
 
 constexpr Index row_tile = 64;
 
-// Nonzero values of rows, row after row.
+// Nonzero values of some rows, row after row.
 struct SparseRows {
-  std::vector<std::int32_t> column;
+  std::vector<std::int32_t> row, column;
   std::vector<double> value;
-  std::vector<std::size_t> begin;  // of each row, and the end
+  std::vector<std::size_t> begin;  // of each of these rows, and the end
 };
 
-// out[64 l + r] += sum_t value_lt table[64 column_lt + r], for the rows l < count.
+// out[64 row_l + r] += sum_t value_lt table[64 column_lt + r], for the first rows l < count.
 struct RowTile {
   const double* table;
   const SparseRows* rows;
@@ -30,7 +30,7 @@ struct RowTile {
   double* out;
 };
 
-// table[64 column_lt + r] += sum_l value_lt x[64 l + r], for the rows l < count.
+// table[64 column_lt + r] += sum_l value_lt x[64 row_l + r], for the first rows l < count.
 struct ColumnTile {
   const double* x;
   const SparseRows* rows;
@@ -85,9 +85,8 @@ CALIBRISK_INLINE void row_tile_loop(const RowTile& at) {
   TilePacks<pack_size> sum, x;
   const std::size_t* begin = at.rows->begin.data();
   for (Index l = 0; l < at.count; ++l, ++begin) {
-    if (begin[0] == begin[1]) continue;
     for (Index part = 0; part < row_tile; part += 8 * pack_size) {
-      double* out = at.out + l * row_tile + part;
+      double* out = at.out + at.rows->row[static_cast<std::size_t>(l)] * row_tile + part;
       sum.load(out);
       for (std::size_t t = begin[0]; t < begin[1]; ++t) {
         x.load(at.table + row_tile * at.rows->column[t] + part);
@@ -103,9 +102,8 @@ CALIBRISK_INLINE void column_tile_loop(const ColumnTile& at) {
   TilePacks<pack_size> sum, x;
   const std::size_t* begin = at.rows->begin.data();
   for (Index l = 0; l < at.count; ++l, ++begin) {
-    if (begin[0] == begin[1]) continue;
     for (Index part = 0; part < row_tile; part += 8 * pack_size) {
-      x.load(at.x + l * row_tile + part);
+      x.load(at.x + at.rows->row[static_cast<std::size_t>(l)] * row_tile + part);
       for (std::size_t t = begin[0]; t < begin[1]; ++t) {
         double* out = at.table + row_tile * at.rows->column[t] + part;
         sum.load(out);
@@ -140,7 +138,8 @@ inline void row_tiles_baseline(const RowTile& at) {
     const auto row = static_cast<std::size_t>(l);
     for (std::size_t t = at.rows->begin[row]; t < at.rows->begin[row + 1]; ++t) {
       for (Index r = 0; r < row_tile; ++r) {
-        at.out[l * row_tile + r] += at.table[row_tile * at.rows->column[t] + r] * at.rows->value[t];
+        at.out[at.rows->row[row] * row_tile + r] +=
+            at.table[row_tile * at.rows->column[t] + r] * at.rows->value[t];
       }
     }
   }
@@ -151,7 +150,8 @@ inline void column_tiles_baseline(const ColumnTile& at) {
     const auto row = static_cast<std::size_t>(l);
     for (std::size_t t = at.rows->begin[row]; t < at.rows->begin[row + 1]; ++t) {
       for (Index r = 0; r < row_tile; ++r) {
-        at.table[row_tile * at.rows->column[t] + r] += at.x[l * row_tile + r] * at.rows->value[t];
+        at.table[row_tile * at.rows->column[t] + r] +=
+            at.x[at.rows->row[row] * row_tile + r] * at.rows->value[t];
       }
     }
   }

@@ -117,17 +117,34 @@ double sum_of_rows(const Engine& engine, Index n, const RowTerm& term) {
       [](double& total, double part) { total += part; });
 }
 
+// sum_i v_i <x_i, y_i>, column by column.
+inline double sum_of_products(const Engine& engine, const RowWeights& weights,
+                              const ConstMatrixRef& x, const ConstMatrixRef& y) {
+  const Index n = x.rows();
+  Vector v(n);
+  for (Index i = 0; i < n; ++i) v(i) = weights(i);
+  return parallel_reduce(
+      engine, n, rung_block, 0.0,
+      [&](Index begin, Index size) {
+        double sum = 0.0;
+        for (Index j = 0; j < x.cols(); ++j) {
+          const auto part = [&](const auto& of) { return of.segment(begin, size).array(); };
+          sum += (part(v) * part(x.col(j)) * part(y.col(j))).sum();
+        }
+        return sum;
+      },
+      [](double& total, double part) { total += part; });
+}
+
 // sum_i v_i <g_i, g'_i> for the gaps g and g' of every two rungs.
 inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRef>& gaps,
                            const RowWeights& weights) {
   const auto m = static_cast<Index>(gaps.size());
   Matrix out(m, m);
   for (Index a = 0; a < m; ++a) {
-    const ConstMatrixRef& left = gaps[static_cast<std::size_t>(a)];
     for (Index b = 0; b <= a; ++b) {
-      const ConstMatrixRef& right = gaps[static_cast<std::size_t>(b)];
-      out(a, b) = out(b, a) = sum_of_rows(
-          engine, left.rows(), [&](Index i) { return weights(i) * left.row(i).dot(right.row(i)); });
+      out(a, b) = out(b, a) = sum_of_products(engine, weights, gaps[static_cast<std::size_t>(a)],
+                                              gaps[static_cast<std::size_t>(b)]);
     }
   }
   return out;
@@ -136,10 +153,7 @@ inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRe
 // psi of these gaps.
 inline double gap_square(const Engine& engine, const ConstMatrixRef& residuals,
                          const RowWeights& weights, const Matrix& gap) {
-  const Index n = residuals.rows();
-  return sum_of_rows(engine, n,
-                     [&](Index i) { return weights(i) * residuals.row(i).dot(gap.row(i)); }) /
-         weights.total(n);
+  return sum_of_products(engine, weights, residuals, gap) / weights.total(residuals.rows());
 }
 
 // From gaps, half influences and sums to the numbers that limits need.
