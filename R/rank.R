@@ -84,24 +84,27 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0
   least <- if ("jkce" %in% rows) 2 else 1 # a mean over pairs
   check_rows(n, least, "The unbiased JKCE")
   n_sub <- if (times > 0) check_n_sub(n_sub, n, least) else NA_integer_
-  full <- rank_samples(data, metrics, core, list(seq_len(n)))
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
   draws <- rank_samples(data, metrics, core, samples, progress_callback("Ranking"))
-  compared <- lapply(metrics, rank_tests, data, level, times)
+  pairs <- lapply(metrics, compared_pairs, data, level, times)
+  # the first model is paired with every other one
+  full <- t(vapply(pairs, function(of) c(of$estimate_a[1], of$estimate_b[of$a == of$a[1]]),
+                   setNames(numeric(length(data$models)), names(data$models))))
   n <- n + (data$models[[1]]$design$follow_up$censored %||% 0L)
-  new_rank(matrix(full, length(metrics), dimnames = dimnames(full)[1:2]), draws, n = n, counted = data$counted,
-           n_sub = n_sub, level = level, compared = compared, core = setNames(core, names(metrics)),
+  new_rank(full, draws, n = n, counted = data$counted, n_sub = n_sub, level = level,
+           compared = lapply(pairs, `[`, pair_columns), core = setNames(core, names(metrics)),
            n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
            signs = stats::setNames(signs, names(metrics)), beside = beside_metrics(data$models),
            titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
 }
 
-# The differences and p-values of all pairs, as in ce_compare().
-rank_tests <- function(metric, data, level, times) {
+pair_columns <- c("a", "b", "difference", "conf.low", "conf.high", "p.value")
+
+# All pairs of models, as in ce_compare(), with adjusted p-values.
+compared_pairs <- function(metric, data, level, times) {
   settings <- list(level = level, adjust = "holm", times = if (times > 0) max(times, 20) else 200)
   found <- suppressMessages(compare_pairs(data$models, metric, settings))
-  columns_frame(a = found$a, b = found$b, difference = found$difference, conf.low = found$conf.low,
-                conf.high = found$conf.high, p.value = found[["p.adjusted"]] %||% found$p.value)
+  replace(found, "p.value", list(found[["p.adjusted"]] %||% found$p.value))
 }
 
 # What stands beside other numbers: the AUROC of one event, the accuracy of several classes and of top labels. A list
