@@ -601,8 +601,8 @@ cpp_fold_cells <- function(sorted, fold, ends) {
     .Call(`_calibrisk_cpp_fold_cells`, sorted, fold, ends)
 }
 
-cpp_ks_error <- function(sorted, fold) {
-    .Call(`_calibrisk_cpp_ks_error`, sorted, fold)
+cpp_ks_error <- function(sorted, fold, by_row = TRUE) {
+    .Call(`_calibrisk_cpp_ks_error`, sorted, fold, by_row)
 }
 
 cpp_spiegelhalter <- function(p, y, w, w2) {

@@ -58,14 +58,19 @@ ks_error <- new_metric("ks_error", function(x, truth, ..., notion = NULL, level 
 }, "minimize", c(0, Inf))
 
 ks_columns <- function(problems, interval) {
+  several <- length(problems) > 1
   parts <- lapply(problems, function(problem) {
     problem <- fold_copies(problem)
     design <- problem$design
-    of <- cpp_ks_error(sort_problem(problem), problem_folds(problem))
+    sorted <- sort_problem(problem)
+    fold <- problem_folds(problem)
+    of <- cpp_ks_error(sorted, fold, several)
+    # of one problem rows are looked at where they are asked for
+    rows <- function(name) if (several) of[[name]] else function() cpp_ks_error(sorted, fold)[[name]]
     # variances of the whole sum: of calibrated predictions, and estimated by squared residuals
     spread <- if (is.null(design$cluster)) of$spread
-    honest <- mean_estimate(of$terms, design, known = of$known)
-    list(estimate = new_estimate(of$value, of$rows, design, honest = honest, largest = 1,
+    honest <- new_estimate(of$mean, rows("terms"), design, squares = of$squares[2], known = of$known)
+    list(estimate = new_estimate(of$value, rows("rows"), design, honest = honest, squares = of$squares[1], largest = 1,
                                  lower = if (!is.null(spread)) ks_lower(of$value, spread)),
          location = of$location, kuiper = of$kuiper, sigma = ks_sigma(of$value, spread))
   })
@@ -74,7 +79,7 @@ ks_columns <- function(problems, interval) {
     function(part) mean(vapply(part, function(q) cpp_ks_error(sort_problem(q), integer())$value, 0))
   )
   shown <- c("location", "kuiper", "sigma", "p.value")
-  if (length(parts) > 1) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))
+  if (several) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))
   c(columns, c(parts[[1]], list(p.value = largest_motion_p(parts[[1]]$sigma)))[shown])
 }
 

@@ -2101,13 +2101,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ks_error
-Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold);
-RcppExport SEXP _calibrisk_cpp_ks_error(SEXP sortedSEXP, SEXP foldSEXP) {
+Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row);
+RcppExport SEXP _calibrisk_cpp_ks_error(SEXP sortedSEXP, SEXP foldSEXP, SEXP by_rowSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ks_error(sorted, fold));
+    Rcpp::traits::input_parameter< bool >::type by_row(by_rowSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ks_error(sorted, fold, by_row));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2486,7 +2487,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
     {"_calibrisk_cpp_fold_cells", (DL_FUNC) &_calibrisk_cpp_fold_cells, 3},
-    {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 2},
+    {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 3},
     {"_calibrisk_cpp_spiegelhalter", (DL_FUNC) &_calibrisk_cpp_spiegelhalter, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},

@@ -49,15 +49,19 @@ Vector in_order(const Value* values, const Rcpp::IntegerVector& order) {
 std::pair<std::vector<int>, std::size_t> sorted_folds(const Rcpp::IntegerVector& fold,
                                                       const Rcpp::IntegerVector& order) {
   calibrisk::require(fold.size() == order.size(), "sorted_rows: one fold per row.");
-  std::pair<std::vector<int>, std::size_t> out;
-  for (const int row : order) {
-    calibrisk::require(row > 0 && row <= fold.size(), "sorted_rows: an order of rows.");
-    const int own = fold[row - 1];
-    calibrisk::require(own > 0 && own < 10000, "sorted_rows: folds are 1, 2, ...");
-    out.first.push_back(own);
-    out.second = std::max(out.second, static_cast<std::size_t>(own));
+  const auto n = static_cast<std::size_t>(fold.size());
+  const int *own = fold.begin(), *row = order.begin();
+  std::vector<int> sorted(n);
+  int most = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    calibrisk::require(own[i] > 0 && own[i] < 10000, "sorted_rows: folds are 1, 2, ...");
+    most = std::max(most, own[i]);
   }
-  return out;
+  for (std::size_t i = 0; i < n; ++i) {
+    calibrisk::require(row[i] > 0 && row[i] <= fold.size(), "sorted_rows: an order of rows.");
+    sorted[i] = own[row[i] - 1];
+  }
+  return {std::move(sorted), static_cast<std::size_t>(most)};
 }
 
 void require_ends(const Rcpp::IntegerVector& ends, R_xlen_t n) {
@@ -133,11 +137,12 @@ Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::Int
 }
 
 // The largest cumulated residual of sorted rows of the total weight n, and the range of the sums;
-// with folds, in the order of the data: `rows`, each row's share in it; `terms`, the residuals up
-// to the largest sum of the other folds with its sign, and the variance `known` of their mean if
-// outcomes are drawn from the predictions; `spread`: variances of the error, known and estimated.
+// with folds, of each row's share in it and of the residuals up to the largest sum of the other
+// folds with its sign: the `mean` of these, and for both the `squares` about the mean of all rows;
+// the variance `known` of the mean if outcomes are drawn from the predictions; `spread`: variances
+// of the error, known and estimated; if `by_row`, both in the order of the data: `rows`, `terms`.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold) {
+Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row = true) {
   const Rcpp::NumericVector x = sorted["x"], d = sorted["d"], sum_d = sorted["sum_d"];
   const Rcpp::IntegerVector order = sorted["order"], ties = sorted["ties"];
   const double total = sorted["n"];
@@ -157,24 +162,40 @@ Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold) {
                                {"location", x[static_cast<R_xlen_t>(walk.all.end) - 1]},
                                {"kuiper", (walk.high - walk.low) / total}});
   if (m == 0) return out;
-  Rcpp::NumericVector rows(n), terms(n);
+  Rcpp::NumericVector rows(by_row ? n : 0), terms(by_row ? n : 0);
+  struct Sums {
+    long double one = 0.0L, weighted = 0.0L, squares = 0.0L;
+    double about_mean(R_xlen_t size) const {
+      return static_cast<double>(squares - one * one / static_cast<long double>(size));
+    }
+  } of_rows, of_terms;
   long double known = 0.0L, of_predictions = 0.0L, of_outcomes = 0.0L;
+  const auto add = [&](R_xlen_t i, double walk, Sums& sums, Rcpp::NumericVector& values) {
+    const double value = walk < 0.0 ? -d[i] : d[i];
+    sums.one += value;
+    sums.weighted += weighted ? w[i] * value : value;
+    sums.squares += value * value;
+    if (by_row) values[order[i] - 1] = value;
+  };
   for (R_xlen_t i = 0; i < n; ++i) {
-    const int at = order[i] - 1;
     const auto place = static_cast<std::size_t>(i);
     const double variance = x[i] * (1.0 - x[i]), square = weighted ? w2[i] : 1.0;
     of_predictions += square * variance;
     of_outcomes += square * (d[i] * d[i]);
     // a sum of 0 has noise on both sides
-    if (place < walk.all.end) rows[at] = walk.all.walk < 0.0 ? -d[i] : d[i];
+    if (place < walk.all.end) add(i, walk.all.walk, of_rows, rows);
     const auto& other = walk.others[static_cast<std::size_t>(own[place] - 1)];
     if (place >= other.end || other.walk == 0.0 || d[i] == 0.0) continue;
-    terms[at] = other.walk < 0.0 ? -d[i] : d[i];
+    add(i, other.walk, of_terms, terms);
     known += square * variance;
   }
   const auto variance = [&](long double sum) { return static_cast<double>(sum) / (total * total); };
-  out["rows"] = rows;
-  out["terms"] = terms;
+  if (by_row) {
+    out["rows"] = rows;
+    out["terms"] = terms;
+  }
+  out["mean"] = static_cast<double>(of_terms.weighted) / total;
+  out["squares"] = Rcpp::NumericVector::create(of_rows.about_mean(n), of_terms.about_mean(n));
   out["known"] = variance(known);
   out["spread"] = Rcpp::NumericVector::create(Rcpp::Named("known") = variance(of_predictions),
                                               Rcpp::Named("estimated") = variance(of_outcomes));

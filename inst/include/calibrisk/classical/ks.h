@@ -34,6 +34,7 @@ inline KsWalk ks_walk(const double* d, const double* w, const double* sum_d, con
   KsWalk out;
   out.others.resize(n_folds);
   std::vector<long double> own(n_folds, 0.0L);
+  std::vector<double> rounded(n_folds, 0.0);
   std::size_t row = 0;
   for (std::size_t k = 0; k < n_ties; ++k) {
     const auto end = static_cast<std::size_t>(ties[k]);
@@ -43,11 +44,11 @@ inline KsWalk ks_walk(const double* d, const double* w, const double* sum_d, con
     out.high = std::max(out.high, walk);
     if (n_folds == 0) continue;
     for (; row < end; ++row) {
-      own[static_cast<std::size_t>(fold[row] - 1)] += w == nullptr ? d[row] : w[row] * d[row];
+      const auto f = static_cast<std::size_t>(fold[row] - 1);
+      own[f] += w == nullptr ? d[row] : w[row] * d[row];
+      rounded[f] = static_cast<double>(own[f]);
     }
-    for (std::size_t f = 0; f < n_folds; ++f) {
-      out.others[f].see(end, walk - static_cast<double>(own[f]));
-    }
+    for (std::size_t f = 0; f < n_folds; ++f) out.others[f].see(end, walk - rounded[f]);
   }
   return out;
 }
