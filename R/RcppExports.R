@@ -517,6 +517,10 @@ cpp_row_moments <- function(x) {
     .Call(`_calibrisk_cpp_row_moments`, x)
 }
 
+cpp_scaled_sum <- function(parts, scale) {
+    .Call(`_calibrisk_cpp_scaled_sum`, parts, scale)
+}
+
 cpp_fold_moments <- function(folds) {
     .Call(`_calibrisk_cpp_fold_moments`, folds)
 }

@@ -38,16 +38,12 @@ influence_rows <- function(estimate) {
 combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
   first <- estimates[[1]]
   if (length(estimates) == 1 && scale == 1) return(first)
-  add <- function(get) {
-    parts <- lapply(estimates, get)
-    if (any(vapply(parts, is.null, NA))) return(NULL)
-    Reduce(`+`, Map(`*`, parts, scale))
-  }
+  influence <- cpp_scaled_sum(lapply(estimates, influence_rows), scale)
   honest <- lapply(estimates, `[[`, "honest")
   known <- lapply(estimates, `[[`, "known")
   largest <- vapply(estimates, `[[`, 0, "largest")
   new_estimate(
-    sum(scale * vapply(estimates, `[[`, 0, "value")), add(influence_rows), first$design, first$power,
+    sum(scale * vapply(estimates, `[[`, 0, "value")), influence, first$design, first$power,
     if (all(scale >= 0) && all(lengths(honest) > 0)) combine_estimates(honest, scale), combined_noise(estimates, scale),
     smallest = if (all(scale >= 0)) sum(scale * vapply(estimates, `[[`, 0, "smallest")) else -Inf,
     # residuals of classes are negatively correlated: with slopes of any sign, at most twice the sum of their variances

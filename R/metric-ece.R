@@ -148,13 +148,12 @@ errors_of_counts <- function(problem, n_bins, scheme, fold) {
   bound <- cells$bound
   bin <- function() {
     bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
-    match(bin, sort(unique(bin)))
+    cumsum(tabulate(bin, n_bins) > 0)[bin]
   }
   # rows are looked at where they are asked for: a copy of a column takes as long as the sums
   list(value = value, size = if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))],
-       rows = function() value$offset[bin()] + value$slope[bin()] * problem$residuals[, 1],
-       bound = bound, bound_rows = function() {
-         at <- cbind(bin(), fold)
+       rows = function(at = bin()) value$offset[at] + value$slope[at] * problem$residuals[, 1], bound = bound,
+       bound_rows = function(at = bin() + nrow(bound$slope) * (fold - 1L)) {
          bound$slope[at] * problem$residuals[, 1] - bound$offset[at]
        }, n_bins = length(bins$size))
 }

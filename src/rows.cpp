@@ -269,6 +269,26 @@ Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
   return Rcpp::NumericVector::create(of.mean, of.squares);
 }
 
+// sum_k scale_k parts_k, of vectors of one length; NULL where one of them is.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_scaled_sum(Rcpp::List parts, Rcpp::NumericVector scale) {
+  calibrisk::require(parts.size() > 0 && scale.size() == parts.size(),
+                     "scaled_sum: one scale per vector.");
+  Rcpp::NumericVector out;
+  for (R_xlen_t k = 0; k < parts.size(); ++k) {
+    const SEXP part = parts[k];
+    if (Rf_isNull(part)) return R_NilValue;
+    const Rcpp::NumericVector values(part);
+    if (k == 0) out = Rcpp::NumericVector(Rcpp::no_init(values.size()));
+    calibrisk::require(values.size() == out.size(), "scaled_sum: vectors of one length.");
+    const double by = scale[k];
+    const double* from = values.begin();
+    double* to = out.begin();
+    for (R_xlen_t i = 0; i < out.size(); ++i) to[i] = k == 0 ? by * from[i] : to[i] + by * from[i];
+  }
+  return out;
+}
+
 // The number of every vector's values that are not missing, and their moments.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
