@@ -3,7 +3,8 @@
 compare_models <- function(objects, truth, columns, metric, settings) {
   metric <- as_metric(metric)
   read <- is_models(objects)
-  check_no_groups(objects)
+  # a grouped data frame has an attribute of that name
+  if (read) check_no_groups(objects)
   if (read) check_models_alone(called_verb()) else
     stop_if(rlang::quo_is_missing(truth), "{.arg truth} must be given.", "x" = "It is missing in {.fn ce_compare}.",
             "i" = "The outcomes follow the models.", class = "truth", arg = "truth")

@@ -96,9 +96,9 @@ law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 # The input of a metric: predictive distributions, or class probabilities.
 law_or_classes <- function(laws) if (is_real(laws)) laws else laws$predictions
 
-# Missing predictions: NA of a distributional vector.
+# Missing predictions: NA of a vector of the package, or of distributional.
 law_missing <- function(law) {
-  if (!inherits(law, "distribution")) return(FALSE)
+  if (!inherits(law, "distribution")) return(if (is_distribution(law)) vctrs::vec_detect_missing(law) else FALSE)
   vapply(vctrs::vec_data(law), function(d) is.null(d) || inherits(d, "dist_na"), NA)
 }
 

@@ -94,9 +94,8 @@ ce_gain <- function(before, after, truth, ..., score = "brier", injective = NULL
       injective <- after$injective$value
       reason <- after$injective$reason
     }
-    if (is.data.frame(before)) before <- ungroup_frame(before)
     map <- after
-    after <- predict(map, before)
+    after <- predict(map, if (is.data.frame(before)) ungroup_frame(before) else before)
     before <- without_logits(before, map)
     if (is.data.frame(after)) {
       after_dots <- rlang::quos(tidyselect::all_of(!!names(after)))

@@ -83,7 +83,7 @@ predict_density <- function(object, new) {
   missing <- law_missing(law)
   law <- as_distribution(fill_missing(law, missing))
   n <- vctrs::vec_size(law)
-  missing <- rep_len(missing, n) | vctrs::vec_detect_missing(law)
+  missing <- rep_len(missing, n)
   check_tempered(law)
   kept <- law[!missing]
   warn_fitted_rows(density_fingerprint(kept), object$fingerprint)
