@@ -6,7 +6,10 @@ design_verbs <- list(
     after$prob <- .1 + .8 * data$prob
     ce_gain(data, after, ..., injective = TRUE)
   },
+  map_gain = function(data, ...) ce_gain(data, "platt", ..., folds = 4),
   risk = function(...) ce_risk(design_fits$bins, ...),
+  # the joint test of clusters is another one
+  validate = function(...) subset(tidy(ce_validate(..., times = 0)), term != "joint"),
   compare = function(data, y, prob, ...) {
     compared <- ce_compare(design_fits, data, y, prob, ...)
     compared[order(compared$method), ]

@@ -21,7 +21,8 @@ design_tables <- list(
   pairs = function(...) ce_score(..., score = design_pair_score),
   discrete_parts = function(...) suppressWarnings(ce_decompose(...)),
   isotonic_parts = function(...) ce_decompose(..., method = "isotonic"),
-  panel = function(...) suppressMessages(ce_panel(..., floor = .01)), hierarchy = function(...) ce_hierarchy(...)
+  panel = function(...) suppressMessages(ce_panel(..., floor = .01)), hierarchy = function(...) ce_hierarchy(...),
+  skce = function(...) skce(...), ckce = function(...) ckce(...), joint = function(...) joint_error(...)
 )
 
 # Not degenerate: the pair's own residuals beside their product.

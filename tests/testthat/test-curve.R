@@ -198,7 +198,7 @@ test_that("regression: uniform transforms stay within their bands, others do not
   expect_error(ce_curve(pred_categorical(cbind(.5, .5)), 1, type = "pit"), class = "calibrisk_error_distribution")
 })
 
-test_that("models, groups and classes come as keys", {
+test_that("models and classes come as keys", {
   f <- simulate_classes(200, 3)
   models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
   out <- ce_curve(models, f$y, type = "binned")
@@ -206,11 +206,6 @@ test_that("models, groups and classes come as keys", {
   expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y, type = "binned")))
   classes <- ce_curve(f$p, f$y, notion = "class_wise")
   expect_equal(glance(classes)$class, c("1", "2", "3"))
-  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], .pred_c = f$p[, 3],
-                      y = factor(letters[f$y]), g = rep(1:2, 100))
-  groups <- ce_curve(frame, y, .by = g, type = "binned")
-  expect_equal(unique(tidy(groups)$g), 1:2)
-  expect_equal(tidy(groups)[tidy(groups)$g == 2, -1], tidy(ce_curve(frame[frame$g == 2, ], y, type = "binned")))
 })
 
 test_that("edge cases are defined", {

@@ -42,17 +42,10 @@ test_that("a difference is that of the two curves, and changes its sign with the
   expect_output(print(both), "a against c: the same decisions", fixed = TRUE)
 })
 
-test_that("pairs have the same rows: within groups, of lists where they do, not elsewhere", {
+test_that("pairs have the same rows: of lists where they do, not elsewhere", {
   d <- difference_data()
-  grouped <- pairs_of(d, y, a, b, .by = site)
-  expect_identical(unique(grouped$site), c("x", "y"))
-  one <- d[d$site == "y", ]
-  expect_equal(grouped$difference[grouped$site == "y"], pairs_of(one, y, a, b)$difference)
   expect_equal(pairs_of(list(a = d$a, b = d$b), d$y)$difference, pairs_of(d, y, a, b)$difference)
-  holes <- d
-  holes$b[1:5] <- NA
-  expect_equal(pairs_of(holes, y, a, b)$difference, pairs_of(d[-(1:5), ], y, a, b)$difference)
-  apart <- ce_decision(list(a = d$a, b = holes$b), d$y, thresholds = at)
+  apart <- ce_decision(list(a = d$a, b = replace(d$b, 1:5, NA)), d$y, thresholds = at)
   expect_error(tidy(apart, type = "differences"), "same rows", class = "calibrisk_error_argument")
   alone <- ce_decision(d, y, a, thresholds = at)
   expect_error(tidy(alone, type = "differences"), class = "calibrisk_error_argument")

@@ -8,7 +8,8 @@ copies_metrics <- c(
 # Those of densities, smooth curves and pairs. The panel has most of them together.
 copies_classical <- c(
   design_metrics[c("mmce", "mmce_unbiased", "smooth", "kde")],
-  design_tables[c("ici", "ici_isotonic", "kde_chosen", "discrete_parts", "isotonic_parts", "panel")],
+  design_tables[c("ici", "ici_isotonic", "kde_chosen", "discrete_parts", "isotonic_parts", "panel", "skce",
+                  "ckce", "joint")],
   list(narrow = function(...) ici(..., span = .3))
 )
 copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {

@@ -59,6 +59,8 @@ test_that("risks of weighted and clustered rows are their formula, with its deri
     expect_equal(ce_risk(fit, data, y, prob, weights = share)$risk, naive(w, 1 - diag(50)))
     expect_equal(ce_risk(fit, data, y, prob, cluster = centre)$risk, naive(rep(1, 50), apart))
     expect_equal(ce_risk(fit, data, y, prob, weights = share, cluster = centre)$risk, naive(w, apart))
+    repeated <- ce_risk(fit, data[rep(1:50, data$copies), ], y, prob, cluster = centre)
+    expect_equal(as.list(ce_risk(fit, data, y, prob, weights = copies, cluster = centre)), as.list(repeated))
     # the influence is the derivative by a row's weight
     risk <- form_risk(fit$forms[[1]], matrix(data$prob), matrix(e), new_design(50, w, cluster))
     estimate <- risk_estimate(risk$projections, new_design(50, w, cluster))

@@ -59,28 +59,6 @@ test_that("a matrix of pairs beyond R's integers is refused before it is made", 
   expect_error(predict(fit, rep(0.5, 46341), type = "pairs"), "46,340", class = "calibrisk_error_size")
 })
 
-test_that("incomplete rows are left out of risks", {
-  fit <- ce_fit(vehicle_predictions, truth, method = method_bins(7))
-  data <- vehicle_predictions[1:50, ]
-  data$truth[3] <- NA
-  expect_equal(ce_risk(fit, data, truth), ce_risk(fit, data[-3, ], truth))
-  expect_equal(ce_compare(list(a = fit, b = fit), data, truth), ce_compare(list(a = fit, b = fit), data[-3, ], truth))
-})
-
-test_that("fits by group are fits to the groups' rows", {
-  data <- vehicle_predictions
-  data$half <- rep(c("a", "b"), length.out = nrow(data))
-  grouped <- ce_fit(data, truth, method = method_bins(10), .by = half)
-  expect_s3_class(grouped, "ce_grouped")
-  expect_identical(glance(grouped)$half, c("a", "b"))
-  for (g in 1:2) {
-    alone <- ce_fit(vehicle_predictions[data$half == c("a", "b")[g], ], truth, method = method_bins(10))
-    expect_equal(grouped$results[[g]], alone)
-  }
-  skip_if_not_installed("dplyr")
-  expect_equal(ce_fit(dplyr::group_by(data, half), truth, method = method_bins(10)), grouped)
-})
-
 test_that("methods and forms without their functions say what to write", {
   p <- c(.2, .7, .4, .9, .1, .6)
   y <- c(0, 1, 0, 1, 0, 1)

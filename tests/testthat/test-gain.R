@@ -41,15 +41,12 @@ test_that("maps that are not injective are recognised and lose sharpness", {
   expect_lte(ce_decompose(flat, b$y)$sharpness, suppressWarnings(ce_decompose(b$p, b$y))$sharpness)
 })
 
-test_that("frames, missing rows and mismatches", {
+test_that("frames and mismatches", {
   b <- fixture_b()
   q <- softmax(b$z / 2)
   name <- function(p) stats::setNames(as.data.frame(p), c(".pred_1", ".pred_2", ".pred_3"))
   frame <- cbind(name(b$p), y = b$y)
   expect_equal(ce_gain(frame, name(q), y), ce_gain(b$p, q, b$y))
-  p <- b$p
-  p[2, 1] <- NA
-  expect_equal(ce_gain(p, q, b$y), ce_gain(b$p[-2, ], q[-2, ], b$y[-2]))
   expect_error(ce_gain(b$p, q[, 1], b$y), class = "calibrisk_error")
   expect_error(ce_gain(b$p, frame, b$y), class = "calibrisk_error_argument")
   expect_error(ce_gain(b$p, q, b$y, score = "mse"), class = "calibrisk_error_score")
@@ -82,23 +79,6 @@ test_that("maps that are not for the gain, and infinite scores, are named", {
   out <- ce_gain(c(0, 1, .5), c(.1, .9, .5), c(1, 0, 1), score = "log")
   expect_identical(out$gain, Inf)
   expect_identical(c(out$std.error, out$conf.low), rep(NA_real_, 2))
-})
-
-test_that("gains by group are those of the groups' rows", {
-  b <- fixture_b()
-  q <- softmax(b$z / 2)
-  name <- function(p) stats::setNames(as.data.frame(p), c(".pred_1", ".pred_2", ".pred_3"))
-  frame <- cbind(name(b$p), y = b$y, g = rep(c("u", "v"), 10))
-  out <- ce_gain(frame, name(q), y, .by = g)
-  expect_identical(names(out)[1], "g")
-  expect_identical(out$g, c("u", "u", "v", "v"))
-  odd <- seq(1, 19, 2)
-  expect_equal(out[out$g == "u", -1], ce_gain(b$p[odd, ], q[odd, ], b$y[odd]), ignore_attr = TRUE)
-  map <- ce_recalibrate(frame[odd, ], y)
-  expect_equal(suppressWarnings(ce_gain(frame, map, y, .by = g)$gain[3:4]),
-               ce_gain(b$p[-odd, ], as.matrix(predict(map, frame[-odd, ])), b$y[-odd])$gain)
-  skip_if_not_installed("dplyr")
-  expect_equal(ce_gain(dplyr::group_by(frame, g), name(q), y), out)
 })
 
 test_that("infinite scores on both sides are no gain, and say so", {

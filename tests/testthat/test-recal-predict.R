@@ -73,14 +73,6 @@ test_that("missing rows are dropped from the fit and predicted as missing", {
   expect_equal(parameter(fit, "temperature"), parameter(ce_recalibrate(f$p[-7, ], f$y[-7]), "temperature"))
 })
 
-test_that("groups give one map each", {
-  f <- simulate_classes(80, 2)
-  frame <- data.frame(.pred_a = f$p[, 1], .pred_b = f$p[, 2], y = factor(letters[f$y]), g = rep(1:2, 40))
-  fits <- ce_recalibrate(frame, y, .by = g)
-  expect_equal(glance(fits)$g, 1:2)
-  expect_equal(tidy(fits)$estimate[2], parameter(ce_recalibrate(frame[frame$g == 2, ], y), "temperature"))
-})
-
 test_that("infinite and missing logits are defined", {
   f <- simulate_classes(30, 3)
   z <- f$z

@@ -21,9 +21,9 @@ fitted_squares <- function(fit) {
 }
 
 row_verbs <- c(lapply(list(
-  ece = ece, ks = ks_error, rbs = rbs, mmce = mmce, kde = kde_error, smooth = smooth_ece, ici = ici, cox = cox_calibration,
-  spiegelhalter = spiegelhalter, hosmer = hosmer_lemeshow, panel = ce_panel, hierarchy = ce_hierarchy, skce = skce,
-  ckce = ckce, score = ce_score, estimate = ce_estimate
+  ece = ece, ks = ks_error, rbs = rbs, mmce = mmce, kde = kde_error, smooth = smooth_ece, ici = ici,
+  cox = cox_calibration, spiegelhalter = spiegelhalter, hosmer = hosmer_lemeshow, panel = ce_panel,
+  hierarchy = ce_hierarchy, skce = skce, ckce = ckce, score = ce_score, estimate = ce_estimate
 ), function(verb) function(d, ...) suppressWarnings(verb(d, y, p, ...))), list(
   test = function(d, ...) glance(ce_test(d, y, p, test = "joint", ...)),
   curve = function(d, ...) tidy(ce_curve(d, y, p, type = curve_binned(3), ...)),

@@ -28,11 +28,9 @@ test_that("grades have Jeffreys' limits and exact binomial tests", {
   expect_output(print(found), "Jeffreys")
 })
 
-test_that("grades of groups, models, copies, weights and clusters", {
+test_that("grades of models, copies, weights and clusters", {
   d <- loans()
   of <- function(...) ce_grades(d, default, pd, event_level = "second", ...)
-  expect_equal(of(.by = grade)[-1], of(), ignore_attr = TRUE)
-  expect_identical(of(.by = grade)$grade, c("A", "B", "C"))
   two <- ce_grades(list(a = d$pd, b = d$pd^2), d$default)
   expect_identical(two$model, rep(c("a", "b"), each = 3))
   expect_equal(of(weights = copies), ce_grades(d[rep(1:600, d$copies), ], default, pd, event_level = "second"),
