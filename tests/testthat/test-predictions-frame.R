@@ -1,12 +1,3 @@
-test_that("columns are matched by name, also when they are permuted", {
-  df <- data.frame(obs = factor(letters[truth3], levels = letters[1:3]), c = probs3[, 3],
-                   a = probs3[, 1], b = probs3[, 2])
-  by_name <- as_predictions(df, rlang::quo(obs), list(rlang::quo(a), rlang::quo(b), rlang::quo(c)))
-  permuted <- as_predictions(df, rlang::quo(obs), list(rlang::quo(c(c, b, a))))
-  expect_equal(permuted$probs, by_name$probs)
-  expect_equal(permuted$probs, probs3)
-})
-
 test_that("outcomes given beside a data frame are told from its columns", {
   v <- vehicle_predictions
   outcomes <- v$truth

@@ -1,11 +1,3 @@
-test_that("a permutation that the names show only in part is an error", {
-  x <- probs3
-  colnames(x) <- c("b", "other", "c")
-  expect_error(new_predictions(x, factor(letters[truth3], levels = letters[1:3])), class = "calibrisk_error_columns")
-  colnames(x) <- c("u", "v", "w")
-  expect_equal(new_predictions(x, factor(letters[truth3], levels = letters[1:3]))$probs, unname(probs3))
-})
-
 test_that("binary events follow event_level, and a single probability is the event's", {
   truth <- factor(c("yes", "no", "yes"), levels = c("yes", "no"))
   expect_equal(new_predictions(c(0.8, 0.3, 0.6), truth)$outcome, c(1, 0, 1))

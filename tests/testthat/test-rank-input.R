@@ -69,7 +69,10 @@ test_that("what the core computes at once is what the metrics' functions compute
     function(x, truth) metric_value(metric, new_predictions(x, truth, "first", TRUE))$value
   })
   expect_equal(rank(metrics), rank(functions), tolerance = 1e-7)
-  expect_equal(ce_compare(models, y, metric = "error")$estimate_a, mean(max.col(p, "first") != y))
+  naive <- c(brier = mean(rowSums(oracle_residuals(p, y)^2)), log_loss = -mean(log(p[cbind(1:60, y)])),
+             error = mean(max.col(p, "first") != y), ckce = ckce(p, y)$.estimate,
+             ckce_debiased = ckce(p, y, debias = TRUE)$.estimate, jkce = joint_error(p, y)$.estimate)
+  for (name in names(naive)) expect_equal(ce_compare(models, y, metric = name, times = 20)$estimate_a, naive[[name]])
 })
 
 test_that("weighted models are ranked by any metric that has weights", {

@@ -3,31 +3,11 @@ test_models <- function(n = 200, m = 4, seed = 1, alpha = .3) {
   list(models = list(sharp = temper(p, .3), true = p, flat = temper(p, 3)),
        truth = withr::with_seed(seed + 1, draw_labels(p)))
 }
-metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canonical", "ece_pointwise", "brier", "log_loss",
-             "error")
 
 test_that("Wilson intervals have the published values and stay in [0, 1]", {
   w <- wilson_interval(c(70, 100, 0), 100)
   expect_equal(w$low, c(.604151453667, .963006501793, 0), tolerance = 1e-10)
   expect_equal(w$high, c(.781051147051, 1, 1 - .963006501793), tolerance = 1e-10)
-})
-
-test_that("metrics on all observations are those of their own functions", {
-  d <- test_models()
-  r <- withr::with_seed(1, ce_rank(d$models, d$truth, metric = metrics, times = 3, n_sub = 50))
-  value <- function(metric, model) r$estimates$estimate[r$estimates$metric == metric & r$estimates$model == model]
-  for (model in names(d$models)) {
-    p <- d$models[[model]]
-    expect_equal(value("ckce", model), ckce(p, d$truth)$.estimate, tolerance = 1e-8)
-    expect_equal(value("ckce_debiased", model), ckce(p, d$truth, debias = TRUE)$.estimate, tolerance = 1e-7)
-    expect_equal(value("jkce", model), skce(p, d$truth, kernel = "ckce")$.estimate, tolerance = 1e-8)
-    expect_equal(value("ckce_null_mean", model), ckce(p, d$truth, debias = "null_mean")$.estimate, tolerance = 1e-7)
-    expect_equal(value("ece_canonical", model), ranked_ece(p, d$truth))
-    expect_equal(value("ece_pointwise", model), ranked_ece(p, d$truth, type = "pointwise"))
-    expect_equal(value("brier", model), mean(rowSums(oracle_residuals(p, d$truth)^2)))
-    expect_equal(value("log_loss", model), -mean(log(p[cbind(1:200, d$truth)])))
-    expect_equal(value("error", model), mean(max.col(p, "first") != d$truth))
-  }
 })
 
 test_that("shares, orders and pairs are counts over the subsamples", {
