@@ -70,6 +70,7 @@ metamorphic_verbs <- list(
   diag = map_law(map_diag(hidden = c(4, 3)), jitter = NULL),
   isotonic = new_law(function(d) predict_in_order(d, "isotonic"), jitter = NULL, classes = NULL),
   # points nearer than a digit are one
+  isotonic_curve = new_law(function(d) tidy(ce_curve(d, truth, type = curve_isotonic(20)))$conf.high, jitter = NULL),
   smooth_curve = new_law(function(d) tidy(ce_curve(d, truth, type = curve_smooth(times = 20)))$observed, jitter = NULL),
   # its limits, which take draws, are not looked at
   validate = new_law(function(d) {

@@ -20,21 +20,3 @@ skip_if_no_shared <- function(...) {
     nzchar(shared_root()) && file.exists(shared_path(...)), "shared data not found"
   )
 }
-
-# The rows that the Gruber & Bach fixtures use, in their order: problems and folds (0 = test).
-fixture_rows <- function(name, folder) {
-  file <- readRDS(shared_path("data", folder, paste0(name, ".rds")))
-  split <- utils::read.csv(shared_path("fixtures", "gruber-bach", paste0(name, "-split.csv")))
-  split <- split[order(split$position), ]
-  if (!is.null(file$logits)) {
-    P <- exp(file$logits - apply(file$logits, 1, max))
-  } else {
-    P <- file$probs
-  }
-  P <- (P / rowSums(P))[split$row, , drop = FALSE]
-  y <- as.integer(file$label %||% file$labels)[split$row]
-  list(
-    P = P, y = y, fold = as.integer(split$fold),
-    top_label = oracle_problem(P, y), canonical = oracle_problem(P, y, "canonical")
-  )
-}

@@ -40,10 +40,8 @@ test_that("every test with a null distribution draws", {
     run(test = "block"), run(test = test_cme(times = 39)), run(test = test_cme(reference = "chisq")),
     run(test = test_conditional(5))
   )
-  file <- withr::local_tempfile(fileext = ".pdf")
-  grDevices::pdf(file)
+  withr::local_pdf(NULL)
   skip_if_not_installed("ggplot2")
-  withr::defer(grDevices::dev.off())
   expect_s3_class(plot(tests[[1]]), "ggplot")
   for (out in tests) {
     drawn <- ggplot2::ggplot_build(ggplot2::autoplot(out))

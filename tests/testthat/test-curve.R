@@ -219,9 +219,6 @@ test_that("edge cases are defined", {
     expect_equal(nrow(tidy(ce_curve(1, 1, type = get(paste0("curve_", type))(times = 20)))), 1)
   }
   expect_error(ce_curve(.5, 1, notion = "canonical"), class = "calibrisk_error_notion")
-  expect_error(ce_curve(1.5, 1), class = "calibrisk_error_probs")
-  expect_error(ce_curve(list(), 1), class = "calibrisk_error_argument")
-  expect_error(ce_curve(.5, 1, type = "spline"), class = "calibrisk_error_argument")
   expect_error(ce_curve(moment_columns(1, -1), 1, type = "pit"), class = "calibrisk_error_variance")
 })
 

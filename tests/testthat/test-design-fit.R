@@ -70,22 +70,6 @@ test_that("risks of weighted and clustered rows are their formula, with its deri
   }
 })
 
-test_that("tuning of repeated rows is that of frequencies, given the same split", {
-  data <- design_rows_frame()
-  rows <- rep(seq_len(nrow(data)), data$copies)
-  fold <- rep_len(0:3, 120)
-  methods <- list(bins = method_bins(c(3, 6)), ukkr = method_ukkr(c(.01, 1)), kde = method_kde(c(.05, .3)))
-  tune <- function(p, y, ...) ce_tune(p, y, methods = methods, ...)
-  numbers <- function(tuned) list(tidy(tuned), glance(tuned))
-  plain <- tune(data$prob[rows], data$y[rows], folds = fold[rows])
-  expect_equal(numbers(tune(data$prob, data$y, folds = fold, weights = data$copies)), numbers(plain))
-  # of importance weights the slow way through the folds is the short one
-  weighted <- tune(data$prob, data$y, folds = fold, weights = data$share)
-  same <- tune(data$prob, data$y, folds = fold)
-  expect_equal(numbers(tune(data$prob, data$y, folds = fold, weights = rep(2, 120))), numbers(same))
-  expect_false(isTRUE(all.equal(glance(weighted)$root_risk, glance(same)$root_risk)))
-})
-
 test_that("clusters are in one fold, and on one side of the test split", {
   data <- design_rows_frame()
   cluster <- match(data$centre, sort(unique(data$centre)))

@@ -23,8 +23,4 @@ test_that("estimates draw, a panel per notion where there are groups", {
   expect_identical(nrow(built(alone)$layout$layout), 1L)
   expect_identical(nrow(built(grouped)$layout$layout), 2L)
   expect_setequal(built(alone)$data[[2]]$x, alone$estimate)
-  path <- withr::local_tempfile(fileext = ".pdf")
-  grDevices::pdf(path)
-  withr::defer(grDevices::dev.off())
-  for (one in list(alone, grouped)) expect_s3_class(plot(one), "ggplot")
 })

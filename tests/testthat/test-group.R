@@ -141,22 +141,6 @@ test_that("objects of groups leave out those with too little data and say so", {
   expect_identical(glance(curve)$g, c("s", "u", "v"))
 })
 
-test_that("printed metrics of groups show the interval at 80 columns", {
-  withr::local_options(width = 80, cli.num_colors = 1)
-  data <- grouped_rows()
-  data$site_of_measurement <- rep(c("north", "south"), each = 20)
-  for (out in list(
-    ece(data, truth, p, .by = c(g, site_of_measurement)), rbs(data, truth, p, .by = c(g, site_of_measurement)),
-    skce(data, truth, p, .by = c(g, site_of_measurement)), ece(data, truth, p, n_bins = c(5, 10), .by = g)
-  )) {
-    lines <- capture.output(print(out))
-    expect_true(all(nchar(lines) <= 80))
-    expect_match(lines, "[.]estimate +std[.]error +conf[.]low +conf[.]high", all = FALSE)
-    # what all rows share is said once
-    expect_match(paste(lines, collapse = " "), "of all: .*notion|of all: .*type")
-  }
-})
-
 test_that("a group column may have any name but one of the result's columns", {
   d <- data.frame(p = (1:40 - 0.5) / 40, y = rep(c(0, 0, 1, 1), 10), g = rep(c("a", "b"), 20))
   d[c("n", "term", "estimate")] <- d$g

@@ -139,27 +139,3 @@ test_that("bins of a probability vector are an error that names the remedy", {
   expect_error(method_bins(5, "sweep"), class = "calibrisk_error_argument")
   expect_error(method_bins(5, debias = NA), class = "calibrisk_error_argument")
 })
-
-test_that("real data: every number of bins, fold and column of the fixtures", {
-  for (name in c("nncal-densenet40", "ferrer-pathmnist_resnet50")) {
-    folder <- if (name == "nncal-densenet40") "cifar10" else "other"
-    skip_if_no_shared("data", folder, paste0(name, ".rds"))
-    rows <- fixture_rows(name, folder)
-    exact <- read.csv(shared_path("fixtures", "gruber-bach", paste0(name, "-exact.csv")))
-    exact <- exact[exact$method == "bins", ]
-    grid <- tibble::tibble(value = sort(unique(exact$hyperparameter)))
-    method <- method_bins(grid$value)
-    context <- new_context()
-    path <- tune_path(method, rows$top_label, rows$fold, grid, context)
-    at <- cbind(match(exact$hyperparameter, grid$value), exact$fold)
-    expect_gt(nrow(exact), 80)
-    expect_close(path$risk[at], exact$val_risk, tol$fixture)
-    expect_close(path$squared_error[at], exact$avg_pred_val, tol$fixture)
-    expect_close(path$squared_error_test[at], exact$avg_pred_test, tol$fixture)
-    test <- oracle_rows(rows$top_label, rows$fold == 0)
-    test_risk <- vapply(seq_len(nrow(exact)), function(i) {
-      form_risk(path$form(at[i, 1], at[i, 2]), test$features, test$residuals)$risk
-    }, 0)
-    expect_close(test_risk, exact$test_risk, tol$fixture)
-  }
-})

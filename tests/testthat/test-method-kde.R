@@ -187,33 +187,6 @@ test_that("method_kde() checks and describes itself", {
   expect_equal(grid$value[c(1, 15, 20)], c(1e-5, 0.1, 1))
 })
 
-test_that("reference fixtures, every bandwidth, fold and column", {
-  for (prefix in c("nncal-densenet40", "ferrer-pathmnist_resnet50")) {
-    folder <- if (prefix == "nncal-densenet40") "cifar10" else "other"
-    skip_if_no_shared("data", folder, paste0(prefix, ".rds"))
-    data <- readRDS(shared_path("data", folder, paste0(prefix, ".rds")))
-    split <- utils::read.csv(shared_path("fixtures", "gruber-bach", paste0(prefix, "-split.csv")))
-    exact <- utils::read.csv(shared_path("fixtures", "gruber-bach", paste0(prefix, "-exact.csv")))
-    P <- exp(data$logits - apply(data$logits, 1, max))[split$row, ]
-    P <- P / rowSums(P)
-    y <- data$label[split$row]
-    for (notion in c("tce", "cce")) {
-      problem <- oracle_problem(P, y, if (notion == "tce") "top_label" else "canonical")
-      want <- exact[exact$notion == notion & exact$method == "kde", ]
-      method <- method_kde(sort(unique(want$hyperparameter)))
-      at <- cbind(match(want$hyperparameter, method$values), want$fold)
-      expect_equal(nrow(want), 100)
-      for (direct_pairs in if (notion == "tce") c(0, Inf) else Inf) {
-        path <- tune_path(method, problem, split$fold, method_grid(method, notion, 0),
-                          c(new_context(), list(direct_pairs = direct_pairs)))
-        expect_close(path$risk[at], want$val_risk, tol$fixture)
-        expect_close(path$squared_error[at], want$avg_pred_val, tol$fixture)
-        expect_close(path$squared_error_test[at], want$avg_pred_test, tol$fixture)
-      }
-    }
-  }
-})
-
 test_that("many tied queries at the end of the data are no stretch of zero width", {
   withr::local_seed(1)
   train <- matrix(c(rep(1, 300), 1 - 2^-23 * (1:200)))

@@ -167,11 +167,7 @@ test_that("wrong choices are named", {
   expect_error(ece(c(.2, .3), c(0, 1), n_bins = 0), class = "calibrisk_error_argument")
   expect_error(ece(c(.2, .3), c(0, 1), n_bins = 2.5), class = "calibrisk_error_argument")
   expect_error(ece(c(.2, .3), c(0, 1), p = .5), class = "calibrisk_error_argument")
-  expect_error(ece(c(.2, .3), c(0, 1), type = "heavy"), class = "calibrisk_error_argument")
   expect_error(ece(c(.2, .3), c(0, 1), debias = TRUE), class = "calibrisk_error_argument")
-  expect_error(ece(c(.2, .3), c(0, 1), notion = "all"), class = "calibrisk_error_notion")
-  expect_error(ece(c(.2, 3), c(0, 1)), class = "calibrisk_error_probs")
-  expect_error(ece(c(.2, .3), c(0, 1), nbins = 3), class = "calibrisk_error_argument")
   expect_error(ece(rbind(c(.2, .8)), 1, notion = "canonical", type = "mass"), class = "calibrisk_error_argument")
 })
 

@@ -17,8 +17,6 @@ test_that("sentences claim nothing where the verdict does not reject", {
 
 test_that("sentences of a rejected model claim what their own interval and test show", {
   refuted <- function(...) said(..., verdict = wrong)
-  expect_identical(refuted(ratio = fact(0.97, 0.86, 1.1, 0.6), large = fact(-0.1, -0.3, 0.1, 0.4))[["mean"]],
-                   "O:E ratio 0.97 (95% CI 0.86 to 1.10).")
   expect_identical(refuted(ratio = fact(1.2, 1.05, 1.37, 0.01))[["mean"]],
                    "On average predictions are too low: O:E ratio 1.20 (95% CI 1.05 to 1.37).")
   expect_match(refuted(ratio = fact(0.8, 0.7, 0.9, 0.001), level = 0.9)[["mean"]],
@@ -27,7 +25,6 @@ test_that("sentences of a rejected model claim what their own interval and test 
   expect_identical(refuted(ratio = fact(1.1, 0.99, 1.2, 0.06), large = fact(0.2, 0.01, 0.39, 0.04))[["mean"]],
                    paste("On average predictions are too low: calibration in the large 0.20 (95% CI 0.01 to 0.39);",
                          "O:E ratio 1.10 (95% CI 0.99 to 1.20)."))
-  expect_identical(refuted(slope = fact(0.96, 0.74, 1.17, 0.7))[["slope"]], "Slope 0.96 (95% CI 0.74 to 1.17).")
   expect_match(refuted(slope = fact(0.6, 0.4, 0.8, 0.001))[["slope"]],
                "^Predictions are too extreme: slope 0.60 [(]95% CI 0.40 to 0.80")
   expect_match(refuted(slope = fact(1.6, 1.4, 1.8, 0.001))[["slope"]], "^Predictions are too moderate: slope 1.60")

@@ -185,8 +185,6 @@ test_that("columns and expressions of distributions are models, one by one", {
                    ignore_attr = TRUE)
   expect_identical(tidy(ce_curve(d, y, type = "pit")), both)
   expect_identical(tidy(ce_curve(list(ens = d$ens, po = d$po), d$y, type = "pit")), both)
-  grouped <- tidy(ce_curve(d, y, ens, p = pred_poisson(mu), type = "pit", .by = g))
-  expect_identical(unique(paste(grouped$model, grouped$g)), c("ens u", "ens v", "p u", "p v"))
   scores <- ce_score(d, y, ens, p = pred_poisson(mu), score = c("crps", "mse"))
   expect_identical(scores$model, rep(c("ens", "p"), each = 2))
   expect_identical(scores$.estimate, c(ce_score(d, y, ens, score = c("crps", "mse"))$.estimate,

@@ -10,11 +10,9 @@ test_that("wrong arguments are classed errors", {
   models <- list(a = p, b = p)
   expect_error(ce_rank(list(a = p), y), class = "calibrisk_error_argument")
   expect_error(ce_rank(p, y), class = "calibrisk_error_argument")
-  expect_error(ce_rank(models, y, metric = "rmse"), class = "calibrisk_error_argument")
   expect_error(ce_rank(models, y, n_sub = 11), class = "calibrisk_error_argument")
   expect_error(ce_rank(models, y, metric = "jkce", n_sub = 1), class = "calibrisk_error_argument")
   expect_error(ce_rank(lapply(models, head, 1), y[1], metric = "jkce"), class = "calibrisk_error_rows")
-  expect_error(ce_rank(models, y, trails = 3), class = "calibrisk_error_argument")
   expect_error(ce_rank(list(a = p, b = p[-1]), y), class = "calibrisk_error_model")
   expect_error(ce_rank(list(a = toy_probs(), b = toy_probs()[, 1:2] / rowSums(toy_probs()[, 1:2])),
                        c(1, 2, 1, 2, 1, 2)), class = "calibrisk_error_length")

@@ -123,17 +123,12 @@ test_that("models of numbers are ranked by the metrics that they have", {
   for (model in names(models)) {
     law <- models[[model]]
     expect_equal(value("ckce", model), ckce(law, y)$.estimate)
-    expect_equal(value("ckce_debiased", model), ckce(law, y, debias = TRUE)$.estimate)
     expect_equal(value("skce", model), skce(law, y)$.estimate)
     expect_equal(value("crps", model), ce_score(law, y, score = "crps")$.estimate)
   }
   at <- withr::with_seed(2, sample.int(80, 30))
   draw <- found$draws[found$draws$sample == 1 & found$draws$metric == "crps" & found$draws$model == "c", ]
   expect_equal(draw$estimate, ce_score(models$c[at], y[at], score = "crps")$.estimate)
-  ridged <- rank(metric = list("jkce", ce_metric(ckce, ridge = .1, kernel = kernel_gaussian(1))))$estimates
-  expect_equal(ridged$estimate[ridged$metric == "ckce" & ridged$model == "b"],
-               ckce(models$b, y, ridge = .1, kernel = kernel_gaussian(1))$.estimate)
-  expect_output(print(found), "3 models, 80 observations")
   expect_error(rank(metric = "ece_canonical"), "ckce_null_mean", class = "calibrisk_error_argument")
   expect_error(rank(metric = "ece"), "jkce", class = "calibrisk_error_argument")
 })

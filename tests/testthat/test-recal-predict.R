@@ -91,12 +91,6 @@ test_that("infinite and missing logits are defined", {
 
 test_that("other input errors name what is wrong", {
   f <- simulate_classes(30, 3)
-  expect_error(ce_recalibrate(f$p, f$y, method = "spline"), class = "calibrisk_error_argument")
-  expect_error(ce_recalibrate(f$p, f$y, method = map_platt(loss = "brier")), "unused argument")
-  expect_error(ce_recalibrate(f$p, f$y, method = map_vector(penalty = -1)), class = "calibrisk_error_argument")
-  expect_error(ce_recalibrate(f$p, f$y, method = map_temperature(range = c(2, 1))), class = "calibrisk_error_argument")
-  expect_error(ce_recalibrate(f$p, f$y, method = map_diag(hidden = 0)), class = "calibrisk_error_argument")
-  expect_error(ce_recalibrate(f$p, f$y, metod = "ets"), class = "calibrisk_error_argument")
   expect_error(ce_recalibrate(f$p, f$y + 1), class = "calibrisk_error_truth")
   expect_error(ce_recalibrate(f$p, f$y[-1]), class = "calibrisk_error_length")
   expect_error(ce_recalibrate(f$p[0, ], integer()), class = "calibrisk_error_empty")

@@ -136,14 +136,10 @@ test_that("a document that is being knitted may write a report", {
 test_that("a report says how many rows, events and censored ones there are", {
   skip_without_pandoc()
   local_no_figures()
-  withr::with_seed(1, {
-    event <- stats::rexp(150)
-    stop <- stats::rexp(150, .4)
-    prob <- stats::plogis(stats::rnorm(150))
-  })
-  s <- structure(cbind(time = pmin(event, stop), status = as.numeric(event <= stop)), type = "right", class = "Surv")
+  d <- followed_rows(150, 1)
   file <- withr::local_tempfile(fileext = ".html")
-  suppressMessages(ce_report(prob, s, horizon = .8, file = file, times = 0))
-  text <- paste(readLines(file), collapse = " ")
-  expect_match(text, paste0("150 rows, [0-9]+ events by 0.8, ", sum(stop < pmin(event, .8)), " censored before; effective sample size"))
+  suppressMessages(ce_report(d, s, p10, horizon = 10, file = file, times = 0))
+  gone <- sum(d$s[, "time"] < 10 & d$s[, "status"] == 0)
+  expect_match(paste(readLines(file), collapse = " "),
+               paste0("150 rows, [0-9]+ events by 10, ", gone, " censored before; effective sample size"))
 })

@@ -16,6 +16,7 @@ test_that("deterministic calls leave no seed behind", {
   ece(p, y)
   skce(p, y, kernel = kernel_tv(.3))
   ckce(p, y)
+  for (type in list(curve_smooth(times = 20), curve_isotonic(20))) ce_curve(p, y, type = type)
   ce_risk(ce_fit(p, y, method = method_ukkr(.1)), p, y)
   expect_false(exists(".Random.seed", globalenv(), inherits = FALSE))
 })

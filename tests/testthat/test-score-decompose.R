@@ -50,7 +50,6 @@ test_that("scalars halve the Brier score; wrong requests are refused", {
   expect_error(ce_decompose(p, y, score = "crps"), class = "calibrisk_error_score")
   boot <- withr::with_seed(1, ce_decompose(p, y, times = 30))
   expect_true(all(c("calibration_std.error", "sharpness_std.error") %in% names(boot)))
-  expect_equal(ce_decompose(c(p, NA), c(y, 1))$calibration, ce_decompose(p, y)$calibration)
 })
 
 test_that("standard errors of the parts are those of the jackknife", {
@@ -143,9 +142,6 @@ test_that("groups of similar predictions, groups without spread, refusals", {
   expect_warning(alone <- ce_decompose(pred_normal(c(0, 0, 0, 1), 1), c(1, 2, 3, 1), score = "dss"),
                  class = "calibrisk_warning_distinct")
   expect_identical(alone$calibration, NA_real_)
-  short <- replace(data$y, 3, NA)
-  expect_equal(ce_decompose(law, short, score = "mse", n_bins = 3),
-               ce_decompose(law[-3], short[-3], score = "mse", n_bins = 3))
   expect_error(ce_decompose(law, data$y, score = "crps", method = "isotonic"), class = "calibrisk_error_score")
   expect_error(ce_decompose(c(.2, .4), c(0, 1), score = "crps"), class = "calibrisk_error_score")
   expect_error(ce_decompose(c(.2, .4), c(0, 1), n_bins = 3), class = "calibrisk_error_argument")

@@ -205,7 +205,6 @@ test_that("bad input", {
   expect_equal(skce(probs[1, , drop = FALSE], 1L, kernel = tv, type = "biased")$.estimate, .14, tolerance = 1e-10)
   expect_error(skce(probs, truth, kernel = tv, type = "block", block = 1), class = "calibrisk_error_argument")
   expect_error(skce(probs, truth, kernel = tv, type = "block", block = 7), class = "calibrisk_error_argument")
-  expect_error(skce(probs, truth, kernel = "tv"), class = "calibrisk_error_kernel")
   expect_error(skce(probs, truth, kernel = kernel_wasserstein(1)), class = "calibrisk_error_kernel")
   expect_error(skce(probs, truth[-1]), class = "calibrisk_error_length")
   expect_error(skce(probs, truth, group = 1:2), class = "calibrisk_error_length")

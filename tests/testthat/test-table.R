@@ -13,7 +13,7 @@ every_result <- function() {
   list(
     ce_estimate = list(ce_estimate(p, y), ce_estimate(frame, y, p, .by = g)),
     ce_tune = list(ce_tune(p, y, methods = method_bins(5))), ce_fit = list(fits$a), ce_risk = list(ce_risk(fits$a, p, y)),
-    ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs)),
+    ce_compare = list(ce_compare(fits, p, y), ce_compare(frame, y, p, q, metric = rbs, margin = 0.05)),
     skce = list(skce(probs, truth), skce(laws, p), skce(probs, truth, locations = 3),
                 skce(probs, truth, kernel = "ckce", computation = "low_rank")),
     ckce = list(ckce(probs, truth)),
@@ -31,7 +31,8 @@ every_result <- function() {
     ce_power = list(ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5))),
     ce_state = list(update(ce_state(), p, y)),
     ce_moments = list(ce_moments(laws, p)),
-    ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p)),
+    ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p),
+                       ce_coverage(frame, y, a = pred_poisson(p), .by = g)),
     ce_optimism = list(ce_optimism(function(d) glm(y ~ q, binomial, d), frame, y, times = 20, event_level = "second")),
     ce_pool = list(ce_pool(list(ce_validate(p, y, times = 0), ce_validate(p^1.1, y, times = 0))),
                    ce_pool(list(ce_estimate(p, y), ce_estimate(p^1.1, y)))),
@@ -48,8 +49,18 @@ other_exports <- paste0(
   "computation|fit_form|pair_features|pair_risk|tune_path|upper_bound)$"
 )
 
+results <- suppressMessages(every_result())
+
+test_that("every result fits 80 columns, and is a table in a document", {
+  skip_if_not_installed("knitr")
+  withr::local_options(width = 80, cli.num_colors = 1)
+  for (name in names(results)) for (x in results[[name]]) {
+    expect_lte(max(nchar(utils::capture.output(print(x)))), 80, label = name)
+    if (name != "ce_state") expect_match(paste(ce_kable(x, format = "pipe"), collapse = "\n"), "[|]:?--*:?[|]")
+  }
+})
+
 test_that("every result is a plain tibble by tidy(), with the names of broom", {
-  results <- suppressMessages(every_result())
   exported <- grep(other_exports, getNamespaceExports("calibrisk"), invert = TRUE, value = TRUE)
   expect_setequal(names(results), intersect(exported, getNamespaceExports("calibrisk")))
   for (name in names(results)) for (x in results[[name]]) {
@@ -119,13 +130,8 @@ test_that("options of numbers raise nothing in prints, tables and figures", {
 })
 
 test_that("tables whose columns are dropped or formatted are printed as tibbles", {
-  d <- withr::with_seed(1, page_rows(150))
-  frame <- data.frame(y = d$y, a = d$p, b = d$p^2, g = rep(c("u", "v"), 75))
-  tables <- suppressMessages(list(
-    ce_estimate(frame, y, a, .by = g), ece(frame, y, a, .by = g), ce_hierarchy(d$p, d$y),
-    ce_compare(frame, y, a, b, metric = rbs, margin = 0.05), ce_gain(d$p, c("platt", "temperature"), d$y),
-    ce_power(assume_model(c(-1, 1)), width = c(slope = 0.4)), ckce(d$p, d$y, ridge = 0.1)
-  ))
+  tables <- with(results, list(ce_estimate[[2]], ece[[2]], ce_hierarchy[[1]], ce_compare[[2]], ce_gain[[2]], ce_power[[1]],
+                               ckce[[1]]))
   for (x in tables) {
     expect_output(print(x[0, ]))
     for (column in names(x)) {

@@ -140,12 +140,10 @@ test_that("difficult but legal data give defined numbers", {
 
 test_that("bad arguments are classed errors", {
   data <- binary_data(50)
-  expect_error(ce_tune(data$p, data$y, notion = "strong"), class = "calibrisk_error_notion")
   expect_error(ce_tune(data$p, data$y, methods = list("bins")), class = "calibrisk_error_method")
   expect_error(ce_tune(data$p, data$y, methods = list()), class = "calibrisk_error_method")
   expect_error(ce_tune(data$p, data$y, folds = 41), class = "calibrisk_error_folds")
   expect_error(with_threads(0, ce_tune(data$p, data$y)), class = "calibrisk_error_argument")
-  expect_error(ce_tune(data$p, data$y, spelt = 1), class = "calibrisk_error_argument")
   expect_error(ce_fit(data$p, data$y), class = "calibrisk_error_method")
   expect_error(ce_fit(data$p, data$y, method = method_kkr()), "single value", class = "calibrisk_error_method")
   fit <- ce_fit(data$p, data$y, method = method_kkr(0.1))

@@ -216,18 +216,6 @@ test_that("a discrimination that is perfect up to rounding is 1", {
   expect_equal(rows$estimate[rows$term == "auroc"], 1)
 })
 
-test_that("lines of a printed validation of survival outcomes fit the width", {
-  d <- withr::with_seed(1, data.frame(risk = runif(80), time = rexp(80), status = rbinom(80, 1, 0.7)))
-  found <- suppressMessages(ce_validate(d, survival::Surv(time, status), risk, horizon = 0.8, times = 0))
-  withr::local_options(width = 80)
-  lines <- capture.output(print(found))
-  expect_lte(max(nchar(lines)), 80)
-  # one empty line before the table and one after it
-  expect_identical(sum(!nzchar(lines)), 2L)
-  expect_match(paste(trimws(lines), collapse = " "),
-               "80 rows, .* censored before; effective sample size .* observed, .*% predicted")
-})
-
 test_that("simulated limits have the same digits under every generator, which stays as it was", {
   d <- validation_rows(400)
   kinds <- RNGkind()

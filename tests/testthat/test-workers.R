@@ -40,20 +40,6 @@ test_that("ce_tune() is computed in the workers of the user's plan, with the sam
   expect_false(has_workers())
 })
 
-test_that("ce_rank() has the same digits where each model has a worker", {
-  p <- as.matrix(vehicle_predictions[startsWith(names(vehicle_predictions), ".pred_")])
-  flat <- sqrt(p) / rowSums(sqrt(p))
-  ranked <- function() {
-    withr::with_seed(1, with_threads(1, ce_rank(list(a = p, b = flat, c = (p + flat) / 2), vehicle_predictions$truth,
-                                metric = list("ckce", "ece_canonical", "brier", own = function(p, y) mean(p[, 1])), times = 5,
-                                n_sub = 60)))
-  }
-  alone <- ranked()
-  jobs <- local_copies()
-  expect_equal(ranked(), alone, tolerance = 0)
-  expect_gt(jobs(), 0)
-})
-
 test_that("fits by class, their risks, metrics of models and folds have the same digits in workers", {
   rows <- vehicle_predictions
   y <- as.numeric(rows$truth == levels(rows$truth)[1])
@@ -71,9 +57,11 @@ test_that("fits by class, their risks, metrics of models and folds have the same
     })
     own <- withr::with_seed(1, ce_compare(columns, y, p, flat, mid, times = 20,
                                           metric = function(x, truth) mean(abs(x - truth)) + runif(1)))
+    ranked <- withr::with_seed(1, with_threads(1, ce_rank(as.list(columns[-1]), y, times = 5, n_sub = 60, metric =
+      list("ckce", "ece_canonical", "brier", own = function(p, y) mean(p)))))
     curve <- function(by) withr::with_seed(1, glance(ce_decision(columns, y, p, recalibration = by, times = 100)))
     list(lapply(fits, predict, some_rows), tibble::as_tibble(with_threads(1, ce_compare(fits, some_rows, truth))), metrics, random, own,
-         curve(method_stack()), curve("platt"))
+         ranked, curve(method_stack()), curve("platt"))
   }
   alone <- all()
   jobs <- local_copies()
