@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Loops in packs of the GNU vector extension: on x86-64 one copy per instruction set, of which one
-// is chosen at run time, so that no compiler flag is needed.
+// Loops in packs of the GNU vector extension: on x86-64 a copy for AVX2, which is chosen at run
+// time where the processor has it, so that no compiler flag is needed. There is none for AVX-512,
+// which could not be run where the others are tested.
 #ifndef CALIBRISK_MATH_INSTRUCTIONS_H
 #define CALIBRISK_MATH_INSTRUCTIONS_H
 
@@ -22,18 +23,17 @@ namespace detail {
 
 // The one for the widest instructions that this processor has.
 template <class Loops>
-Loops widest(Loops baseline, Loops avx2, Loops avx512) {
+Loops widest(Loops baseline, Loops avx2) {
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("popcnt")) return baseline;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return avx512;
-  return __builtin_cpu_supports("avx2") ? avx2 : baseline;
+  const bool all = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                   __builtin_cpu_supports("popcnt");
+  return all ? avx2 : baseline;
 }
 
 }  // namespace detail
 }  // namespace calibrisk
 
-#define CALIBRISK_WIDEST(name) \
-  calibrisk::detail::widest(name##_baseline, name##_avx2, name##_avx512)
+#define CALIBRISK_WIDEST(name) calibrisk::detail::widest(name##_baseline, name##_avx2)
 #else
 #define CALIBRISK_WIDEST(name) name##_baseline
 #endif
