@@ -18,7 +18,7 @@ comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
 .PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
-  contract mutations check document readme layers names lint format check-format check-documented check-readme extending articles \
+  contract mutations check document readme layers names recipes lint format check-format check-documented check-readme extending articles \
   pages papers check-papers fuzz \
   fuzz-tamper bench site \
   test-core check-clang sanitize sanitize-address sanitize-thread valgrind release-check clean
@@ -91,6 +91,9 @@ layers: install ## calls that point up, cycles of files, lines of R code, names 
 
 names: ## names that two files of R/ define, and scripts that call the package's own functions by other arguments
 	@$(RSCRIPT) tools/names.R
+
+recipes: install ## a toy of each recipe of CONTRIBUTING, in a copy of the sources: does it work?
+	@$(RSCRIPT) tools/recipes.R
 
 lint: ## R code against .lintr
 	@$(RSCRIPT) tools/lint.R
