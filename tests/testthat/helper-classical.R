@@ -45,16 +45,9 @@ oracle_binned <- function(bin, x, y, p, debias = FALSE) {
   total
 }
 
-# number of edges strictly below, one by one
-oracle_width_bin <- function(x, n_bins) {
-  vapply(x, function(v) sum(seq_len(n_bins - 1) / n_bins < v) + 1, 0)
-}
+oracle_width_bin <- function(x, n_bins) oracle_bin(x, oracle_edges(x, n_bins))
 
-oracle_mass_bin <- function(x, n_bins) {
-  s <- sort(x)
-  edges <- unique(s[ceiling(length(x) * seq_len(n_bins) / n_bins)])
-  vapply(x, function(v) sum(edges < v) + 1, 0)
-}
+oracle_mass_bin <- function(x, n_bins) oracle_bin(x, oracle_edges(x, n_bins, "mass"))
 
 oracle_sweep <- function(x, y) {
   best <- 1

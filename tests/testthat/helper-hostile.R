@@ -20,6 +20,11 @@ hostile_texts <- function(folder = "/tmp") {
   )
 }
 
+skip_without_pandoc <- function(package = "ggplot2") {
+  for (needed in c("rmarkdown", package)) skip_if_not_installed(needed)
+  skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
+}
+
 hostile_folder <- function(frame = rlang::caller_env()) {
   folder <- withr::local_tempdir(.local_envir = frame)
   writeLines("opensesame", file.path(folder, "secret.txt"))

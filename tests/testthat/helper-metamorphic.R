@@ -123,8 +123,7 @@ predict_in_order <- function(d, map) {
 
 metamorphic_frame <- function(n = 150) {
   withr::with_seed(5, {
-    probs <- matrix(stats::rgamma(3 * n, 1), n)
-    probs <- probs / rowSums(probs)
+    probs <- to_simplex(matrix(stats::rgamma(3 * n, 1), n))
     truth <- apply(probs^1.5, 1, function(p) sample.int(3, 1, prob = p))
     out <- data.frame(truth = factor(letters[truth], letters[1:3]), .pred_a = probs[, 1], .pred_b = probs[, 2],
                       .pred_c = probs[, 3], fold = rep_len(0:4, n))

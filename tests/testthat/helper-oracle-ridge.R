@@ -32,8 +32,7 @@ fit_method <- function(method, problem, value, kernel = NULL) {
 # Vector predictions with outcomes.
 ridge_problem <- function(n, k, seed = 1) {
   withr::with_seed(seed, {
-    P <- matrix(rgamma(n * k, 0.4), n)
-    P <- P / rowSums(P)
+    P <- to_simplex(matrix(rgamma(n * k, 0.4), n))
     y <- apply(P, 1, function(p) sample(k, 1, prob = p^0.5 + 0.01))
   })
   oracle_problem(P, y, "canonical")

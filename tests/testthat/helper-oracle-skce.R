@@ -52,3 +52,11 @@ oracle_drawn_classes <- function(p, u) {
     order[1 + sum(u[i] >= cumsum(p[i, order]))]
   }, 1L)
 }
+
+# The three classes of the seeded data sets with published values.
+seeded_classes <- function() {
+  withr::with_seed(1234, {
+    p <- t(vapply(1:100, function(i) c(rgamma(1, 3), rgamma(1, 2), rgamma(1, 5)), numeric(3)))
+    list(p = p / rowSums(p), y = sample(1:3, 100, replace = TRUE))
+  })
+}

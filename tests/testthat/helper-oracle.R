@@ -86,3 +86,7 @@ oracle_loss_means <- function(H, E) {
   diag(loss) <- 0
   (rowSums(loss) + colSums(loss)) / 2 / (nrow(E) - 1)
 }
+
+# Rows of positive numbers as probabilities; rows of a symmetric Dirichlet law.
+to_simplex <- function(x) x / rowSums(x)
+random_simplex <- function(n, k, shape = 0.5) to_simplex(matrix(stats::rgamma(n * k, shape), n))

@@ -7,15 +7,6 @@ draw_rows <- function(n, slope = 1, shift = 0, seed = 1) {
 
 ladder_of <- function(d, level = 0.95) binary_ladder(scalar_problem(d$p, d$y), level)
 
-three_classes <- function(n, seed = 3) {
-  withr::with_seed(seed, {
-    p <- matrix(rexp(3 * n), n)
-    p <- p / rowSums(p)
-    colnames(p) <- c("a", "b", "c")
-    list(p = p, y = factor(apply(p, 1, function(q) sample(colnames(p), 1, prob = q)), colnames(p)))
-  })
-}
-
 # The smallest alpha of a grid at which conf.high of ce_estimate() at 1 - 2 alpha is below delta.
 first_below <- function(delta, grid, ...) {
   below <- vapply(grid, function(a) ce_estimate(..., level = 1 - 2 * a)$conf.high < delta, NA)
@@ -39,7 +30,7 @@ test_that("the p-value is the smallest alpha at which the upper limit at 1 - 2 a
 test_that("nested bases are inverted in the same way: weights, clusters, more classes, given bases", {
   grid <- seq(0.002, 0.49, 0.016)
   d <- draw_rows(300)
-  k <- three_classes(300)
+  k <- ladder_data(300, 3, 3, power = 1)
   w <- withr::with_seed(4, runif(300, 0.5, 2))
   cluster <- rep(1:60, each = 5)
   check <- function(delta, p, y, ..., of = list(), how = "joint") {

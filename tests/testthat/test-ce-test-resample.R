@@ -1,10 +1,7 @@
 probs <- oracle_classes$probs
 truth <- oracle_classes$truth
 
-dirichlet <- function(n, m, shape = 1) {
-  p <- matrix(rgamma(n * m, shape), n)
-  p / rowSums(p)
-}
+dirichlet <- function(n, m, shape = 1) random_simplex(n, m, shape)
 
 test_that("the factored statistic of redrawn labels is the unbiased estimate", {
   data <- withr::with_seed(1, list(p = dirichlet(60, 4), y = sample(4, 60, TRUE)))

@@ -55,10 +55,7 @@ test_that("bootstrap panels and chunks agree with the loop", {
 })
 
 test_that("published p-values of seeded data sets", {
-  three <- withr::with_seed(1234, {
-    p <- t(vapply(1:100, function(i) c(rgamma(1, 3), rgamma(1, 2), rgamma(1, 5)), numeric(3)))
-    list(p = p / rowSums(p), y = sample(1:3, 100, replace = TRUE))
-  })
+  three <- seeded_classes()
   run <- function(...) withr::with_seed(1, ce_test(three$p, three$y, kernel = kernel_tv(1), ...))
   full <- run(test = test_bootstrap(20000, add_one = FALSE))
   expect_equal(unname(full$statistic), -.00729140399463, tolerance = 1e-10)

@@ -2,8 +2,7 @@
 
 class_data <- function(seed, n, k, digits = NULL) {
   withr::with_seed(seed, {
-    probs <- matrix(stats::rgamma(n * k, 0.7), n)
-    probs <- probs / rowSums(probs)
+    probs <- to_simplex(matrix(stats::rgamma(n * k, 0.7), n))
     if (!is.null(digits)) {
       # in whole parts: ties of rows, of the most probable class and of rows that are permutations of one another
       probs <- t(apply(probs, 1, function(p) stats::rmultinom(1, digits, p)[, 1])) / digits

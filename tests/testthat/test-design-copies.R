@@ -108,8 +108,7 @@ test_that("counts of several classes are those of repeated rows", {
 
 test_that("kernel errors, tuning and headlines of classes with counts are those of repeated rows", {
   data <- withr::with_seed(6, {
-    p <- matrix(stats::rexp(160), 40)
-    p <- p / rowSums(p)
+    p <- to_simplex(matrix(stats::rexp(160), 40))
     p[31:40, ] <- p[1:10, ]
     list(p = p, y = apply(p, 1, function(q) sample(4, 1, prob = q)), few = sample(0:6, 40, TRUE),
          many = sample(500:700, 40, TRUE))
@@ -247,8 +246,7 @@ test_that("maps of rows with counts are those of repeated rows", {
   }
   p <- data$prob
   data$y <- withr::with_seed(6, stats::rbinom(80, 1, p))
-  classes <- withr::with_seed(4, matrix(stats::rexp(240), 80))
-  classes <- classes / rowSums(classes)
+  classes <- to_simplex(withr::with_seed(4, matrix(stats::rexp(240), 80)))
   label <- factor(withr::with_seed(5, sample(3, 80, TRUE)))
   fit <- function(...) suppressWarnings(withr::with_seed(1, ce_recalibrate(...)))
   methods <- c("temperature", "platt", "beta", "isotonic", "histogram", "update", "label_frequency",

@@ -1,16 +1,10 @@
 # Pages that count events, of outcomes No and Yes.
-pima_like <- function(n = 150) {
-  withr::with_seed(1, {
-    p <- stats::plogis(stats::rnorm(n, -0.5, 1.5))
-    yes <- stats::runif(n) < p
-  })
-  data.frame(type = factor(ifelse(yes, "Yes", "No"), levels = c("No", "Yes")), no = 1 - p, risk = p)
-}
+named_rows <- function(n = 150) stats::setNames(as.data.frame(pima_like(n)), c("type", "no", "risk"))
 
 printed <- function(x) gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
 
 test_that("every page that counts events names the level, and how to choose the other", {
-  d <- pima_like()
+  d <- named_rows()
   type <- d$type
   pages <- function(level) {
     p <- if (level == "first") d$no else d$risk
@@ -41,7 +35,7 @@ test_that("every page that counts events names the level, and how to choose the 
 })
 
 test_that("a column that names the event has another hint, outcomes without levels have none", {
-  d <- pima_like()
+  d <- named_rows()
   text <- printed(ce_validate(setNames(d[1:2], c("type", ".pred_No")), type, times = 0))
   expect_match(text, "give its column: .pred_No is the probability of \"No\"", fixed = TRUE)
   text <- printed(ce_validate(d$risk, d$type == "Yes", times = 0))
@@ -58,7 +52,7 @@ test_that("a column that names the event has another hint, outcomes without leve
 })
 
 test_that("every table, curve and test of a binary outcome names its event", {
-  d <- pima_like(60)
+  d <- named_rows(60)
   d$site <- rep(c("a", "b"), 30)
   d$other <- d$no^2
   yes <- as.numeric(d$type == "Yes")

@@ -159,8 +159,8 @@ test_that("fits, risks, tunes, gains and comparisons take a horizon", {
     function(data, ...) ce_gain(data, transform(data, p = q), ..., p, injective = TRUE),
     function(...) ce_compare(..., p, q, metric = rbs)["difference"]
   )
-  plain <- function(x) lapply(unsaid(x), c)
-  for (verb in verbs) expect_equal(plain(suppressMessages(verb(d, s, horizon = .8))), plain(verb(known, y, weights = w)))
+  of <- function(...) lapply(unsaid(suppressMessages(verb(...))), c)
+  for (verb in verbs) expect_equal(of(d, s, horizon = .8), of(known, y, weights = w))
   both <- function(...) suppressMessages(ce_compare(..., metric = rbs, horizon = .8))
   expect_equal(both(list(p = d$p, q = d$q), d$s), both(d, s, p, q))
 })
@@ -223,9 +223,7 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   n_effective <- round(sum(rows$w[used])^2 / sum(rows$w[used]^2))
   line <- paste0("900 rows, ", n_events, " events by 0.8, ", 900 - length(used), " censored before; effective sample ",
                  "size ", n_effective, ".")
-  in_memory <- suppressMessages(ce_estimate(rows$prob, rows$s, horizon = .8))
-  shown <- list(ce_estimate(state), ce_tune(state), state, c(state, empty), in_memory)
-  for (one in shown) {
+  for (one in list(ce_estimate(state), ce_tune(state), state, c(state, empty))) {
     expect_match(gsub("\\s+", " ", paste(capture.output(print(one)), collapse = " ")), line, fixed = TRUE)
   }
   # censored rows alone make no rows, but are counted

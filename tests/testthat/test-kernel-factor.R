@@ -17,17 +17,12 @@ naive_pivoted_cholesky <- function(gram, tolerance, max_rank = nrow(gram)) {
   list(L = l, pivots = pivots, residual_trace = mean(residual))
 }
 
-simplex_rows <- function(n, k, shape = 0.5) {
-  p <- matrix(rgamma(n * k, shape), n)
-  p / rowSums(p)
-}
-
 factor_of <- function(kernel, x, tolerance = 1e-12, max_rank = nrow(x)) {
   cpp_pivoted_cholesky(kernel, x, tolerance, max_rank, thread_count())
 }
 
 test_that("pivots are chosen greedily, as in the naive loop", {
-  x <- withr::with_seed(1, simplex_rows(60, 3))
+  x <- withr::with_seed(1, random_simplex(60, 3))
   for (kernel in list(kernel_gaussian(1), kernel_laplace(0.7), kernel_tv(0.4) * kernel_gaussian(1))) {
     gram <- kernel_matrix(kernel, x)
     for (tolerance in c(1e-2, 1e-5, 1e-8)) {
@@ -42,7 +37,7 @@ test_that("pivots are chosen greedily, as in the naive loop", {
 })
 
 test_that("blocks of pivots reach the tolerance with a rank near the greedy one", {
-  x <- withr::with_seed(2, simplex_rows(500, 6))
+  x <- withr::with_seed(2, random_simplex(500, 6))
   for (kernel in list(kernel_gaussian(0.3), kernel_matern(1.5, 0.5), kernel_laplace(1))) {
     gram <- kernel_matrix(kernel, x)
     fast <- factor_of(kernel, x, 1e-4)
@@ -60,14 +55,14 @@ test_that("blocks of pivots reach the tolerance with a rank near the greedy one"
 test_that("ties, constant rows and one row give the numerical rank", {
   constant <- matrix(0.5, 30, 2)
   expect_length(factor_of(kernel_gaussian(1), constant, 0)$pivots, 1)
-  tied <- withr::with_seed(4, simplex_rows(9, 3))[rep(1:9, 20), ]
+  tied <- withr::with_seed(4, random_simplex(9, 3))[rep(1:9, 20), ]
   expect_length(factor_of(kernel_white(), tied, 0)$pivots, 9)
   expect_length(factor_of(kernel_linear(), tied, 0)$pivots, 3)
   expect_equal(factor_of(kernel_gaussian(1), tied[1, , drop = FALSE], 0)$L, matrix(1))
 })
 
 test_that("new points are mapped by the pivots, old ones to their rows", {
-  x <- withr::with_seed(5, simplex_rows(200, 4))
+  x <- withr::with_seed(5, random_simplex(200, 4))
   kernel <- kernel_gaussian(0.5)
   fit <- factor_of(kernel, x[1:120, ], 1e-14)
   triangle <- fit$L[fit$pivots, ]

@@ -1,8 +1,3 @@
-random_simplex <- function(n, k, concentration = 0.5) {
-  g <- matrix(rgamma(n * k, concentration), n)
-  g / rowSums(g)
-}
-
 kde_problem <- function(n, k, seed = 1) {
   withr::with_seed(seed, {
     P <- random_simplex(n, k)
@@ -180,7 +175,6 @@ test_that("folds without rows, one-row folds and no test rows give NA, never NaN
 test_that("method_kde() checks and describes itself", {
   expect_error(method_kde(0), class = "calibrisk_error_argument")
   expect_error(method_kde(c(0.1, NA)), class = "calibrisk_error_argument")
-  expect_error(method_kde("a"), class = "calibrisk_error_argument")
   expect_identical(format(method_kde(0.1)), "kernel density (bandwidth = 0.1)")
   grid <- method_grid(method_kde(), "canonical", 100)
   expect_length(grid$value, 20)

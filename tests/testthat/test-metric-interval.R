@@ -171,8 +171,7 @@ test_that("an interval has a width where a debiased estimate is far below 0", {
 
 test_that("block estimates and canonical debiased errors below 0 have an upper limit above 0", {
   p <- withr::with_seed(1, {
-    p <- matrix(rgamma(900, 1), 300)
-    p / rowSums(p)
+    to_simplex(matrix(rgamma(900, 1), 300))
   })
   draw <- function(seed) withr::with_seed(seed, max.col(log(p) - log(matrix(rexp(900), 300))))
   high <- vapply(1:60, function(seed) {

@@ -1,3 +1,10 @@
+expect_panel <- function(panel, expected) {
+  for (name in c(".metric", ".estimate", "std.error", "conf.low", "conf.high", "p.value")) {
+    column <- unlist(lapply(expected, function(e) e[[name]] %||% rep(NA_real_, nrow(e))))
+    expect_equal(panel[[name]], column, info = name)
+  }
+}
+
 test_that("the panel is its functions, one by one", {
   withr::with_seed(1, {
     x <- round(stats::runif(150, .01, .99), 2)
@@ -11,10 +18,7 @@ test_that("the panel is its functions, one by one", {
     ks_error(x, y), mmce(x, y), kde_error(x, y, kernel = "triweight"), smooth_ece(x, y), ici(x, y),
     cox_calibration(x, y), spiegelhalter(x, y), quiet
   )
-  column <- function(name) unlist(lapply(expected, function(e) e[[name]] %||% rep(NA_real_, nrow(e))))
-  for (name in c(".metric", ".estimate", "std.error", "conf.low", "conf.high", "p.value")) {
-    expect_equal(out[[name]], column(name), info = name)
-  }
+  expect_panel(out, expected)
   expect_equal(nrow(out), 20)
 })
 
@@ -41,20 +45,12 @@ test_that("a panel of chosen metrics has their rows, with weights, clusters, not
   metrics <- list(ece, five = ce_metric(ece, n_bins = 5, p = 2), "skce", score_log(), absolute = own, ici,
                   cox_calibration)
   out <- ce_panel(data, y, p, metrics = metrics, level = .9, weights = w, cluster = centre)
-  expected <- list(
-    ece(data, y, p, level = .9, weights = w, cluster = centre),
-    ece(data, y, p, n_bins = 5, p = 2, level = .9, weights = w, cluster = centre),
-    skce(data, y, p, level = .9, weights = w, cluster = centre),
-    ce_score(data, y, p, score = "log", level = .9, weights = w, cluster = centre),
-    data.frame(.metric = "absolute", .estimate = own(data$p, data$y, data$w)),
-    ici(data, y, p, level = .9, weights = w, cluster = centre),
-    cox_calibration(data, y, p, level = .9, weights = w, cluster = centre)
-  )
+  of <- function(fn, ...) fn(data, y, p, ..., level = .9, weights = w, cluster = centre)
+  expected <- list(of(ece), of(ece, n_bins = 5, p = 2), of(skce), of(ce_score, score = "log"),
+                   data.frame(.metric = "absolute", .estimate = own(data$p, data$y, data$w)), of(ici),
+                   of(cox_calibration))
   expected[[2]]$.metric <- "five"
-  column <- function(name) unlist(lapply(expected, function(e) e[[name]] %||% rep(NA_real_, nrow(e))))
-  for (name in c(".metric", ".estimate", "std.error", "conf.low", "conf.high", "p.value")) {
-    expect_equal(out[[name]], column(name), info = name)
-  }
+  expect_panel(out, expected)
   expect_identical(out$detail[2:3], c("n_bins = 5, p = 2", ""))
   expect_identical(unique(out$n), 90L)
   grouped <- ce_panel(data, y, p, metrics = "rbs", .by = site)

@@ -11,8 +11,7 @@ mistake_data <- function() {
     d <- data.frame(type = type, .pred_Yes = p, .pred_No = 1 - p, site = rep(letters[1:6], 10),
                     age = round(runif(n, 20, 80)), wt = runif(n))
     d$class <- factor(ifelse(p > .5, "Yes", "No"), levels = c("No", "Yes"))
-    P <- matrix(rexp(3 * n), n)
-    P <- P / rowSums(P)
+    P <- to_simplex(matrix(rexp(3 * n), n))
     colnames(P) <- c("a", "b", "c")
     k <- factor(sample(c("a", "b", "c"), n, TRUE))
     three <- data.frame(truth = k, .pred_a = P[, 1], .pred_b = P[, 2], .pred_c = P[, 3],

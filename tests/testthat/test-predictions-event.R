@@ -1,12 +1,3 @@
-# A model of `Yes` and the same predictions in every shape.
-pima_like <- function(n = 150, seed = 1) {
-  withr::with_seed(seed, {
-    p <- stats::plogis(stats::rnorm(n, -0.5, 1.5))
-    yes <- stats::runif(n) < stats::plogis(0.7 * stats::qlogis(p))
-    tibble::tibble(type = factor(ifelse(yes, "Yes", "No"), levels = c("No", "Yes")), .pred_No = 1 - p, .pred_Yes = p)
-  })
-}
-
 test_that("a lone column is the probability of the level in its name, in every verb", {
   d <- pima_like()
   e <- tibble::tibble(type = d$type, Yes = d$.pred_Yes, p = d$.pred_Yes)

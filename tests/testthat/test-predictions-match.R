@@ -203,8 +203,7 @@ test_that("integer outcomes follow columns that are named after them, else the o
 
 test_that("unnamed columns of numbered levels that are sorted as text are listed", {
   withr::local_seed(1)
-  probs <- matrix(rexp(12 * 50), 50)
-  probs <- probs / rowSums(probs)
+  probs <- to_simplex(matrix(rexp(12 * 50), 50))
   y <- c(1:12, sample(12, 38, TRUE))
   listed <- function(levels) {
     expect_message(ce_score(probs, levels, score = "log"), "column 2 = .*10", class = "calibrisk_message_columns")

@@ -35,8 +35,7 @@ test_that("probabilities that rounding has moved or cut are read, further ones a
   expect_no_message(expect_equal(ce_score(p + c(0, 0, 0, 4e-16), y, score = "brier")$.estimate, off$.estimate))
   expect_error(ce_score(p + c(0, 0, 0, 1e-5), y, score = "brier"), class = "calibrisk_error_probs")
   expect_error(ce_score(p - c(1, 0, 0, 0), y, score = "brier"), class = "calibrisk_error_probs")
-  probs <- withr::with_seed(1, matrix(stats::rexp(90), 30))
-  probs <- probs / rowSums(probs)
+  probs <- to_simplex(withr::with_seed(1, matrix(stats::rexp(90), 30)))
   k <- rep(1:3, 10)
   for (digits in 2:5) {
     expect_message(near <- ce_score(round(probs, digits), k, score = "brier"), class = "calibrisk_message_renormalised")

@@ -10,12 +10,6 @@ hostile_rows <- function(texts, n = 120) {
   })
 }
 
-skip_without_pages <- function() {
-  skip_if_not_installed("rmarkdown")
-  skip_if_not_installed("ggplot2")
-  skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
-}
-
 # Words of a docx, and what its parts refer to.
 docx_parts <- function(file) {
   folder <- withr::local_tempdir()
@@ -31,7 +25,7 @@ shown <- function(words, texts, names) {
 }
 
 test_that("names, levels and titles are text on a page of HTML", {
-  skip_without_pages()
+  skip_without_pandoc()
   folder <- hostile_folder()
   texts <- hostile_texts(folder)
   d <- hostile_rows(texts)
@@ -52,13 +46,12 @@ test_that("names, levels and titles are text on a page of HTML", {
 })
 
 test_that("names of classes are text in a Word document", {
-  skip_without_pages()
+  skip_without_pandoc()
   folder <- hostile_folder()
   texts <- hostile_texts(folder)
   file <- file.path(folder, "page.docx")
   x <- withr::with_seed(2, {
-    x <- matrix(rexp(360), ncol = 3)
-    x / rowSums(x)
+    to_simplex(matrix(rexp(360), ncol = 3))
   })
   truth <- factor(rep(1:3, 40), labels = texts[c("image", "link", "cells")])
   ce_report(setNames(list(x), texts[["formula"]]), truth, file = file, times = 0, title = texts[["yaml"]])
@@ -72,7 +65,7 @@ test_that("names of classes are text in a Word document", {
 })
 
 test_that("tables in a user's document are text in every format", {
-  skip_without_pages()
+  skip_without_pandoc()
   folder <- hostile_folder()
   texts <- hostile_texts(folder)
   d <- hostile_rows(texts)

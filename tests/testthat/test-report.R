@@ -5,11 +5,6 @@ report_rows <- function(n = 200) {
                site = rep(1:20, length.out = n), w = rexp(n))
   })
 }
-skip_without_pandoc <- function() {
-  skip_if_not_installed("rmarkdown")
-  skip_if_not_installed("ggplot2")
-  skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
-}
 
 # A page in which no figure is drawn, which takes half of its time, for tests that look at none.
 local_no_figures <- function(env = parent.frame()) {

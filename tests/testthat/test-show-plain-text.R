@@ -1,11 +1,5 @@
-skip_without_readers <- function() {
-  skip_if_not_installed("rmarkdown")
-  skip_if_not_installed("jsonlite")
-  skip_if_not(rmarkdown::pandoc_available("2.0"), "pandoc")
-}
-
 test_that("a text is its characters to every reader of markdown", {
-  skip_without_readers()
+  skip_without_pandoc("jsonlite")
   texts <- hostile_texts()
   # one document, whose paragraphs are the texts
   readers <- c("markdown+autolink_bare_uris+tex_math_single_backslash+emoji", "gfm", "commonmark_x+emoji+autolink_bare_uris")
@@ -18,7 +12,7 @@ test_that("a text is its characters to every reader of markdown", {
 })
 
 test_that("a text is its characters in a table of HTML and in LaTeX", {
-  skip_without_readers()
+  skip_without_pandoc("jsonlite")
   texts <- hostile_texts()
   cells <- sprintf("<table>\n  <tr>\n   <td> %s </td>\n  </tr>\n</table>", plain_text(texts, "html"))
   blocks <- pandoc_blocks(paste(cells, collapse = "\n\n"), "markdown+autolink_bare_uris+tex_math_single_backslash")

@@ -87,8 +87,7 @@ test_that("outcomes that are alike within clusters are no evidence of an error",
   claims <- function(verb) {
     withr::with_seed(7, mean(replicate(30, {
       cluster <- rep(1:40, each = 8)
-      p <- exp(1.2 * matrix(stats::rnorm(120), 40)[cluster, ] + .4 * matrix(stats::rnorm(960), 320))
-      p <- p / rowSums(p)
+      p <- to_simplex(exp(1.2 * matrix(stats::rnorm(120), 40)[cluster, ] + .4 * matrix(stats::rnorm(960), 320)))
       u <- stats::pnorm(sqrt(.5) * stats::rnorm(40)[cluster] + sqrt(.5) * stats::rnorm(320))
       verb(p, 1L + rowSums(u > t(apply(p, 1, cumsum))[, 1:2]), cluster = cluster)$conf.low > 0
     })))

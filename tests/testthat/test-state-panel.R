@@ -87,11 +87,11 @@ test_that("errors in blocks are those of the rows with blocks as clusters", {
   block <- block_parts(id_units(cluster), empty$spec)
   of_rows <- function(fn, ...) fn(d$x, d$y, ..., weights = w, cluster = block)
   numbers <- function(row) unlist(row[c(".estimate", "std.error", "conf.high")])
-  expect_close(numbers(pick(table, "rbs")), numbers(of_rows(rbs, notion = "binary")), tol$oracle)
-  expect_close(numbers(pick(table, "brier")), numbers(of_rows(ce_score)), tol$oracle)
-  expect_close(numbers(pick(table, "log_loss")), numbers(of_rows(ce_score, score = "log")), tol$oracle)
-  expect_close(numbers(pick(table, "ece", "p = 1")), numbers(of_rows(ece)), tol$oracle)
-  expect_close(numbers(pick(table, "ece", "p = 2;")), numbers(of_rows(ece, p = 2)), tol$oracle)
+  verbs <- list(rbs = of_rows(rbs), brier = of_rows(ce_score), log_loss = of_rows(ce_score, score = "log"))
+  for (name in names(verbs)) expect_close(numbers(pick(table, name)), numbers(verbs[[name]]), tol$oracle)
+  for (p in 1:2) {
+    expect_close(numbers(pick(table, "ece", paste0("p = ", p, ";"))), numbers(of_rows(ece, p = p)), tol$oracle)
+  }
   expect_close(numbers(pick(table, "ece", "debiased")), numbers(of_rows(ece, p = 2, debias = TRUE)), 1e-6)
   z <- of_rows(spiegelhalter)
   expect_close(unlist(pick(table, "spiegelhalter")[c(".estimate", "p.value")]), unlist(z[c(".estimate", "p.value")]),

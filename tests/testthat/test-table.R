@@ -105,6 +105,7 @@ test_that("digits follow the size of a number and its standard error, the same i
                    c("0.174 (0.162 to 0.186)", "0.00042 (0.00000 to 0.00110)", "0.002 (0.000 to 0.050)", ""))
   expect_identical(interval_text(1, 0.9991, 1.0012, 2), "1.000 (0.999 to 1.001)")
   expect_identical(interval_text(0, 0, 0), "0.000 (0.000 to 0.000)")
+  expect_identical(interval_text(-0.0001, -0.004, 2), "0.000 (-0.004 to 2.000)")
   rare <- data.frame(n = 60901, events = 42, prevalence = 42 / 60901, mean_prediction = 0.00046)
   expect_match(sample_sentence(rare), "0.069% observed, 0.046% predicted", fixed = TRUE)
 })
