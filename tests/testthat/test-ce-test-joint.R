@@ -102,8 +102,7 @@ test_that("the print says what is wrong, and of which class", {
   expect_match(said(moderate$p, moderate$y), "too moderate (underconfident) (temperature)", fixed = TRUE)
   good <- ladder_data(500, 3, 1, power = 1)
   expect_match(said(good$p, good$y, level = .9), "at the 10% level", fixed = TRUE)
-  biased <- good$p * rep(c(1, 2.5, 1), each = 500)
-  biased <- biased / rowSums(biased)
+  biased <- to_simplex(good$p * rep(c(1, 2.5, 1), each = 500))
   expect_match(said(biased, good$y), "class \"b\" has too high probabilities on average (bias)", fixed = TRUE)
 })
 
@@ -152,8 +151,7 @@ test_that("classes of very many rows are tested on nested bases, and those of we
 })
 
 test_that("very many classes keep the nested bases", {
-  probs <- withr::with_seed(1, matrix(stats::rexp(120 * 101), 120))
-  probs <- probs / rowSums(probs)
+  probs <- to_simplex(withr::with_seed(1, matrix(stats::rexp(120 * 101), 120)))
   truth <- factor(withr::with_seed(2, sample.int(101, 120, TRUE)), seq_len(101))
   expect_named(ce_test(probs, truth)$parameter, "bases")
   few <- cbind(probs[, 1:99], rowSums(probs[, 100:101]))

@@ -198,7 +198,6 @@ test_that("one observation and one group member have defined values", {
 test_that("wrong arguments are classed errors", {
   expect_error(value(debias = "no"), class = "calibrisk_error_argument")
   expect_error(ckce(toy_probs(), toy_truth(), ridge = 0), class = "calibrisk_error_argument")
-  expect_error(ckce(toy_probs(), 1:3), class = "calibrisk_error_length")
   expect_error(value(computation = "rff", group = rep(1:2, 3), group_kernel = "shared"),
                class = "calibrisk_error_computation")
   expect_error(ckce(toy_probs(), toy_truth(), kernel = kernel_white(), computation = "rff"),
@@ -364,19 +363,6 @@ test_that("groups can be predictive distributions", {
   d$.pred_b <- 1 - d$.pred_a
   d$g <- pred_normal(c(0, 1, 0, 1), 1)
   expect_identical(ckce(d, y, c(.pred_a, .pred_b), group = g)$groups[[1]]$group, c("N(0, 1)", "N(1, 1)"))
-})
-
-test_that("kernels between distributions are no kernels of groups", {
-  p <- c(.2, .7, .4, .9, .1, .6)
-  y <- c(0, 1, 0, 1, 0, 1)
-  x <- 1:6
-  for (kernel in list(kernel_hellinger(), kernel_wasserstein(1), kernel_gaussian(1) + kernel_mmd(1))) {
-    for (fn in list(ckce, joint_error)) {
-      expect_error(fn(p, y, group = x, group_kernel = kernel), "group_kernel", class = "calibrisk_error_kernel")
-    }
-    expect_error(loo_errors(p, y, group = x, group_kernel = kernel), class = "calibrisk_error_kernel")
-  }
-  expect_error(ckce(p, y, group = x, group_kernel = kernel_gaussian), class = "calibrisk_error_argument")
 })
 
 test_that("a ridge whose inverse overflows has an unknown error, not NaN", {

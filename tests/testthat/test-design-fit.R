@@ -113,7 +113,6 @@ test_that("fits, tunes and maps say in print what their rows count", {
   )
   for (verb in verbs) {
     expect_no_match(said(verb()), "weighted|clusters")
-    expect_match(said(verb(weights = d$w)), weighted)
     expect_match(said(verb(cluster = d$g)), "treat the 12\\s+clusters as\\s+independent\\s+units.")
     expect_match(said(verb(weights = d$w, cluster = d$g)), paste0(weighted, "; standard errors .* 12\\s+clusters"))
   }

@@ -2,8 +2,7 @@
 
 kernel_rows <- function(n = 60) {
   withr::with_seed(3, {
-    p <- matrix(stats::rexp(n * 3), n)
-    p <- p / rowSums(p)
+    p <- to_simplex(matrix(stats::rexp(n * 3), n))
     y <- apply(p, 1, function(q) sample(3, 1, prob = q))
     mu <- stats::rnorm(n)
     list(p = p, y = y, w = stats::rexp(n), copies = sample(0:3, n, TRUE), centre = rep(1:12, length.out = n),

@@ -5,7 +5,6 @@ test_that("an estimate is a text with its interval", {
                                                  digits(x$conf.high), ")"))
   # printing is not of that text
   expect_output(print(x), "conf.high p.value     n\n.*The calibration error is above 0")
-  expect_output(print(replace(x, "method", "bins")), "method")
 })
 
 test_that("a number of a validation is a text with its interval", {
@@ -52,10 +51,6 @@ test_that("documents show tables, with the sentences below", {
   p <- seq(.02, .98, length.out = 60)
   two <- ce_decision(list(p = p, q = sqrt(p)), p > .4, thresholds = .3, times = 100)
   expect_match(knitr::knit_print(two), "area [(]95% CI[)].*p against q: ")
-})
-
-test_that("what rounds to 0 has no sign", {
-  expect_identical(interval_text(-0.0001, -0.004, 2), "0.000 (-0.004 to 2.000)")
 })
 
 test_that("what is no result is named", {

@@ -85,8 +85,7 @@ test_that("the coupling is the cheapest", {
   # and against a linear programme for unequal ones
   skip_if_not_installed("lpSolve")
   for (seed in 1:5) {
-    w <- withr::with_seed(seed, matrix(rexp(8), 2))
-    w <- w / rowSums(w)
+    w <- to_simplex(withr::with_seed(seed, matrix(rexp(8), 2)))
     q <- pred_mixture(pred_normal(location[, 1], 1), pred_normal(location[, 2], 2), pred_normal(location[, 3], .1),
                       pred_normal(location[, 4], .5), weights = w)
     cost <- outer(location[1, ], location[2, ], `-`)^2 + outer(c(1, 2, .1, .5), c(1, 2, .1, .5), `-`)^2
@@ -145,6 +144,11 @@ test_that("kernels between distributions are refused where vectors are compared"
     refused(ce_rank(list(a = p, b = p), y, metric = ce_metric(ckce, kernel = kernel), times = 2))
     refused(kernel_mmd(1, target_kernel = kernel))
     refused(kernel_embedding(kernel))
+    refused(method_ukkr(0.1, kernel))
+    refused(method_kkr(0.1, list(kernel_linear(), kernel)))
+    for (fn in list(skce, ckce, joint_error, loo_errors)) {
+      expect_error(fn(p, y, group = 1:3, group_kernel = kernel), "group_kernel", class = "calibrisk_error_kernel")
+    }
   }
 })
 

@@ -126,8 +126,6 @@ test_that("the average of folds' debiased bins is one form on their common cells
 test_that("bins of a probability vector are an error that names the remedy", {
   canonical <- oracle_problem(oracle_data()$P, oracle_data()$y, "canonical")
   context <- new_context()
-  expect_error(ce_tune(oracle_data()$P, oracle_data()$y, notion = "canonical", methods = method_bins(NULL)),
-               class = "calibrisk_error_notion")
   expect_error(fit_form(method_bins(5), canonical, list(value = 5), context), class = "calibrisk_error_notion")
   expect_error(
     tune_path(method_bins(5), canonical, test_folds(20, 2), tibble::tibble(value = 5), context),
@@ -136,6 +134,5 @@ test_that("bins of a probability vector are an error that names the remedy", {
   expect_error(method_bins(0), class = "calibrisk_error_argument")
   expect_error(method_bins(2.5), class = "calibrisk_error_argument")
   expect_error(method_bins(1e9), class = "calibrisk_error_argument")
-  expect_error(method_bins(5, "sweep"), class = "calibrisk_error_argument")
   expect_error(method_bins(5, debias = NA), class = "calibrisk_error_argument")
 })

@@ -186,13 +186,6 @@ test_that("ties, constant features, one-row folds and tiny problems are defined"
   expect_true(all(is.finite(path$squared_error)) && all(is.na(path$squared_error_test)))
 })
 
-test_that("kernels between distributions are refused", {
-  for (kernel in list(kernel_wasserstein(1), kernel_mmd(1), kernel_gaussian(1) + kernel_hellinger(1))) {
-    expect_error(method_ukkr(0.1, kernel), "distributions", class = "calibrisk_error_kernel")
-    expect_error(method_kkr(0.1, list(kernel_linear(), kernel)), class = "calibrisk_error_kernel")
-  }
-})
-
 test_that("ridges above the size of the kernel, and kernels that are zero, have forms", {
   problem <- random_problem(60)
   context <- new_context()

@@ -54,7 +54,6 @@ test_that("moments have their edge cases and input errors", {
   expect_equal(lawless(ce_moments(pred_normal(f$mean, sqrt(f$variance)), f$y)), lawless(ce_moments(frame, y)))
   expect_error(ce_moments(moment_columns(1, -1), 0), class = "calibrisk_error_variance")
   expect_error(ce_moments(moment_columns(1, 1), Inf), class = "calibrisk_error_truth")
-  expect_error(ce_moments(moment_columns(1, 1), 1:2), class = "calibrisk_error_length")
   expect_error(ce_moments(frame, y, after = ce_recalibrate(.5, 1, method = "histogram")),
                class = "calibrisk_error_argument")
 })

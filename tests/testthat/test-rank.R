@@ -48,7 +48,7 @@ test_that("ce_rank() is reproducible, for any number of threads, and finds a cle
   expect_snapshot(print(one))
 })
 
-test_that("functions are metrics, and vectors and data frames are models", {
+test_that("functions are metrics, and vectors are models", {
   p <- (1:40) / 41
   y <- rep(0:1, 20)
   distance <- function(probs, truth) mean(abs(probs - truth))
@@ -58,9 +58,6 @@ test_that("functions are metrics, and vectors and data frames are models", {
   brier <- function(probs, truth) mean((probs - truth)^2)
   twice <- withr::with_seed(3, ce_rank(list(a = p, b = p^2), y, metric = list("brier", mine = brier), times = 5))$draws
   expect_equal(twice$estimate[twice$metric == "mine"], twice$estimate[twice$metric == "brier"])
-  frame <- data.frame(.pred_u = p, .pred_v = 1 - p)
-  f <- ce_rank(list(x = frame, y = as.matrix(frame^2 / rowSums(frame^2))), factor(rep(c("u", "v"), 20)), times = 2)
-  expect_identical(nrow(f$estimates), 2L)
 })
 
 test_that("infinite scores and constant models are ranked, not errors", {

@@ -51,7 +51,6 @@ test_that("frames, folds, missing rows and refusals", {
   map <- ce_recalibrate(data, y, law)
   plain <- ce_recalibrate(data$law, data$y)
   expect_equal(tidy(map), tidy(plain))
-  expect_output(print(map), "predictions normal")
   expect_identical(names(augment(map, data[0, ])), c("law", "y", ".recal"))
   expect_warning(out <- predict(map, data), class = "calibrisk_warning_same_rows")
   expect_equal(par_of(out$law, "sd"), matrix(sqrt(tidy(map)$estimate), 60))

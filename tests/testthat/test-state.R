@@ -111,8 +111,6 @@ test_that("what does not fit together is an error that says so", {
   expect_error(ce_estimate(ce_state()), class = "calibrisk_error_empty")
   expect_error(ce_estimate(state, d$y), class = "calibrisk_error_state")
   expect_error(ce_estimate(state, bases = c(hats = 3)), "bases", class = "calibrisk_error_state")
-  expect_error(ce_state("binary"), class = "calibrisk_error_notion")
-  expect_error(ce_state(notion = list()), class = "calibrisk_error_notion")
   expect_identical(ce_state(d$x, d$y, n_bins = 7), update(ce_state(n_bins = 7), d$x, d$y))
   expect_error(ce_state(knots = 2), class = "calibrisk_error_argument")
   expect_error(ce_state(test = 0), class = "calibrisk_error_argument")

@@ -25,7 +25,6 @@ test_that("grades have Jeffreys' limits and exact binomial tests", {
   }, s, n, found$predicted)
   expect_equal(found$p.value, unname(exact))
   expect_equal(found$p.adjusted, p.adjust(found$p.value))
-  expect_output(print(found), "Jeffreys")
 })
 
 test_that("grades of models, copies, weights and clusters", {
