@@ -43,7 +43,7 @@ test_that("errors are those of a jackknife, on the scale of the interval", {
   }
   left <- vapply(seq_len(150), function(i) fast(d$p[-i], d$y[-i]), numeric(5))
   jackknife <- sqrt(149^2 / 150 * apply(left, 1, var))
-  expect_equal(shown[names(jackknife)], jackknife, tolerance = .02)
+  expect_lt(max(abs(shown[names(jackknife)] / jackknife - 1)), .05)
   row <- out[out$term == "auroc", ]
   z <- qt(.975, min(sum(d$y), sum(1 - d$y)) - 1) * row$std.error / dlogis(qlogis(row$estimate))
   expect_equal(c(row$conf.low, row$conf.high), plogis(qlogis(row$estimate) + c(-1, 1) * z))
