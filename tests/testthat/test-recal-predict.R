@@ -70,7 +70,6 @@ test_that("missing rows are dropped from the fit and predicted as missing", {
   fit <- ce_recalibrate(p, f$y, folds = rep(1:2, 30))
   expect_equal(glance(fit)$n, 59)
   expect_true(all(is.na(predict(fit)[7, ])))
-  expect_equal(parameter(fit, "temperature"), parameter(ce_recalibrate(f$p[-7, ], f$y[-7]), "temperature"))
 })
 
 test_that("infinite and missing logits are defined", {
