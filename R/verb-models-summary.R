@@ -43,7 +43,7 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
   sign <- check_metric_sign(metric)
   data <- list(models = unclass(object))
   values <- vapply(metric_values(data$models, metric), `[[`, 0, "value")
-  tests <- rank_tests(metric, data, level, times)
+  tests <- compared_pairs(metric, data, level, times)[pair_columns]
   order <- order(sign * values)
   models <- names(object)[order]
   beside <- lapply(beside_metrics(object), function(v) unname(v[order]))
