@@ -359,7 +359,9 @@ TEST(moments_of_copies_are_those_of_repeated_rows) {
   const RowWeights one, copies = RowWeights::copies(counts);
   const RowClusters none, of_one(cluster);
   const auto head = [&](const Vector& x) -> Vector { return x.head(rows); };
-  const RowMoments repeated(one, none, rows), counted(copies, none, n), alone(one, of_one, rows);
+  const RowStrata no_strata;
+  const RowMoments repeated(one, none, no_strata, rows), counted(copies, none, no_strata, n),
+      alone(one, of_one, no_strata, rows);
   const MomentTable expected = moment_table(repeated, head(mean), head(variance), head(outcome));
   const MomentTable found = moment_table(counted, m, v, y);
   const MomentTable clustered = moment_table(alone, head(mean), head(variance), head(outcome));
