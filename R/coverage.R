@@ -6,8 +6,8 @@
 #' @inheritParams ce_args
 #' @param x Predictions of a number: a data frame, a vector of distributions ([pred]), a matrix with the columns lower
 #'   and upper, or a list of those, one per model.
-#' @param ... Columns of a data frame. Either two numeric ones, the lower and the upper ends; or distributions, also as
-#'   expressions such as `pred_normal(mu, sigma)`, one per model.
+#' @param ... Columns of a data frame. Either two numeric ones, the ends of the intervals, `low, high` or with their names,
+#'   `upper = high, lower = low`; or distributions, also as expressions such as `pred_normal(mu, sigma)`, one per model.
 #' @param level Levels of central intervals. The default is .5 and .9 for distributions, and all pairs of quantiles for
 #'   [pred_quantiles()]. Two columns of ends need the level of their intervals.
 #' @param conf_level Confidence level of the limits.
@@ -77,7 +77,7 @@ ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, over = N
   if (missing(x)) stop_no_predictions()
   check_nominal(level)
   check_number(conf_level, lower = 0, upper = 1, open = TRUE)
-  input <- evaluate_input_once(rows_input(model_dots), x)
+  input <- evaluate_input_once(rows_input(interval_dots), x)
   over <- enquo(over)
   input$over <- evaluate_once(over, x)
   found <- read_curves(x, input$by, function(part) read_forecasts(part, input, level))
@@ -95,6 +95,11 @@ ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, over = N
          dropped = max(rowsum(vapply(found$problems, `[[`, 0, "dropped"), keys[["model"]] %||% rep("", nrow(keys))))),
     class = c("ce_coverage", "ce_result")
   )
+}
+
+interval_dots <- function(..., .frame = caller_env()) {
+  dots <- enquos(...)
+  if (setequal(names(dots), c("lower", "upper"))) unname(dots[c("lower", "upper")]) else check_column_names(dots, .frame)
 }
 
 check_nominal <- function(level) {

@@ -73,6 +73,7 @@ test_that("intervals are closed, and the nominal coverage is that of the distrib
   # of given whole numbers nobody knows it: a test for too low a coverage
   d <- data.frame(y = 1:20, low = 0, high = c(rep(21, 19), 0))
   whole <- ce_coverage(d, y, low, high, level = .5)
+  expect_identical(ce_coverage(d, y, upper = high, lower = low, level = .5), whole)
   expect_equal(tidy(whole)$p.value, pbinom(19, 20, .5))
   expect_output(print(whole), "too low a coverage")
   d$high <- d$high + .5
