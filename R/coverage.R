@@ -6,8 +6,9 @@
 #' @inheritParams ce_args
 #' @param x Predictions of a number: a data frame, a vector of distributions ([pred]), a matrix with the columns lower
 #'   and upper, or a list of those, one per model.
-#' @param ... Columns of a data frame. Either two numeric ones, the ends of the intervals, `low, high` or with their names,
-#'   `upper = high, lower = low`; or distributions, also as expressions such as `pred_normal(mu, sigma)`, one per model.
+#' @param ... Columns of a data frame. Either two numeric ones, the ends of the intervals, `low, high` or with their
+#'   names, `upper = high, lower = low`; or distributions, also as expressions such as `pred_normal(mu, sigma)`, one per
+#'   model.
 #' @param level Levels of central intervals. The default is .5 and .9 for distributions, and all pairs of quantiles for
 #'   [pred_quantiles()]. Two columns of ends need the level of their intervals.
 #' @param conf_level Confidence level of the limits.
@@ -99,7 +100,8 @@ ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, over = N
 
 interval_dots <- function(..., .frame = caller_env()) {
   dots <- enquos(...)
-  if (setequal(names(dots), c("lower", "upper"))) unname(dots[c("lower", "upper")]) else check_column_names(dots, .frame)
+  ends <- c("lower", "upper")
+  if (setequal(names(dots), ends)) unname(dots[ends]) else check_column_names(dots, .frame)
 }
 
 check_nominal <- function(level) {
