@@ -59,14 +59,15 @@ ks_error <- new_metric("ks_error", function(x, truth, ..., notion = NULL, level 
 
 ks_columns <- function(problems, interval) {
   several <- length(problems) > 1
+  # errors of one plain problem need sums alone: its rows are looked at where they are asked for
+  by_row <- several || !is_plain(problems[[1]]$design)
   parts <- lapply(problems, function(problem) {
     problem <- fold_copies(problem)
     design <- problem$design
     sorted <- sort_problem(problem)
     fold <- problem_folds(problem)
-    of <- cpp_ks_error(sorted, fold, several)
-    # of one problem rows are looked at where they are asked for
-    rows <- function(name) if (several) of[[name]] else function() cpp_ks_error(sorted, fold)[[name]]
+    of <- cpp_ks_error(sorted, fold, by_row)
+    rows <- function(name) if (by_row) of[[name]] else function() cpp_ks_error(sorted, fold)[[name]]
     # variances of the whole sum: of calibrated predictions, and estimated by squared residuals
     spread <- if (is.null(design$cluster)) of$spread
     honest <- new_estimate(of$mean, rows("terms"), design, squares = of$squares[2], known = of$known)
