@@ -87,18 +87,14 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0
   samples <- lapply(seq_len(times), function(t) subsample(data$models[[1]]$design, n_sub))
   draws <- rank_samples(data, metrics, core, samples, progress_callback("Ranking"))
   pairs <- lapply(metrics, compared_pairs, data, level, times)
-  # the first model is paired with every other one
-  full <- t(vapply(pairs, function(of) c(of$estimate_a[1], of$estimate_b[of$a == of$a[1]]),
-                   setNames(numeric(length(data$models)), names(data$models))))
+  full <- t(vapply(pairs, pair_values, numeric(length(data$models)), names(data$models)))
   n <- n + (data$models[[1]]$design$follow_up$censored %||% 0L)
   new_rank(full, draws, n = n, counted = data$counted, n_sub = n_sub, level = level,
-           compared = lapply(pairs, `[`, pair_columns), core = setNames(core, names(metrics)),
-           n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
+           compared = lapply(pairs, `[`, c("a", "b", "difference", "conf.low", "conf.high", "p.value")),
+           core = setNames(core, names(metrics)), n_classes = if (!is.null(data$probs)) ncol(data$probs[[1]]),
            signs = stats::setNames(signs, names(metrics)), beside = beside_metrics(data$models),
            titles = mapply(metric_title, metrics, names(metrics), MoreArgs = list(data$models[[1]])))
 }
-
-pair_columns <- c("a", "b", "difference", "conf.low", "conf.high", "p.value")
 
 # All pairs of models, as in ce_compare(), with adjusted p-values.
 compared_pairs <- function(metric, data, level, times) {
@@ -106,6 +102,9 @@ compared_pairs <- function(metric, data, level, times) {
   found <- suppressMessages(compare_pairs(data$models, metric, settings))
   replace(found, "p.value", list(found[["p.adjusted"]] %||% found$p.value))
 }
+
+# Of each model: the first one is paired with every other one.
+pair_values <- function(pairs, models) setNames(c(pairs$estimate_a[1], pairs$estimate_b[pairs$a == pairs$a[1]]), models)
 
 # What stands beside other numbers: the AUROC of one event, the accuracy of several classes and of top labels. A list
 # with that name; empty for numbers.

@@ -42,8 +42,8 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
     "brier")
   sign <- check_metric_sign(metric)
   data <- list(models = unclass(object))
-  values <- vapply(metric_values(data$models, metric), `[[`, 0, "value")
-  tests <- compared_pairs(metric, data, level, times)[pair_columns]
+  tests <- compared_pairs(metric, data, level, times)
+  values <- pair_values(tests, names(object))
   order <- order(sign * values)
   models <- names(object)[order]
   beside <- lapply(beside_metrics(object), function(v) unname(v[order]))
