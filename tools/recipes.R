@@ -1,16 +1,19 @@
 # The recipes of CONTRIBUTING, followed: adds a toy metric, method, family, map and validation term to a copy of the
-# sources, loads it with the core that was compiled last, and checks that each has its number and is where the recipe
+# sources, loads it with the core of the installed package, and checks that each has its number and is where the recipe
 # says. Fails where it is not, and where a toy needs a file that its recipe does not name. A kernel is compiled:
 # tests/core has its contract.
 #
 #   Rscript tools/recipes.R
 
-if (!file.exists("src/calibrisk.so")) stop("Compile the core first: `make install`.")
+source("tools/library.R")
+# an installation that was up to date left no objects in src/
+core <- file.path(writable_library(), "calibrisk", "libs", paste0("calibrisk", .Platform$dynlib.ext))
 recipes <- strsplit(paste(readLines("CONTRIBUTING.md"), collapse = "\n"), "\n## ")[[1]]
 copy <- file.path(tempfile("recipes-"), "calibrisk")
 dir.create(copy, recursive = TRUE)
 kept <- c("R", "src", "data", "inst", "NAMESPACE", "DESCRIPTION")
 invisible(file.copy(kept, copy, recursive = TRUE, copy.date = TRUE))
+invisible(file.copy(core, file.path(copy, "src"), overwrite = TRUE, copy.date = TRUE))
 setwd(copy)
 
 touched <- list()
