@@ -163,8 +163,8 @@ mean_difference <- function(pair, slope = 1) {
 # Errors are biased upwards by the noise of their estimated gaps (R/crossfit.R), more so for the model whose gaps are
 # small compared with their noise. The difference of two errors is therefore biased. The difference of their honest
 # lower bounds is biased the other way, or not at all if both models are calibrated. The interval contains both
-# intervals and, but for an end beyond 0, all differences within the models' own limits. The p-value is the larger one
-# (1 if the two differences have opposite signs). Without honest bounds the first of the two alone.
+# intervals and, except for an end beyond 0, all differences within the models' own limits. The p-value is the larger
+# one (1 if the two differences have opposite signs). Without honest bounds the first of the two alone.
 pair_means <- function(pair) {
   honest <- lapply(pair, `[[`, "honest")
   if (any(vapply(honest, is.null, NA))) return(list(mean_difference(pair)))

@@ -24,8 +24,8 @@
 #' @section Test and bands:
 #' `rejected`, `null_band` and `band` are one decision. If the model is calibrated, the curve leaves `null_band` with
 #' probability 1 - `level`. Outcomes are simulated with a fixed seed. In simulations of miscalibrated models `band` held
-#' the whole true curve in 99 to 100% of samples (isotonic) and in 94 to 100% (smooth): with 400 rows in 98% at a kink,
-#' in 94% at a narrow bump, and in 95 to 97% of a sine wave of two periods. `conf` held the true frequency
+#' the whole true curve in 99 to 100% of samples (isotonic) and in 94 to 100% (smooth). With 400 rows the smooth band
+#' held a kink in 98%, a narrow bump in 94% and a sine wave of two periods in 95 to 97%. `conf` held the true frequency
 #' at 93 to 94% of the places, and at the worst place in 87% of samples (isotonic) and in 83% (smooth).
 #' @inheritParams ece
 #' @param x Predictions, see [ce_args]; or several models, from [ce_models()] or a list. For `"pit"` and `"quantile"`:

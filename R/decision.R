@@ -18,8 +18,8 @@
 #' Bands are simultaneous, for all thresholds, from a multiplier bootstrap with a fixed seed. The limits of the net
 #' benefit allow for few treated rows at high thresholds; in simulations its 95% intervals covered in 94 to 100% and
 #' bands in 96 to 99% of samples. The recalibration is treated as fixed: the limits of `loss` are for the gain from this
-#' recalibration, and the lower ones are valid for the loss to miscalibration too. Rely on the lower limits. That of the
-#' 95% band was above the loss at some threshold in at most 2% of samples. The band missed the gain from the
+#' recalibration, and the lower ones are valid for the loss to miscalibration too. Rely on the lower limits: the lower
+#' end of the 95% band was above the loss at some threshold in at most 2% of samples. The band missed the gain from the
 #' recalibration at some threshold in 1 to 15%.
 #' @inheritParams ece
 #' @param x Predictions, see [ce_args]; or a list, one per model.

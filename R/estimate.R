@@ -28,7 +28,7 @@
 #' [method_stack()]; *Derivation of the test and the interval* has all formulas.
 #' @section Test and interval:
 #' The hypothesis is that outcomes are draws from the predictions, so they can be simulated (1,999 times, with a fixed
-#' seed). For one probability the statistics are, with their shares of the level: intercept and slope (10/16), the
+#' seed). For one probability the statistics, with their shares of the level, are intercept and slope (10/16), the
 #' number of events in each direction (1.5/16 each), the miscalibration on 8 and on \eqn{\lceil\sqrt n\rceil} knots
 #' (1/16 each), and groups of neighbouring predictions (1/16). `conf.low` is above 0 exactly if `p.value` is below
 #' \eqn{\alpha}, and it holds for every form of miscalibration. `conf.high` covers the error that some basis can

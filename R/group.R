@@ -158,7 +158,7 @@ groups_of_models <- function(models, by, frames) {
     isTRUE(all.equal(row_groups(frame, by), groups, check.attributes = FALSE))
   }, NA))[1]
   stop_if(!is.na(other), "All models must have the same groups in the same order.",
-          "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
+          "x" = "Models {.val {names(models)[1]}} and {.val {names(models)[other]}} differ.",
           class = c("group", "models"), arg = ".by")
   rows <- lapply(groups$rows, function(rows) which(models[[1]]$rows %in% rows))
   kept <- lengths(rows) > 0

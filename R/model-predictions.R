@@ -133,7 +133,7 @@ ce_predictions.default <- function(model, newdata, ...) {
     "{.arg model} must be one of the models that {.fn ce_predictions} knows, see its help.",
     "x" = "It is {.cls {class(model)[1]}}.",
     "i" = if (is.data.frame(model)) "The model comes first, then {.arg newdata}.",
-    "i" = "Of another model give the predictions as a column, named {.code .pred_<level>}.",
+    "i" = "For another model, give the predictions as a column named {.code .pred_<level>}.",
     class = c("model", "argument"), arg = "model"
   )
 }

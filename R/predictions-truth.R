@@ -84,7 +84,7 @@ code_numbers <- function(truth, names, k) {
   stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
           "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
           "x" = "Values range from {range[1]} to {range[2]}.",
-          "i" = "Outcomes that are no classes are predicted by distributions; see {.code ?pred}.", class = "truth",
+          "i" = "Predictions of other outcomes are distributions; see {.code ?pred}.", class = "truth",
           arg = "truth", row = bad[1], value = truth[bad[1]])
   order <- matched_columns(names, as.character(seq_len(k))) %||% seq_len(k)
   levels <- sub("^\\.pred_", "", (names %||% seq_len(k))[order])
@@ -138,7 +138,7 @@ two_outcomes <- function(truth) {
       "i" = if (nlevels(truth) < 2) {
         "Name both levels; all rows may have one of them."
       } else {
-        "Give one probability column per class, or say of each row whether the event happened."
+        "Give one probability column per class, or whether the event happened in each row."
       }, class = "truth", arg = "truth"
     )
     return(list(values = truth, codes = 1:2, levels = levels(truth)))
@@ -147,7 +147,7 @@ two_outcomes <- function(truth) {
           "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
           "x" = "It is {.cls {class(truth)[1]}}.",
           "x" = if (is.character(truth)) "Its values are {.val {sort(unique(truth))}}.",
-          "i" = if (is.character(truth)) "Of a factor, {.arg event_level} says which level is the event: the first, if \
-                 it is not given.", class = "truth", arg = "truth")
+          "i" = if (is.character(truth)) "If it is a factor, {.arg event_level} says which level is the event, by \
+                 default the first.", class = "truth", arg = "truth")
   list(values = truth, codes = 0:1, levels = c("0", "1"))
 }

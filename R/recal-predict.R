@@ -10,9 +10,9 @@
 #' of them agree than repeats within the data explain, and a warning of class `calibrisk_warning_same_rows` counts them.
 #'
 #' @param object,x A `ce_recalibration`.
-#' @param new New predictions, in the shape of the data of the fit. If it was fitted to logits, logits or probabilities:
-#'   rows that sum to 1 are probabilities, and so are numbers between 0 and 1 if so many of them would be very unlikely
-#'   as logits of the fit; a message says which they were taken for.
+#' @param new New predictions, in the shape of the data of the fit. A map of logits takes logits or probabilities: rows
+#'   that sum to 1 are probabilities, and so are numbers between 0 and 1 if so many of them would be very unlikely
+#'   as logits of the fit. A message says which they were taken for.
 #'   A matrix' columns are matched by name where they carry those of the fit or of the classes, else by position.
 #'   Rows with missing values give `NA`.
 #' @param type `"parameters"`, or, of the map `"update"` whose default it is, `"tests"`.

@@ -1,6 +1,6 @@
 #' Proper scoring rules
 #'
-#' What [ce_score()], [ce_decompose()] and [ce_gain()] take as `score`, by name. `score_log()` and `score_dss()` are
+#' [ce_score()], [ce_decompose()] and [ce_gain()] take these as `score`, by name. `score_log()` and `score_dss()` are
 #' values, with options; `"log"` is `score_log()`.
 #'
 #' # Definition

@@ -1,6 +1,6 @@
 #' Mergeable summaries for data of any size
 #'
-#' A state reads rows chunk by chunk and keeps only sums, so that the rows need not be in memory or in one place. `c()`
+#' A state reads rows chunk by chunk and keeps only sums, so the rows need not be in memory or in one place. `c()`
 #' merges the states of parts of the data, such as files or days.
 #'
 #' @param x Rows to start with, or `NULL`: `ce_state(x, truth)` is `update(ce_state(), x, truth)`.
@@ -34,8 +34,8 @@
 #' same values are in the same block; if there are many, a warning asks for an `id`.
 #' @section Agreement with rows:
 #' The result does not depend on the chunks, their order, or the order and grouping of merges (to 1e-12). With the same
-#' knots and folds, numbers agree with those in memory to 1e-8 or better; the cumulative error is computed at edges of
-#' cells only, and `detail` gives a bound for how much larger it may be.
+#' knots and folds, numbers agree with those in memory to 1e-8 or better. The cumulative error is computed at edges of
+#' cells only; `detail` bounds how much larger it may be.
 #' @section Cost:
 #' About 0.3 s of processor time per million rows. A saved state takes up to 1.5 MB (class-wise, per class).
 #' @order 1

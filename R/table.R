@@ -122,7 +122,7 @@ print.ce_terms <- function(x, ...) {
 #' Results as plain tables
 #'
 #' `tidy()` returns every result of this package as a plain tibble, with the column names that broom uses. `glance()`
-#' returns one row per result; so does `summary()` of a result that is no table.
+#' returns one row per result; so does `summary()` of a result other than a table.
 #'
 #' @param x,object A table of results: of a metric, [ce_panel()], [ce_compare()], [ce_risk()], [ce_gain()],
 #'   [ce_hierarchy()], [ce_decompose()] and others.

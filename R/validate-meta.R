@@ -8,14 +8,14 @@
 #' @section Definition:
 #' On the scale where a number is about normal (log of the O:E ratio, logit of the AUROC, the others as they are), group
 #' i has \eqn{\theta_i} with standard error \eqn{s_i}. `estimate` is their mean with weights
-#' \eqn{1 / (s_i^2 + \tau^2)}, where `tau`, the standard deviation between groups, is that of restricted maximum
-#' likelihood, and its interval that of Hartung and Knapp. A new group of the same kind is in the prediction interval
+#' \eqn{1 / (s_i^2 + \tau^2)}, with the interval of Hartung and Knapp; `tau`, the standard deviation between groups, is
+#' estimated by restricted maximum likelihood. A new group of the same kind is in the prediction interval
 #' from `pred.low` to `pred.high`, with Student's t of k - 2 degrees of freedom (Higgins, Thompson and Spiegelhalter
 #' 2009). `statistic` is Cochran's Q. Its p-value, that of equal groups, is from Welch's (1951) F distribution, with the
 #' smaller number of events or non-events of each group; `p.adjusted` is Holm's over the numbers.
 #'
-#' Equal groups need not be calibrated. The standard error of calibration in the large is therefore that of the
-#' outcomes, not of the predictions' \eqn{p (1 - p)}, and that of the slope is the larger one of both.
+#' Equal groups need not be calibrated. The standard error of calibration in the large therefore comes from
+#' the outcomes, not from \eqn{p (1 - p)} of the predictions; the slope has the larger one of the two.
 #'
 #' Groups must be independent: no cluster may be in two of them. A group whose number has no finite value or no error,
 #' such as the O:E ratio of a group without events, is left out; `k` counts the others.

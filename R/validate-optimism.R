@@ -9,12 +9,12 @@
 #' In each of `times` samples of the rows, drawn with replacement, `fit` makes a model anew. The optimism of a number is
 #' the mean of its value for that model on the rows of the sample (`training`) minus that on all rows (`test`), and
 #' `corrected` is `apparent` minus `optimism` (Efron 1983; Harrell, Lee and Mark 1996). Everything that has looked at
-#' the outcomes must be in `fit`: choice of variables, tuning, imputation, recalibration. What is done before is not
-#' corrected for.
+#' the outcomes must be in `fit`: choice of variables, tuning, imputation, recalibration. Steps before the call of `fit`
+#' are not corrected for.
 #'
-#' `corrected_632` is the .632+ estimate of Efron and Tibshirani (1997), for the means of losses `brier` and `log_loss`:
-#' it weights the apparent loss and that of rows that were not in the sample, and suits models that fit their rows
-#' almost perfectly, such as forests, for which `corrected` remains too good.
+#' `corrected_632` is the .632+ estimate of Efron and Tibshirani (1997), for the means of losses `brier` and `log_loss`.
+#' It weights the apparent loss and the loss of rows outside of the sample. Use it for models that fit their rows almost
+#' perfectly, such as forests: there `corrected` remains too good.
 #'
 #' There are no intervals: those of [ce_validate()] on the rows of the fit belong to `apparent`. Tests and the
 #' `calibration_error` are left out: they take the rows as independent, and those of a sample are repeated.
@@ -32,7 +32,7 @@
 #'   R's generator; see [set.seed()].
 #' @section Errors:
 #' Those of [ce_validate()] and [ce_predictions()] for the model of all rows. A sample in which there is no model, or
-#' whose model does not predict all rows, is left out and counted above the table; if that is more than half of them, an
+#' whose model does not predict all rows, is left out and counted above the table. If more than half are, this is an
 #' error of class `calibrisk_error_model`.
 #' @references Efron (1983) \doi{10.1080/01621459.1983.10477973}. Harrell, Lee and Mark (1996)
 #'   \doi{10.1002/(SICI)1097-0258(19960229)15:4<361::AID-SIM168>3.0.CO;2-4}. Efron and Tibshirani (1997)

@@ -9,15 +9,15 @@
 #' Estimates are averaged on the scale on which their intervals are symmetric: `oe_ratio` as its logarithm, `auroc` as
 #' its logit, the calibration error as its square, all others as they are. With `m` data sets, `W` the mean of the
 #' squared standard errors and `B` the variance of the estimates between data sets, the variance is \eqn{T = W +
-#' (1 + 1/m) B}. Limits are those of Student's t with the degrees of freedom of Barnard and Rubin (1999). Those of the
-#' complete data are one less than the number of rows (or clusters), or those of the weights, see [ce_args].
+#' (1 + 1/m) B}. Limits use Student's t with the degrees of freedom of Barnard and Rubin (1999). For the complete data
+#' these are one less than the number of rows (or clusters), or those of the weights, see [ce_args].
 #'
-#' An interval that is longer on one side, as that of a calibration error or of few events, stays so: on each side the
-#' distance to its limit takes the place of the standard error in `W`.
+#' An interval that is longer on one side, as for a calibration error or few events, stays so: on each side the distance
+#' to its limit replaces the standard error in `W`.
 #'
 #' In simulations of three models (40% of one of two predictors missing, 5 data sets, 150 and 600 rows) the 95%
-#' intervals of O:E ratio, slope, AUROC and Brier score held the true value in 93 to 97% of samples, those of the
-#' calibration error in 99 to 100%.
+#' intervals of O:E ratio, slope, AUROC and Brier score held the true value in 93 to 97% of samples. Intervals of the
+#' calibration error held it in 99 to 100%.
 #' @section Not pooled:
 #' Joint tests, since p-values have no standard error, and distances to a smooth curve (`ici`, `e50`, `e90`, `emax`,
 #' `eci`). `p.value` of `oe_ratio`, `in_the_large`, `intercept` and `slope` is that of the pooled estimate.

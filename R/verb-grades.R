@@ -4,11 +4,11 @@
 #' probabilities: a row for each distinct prediction.
 #'
 #' @section Definition:
-#' Of a grade with n rows and s events, `conf.low` and `conf.high` are Jeffreys' limits, quantiles of the beta
-#' distribution with the parameters s + 1/2 and n - s + 1/2, and never exclude `observed`: they are 0 or 1 where no row,
+#' `conf.low` and `conf.high` are Jeffreys' limits: for a grade with n rows and s events, quantiles of the beta
+#' distribution with the parameters s + 1/2 and n - s + 1/2. They never exclude `observed`: they are 0 or 1 if no row,
 #' or every row, has the event.
-#' `p.value` is that of the exact binomial test of the prediction, twice the smaller tail, and `p.adjusted` is Holm's
-#' over all rows of the table. With weights and clusters the effective number of rows takes the place of n, as in
+#' `p.value` is from the exact binomial test of the prediction, twice the smaller tail, and `p.adjusted` is Holm's
+#' over all rows of the table. With weights and clusters the effective number of rows replaces n, as in
 #' [ce_coverage()]. The outcomes of a grade often depend on each other, by the state of the economy: give the `cluster`,
 #' such as the year, or read the p-values as those of independent ones. A grade whose rows are all in one cluster has
 #' neither limits nor a p-value.

@@ -1,4 +1,4 @@
-# All models on one page: what each is worth, and which cannot be told from the best.
+# All models on one page: the metric of each, and those that may be the best.
 
 #' Several models on one page
 #'
@@ -11,7 +11,7 @@
 #' The truly best model is among these with probability `level` at least.
 #'
 #' The metric should be a proper score, such as the default. Calibration errors alone do not order models: one that
-#' predicts the same frequency for every row is calibrated. Where outcomes say whether the top label of each model was
+#' predicts the same frequency for every row is calibrated. If outcomes say whether the top label of each model was
 #' right, the default is the misclassification rate; see [ce_models()].
 #' @param object,x A `ce_models`.
 #' @param metric The metric of the comparison: a name, a score or [ce_metric()]. By default `"brier"`, of top labels

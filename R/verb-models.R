@@ -163,7 +163,7 @@ check_same_design <- function(models) {
   other <- which(lengths(differs) > 0)[1]
   arg <- if (!is.na(other) && identical(differs[[other]], "cluster")) "cluster" else "weights"
   stop_if(!is.na(other), "All models must have the same {.arg {arg}}.",
-          "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
+          "x" = "Models {.val {names(models)[1]}} and {.val {names(models)[other]}} differ.",
           class = c("models", arg), arg = arg)
 }
 
@@ -177,7 +177,7 @@ own_outcomes <- function(models) {
     is.null(one$probs) && list(one$levels) %in% list(c("0", "1"), c("FALSE", "TRUE"))
   }, NA)
   stop_if(!all(right) || is_real(first), "All models must predict the same outcomes in the same order.",
-          "x" = "Those of model {.val {names(models)[other]}} differ from those of model {.val {names(models)[1]}}.",
+          "x" = "Models {.val {names(models)[1]}} and {.val {names(models)[other]}} differ.",
           "i" = if (!is_real(first)) "Outcomes may differ if they say, by {.code TRUE} or 1, whether the top label of \\
                  each model was right.", class = "truth", arg = "truth")
   tell("i" = "Outcomes differ between the models: they are taken to say whether the top label of each was right.",
