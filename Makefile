@@ -17,7 +17,7 @@ CORE_OBJECTS = $(patsubst tests/core/%.cpp,$(CORE)/%.o,$(CORE_SOURCES)) $(if $(U
 comma = ,
 PAPERS = $(patsubst vignettes/precomputed/%.rds,%,$(wildcard vignettes/precomputed/*.rds))
 
-.PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-slurm test-tidymodels \
+.PHONY: help deps install demo test try test-database test-faults test-executors test-parallel test-main-thread test-slurm test-tidymodels \
   contract mutations check document readme layers names recipes lint format check-format check-documented check-readme extending articles \
   pages papers check-papers fuzz \
   fuzz-tamper bench site \
@@ -58,6 +58,9 @@ test-executors: install ## the tests with loops on std::thread in place of TBB, 
 
 test-parallel: install ## the tests against the RcppParallel of CRAN, in a library of their own (minutes at first); FILTER
 	@$(RSCRIPT) tools/test-builds.R rcpp-parallel '$(FILTER)'
+
+test-main-thread: install ## calls of R, BLAS and LAPACK by the core, of which none may be off the main thread (x86-64)
+	@$(RSCRIPT) tools/main-thread.R
 
 test-slurm: install ## a list of sources read by jobs of a Slurm queue, made and removed (root)
 	@$(RSCRIPT) tools/test-slurm.R

@@ -123,8 +123,8 @@ class SmoothSamples {
   SmoothSamples(calibrisk::Smoother how, Rcpp::Function curve_of, bool own, bool other, Index times)
       : how_(how), curve_of_(curve_of), own_(own), other_(other), out_(5 * (own + other), times) {}
 
-  // draw(r) on this thread, in order, for `at_once` samples at a time; rows_of(r, k) are the rows
-  // of sample r, the k-th of these.
+  // draw(k) on this thread, in order, for `at_once` samples at a time; rows_of(r, k), on any, are
+  // the rows of sample r, the k-th of these.
   template <class Draw, class RowsOf>
   Rcpp::NumericMatrix run(const calibrisk::Engine& engine, Index at_once, const Draw& draw,
                           const RowsOf& rows_of) {
@@ -187,6 +187,9 @@ Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVecto
   const Index n = x.size(), at_once = samples_at_once(n, times);
   const bool clustered = cluster.size() > 0;
   const Index units = clustered ? *std::max_element(cluster.begin(), cluster.end()) : n;
+  const int* unit = clustered ? cluster.begin() : order.begin();
+  const auto at = as_vector(x), outcome = as_vector(y), weight = as_vector(w),
+             curve = as_vector(from);
   std::vector<int> counts(static_cast<std::size_t>(at_once * units));
   const auto draw = [&](Index k) {
     int* count = counts.data() + k * units;
@@ -199,9 +202,10 @@ Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVecto
     const int* count = counts.data() + k * units;
     CurveRows rows(n, true);
     for (Index i = 0; i < n; ++i) {
-      const int times = count[(clustered ? cluster[i] : order[i]) - 1];
+      const int times = count[unit[i] - 1];
       if (times == 0) continue;
-      rows.add(x[i], y[i], w.size() > 0 ? times * w[i] : times, clustered ? from[i] : 0.0, times);
+      rows.add(at[i], outcome[i], weight.size() > 0 ? times * weight[i] : times,
+               clustered ? curve[i] : 0.0, times);
     }
     return rows;
   };
@@ -219,6 +223,8 @@ Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVecto
   REngine r_engine(threads);
   const calibrisk::Engine engine = r_engine;
   const Index n = x.size(), at_once = samples_at_once(n, times);
+  const auto at = as_vector(x), weight = as_vector(w), curve = as_vector(from);
+  const int* place = order.begin();
   Vector chance(n);
   for (Index i = 0; i < n; ++i) chance[order[i] - 1] = from[i];
   std::vector<char> drawn(static_cast<std::size_t>(at_once * n));
@@ -229,8 +235,8 @@ Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVecto
   const auto rows_of = [&](Index, Index k) {
     CurveRows rows(n, false);
     for (Index i = 0; i < n; ++i) {
-      const bool event = drawn[static_cast<std::size_t>(k * n + order[i] - 1)];
-      rows.add(x[i], event, w.size() > 0 ? w[i] : 1.0, from[i]);
+      const bool event = drawn[static_cast<std::size_t>(k * n + place[i] - 1)];
+      rows.add(at[i], event, weight.size() > 0 ? weight[i] : 1.0, curve[i]);
     }
     return rows;
   };
@@ -248,13 +254,15 @@ Rcpp::NumericMatrix cpp_cell_distances(Rcpp::NumericMatrix sums, Rcpp::NumericVe
   REngine r_engine(threads);
   const calibrisk::Engine engine = r_engine;
   const Index n = sums.nrow() / 3, times = sums.ncol();
+  const auto sample = as_matrix(sums);
+  const auto curve = as_vector(gap);
   const auto rows_of = [&](Index r, Index) {
-    const double *size = sums.begin() + 3 * n * r, *place = size + n, *events = place + n;
+    const double *size = sample.col(r).data(), *place = size + n, *events = place + n;
     CurveRows rows(n, false);
     for (Index k = 0; k < n; ++k) {
       if (!(size[k] > 0)) continue;
       const double at = place[k] / size[k];
-      rows.add(at, events[k] / size[k], size[k], gap.size() > 0 ? at + gap[k] : 0.0);
+      rows.add(at, events[k] / size[k], size[k], curve.size() > 0 ? at + curve[k] : 0.0);
     }
     rows.sort();
     return rows;
