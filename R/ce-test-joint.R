@@ -21,10 +21,12 @@ joint_test <- function(test, laws, level) {
   ladder <- notion_ladder(predictions, notion, level, check_bases(test$bases, notion))
   if (!is.null(test$delta)) return(equivalence_test(ladder, notion, test$delta, level))
   flipped <- !is.null(ladder$flips)
-  said <- c(impossible_sentence(ladder$p.value), ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
+  untested <- is.na(ladder$p.value)
+  said <- c(impossible_sentence(ladder$p.value), if (untested) paste0(untested_words(ladder$estimate), "."),
+            ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
   redrawn <- !flipped && (is.null(ladder$rungs) || !is.null(ladder$found))
   list(
-    estimate = ladder$estimate, statistic = c(T = ladder$statistic),
+    estimate = ladder$estimate, statistic = c(T = if (untested) NA_real_ else ladder$statistic),
     parameter = if (redrawn) {
       c(simulations = joint_redraws)
     } else if (flipped) {
@@ -86,6 +88,15 @@ law_test <- function(laws, level, at_once = 2e6) {
       parts = columns_frame(part = law_parts, estimate = found$estimate, sign = found$rejects)
     )
   )
+}
+
+# Quantiles of counts do not say how likely what is between them is.
+check_no_counts <- function(laws) {
+  counts <- !is.null(laws$law) && !is.null(record_of(laws$law)$cells) &&
+    all_whole(laws$y[, 1]) && all_whole(par_of(laws$law, "values"))
+  stop_if(counts, "Quantile forecasts of counts have no known distribution.",
+          "x" = "Quantiles and outcomes are whole numbers.",
+          "i" = "{.fn ce_coverage} tests whether they cover their level.", class = "test")
 }
 
 # Rows of quantile forecasts whose outcome is one of their quantiles: neither its level nor its cell is known.

@@ -81,6 +81,7 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   run <- function(laws, group) {
     laws$group <- ckce_group(group, NULL, laws)
     check_test_design(if (auto) "auto" else test$name, laws)
+    check_no_counts(laws)
     if (auto) test <- as_choice(auto_test(laws, kernel, plain), "test")
     if (test$name %in% kernel_free_tests) {
       # of these only the joint test has a `delta`

@@ -188,7 +188,7 @@ check_simplex <- function(x, rows) {
     value <- x[bad[1], !(x[bad[1], ] >= -sum_tolerance$float & is.finite(x[bad[1], ]))][1]
     stop_input(
       "Probabilities must be finite and not negative.",
-      "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; {length(bad)} of {n} rows are affected.",
+      "x" = "Row {rows[bad[1]]} has the value {.val {signif(value, 4)}}; affected: {length(bad)} of {n} rows.",
       "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = value
     )
   }
@@ -230,7 +230,7 @@ seen_values <- function(x) {
   }
   percent <- range[1] >= 0 && range[2] > 10 && range[2] <= 100
   logits <- min(mean(x < 0, na.rm = TRUE), mean(x > 1, na.rm = TRUE)) > 0 && mean(x < 0 | x > 1, na.rm = TRUE) > 0.5
-  paste0("Values range from ", range[1], " to ", range[2],
+  paste0(if (all(is.finite(x) | is.na(x))) "Values" else "Finite values", " range from ", range[1], " to ", range[2],
          if (percent) ", as percentages do, for `pred_confidence(scale = \"percent\")`",
          if (logits) ", most of them outside, as logits are (the input of `plogis()`)", ".")
 }
@@ -241,7 +241,7 @@ check_length <- function(n, n_truth, k = 0, x = NULL) {
   summed <- if (!is.null(classes)) all(abs(rowSums(matrix(x, n_truth, byrow = TRUE)) - 1) < 1e-3)
   stop_if(n != n_truth, "There must be one outcome for each prediction.",
           "x" = "There {cli::qty(n)}{?is/are} {n} prediction{?s} and {n_truth} outcome{?s}.",
-          "i" = if (k == n_truth) "{.arg x} has {k} columns; observations are rows.",
+          "i" = if (k == n_truth && k > 0) "{.arg x} has {k} columns; observations are rows.",
           "x" = if (!is.null(classes)) "That is {classes} for each outcome.",
           "x" = if (isTRUE(summed)) "Each {classes} in succession sum to 1, as the rows of a matrix do that is filled \
                  with {.code byrow = TRUE}.", class = "length", arg = "truth")

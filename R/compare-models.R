@@ -175,19 +175,25 @@ pair_means <- function(pair) {
   list(mean_difference(pair), c(below, list(bounds = honest, inflation = inflation)))
 }
 
+# Of the standard error: a difference of AUROCs of few events has theirs.
+pair_df <- function(pair) {
+  df <- min(design_df(pair[[1]]$design), pair[[1]]$df)
+  if (df < 1) NA_real_ else df
+}
+
 difference_p_value <- function(pair, means) {
   value <- vapply(means, `[[`, 0, "value")
   # the same predictions twice
   if (identical(value[1], 0) || isTRUE(value[1] * value[length(value)] <= 0)) return(1)
   z <- value / vapply(means, `[[`, 0, "std_error")
-  max(2 * stats::pt(-abs(z), design_df(pair[[1]]$design)))
+  max(2 * stats::pt(-abs(z), pair_df(pair)))
 }
 
 # For a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are distinguished from 0; else
 # from their own limits.
 difference_limits <- function(pair, means, shown, level) {
   power <- pair[[1]]$power
-  quantile <- design_quantile((1 + level) / 2, pair[[1]]$design)
+  quantile <- stats::qt((1 + level) / 2, pair_df(pair))
   around <- function(value, std_error) value + c(-1, 1) * quantile * std_error
   apart <- range(unlist(lapply(means, function(one) around(one$value, one$std_error))))
   if (power != 1 && !all(vapply(pair, `[[`, NA, "told"))) return(limits_of_own(pair, apart, shown))

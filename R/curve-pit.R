@@ -13,12 +13,14 @@ curve_points.curve_pit <- function(curve, problem, values, control, counts) {
   n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
   expected <- upper - lower
   tail <- (1 - control$level) / (2 * m) # at once: Bonferroni, whose loss is small for shares that sum to 1
-  if (is.null(pit$jumps)) {
+  if (is.null(pit$jumps) || isTRUE(pit$whole)) {
     bin <- findInterval(pit$low, upper[-m] + level_rounding, left.open = TRUE) + 1L
     share <- if (is.null(counts)) tabulate(bin, m) / n else as.vector(rowsum(c(counts$v, numeric(m)), c(bin, 1:m))) / n
     size <- rep(n, m)
     null <- c(binomial_limits((1 - control$level) / 2, n, expected),
               stats::setNames(binomial_limits(tail, n, expected), c("band_low", "band_high")))
+    # of counts no share between two levels is known
+    if (isTRUE(pit$whole)) null[] <- list(numeric(m), rep(1, m))
   } else {
     sums <- cpp_pit_sums(pit$low, pit$high, upper, counts$v)[, 3:4] / n
     share <- sums[, 1]
@@ -54,7 +56,7 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
   pit <- problem$pit
   n <- if (is.null(counts)) length(pit$low) else sum(counts$v)
   levels <- pit$levels %||% seq(0, 1, length.out = 101L)
-  if (is.null(pit$jumps)) {
+  if (is.null(pit$jumps) || isTRUE(pit$whole)) {
     at <- levels + level_rounding
     order <- order(pit$low)
     # rows, or their weights, at or below each level
@@ -68,8 +70,11 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
       null_band <- binomial_limits(tail, n, levels)
       band <- clopper_pearson(below, n, tail)
     }
-    return(curve_frame(levels, below / n, conf = wilson_interval(below, n, control$level), band = band,
-                       null = binomial_limits((1 - control$level) / 2, n, levels), null_band = null_band))
+    null <- binomial_limits((1 - control$level) / 2, n, levels)
+    # right quantiles of counts have at least their level at or below them
+    if (isTRUE(pit$whole)) null$high <- null_band$high <- rep(1, length(levels))
+    return(curve_frame(levels, below / n, conf = wilson_interval(below, n, control$level), band = band, null = null,
+                       null_band = null_band))
   }
   inner <- setdiff(levels, 0)
   start <- if (length(inner) < length(levels)) 0

@@ -178,17 +178,20 @@ coarse_histogram <- function(fine, top, bars = 50) {
 autoplot_reliability <- function(x, data, bands, histogram) {
   curve <- data$curve
   several <- nlevels(curve$colour) > 1
+  # of equal predictions there is one place
+  single <- all(table(curve$colour, curve$panel) <= 1)
+  type <- if (single) "binned" else x$type
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed, colour = .data$colour,
                                               fill = .data$colour, linetype = .data$colour))
   for (layer in band_layers(bands)) {
-    plot <- plot + band_layer(x$type, layer, if (bands == "null") "grey55" else NULL, several)
+    plot <- plot + band_layer(type, layer, if (bands == "null") "grey55" else NULL, several)
   }
   plot <- plot + ggplot2::annotate("segment", x = 0, y = 0, xend = data$top, yend = data$top, colour = "grey35",
                                    linewidth = 0.35, linetype = "22")
   split <- !several && x$notion == "binary" && x$type != "quantile"
   if (histogram) plot <- plot + histogram_layers(data$histogram, split, data$top)
-  plot <- plot + ggplot2::geom_line(linewidth = 0.6)
-  if (x$type == "binned") plot <- plot + ggplot2::geom_point(size = 1.5)
+  if (!single) plot <- plot + ggplot2::geom_line(linewidth = 0.6)
+  if (type == "binned") plot <- plot + ggplot2::geom_point(size = 1.5)
   plot +
     unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel), data$top, data$logit) +
     unit_scale(ggplot2::scale_y_continuous, nlevels(curve$panel), data$top, data$logit) +

@@ -25,8 +25,11 @@
 #' `rejected`, `null_band` and `band` are one decision. If the model is calibrated, the curve leaves `null_band` with
 #' probability 1 - `level`. Outcomes are simulated with a fixed seed. In simulations of miscalibrated models `band` held
 #' the whole true curve in 99 to 100% of samples (isotonic) and in 94 to 100% (smooth). With 400 rows the smooth band
-#' held a kink in 98%, a narrow bump in 94% and a sine wave of two periods in 95 to 97%. `conf` held the true frequency
-#' at 93 to 94% of the places, and at the worst place in 87% of samples (isotonic) and in 83% (smooth).
+#' held a kink in 98%, a narrow bump in 94% and a sine wave of two periods in 95 to 97%. With 150 to 250 predictions,
+#' most of them near 0 or 1, it held a monotone curve in 87 to 90%. `conf` held the true frequency at 93 to 94% of the
+#' places, and at the worst place in 87% of samples (isotonic) and in 83% (smooth). A right quantile of counts has its
+#' level of outcomes or more at or below it: with quantile forecasts of whole numbers only fewer are evidence in
+#' `"quantile"`, and nothing is in `"pit"`.
 #' @inheritParams ece
 #' @param x Predictions, see [ce_args]; or several models, from [ce_models()] or a list. For `"pit"` and `"quantile"`:
 #'   predictive distributions ([pred]), of which each column or expression is a model, or columns `mean` and `variance`
@@ -171,6 +174,10 @@ model_names <- function(models) {
 one_curve <- function(problem, curve, control) {
   # so few that outcomes of each are simulated
   if (is.null(problem$pit) && !is_unweighted(problem$design)) problem <- repeat_copies(problem, many_rows)
+  # simulated outcomes do not depend on the order of equal predictions
+  if (is.null(problem$pit) && !is.null(problem$design$w)) {
+    problem <- take_rows(problem, order(problem$features[, 1], problem$labels, problem$design$w))
+  }
   values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
   design <- problem$design
   check_interrupt()

@@ -32,12 +32,15 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   models <- levels(rows$model)
   lines <- decision_lines(rows, recalibrated)
   lost <- lines[lines$panel == decision_panels[2], ]
+  single <- length(unique(rows$threshold)) == 1
   zero <- data.frame(zero = 0, panel = factor(decision_panels[2], decision_panels))
   plot <- ggplot2::ggplot(lines, ggplot2::aes(x = .data$threshold, y = .data$value)) +
     ggplot2::geom_hline(ggplot2::aes(yintercept = .data$zero), zero, colour = "grey55", linewidth = 0.35)
   # bands of several models would hide each other
-  plot <- plot + (if (length(models) < 2) limit_ribbons(lost)) +
-    ggplot2::geom_line(ggplot2::aes(colour = .data$line, linetype = .data$line), linewidth = 0.6, na.rm = TRUE) +
+  plot <- plot + (if (length(models) < 2) limit_ribbons(lost, single)) +
+    (if (single) ggplot2::geom_point(ggplot2::aes(colour = .data$line), size = 1.8, na.rm = TRUE) else {
+      ggplot2::geom_line(ggplot2::aes(colour = .data$line, linetype = .data$line), linewidth = 0.6, na.rm = TRUE)
+    }) +
     decision_scales(models, levels(lines$line)) +
     ggplot2::labs(x = "threshold", y = NULL, caption = decision_caption(object, rows, recalibrated)) +
     theme_ce() +
@@ -53,11 +56,16 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   plot + facets
 }
 
-# Limits at one threshold and at all.
-limit_ribbons <- function(rows) {
+# Limits at one threshold and at all; of a `single` threshold as bars.
+limit_ribbons <- function(rows, single = FALSE) {
+  rows <- rows[!is.na(rows$conf.low), ]
+  if (nrow(rows) == 0) return(NULL)
   lapply(band_layers("conf"), function(layer) {
-    ggplot2::geom_ribbon(ggplot2::aes(y = NULL, ymin = .data[[layer[[1]]]], ymax = .data[[layer[[2]]]]), rows,
-                         fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE)
+    aes <- ggplot2::aes(y = NULL, ymin = .data[[layer[[1]]]], ymax = .data[[layer[[2]]]])
+    if (single) {
+      return(ggplot2::geom_linerange(aes, rows, colour = ce_colours[1], alpha = 3 * layer[[3]], linewidth = 2))
+    }
+    ggplot2::geom_ribbon(aes, rows, fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE)
   })
 }
 
@@ -131,7 +139,8 @@ decision_caption <- function(x, rows, recalibrated) {
   text <- c(
     if (recalibrated) paste0("Recalibrated by ", x$recalibration$label, "."),
     if (all(rows$changed == 0)) {
-      "Recalibration changes no decision at these thresholds."
+      paste0("Recalibration changes no decision at ", if (length(unique(rows$threshold)) > 1) "these thresholds." else
+        "this threshold.")
     } else if (nlevels(rows$model) < 2) {
       paste("Below,", sub("^D", "d", band_note(x$level)))
     }

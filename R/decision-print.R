@@ -15,7 +15,7 @@ print.ce_decision <- function(x, ...) {
   print_lines(c(
     if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level),
     paste0("Recalibrated by ", x$recalibration$label, ", cross-fitted",
-           if (length(x$recalibration$folds) == 1 && is.numeric(x$recalibration$folds)) {
+           if (length(x$recalibration$folds) == 1 && all(x$recalibration$folds <= x$summary$n)) {
              paste0(" in ", x$recalibration$folds, " folds")
            }, "; a perfect recalibration adds at least as much on average."),
     facts_lines(x$event$hint, x$design, x$dropped)
@@ -69,13 +69,13 @@ bought_sentence <- function(curve, level) {
 
 band_text <- function(level) paste("simultaneous", percent_text(level), "band")
 
-# "thresholds 0.1 to 0.3, 0.5"
+# "thresholds 0.1 to 0.3, 0.5": a range has three of them or more, close together.
 threshold_ranges <- function(at, on) {
-  runs <- rle(on)
-  last <- cumsum(runs$lengths)[runs$values]
-  first <- last - runs$lengths[runs$values] + 1
-  text <- ifelse(first == last, format_each(at[first]), paste(format_each(at[first]), "to", format_each(at[last])))
-  if (length(text) > 4) text <- c(text[1:3], paste(length(text) - 3, "more ranges"))
+  begins <- c(TRUE, diff(at) > 0.05 + 1e-9) | !c(FALSE, on[-length(on)])
+  text <- unlist(lapply(split(at[on], cumsum(begins)[on]), function(run) {
+    if (length(run) < 3) format_each(run) else paste(format_each(run[1]), "to", format_each(run[length(run)]))
+  }))
+  if (length(text) > 4) text <- c(text[1:3], paste(length(text) - 3, "more"))
   paste0(if (sum(on) == 1) "threshold " else "thresholds ", paste(text, collapse = ", "))
 }
 
@@ -90,7 +90,7 @@ difference_sentences <- function(differences, keys, level) {
   vapply(names(rows), function(label) {
     one <- differences[rows[[label]], ]
     if (anyNA(one$band.low)) return(paste0(label, ": too few rows for limits."))
-    if (all(one$difference == 0 & one$band.high == 0)) return(paste0(label, ": the same decisions."))
+    if (!any(one$difference != 0 | one$std.error > 0, na.rm = TRUE)) return(paste0(label, ": the same decisions."))
     more <- one$band.low > 0
     less <- one$band.high < 0
     said <- c(if (any(more)) paste("more net benefit at", threshold_ranges(one$threshold, more)),

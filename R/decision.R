@@ -71,6 +71,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   check_counts(times, lower = 100, upper = 1e6, size = 1L)
   settings <- list(thresholds = decision_thresholds(thresholds), level = level, times = times)
   recalibration <- check_recalibration(recalibration)
+  default <- missing(folds)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
   # clusters are dealt by the values of their rows
   input <- evaluate_input_once(rows_input(copies = rlang::quo_is_null(enquo(cluster))), x)
@@ -95,6 +96,9 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       cluster <- predictions$design$cluster
       # a number of folds: by the rows' values, so that nothing is random
       fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster)
+      if (is.null(fold) && !default) {
+        check_fold_count(cluster_count(predictions$design) %||% copy_count(predictions$design), folds)
+      }
       dealt <- if (is.null(fold)) fold_copies(problem, folds) else problem
       fold <- fold %||% dealt$fold %||%
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))

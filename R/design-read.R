@@ -131,8 +131,8 @@ check_weights <- function(weights, repeated) {
   # products of several are summed up
   bad <- which(!(is.na(weights) & !is.nan(weights) | weights == 0 | weights >= 1e-50 & weights <= 1e50))
   stop_if(length(bad) > 0, "{.arg weights} must be 0, or between 1e-50 and 1e50.",
-          "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; {length(bad)} of {length(weights)} \\
-                 rows are affected.", "i" = "A weight of 0 leaves a row out. Only ratios of weights count.",
+          "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; affected: {length(bad)} of \\
+                 {length(weights)} rows.", "i" = "A weight of 0 leaves a row out. Only ratios of weights count.",
           class = c("weights", "size"), arg = "weights", row = bad[1], value = weights[bad[1]])
   stop_if(
     repeated && sum(weights, na.rm = TRUE) > most_repeated_rows,

@@ -263,8 +263,9 @@ design_sentence <- function(designs, rows = TRUE) {
   }
   clustered <- if (any(given("cluster"))) {
     clusters <- function(design) cluster_count(design) %||% copy_count(design)
-    paste0("standard errors treat the ", span(clusters), " clusters as independent units",
-           if (any(given("strata"))) {
+    paste0(if (span(clusters) == "1") "all rows are one cluster" else {
+      paste("standard errors treat the", span(clusters), "clusters as independent units")
+    }, if (any(given("strata"))) {
              paste(" in", span(function(design) length(unique(design$strata))), "strata")
            })
   }

@@ -13,10 +13,11 @@
 #'   bases.
 #' @param bases The nested bases: `NULL` for the default ones, or a list; see [ce_bases].
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
-#'   squared calibration error), `std.error` (of the root; `NA` where it cannot be distinguished from 0), `conf.low` and
-#'   `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of calibration, `resolution` (knots
-#'   of the finest basis per coordinate), `upper_bound` (upper limit of the root Brier score), `method` and `n`. The
-#'   printed table adds the result in words and the number of incomplete rows that were dropped.
+#'   squared calibration error, at least `conf.low`), `std.error` (of the root; `NA` where it cannot be distinguished
+#'   from 0), `conf.low` and `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of
+#'   calibration, `resolution` (knots of the finest basis per coordinate), `upper_bound` (upper limit of the root Brier
+#'   score), `method` and `n`. The printed table adds the result in words and the number of incomplete rows that were
+#'   dropped.
 #'
 #' @section Definition:
 #' Residuals \eqn{e_i} (prediction minus outcome) are projected on nested bases of functions of the predictions, from a
@@ -91,9 +92,9 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   attr(out, "design") <- c(attr(out, "design") %||% design_sentence(of_groups("design")),
                            few_clusters_sentence(unlist(of_groups("least")), level), unique(unlist(of_groups("note"))))
   attr(out, "df") <- min(vapply(of_groups("design"), design_df, 0), Inf)
-  events <- of_groups("events")
   # models have the same ones
-  if (is_models(x)) events <- events[1]
+  if (is_models(x)) said <- said[out$model == out$model[1]]
+  events <- of_groups("events")
   n <- unlist(lapply(events, `[[`, "n"))
   new_estimate_table(out, level, if (length(events) > 0) replace(events[[1]], "n", list(if (!is.null(n)) sum(n))))
 }

@@ -62,6 +62,9 @@ check_levels <- function(levels) {
 # "open" is P(Y < y).
 quantile_law <- function(at, values, levels, what) cpp_quantile_forecast(values, levels, as.numeric(at), what)
 
+# Quantiles of counts: the distribution is at their level or above it, nobody knows how far.
+all_whole <- function(v) all(v == round(v))
+
 # Equal quantiles are jumps. Between two levels that all rows have, only the number of outcomes is known.
 quantile_pit <- function(law, y) {
   parts <- parameters_of(law)
@@ -69,14 +72,15 @@ quantile_pit <- function(law, y) {
   levels <- common_levels(parts$levels)
   high <- quantile_law(y, values, parts$levels, "cdf")
   tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
-  if (!any(tied)) return(new_pit(high, high, levels = levels))
+  whole <- all_whole(y) && all_whole(values)
+  if (!any(tied)) return(new_pit(high, high, levels = levels, whole = whole))
   jumps <- function(rows) {
     point_jumps(tied[rows, , drop = FALSE], values[rows, -1, drop = FALSE], function(at, value, open) {
       here <- lapply(parts, function(m) m[rows[at], , drop = FALSE])
       quantile_law(value, here$values, here$levels, if (open) "open" else "cdf")
     })
   }
-  new_pit(quantile_law(y, values, parts$levels, "open"), high, jumps, levels = levels)
+  new_pit(quantile_law(y, values, parts$levels, "open"), high, jumps, levels = levels, whole = whole)
 }
 
 # The levels that all rows have; NULL if there are none.

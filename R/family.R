@@ -196,8 +196,8 @@ default_target_kernel <- function(laws) {
 
 row_text <- function(v, number) apply(matrix(number(v), nrow(v)), 1, paste, collapse = ", ")
 
-new_pit <- function(low, high, jumps = NULL, members = NULL, levels = NULL) {
-  list(low = low, high = high, jumps = jumps, members = members, levels = levels)
+new_pit <- function(low, high, jumps = NULL, members = NULL, levels = NULL, whole = FALSE) {
+  list(low = low, high = high, jumps = jumps, members = members, levels = levels, whole = whole)
 }
 
 # Jumps as a table: those of row i are start[i] + 1 to start[i + 1].

@@ -17,10 +17,7 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
       test_rows <- order[seq_len(n - n_tune) + n_tune]
       order <- order[seq_len(n_tune)]
     }
-    stop_if(length(order) < folds, "There must be at least one tuning row per fold.",
-            "x" = "{.arg folds} is {folds}, but only {length(order)} row{?s} {?is/are} left for tuning.",
-            "i" = "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds",
-            value = folds, n = n)
+    check_fold_count(length(order), folds, n - length(order))
     fold <- integer(n)
     fold[order] <- block_folds(length(order), folds)
   } else {
@@ -28,6 +25,14 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
     fold <- place_folds(given, n, test_rows)
   }
   structure(list(fold = fold, k = max(fold)), class = "ce_split")
+}
+
+# `tested`: how many rows are for the test.
+check_fold_count <- function(n, folds, tested = 0) {
+  stop_if(n < folds, "There must be at least one row per fold.",
+          "x" = "{.arg folds} is {folds}, but there {cli::qty(n)}{?is/are} {n} row{?s}{if (tested > 0) ' for tuning'}.",
+          "i" = if (tested > 0) "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds",
+          value = folds, n = n + tested)
 }
 
 # Number of test rows, and of those that each fold holds out; a state has no vector of folds.

@@ -169,7 +169,7 @@ gain_pair <- function(before, after, input, after_dots) {
   outcomes <- read_outcomes(input$truth, before, input$design$horizon)
   if (is.data.frame(before)) {
     if (any(is_recalibrated(after))) after_dots <- list()
-    after <- recalibrated_columns(after, one$column)
+    after <- recalibrated_columns(after, one$column, !is.null(one$probs))
     except <- match(names(before)[outcomes$column], names(after), 0L)
     after <- read_probs(after, after_dots, outcomes$values, except)
   }
@@ -187,10 +187,13 @@ gain_pair <- function(before, after, input, after_dots) {
 # augment() adds columns to the old predictions; its columns are used.
 is_recalibrated <- function(x) grepl("^[.]recal(_|$)", names(x)) & vapply(x, is.numeric, NA)
 
-# `column`: the name of a single column before.
-recalibrated_columns <- function(x, column = NULL) {
+# `column`: the name of a single column before; `classes`: whether there were several.
+recalibrated_columns <- function(x, column = NULL, classes = FALSE) {
   recal <- is_recalibrated(x)
   if (!any(recal)) return(x)
+  stop_if(sum(recal) == 1 && classes, "{.arg before} must be the column of which {.field .recal} was made.",
+          "x" = "{.field .recal} is one probability, and several columns were read.",
+          "i" = "Select that column, in {.arg ...}.", class = "columns", arg = "before")
   x <- x[recal]
   names(x) <- sub("^[.]recal_?", ".pred_", names(x))
   if (length(x) == 1 && !is.null(column)) names(x) <- paste0(".pred_", sub("^[.]pred_", "", column))

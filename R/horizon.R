@@ -112,7 +112,7 @@ read_follow_up <- function(x, stratified) {
   count <- x[["count"]] %||% rep(1, nrow(x))
   ok <- is.finite(x$time) & x$status %in% c(0, 1) & is.finite(count) & count >= 0
   stop_if(!all(ok), "{.arg censoring} must have finite times, a status of 0 or 1, and counts of at least 0.",
-          "x" = "Row {which(!ok)[1]} has not; {sum(!ok)} of {length(ok)} rows are affected.",
+          "x" = "Row {which(!ok)[1]} has not; affected: {sum(!ok)} of {length(ok)} rows.",
           class = c("horizon", "argument"), arg = "censoring", row = which(!ok)[1])
   list(time = as.numeric(x$time), event = x$status == 1, count = as.numeric(count),
        strata = if (stratified) as.character(x$strata))

@@ -145,7 +145,7 @@ paper_columns <- function(x, digits) {
 paper_caption <- function(x) {
   if (inherits(x, "ce_validation")) {
     said <- if (nrow(x$sample) == 1) rows_and_events(x$sample, x$notion, x$event$label, x$horizon) else
-      paste(paste(unique(vapply(x$sample$n, count_text, "")), collapse = ", "), "rows")
+      count_of(sum(x$sample$n[vctrs::vec_group_id(x$sample[intersect(c("model", "class"), x$keys)]) == 1]), "row")
     return(paste0("Validation: ", gsub("_", "-", x$notion), ", ", said, "."))
   }
   if (!is.data.frame(x)) {

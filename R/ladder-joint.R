@@ -200,6 +200,12 @@ class_claims <- function(parts, found, levels, level) {
   })
 }
 
+# Why there is no p-value.
+untested_words <- function(estimate) {
+  if (isTRUE(estimate == 0)) "Every outcome was predicted with certainty" else
+    "Too few rows or clusters for an estimate"
+}
+
 # The claims of the parts that reject, `claim(m)` that of part m, in the order of their evidence.
 part_claims <- function(found, rejects, parts, level, claim) {
   at <- order(found$weighted)

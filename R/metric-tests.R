@@ -6,7 +6,8 @@
 #' * `cox_calibration()`: the logistic regression `logit P(Y = 1) = a + b logit(p)`; calibrated predictions have `a =
 #'   0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model, `"cox_in_the_large"`, the intercept with the
 #'   slope held at 1, and `"cox_joint"`, the likelihood ratio to `a = 0, b = 1` (Cox 1958), with two degrees of freedom.
-#'   The others have Wald's interval and p-value; with importance weights or clusters they are robust.
+#'   The others have Wald's interval and p-value. They are robust with importance weights or clusters; the error in the
+#'   large is robust otherwise too, if that is larger, as with a slope far from 1.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard normal for calibrated
 #'   predictions (Spiegelhalter 1986); `p.value` is two-sided.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of nearly equal size.
@@ -83,7 +84,7 @@ cox_columns <- function(problem, floor, level, robust = FALSE) {
     some || length(bad) > 0,
     "Cox's regression needs predictions strictly between 0 and 1 (see {.arg floor}): others have infinite logits.",
     "x" = if (some) "Some are 0 or 1." else
-      "Prediction {bad[1]} is {.val {p[bad[1]]}}; {length(bad)} of {length(p)} are 0 or 1.",
+      "Prediction {bad[1]} is {.val {p[bad[1]]}}; 0 or 1: {length(bad)} of {length(p)}.",
     "i" = "Give {.arg floor}, for example {.code floor = 1e-6}; the estimate will depend on it.", class = "logit",
     arg = "x", row = bad[1]
   )
@@ -130,10 +131,8 @@ cox_fits <- function(z, y, design, copies = NULL) {
   w <- if (is.null(copies)) relative_weights(design) else copies / unit
   both <- logistic_fit(cbind(1, z, deparse.level = 0), y, c(0, 1), w)
   large <- logistic_fit(matrix(1, length(z)), y, 0, w, z)
-  # with one predictor the likelihood has no maximum exactly where its two groups do not overlap
   one <- all(y == y[1])
-  ends <- if (!one) list(range(z[y == 0]), range(z[y == 1]))
-  apart <- one || ends[[1]][2] <= ends[[2]][1] || ends[[1]][1] >= ends[[2]][2]
+  apart <- is_separated(z, y)
   two <- both$converged && !apart
   ok <- c(two, two, large$converged && !one, two)
   warn_if(!all(ok), "Cox's regression has no finite estimate.",
@@ -149,13 +148,17 @@ cox_fits <- function(z, y, design, copies = NULL) {
   list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
 }
 
-# Independent, unweighted rows: the likelihood's own errors, and its ratio for both coefficients at once.
+# Independent, unweighted rows: the likelihood's own errors, or of the calibration in the large the robust one if it is
+# larger, and the ratio for both coefficients at once.
 cox_likelihood <- function(fit, level) {
   both <- fit$both
   large <- fit$large
   ratio <- fit$unit * 2 * max(large$first_loss - both$loss, 0)
   estimate <- c(both$theta, large$theta, ratio)
-  variance <- c(diag(both$inverse), large$inverse, NA) / fit$unit
+  # with a slope that is not 1 the likelihood's error of the calibration in the large is too small
+  n <- length(fit$z) * fit$unit
+  scatter <- sum((fit$w %||% 1) * (fit$y - stats::plogis(large$theta + fit$z))^2) * n / (n - 1)
+  variance <- c(diag(both$inverse), max(large$inverse, large$inverse^2 * scatter), NA) / fit$unit
   std_error <- sqrt(pmax(variance, 0))
   half <- qnorm((1 + level) / 2) * std_error
   list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,

@@ -84,9 +84,7 @@ error_sentence <- function(facts) {
 error_words <- function(error, facts) {
   high <- fixed_text(error$conf.high)
   if (is.na(error$p.value)) {
-    certain <- isTRUE(error$estimate == 0)
-    return(paste0(if (certain) "Every outcome was predicted with certainty" else "Too few rows for an estimate",
-                  "; the calibration error is at most ", high, "."))
+    return(paste0(untested_words(error$estimate), "; the calibration error is at most ", high, "."))
   }
   # the number of knots of the finest basis, where nothing else on the page says it
   seen <- if (is.null(facts$knots)) "this resolution" else paste("a resolution of", count_of(facts$knots, "knot"))

@@ -60,7 +60,7 @@ check_unit <- function(x, rows) {
   off <- pmax(-x, x - 1)
   bad <- which(!(off <= sum_tolerance$float))
   stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",
-          "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; {length(bad)} of {length(x)} rows are outside.",
+          "x" = "Row {rows[bad[1]]} is {.val {signif(x[bad[1]], 4)}}; outside: {length(bad)} of {length(x)} rows.",
           "x" = "{seen_values(x)}", class = "probs", arg = "x", row = rows[bad[1]], value = x[bad[1]])
   if (any(off > sum_tolerance$exact)) {
     tell("i" = "{sum(off > 0)} of {length(x)} probabilities outside of 0 to 1 by at most {.val {signif(max(off), 2)}} \\

@@ -82,7 +82,7 @@ code_numbers <- function(truth, names, k) {
   bad <- which(!is.na(truth) & (truth < 1 | truth > k | truth != round(truth)))
   range <- if (length(bad) > 0) range(truth, na.rm = TRUE)
   stop_if(length(bad) > 0, "Integer classes in {.arg truth} must be 1, ..., {k}, the number of probability columns.",
-          "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are out of range.",
+          "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; out of range: {length(bad)} of {length(truth)}.",
           "x" = "Values range from {range[1]} to {range[2]}.",
           "i" = "Predictions of other outcomes are distributions; see {.code ?pred}.", class = "truth",
           arg = "truth", row = bad[1], value = truth[bad[1]])
@@ -119,7 +119,7 @@ code_outcome <- function(truth, event_level, column = NULL) {
   if (is.null(outcome)) {
     bad <- if (is.numeric(truth)) which(!is.na(truth) & truth != 0 & truth != 1)
     stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
-            "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; {length(bad)} of {length(truth)} are neither.",
+            "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; neither: {length(bad)} of {length(truth)}.",
             "i" = "Outcomes that are numbers are predicted by distributions, such as of {.fn pred_normal}, \\
                    {.fn pred_quantiles} or {.fn pred_draws}.", class = "truth", arg = "truth", row = bad[1],
             value = truth[bad[1]])

@@ -160,7 +160,7 @@ print.ce_rank <- function(x, ...) {
   percent <- function(v) percent_text(v, 0)
   drawn <- x$times > 0
   cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations",
-      if (drawn) paste0("; ", big(x$times), " subsamples of ", big(x$n_sub), " without replacement"), "\n",
+      if (drawn) paste0("; ", count_of(x$times, "subsample"), " of ", big(x$n_sub), " without replacement"), "\n",
       counted_line(x), sep = "")
   summary <- glance(x)
   short <- short_names(unique(x$estimates$model))

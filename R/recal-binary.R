@@ -117,7 +117,7 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   free <- all(ridge == 0)
   # the log loss falls below what any finite optimum allows: everything on its side, for any offset
   eta <- drop(x %*% fit$theta)
-  separated <- all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0)
+  separated <- all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0) || p == 2 && is_separated(x[, 1], outcome)
   converged <- fit$converged && !(free && separated)
   # from the information; of weighted or clustered rows from the influences of their scores
   covariance <- if (!free || !converged) {
@@ -129,18 +129,19 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   }
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
        std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss, influence = influence,
-       message = if (converged) "" else logit_failure(x, outcome))
+       message = if (converged) "" else logit_failure(x, outcome, separated))
 }
 
-logit_failure <- function(x, outcome) {
+logit_failure <- function(x, outcome, separated) {
   if (all(outcome == outcome[1])) {
     return("All outcomes are equal: there is no finite optimum without a penalty.")
   }
   slopes <- x[, -ncol(x), drop = FALSE]
-  if (all(apply(slopes, 2, function(v) max(v) - min(v)) < 1e-12)) {
+  if (ncol(slopes) > 0 && all(apply(slopes, 2, function(v) max(v) - min(v)) < 1e-12)) {
     return("All predictions are equal: slope and intercept cannot both be estimated.")
   }
-  "The predictions separate the outcomes (or nearly so): there is no finite optimum without a penalty."
+  if (!separated) return("Newton's method did not converge.")
+  "The predictions separate the outcomes: there is no finite optimum without a penalty."
 }
 
 # Increasing least squares fit; equal predictions share their mean outcome.

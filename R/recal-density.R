@@ -36,7 +36,7 @@ check_tempered <- function(law) {
           class = "distribution", arg = "x")
   flat <- which(!(temper$volume(law) > 0))
   stop_if(length(flat) > 0, "Predictions without spread have no density.",
-          "x" = "Row {flat[1]} has none; {length(flat)} of {length(law)} rows are affected.", class = "distribution",
+          "x" = "Row {flat[1]} has none; affected: {length(flat)} of {length(law)} rows.", class = "distribution",
           arg = "x", row = flat[1])
 }
 

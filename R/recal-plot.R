@@ -130,21 +130,20 @@ print.ce_recalibration <- function(x, ...) {
   } else if (x$kind == "scalar") "probabilities of the event" else {
     paste(x$n_classes, "classes")
   }
-  cat("<ce_recalibration> ", x$method, ", ", count_text(x$n), " predictions, ", what,
-      if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds"), "\n", counted_line(x), sep = "")
-  cat("mean ", number_fact(x$loss, "words"), if (x$loss == "brier") " (sum over classes)", " on the fitted rows: ",
-      format(x$objective[["before"]], digits = 5), " -> ", format(x$objective[["after"]], digits = 5), "\n", sep = "")
-  if (!is.null(x$objective_crossfit)) {
-    cat("out of fold: ", format(x$objective_crossfit, digits = 5), "\n", sep = "")
-  }
-  if (!is.null(x$tests)) cat(update_text(x$tests), sep = "\n")
-  if (nrow(x$terms) <= 8) {
-    terms <- paste(names(stats::coef(x)), "=", format(x$terms$estimate, digits = 4), collapse = ", ", recycle0 = TRUE)
-    if (nrow(x$terms) > 0) cat(terms, "\n", sep = "")
-  } else {
-    cat(nrow(x$terms), " parameters, see tidy()\n", sep = "")
-  }
-  cat("one-to-one: ", if (x$injective$value) "yes" else "no", " (", x$injective$reason, ")\n", sep = "")
-  if (!x$convergence$converged) cat("NOT CONVERGED: ", x$convergence$message, "\n", sep = "")
+  size <- nrow(x$terms)
+  print_lines(c(
+    paste0("<ce_recalibration> ", x$method, ", ", count_of(x$n, "prediction"), ", ", what,
+           if (!is.null(x$fold)) paste0(", cross-fitted in ", max(x$fold), " folds")),
+    x$counted,
+    paste0("mean ", number_fact(x$loss, "words"), if (x$loss == "brier") " (sum over classes)", " on the fitted rows: ",
+           format(x$objective[["before"]], digits = 5), " -> ", format(x$objective[["after"]], digits = 5)),
+    if (!is.null(x$objective_crossfit)) paste("out of fold:", format(x$objective_crossfit, digits = 5)),
+    if (!is.null(x$tests)) update_text(x$tests),
+    if (size > 8) paste(size, "parameters, see tidy()") else if (size > 0) {
+      paste(names(stats::coef(x)), "=", format(x$terms$estimate, digits = 4), collapse = ", ")
+    },
+    paste0("one-to-one: ", if (x$injective$value) "yes" else "no", " (", x$injective$reason, ")"),
+    if (!x$convergence$converged) paste("NOT CONVERGED:", x$convergence$message)
+  ))
   invisible(x)
 }

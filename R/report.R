@@ -46,10 +46,12 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   check_validation_notion(check_notion(notion))
   options <- c(validation_options(thresholds, floor, times, delta, level),
                list(horizon = input$design$horizon))
-  models <- if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else list("The model" = x)
+  models <- if (is_models(x)) unclass(x) else if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else {
+    list("The model" = x)
+  }
   models <- lapply(models, read_results)
   data <- lapply(models, function(one) {
-    predictions <- predictions_of(one, input)
+    predictions <- if (is_models(x)) one else predictions_of(one, input)
     list(predictions = predictions, groups = validation_groups(group, one, predictions$rows, input))
   })
   about <- list(title = title, models = names(models), times = times, level = level, delta = delta,

@@ -32,7 +32,8 @@ auroc_columns <- function(problem, level, logit = FALSE) {
     if (share == 1) of else share * of + (1 - share) * min(max(scale$back(at + side * reach), 0), 1)
   }
   list(.estimate = value, std.error = if (isTRUE(std_error > 0)) std_error else NA_real_,
-       conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high), influence = influence)
+       conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high), influence = influence,
+       df = if (few < 30) few - 1)
 }
 
 # The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.
@@ -51,7 +52,8 @@ auroc_frame <- function(x, input, level, bound) {
             arg = "score")
     problem <- notion_problems(predictions, "binary")[[1]]
     columns <- auroc_columns(problem, level)
-    estimate <- new_estimate(columns$.estimate, columns$influence, problem$design, smallest = -Inf)
+    estimate <- c(new_estimate(columns$.estimate, columns$influence, problem$design, smallest = -Inf),
+                  list(df = columns$df))
     shown <- lapply(setNames(nm = shown_columns), function(name) columns[[name]] %||% NA_real_)
     c(shown, list(upper_bound = NA_real_, score = "auroc", n = n_obs(predictions), notion = "binary",
                   .estimates = list(estimate)))

@@ -7,7 +7,7 @@ score_moments <- function(law) {
   bad <- which(!is.finite(moments$mean[, 1]))
   stop_if(
     length(bad) > 0, "The predictions must have a mean.",
-    "x" = "The mean of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; {length(bad)} of {length(law)} are affected.",
+    "x" = "The mean of row {bad[1]} is {.val {moments$mean[bad[1], 1]}}; affected: {length(bad)} of {length(law)}.",
     class = "distribution", arg = "prediction", row = bad[1]
   )
   list(mean = moments$mean[, 1], variance = moments$cov[, 1])

@@ -92,7 +92,7 @@ exact_ids <- function(x, arg) {
   if (!is.double(x) || length(large <- which(abs(x) >= 2^53)) == 0) return(x)
   stop_input(
     "Numbers in {.arg {arg}} must be below 2^53, about 9e15: above it different ones are the same double.",
-    "x" = "Row {large[1]} has {format(x[large[1]], digits = 17)}; {length(large)} of {length(x)} rows are affected.",
+    "x" = "Row {large[1]} has {format(x[large[1]], digits = 17)}; affected: {length(large)} of {length(x)} rows.",
     "i" = "Read the column as text, such as {.code read.csv(colClasses = )} with {.val character}.",
     class = c("argument", "size"), arg = arg, row = large[1], value = x[large[1]]
   )

@@ -71,7 +71,9 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
   samples <- lapply(seq_len(times), function(b) {
     if (!is.null(progress)) progress(b / times)
     drawn <- units[sample(length(units), replace = TRUE)]
-    optimism_sample(fit, data, unlist(drawn, use.names = FALSE), validated, whole)
+    # what is wrong in all of them was said of the fit of all rows
+    suppressWarnings(optimism_sample(fit, data, unlist(drawn, use.names = FALSE), validated, whole),
+                     classes = "calibrisk_warning")
   })
   failed <- Filter(rlang::is_condition, samples)
   stop_if(length(failed) > times / 2, "{.arg fit} must give a model of most bootstrap samples.",

@@ -62,12 +62,15 @@ check_pooled <- function(results) {
   stop_if(length(results) < 2, "{.arg results} must hold two results or more.", "x" = "It holds {length(results)}.",
           arg = "results")
   of_call <- lapply(results, function(one) {
-    if (is.data.frame(one)) return(list(class(one), one[seq_len(match("notion", names(one)))], attr(one, "level")))
-    list(class(one), one$table[c(one$keys, "term")], one$notion, one$level, one$horizon, one$pooled)
+    if (is.data.frame(one)) {
+      return(list(class(one), one[seq_len(match("notion", names(one)))], attr(one, "level"), sum(one$n)))
+    }
+    list(class(one), one$table[c(one$keys, "term")], one$notion, one$level, one$horizon, one$pooled, sum(one$sample$n))
   })
   other <- which(!vapply(of_call, identical, NA, of_call[[1]]))
   stop_if(length(other) > 0, "{.arg results} must come from the same call on each completed data set.",
-          "x" = "Result {other[1]} differs from the first in its terms, groups, horizon or level.", arg = "results")
+          "x" = "Result {other[1]} differs from the first in its terms, groups, horizon, level or number of rows.",
+          arg = "results")
   stop_if(!is.data.frame(results[[1]]) && !is.null(results[[1]]$pooled), "{.arg results} must not be pooled yet.",
           "x" = "They are.", arg = "results")
 }

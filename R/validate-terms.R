@@ -187,7 +187,12 @@ overall_rows <- function(problem, options) {
   y <- as.numeric(problem$labels)
   design <- problem$design
   row <- function(term, value, influence, smallest = 0) {
-    validation_row("overall", term, scaled_columns(value, influence, design, options$level, smallest = smallest))
+    columns <- scaled_columns(value, influence, design, options$level, smallest = smallest)
+    # the prevalence of few events is skewed, and so is what is divided by its variance
+    if (term == "scaled_brier" && isTRUE(min(unit_count(1 - y, design), unit_count(y, design)) < 30)) {
+      columns[c("conf.low", "conf.high")] <- skewed_limits(columns, influence, design, options$level)
+    }
+    validation_row("overall", term, columns)
   }
   squared <- (y - p)^2
   brier <- row_mean(squared, design)

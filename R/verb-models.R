@@ -1,9 +1,9 @@
 #' Several models of the same rows
 #'
-#' Reads the predictions of several models once. The result is the `x` of every function that takes predictions, which
-#' then has a column `model` in front: `ce_estimate(m)`, `ce_curve(m)`, `ce_validate(m)`, `ce_score(m)`, `ece(m)`. It is
-#' also what [ce_compare()] and [ce_rank()] compare. `summary(m)` and `plot(m)` have all models on one page, see
-#' [summary.ce_models()].
+#' Reads the predictions of several models once. The result is the `x` of every function that takes class probabilities,
+#' whose result then has a column `model` in front: `ce_estimate(m)`, `ce_curve(m)`, `ce_validate(m)`, `ce_score(m)`,
+#' `ece(m)`. It is also what [ce_compare()] and [ce_rank()] compare. `summary(m)` and `plot(m)` have all models on one
+#' page, see [summary.ce_models()].
 #'
 #' @section Rows:
 #' All models predict the same rows, which are paired by their position, or by `id`. A row that is incomplete for one

@@ -113,7 +113,8 @@ test_that("results that cannot be pooled are classed errors", {
   other <- ce_validate(sets[[2]], y, p, times = 0, level = 0.9)
   pooled <- ce_pool(results)
   for (wrong in list(sets, results[[1]], results[1], list(), list(results[[1]], other), list(pooled, pooled),
-                     list(results[[1]], ce_estimate(sets[[2]], y, p)), lapply(sets, rbs, y, p))) {
+                     list(results[[1]], ce_estimate(sets[[2]], y, p)), lapply(sets, rbs, y, p),
+                     list(results[[1]], ce_validate(sets[[2]][-1, ], y, p, times = 0)))) {
     expect_error(ce_pool(wrong), "`results` must", class = "calibrisk_error_argument")
   }
   expect_error(validation_curve(pooled), "It is pooled", class = "calibrisk_error_unsupported")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Logistic regression with an offset, logit P(y = 1) = offset + x' theta, weighted and penalised by
-// sum_j ridge_j (theta_j - centre_j)^2: Newton's method with step halving. Cox's calibration model
-// has the columns 1 and the logit of the prediction. Outcomes that the columns separate have no
-// optimum, and the loss may go to 0 all the same: callers look for that.
+// sum_j ridge_j (theta_j - centre_j)^2: Newton's method with step halving. A step moves no logit by
+// more than `longest`: where predictions are almost 0 or 1 the loss is almost linear, and a full
+// step leads nowhere. Cox's calibration model has the columns 1 and the logit of the prediction.
+// Outcomes that the columns separate have no optimum, and the loss may go to 0 all the same:
+// callers look for that.
 #ifndef CALIBRISK_CLASSICAL_LOGISTIC_H
 #define CALIBRISK_CLASSICAL_LOGISTIC_H
 
@@ -45,6 +47,8 @@ class LogisticRegression {
     LogisticFit out;
     out.theta = start;
     out.inverse = Matrix::Constant(p, p, std::numeric_limits<double>::quiet_NaN());
+    const Vector reach = x_.cwiseAbs().colwise().maxCoeff();
+    constexpr double longest = 10.0;
     Moments at = moments(out.theta, centre, ridge);
     out.first_loss = at.loss;
     while (out.iterations < max_iterations) {
@@ -68,8 +72,8 @@ class LogisticRegression {
       }
       // up to rounding of the sum, which would halve the last steps or end the search before them
       const double most = at.loss + std::max(1e-13, 1e-16 * static_cast<double>(x_.rows())) * size;
-      double length = 1.0;
-      Moments next = moments(out.theta + step, centre, ridge);
+      double length = std::min(1.0, longest / step.cwiseAbs().dot(reach));
+      Moments next = moments(out.theta + length * step, centre, ridge);
       while (!(next.loss <= most) && length > 1e-8) {
         length *= 0.5;
         next = moments(out.theta + length * step, centre, ridge);

@@ -188,7 +188,17 @@ inline MomentTable moment_table(const RowMoments& of, const ConstVectorRef& mean
     out.of[4].std_error = missing_moment;
   }
   const WeightedSlope slope(of, mean, outcome, Vector::Ones(n));
-  out.of[1] = {slope.slope, std::sqrt(slope.square), 0.0};
+  // Few rows with large predicted variances may have small errors by chance: the standard error is
+  // at least that of squared errors in proportion to v.
+  double mean_square = slope.square;
+  if (slope.row.size() > 0) {
+    const double rows = static_cast<double>(n);
+    const double known = of.mean(ratio) * rows / (rows - 2.0) * of.sum([&](Index i) {
+      return of.copy_power(i, 2) * slope.row(i) * slope.row(i) * v(i);
+    });
+    if (std::isfinite(known)) mean_square = std::max(mean_square, known);
+  }
+  out.of[1] = {slope.slope, std::sqrt(mean_square), 0.0};
   out.mean_row = slope.influence(of);
   // Squared errors of calibrated predictions have variances in proportion to v^2. The standard
   // error is the larger one of HC3 and of that proportion.
