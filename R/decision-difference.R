@@ -18,7 +18,9 @@ decision_differences <- function(found, keys, settings) {
       b <- found[[pair[2]]]$problem
       # NB(a) - NB(b) is the loss of b with a as its recalibration: both sum over the rows whose decision changes
       of <- decision_limits(b$features[, 1], a$features[, 1], as.numeric(a$labels), a$design, settings)
-      limits <- few_changes(of$sums[[1]], of$changed, a$design, settings)
+      limits <- of$sums[[1]]
+      # other predictions may decide otherwise on other rows
+      if (!identical(a$features, b$features)) limits <- few_changes(limits, of$changed, a$design, settings)
       columns_frame(threshold = settings$thresholds, difference = limits$estimate, !!!limits[2:6])
     })
   )

@@ -31,7 +31,7 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 6, "lines of R code" = 19155, "exported names" = 107,
+  "files of the largest cycle" = 6, "lines of R code" = 19157, "exported names" = 107,
   "arguments of functions with outcomes" = 442, "lines of test code" = 21030, "lines of the longest help page" = 150
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])

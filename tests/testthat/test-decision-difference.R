@@ -36,6 +36,9 @@ test_that("a difference is that of the two curves, and changes its sign with the
   expect_identical(unique(found$a), c("a", "b"))
   expect_equal(found$difference, c(benefit("a") - benefit("b"), benefit("a") - benefit("c"), benefit("b") - benefit("c")))
   expect_true(all(found[found$b == "c" & found$a == "a", c("std.error", "band.low", "band.high")] == 0))
+  # 0 of 60 changed decisions are compatible with the share of Wilson's limit
+  near <- tidy(ce_decision(list(a = 1:60 / 61, b = 1:60 / 61.1), rep(0:1, 30), thresholds = 0.7), "differences")
+  expect_equal(c(near$difference, near$conf.high), c(0, 7 / 3 * qnorm(0.975)^2 / (60 + qnorm(0.975)^2)))
   reversed <- pairs_of(d, y, b, a)
   expect_equal(reversed$difference, -found$difference[1:3])
   expect_equal(reversed$std.error, found$std.error[1:3])
