@@ -192,7 +192,7 @@ inline MomentTable moment_table(const RowMoments& of, const ConstVectorRef& mean
   // at least that of squared errors in proportion to v.
   double mean_square = slope.square;
   if (slope.row.size() > 0) {
-    const double rows = static_cast<double>(n);
+    const double rows = of.weights().count(n);
     const double known = of.mean(ratio) * rows / (rows - 2.0) * of.sum([&](Index i) {
       return of.copy_power(i, 2) * slope.row(i) * slope.row(i) * v(i);
     });
@@ -206,7 +206,7 @@ inline MomentTable moment_table(const RowMoments& of, const ConstVectorRef& mean
   const WeightedSlope spread(of, v, r, scale);
   if (spread.row.size() == 0) return out;
   const auto moment = [&](int k) {
-    const double rows = static_cast<double>(n);
+    const double rows = of.weights().count(n);
     const Vector unit = spread.residual.cwiseQuotient(scale);
     return rows / (rows - 2.0) * of.mean_power(unit, k) * of.sum([&](Index i) {
       return of.copy_power(i, k) * std::pow(spread.row(i) * scale(i), k);
