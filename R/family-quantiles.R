@@ -63,7 +63,7 @@ check_levels <- function(levels) {
 quantile_law <- function(at, values, levels, what) cpp_quantile_forecast(values, levels, as.numeric(at), what)
 
 # Quantiles of counts: the distribution is at their level or above it, nobody knows how far.
-all_whole <- function(v) all(v == round(v))
+all_whole <- function(v) cpp_all_whole(v, -Inf, Inf)
 
 # Equal quantiles are jumps. Between two levels that all rows have, only the number of outcomes is known.
 quantile_pit <- function(law, y) {
