@@ -93,7 +93,7 @@ law_test <- function(laws, level, at_once = 2e6) {
 # Quantiles of counts do not say how likely what is between them is.
 check_no_counts <- function(laws) {
   counts <- !is.null(laws$law) && !is.null(record_of(laws$law)$cells) &&
-    all_whole(laws$y[, 1]) && all_whole(par_of(laws$law, "values"))
+    all_whole(laws$y[, 1], par_of(laws$law, "values"))
   stop_if(counts, "Quantile forecasts of counts have no known distribution.",
           "x" = "Quantiles and outcomes are whole numbers.",
           "i" = "{.fn ce_coverage} tests whether they cover their level.", class = "test")

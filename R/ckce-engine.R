@@ -40,7 +40,7 @@ problem_moments <- function(problem) {
   gram <- tcrossprod(problem$embedding)
   unit <- identical(gram, diag(ncol(probs)))
   right <- if (unit) probs else probs %*% gram
-  weight <- problem$scale^2
+  weight <- problem$weight %||% problem$scale^2
   drop_null(list(probs = probs, probs_right = right, squares = if (unit) probs else probs %*% gram^2,
                  own = matrix(problem$variances / if (length(weight) > 0) weight else 1),
                  weight = if (length(weight) > 0) matrix(weight)))

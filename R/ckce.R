@@ -74,10 +74,13 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     times = check_count(times, lower = 0), draws = check_count(draws, lower = 2),
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
-  input <- rows_input()
   group <- enquo(group)
+  # leave-one-out errors, redrawn outcomes and groups take a row for each copy
+  counted <- !is_choice(choices$ridge, "ridge") && choices$times == 0 && rlang::quo_is_null(group) &&
+    rlang::quo_is_null(enquo(cluster))
+  input <- rows_input(copies = counted)
   out <- by_groups(x, input$by, function(part) {
-    laws <- laws_of(part, input)
+    laws <- counted_laws(part, input)
     values <- group_values(group, part)
     rows <- if (is.null(laws$law)) laws$predictions else laws
     columns <- function() {
@@ -99,7 +102,7 @@ ckce_columns <- function(inputs, design, choices) {
   problem <- inputs$problem
   kernel <- inputs$kernel
   options <- inputs$options
-  n <- nrow(problem$residuals)
+  n <- copy_count(design)
   path <- NULL
   ridge <- choices$ridge %||% n^(-1 / 4)
   if (is_choice(ridge, "ridge")) {
@@ -112,6 +115,7 @@ ckce_columns <- function(inputs, design, choices) {
     numbers <- ckce_numbers(problem, kernel, ridge, options, inputs$group)
   }
   if (options$keep) numbers <- with_law_null(numbers, inputs, choices)
+  if (!is.null(design$copies)) numbers$values <- copied_values(numbers$values, problem, kernel, ridge, options, design)
   warn_tiny_ridge(ridge, numbers$computation, ridge_share(ridge, problem, kernel))
   estimate <- check_computable(debiased(numbers$values, choices$debias, cut = is.null(problem$excess)))
   effect <- cluster_effect(design, problem_pairs(problem, kernel, inputs$group))
@@ -153,6 +157,27 @@ operator_estimate <- function(value, q, values, design, effect) {
                            known_trace = values$trace * effect$within)
   }
   estimate
+}
+
+# Of rows that stand for several: sums over single copies, and over pairs of different ones, among them those of a row.
+# M_ij has the weights of both rows, so that residuals have none.
+copied_values <- function(values, problem, kernel, ridge, options, design) {
+  copies <- design$copies
+  problem$residuals <- problem$residuals / sqrt(copies)
+  problem$variances <- problem$variances / copies
+  problem$weight <- problem$scale^2 / copies
+  options$keep <- TRUE
+  numbers <- ckce_numbers(problem, kernel, ridge, options)
+  single <- c("diagonal", "null_mean", "squares", "known", "trace")
+  values[single] <- numbers$values[single]
+  moments <- problem_moments(problem)
+  known <- (rowSums(moments$probs * moments$squares) - 2 * rowSums(moments$probs * moments$probs_right^2) +
+              rowSums(moments$probs * moments$probs_right)^2) * moments$weight^2
+  block <- numbers$blocks[[1]]
+  weights <- (1 - 1 / copies) * (block$factor^2 %*% block$filters^2)^2
+  values$squares <- values$squares + colSums(weights * rowSums(problem$residuals^2)^2)
+  values$known <- values$known + colSums(weights * drop(known))
+  values
 }
 
 # Sums over pairs within a cluster would have to be left out of what is debiased, and redrawn outcomes are independent.

@@ -193,7 +193,7 @@ coverage_parts <- function(data, level, conf_level) {
   middle <- if (!quantiles || any(same_level(common_levels(par_of(law, "levels")), 0.5))) 0.5
   at <- c(tails, middle, rev(1 - tails))
   q <- law_quantiles(law, at)
-  at_least <- quantiles && all_whole(c(y, q))
+  at_least <- quantiles && all_whole(y, q)
   mean <- function(v) row_mean(as.numeric(v), design)
   # a column for each level; the widest interval has the outermost quantiles
   low <- q[, rev(seq_along(levels)), drop = FALSE]

@@ -63,7 +63,7 @@ check_levels <- function(levels) {
 quantile_law <- function(at, values, levels, what) cpp_quantile_forecast(values, levels, as.numeric(at), what)
 
 # Quantiles of counts: the distribution is at their level or above it, nobody knows how far.
-all_whole <- function(v) cpp_all_whole(v, -Inf, Inf)
+all_whole <- function(...) cpp_all_whole(c(...), -Inf, Inf)
 
 # Equal quantiles are jumps. Between two levels that all rows have, only the number of outcomes is known.
 quantile_pit <- function(law, y) {
@@ -72,7 +72,7 @@ quantile_pit <- function(law, y) {
   levels <- common_levels(parts$levels)
   high <- quantile_law(y, values, parts$levels, "cdf")
   tied <- values[, -1, drop = FALSE] == values[, -ncol(values), drop = FALSE]
-  whole <- all_whole(y) && all_whole(values)
+  whole <- all_whole(y, values)
   if (!any(tied)) return(new_pit(high, high, levels = levels, whole = whole))
   jumps <- function(rows) {
     point_jumps(tied[rows, , drop = FALSE], values[rows, -1, drop = FALSE], function(at, value, open) {

@@ -7,7 +7,7 @@ warn_direction <- function(predictions, event_level = NULL) {
   classes <- if (n_classes(predictions) == 2) predictions$event else seq_len(n_classes(predictions))
   copies <- predictions$design$copies %||% numeric()
   trends <- if (is.null(probs)) {
-    cpp_falling_trends(as.matrix(predictions$prob), as.integer(predictions$outcome), 1L, copies)
+    cpp_falling_trends(predictions$prob, predictions$outcome, 1L, copies)
   } else {
     cpp_falling_trends(probs[, classes, drop = FALSE], predictions$truth, classes, copies)
   }

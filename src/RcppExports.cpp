@@ -125,12 +125,12 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_falling_trends
-Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels, std::vector<int> classes, Rcpp::NumericVector copies);
+Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels, std::vector<int> classes, Rcpp::NumericVector copies);
 RcppExport SEXP _calibrisk_cpp_falling_trends(SEXP probsSEXP, SEXP labelsSEXP, SEXP classesSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type classes(classesSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_falling_trends(probs, labels, classes, copies));

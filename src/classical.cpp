@@ -16,14 +16,21 @@ Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVec
                                                 static_cast<std::size_t>(x.size()), bandwidth));
 }
 
-// The trends (classical/falling_trend.h) of every column, whose events are the rows labelled
-// `classes`: [columns x 2]. `copies` may be empty.
+// The trends (classical/falling_trend.h) of every column of `probs` [n x classes], whose events are
+// the rows labelled `classes`: [columns x 2]. `labels`: integers, or the outcomes of a single
+// probability. `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericMatrix probs, Rcpp::IntegerVector labels,
+Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels,
                                        std::vector<int> classes, Rcpp::NumericVector copies) {
-  if (labels.size() != probs.nrow()) Rcpp::stop("falling_trends: one label per row.");
+  const auto n = static_cast<Eigen::Index>(Rf_xlength(labels));
+  const auto columns = static_cast<Eigen::Index>(classes.size());
+  if (n * columns != probs.size()) Rcpp::stop("falling_trends: one label per row.");
+  const Eigen::Map<const calibrisk::Matrix> of_classes(probs.begin(), n, columns);
+  const auto weight = as_vector(copies);
   const auto trends =
-      calibrisk::falling_trends(as_matrix(probs), labels.begin(), classes, as_vector(copies));
+      TYPEOF(labels) == REALSXP
+          ? calibrisk::falling_trends(of_classes, REAL(labels), classes, weight)
+          : calibrisk::falling_trends(of_classes, INTEGER(labels), classes, weight);
   Rcpp::NumericMatrix out(static_cast<int>(trends.size()), 2);
   for (int k = 0; k < out.nrow(); ++k) {
     out(k, 0) = trends[static_cast<std::size_t>(k)].auc;

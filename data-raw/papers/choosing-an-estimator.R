@@ -96,9 +96,11 @@ result("known-top-label", seed = "1 to 100", repetitions = 100, spot = one_cell(
 
 canonical_laws <- list(
   "DenseNet-40, CIFAR-10" = function() scaling_law("cifar10", "nncal-densenet40"),
-  "LeNet-5, CIFAR-10" = function() scaling_law("cifar10", "netcal-lenet5")
+  "LeNet-5, CIFAR-10" = function() scaling_law("cifar10", "netcal-lenet5"),
+  "ResNet-110, CIFAR-10 (long tail)" = function() scaling_law("cifar10lt", "sctl-resnet110"),
+  "GPT-2, AG News" = function() scaling_law("other", "ferrer-agnews_gpt2")
 )
-result("known-canonical", seed = "1 to 40", repetitions = "40 and 16 (500 and 2,000 rows)", {
-  tables <- over_cells(canonical_laws, c("500" = 40, "2000" = 16))
+result("known-canonical", seed = "1 to 40", repetitions = "40, 16 and 16 (500, 2,000 and 5,000 rows)", {
+  tables <- over_cells(canonical_laws, c("500" = 40, "2000" = 16, "5000" = 16))
   list("known-canonical" = tables$estimates, "known-canonical-cells" = tables$cells)
 })

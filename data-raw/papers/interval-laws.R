@@ -135,7 +135,8 @@ fit_scaling <- function(p, y, vector) {
 network_laws <- function() {
   files <- list("DenseNet-40, CIFAR-10" = c("cifar10", "nncal-densenet40"),
                 "ResNet-110, long tail" = c("cifar10lt", "sctl-resnet110"), "VGG-16, CIFAR-10" = c("cifar10", "verified-vgg16"),
-                "GPT-2, AG News" = c("other", "ferrer-agnews_gpt2"), "LDA, HPC" = c("other", "yardstick-hpc_cv"))
+                "GPT-2, AG News" = c("other", "ferrer-agnews_gpt2"), "LDA, HPC" = c("other", "yardstick-hpc_cv"),
+                "LeNet-5, CIFAR-10" = c("cifar10", "netcal-lenet5"))
   lapply(files, function(file) {
     set <- read_network(file[1], file[2])
     p <- pmax(set$probs, 1e-12)

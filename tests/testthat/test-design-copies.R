@@ -9,8 +9,9 @@ copies_metrics <- c(
 copies_classical <- c(
   design_metrics[c("mmce", "mmce_unbiased", "smooth", "kde")],
   design_tables[c("ici", "ici_isotonic", "kde_chosen", "discrete_parts", "isotonic_parts", "panel", "skce",
-                  "ckce", "joint")],
-  list(narrow = function(...) ici(..., span = .3))
+                  "joint")],
+  # the rank of repeated rows is their number
+  list(narrow = function(...) ici(..., span = .3), ckce = function(...) within(ckce(...), rm(rank)))
 )
 copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {
   function(...) withr::with_seed(1, metric(..., times = 20))
@@ -123,6 +124,13 @@ test_that("kernel errors, tuning and headlines of classes with counts are those 
   for (kernel in kernels) same(function(...) skce(..., kernel = kernel), data$few)
   same(function(...) skce(..., type = "biased", target_kernel = kernel_gaussian(1)), data$few)
   same(function(...) skce(..., tolerance = 1e-4), data$few)
+  for (debias in c("none", "off_diagonal", "null_mean")) {
+    conditional <- function(..., ridge = c(.1, .001)) {
+      ckce(..., ridge = ridge, debias = debias, target_kernel = kernel_gaussian(1))[c(".estimate", "conf.low", "n")]
+    }
+    same(conditional, data$few, 1e-8)
+    same(function(...) conditional(..., ridge = NULL, computation = computation("low_rank", tolerance = 1e-10)), data$few)
+  }
   # above and below the number of rows whose labels are redrawn
   for (weights in list(data$few, data$many)) {
     same(function(...) ce_estimate(..., notion = c("class_wise", "canonical")), weights)
