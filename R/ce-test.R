@@ -122,14 +122,17 @@ short_label <- function(quo) {
 # Most null distributions assume independent, unweighted rows.
 check_test_design <- function(test, laws) {
   design <- laws$design
-  stop_if(!is.null(design$cluster) && (!test %in% c("auto", "joint") || !is.null(laws$law) || !is.null(laws$group)),
-          "The null distribution of {.code test = \"{test}\"} assumes independent outcomes.",
+  what <- if (!is.null(laws$law)) "of tests of distributions" else if (!is.null(laws$group))
+    "of tests with {.arg group}" else if (!test %in% c("auto", "joint")) "of {.code test = \"{test}\"}"
+  stop_if(!is.null(design$cluster) && !is.null(what),
+          paste("The null distribution", what, "assumes independent outcomes."),
           "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
-          "i" = "Use {.code test = \"joint\"} (of class probabilities, without groups), or {.fn skce}, whose interval \\
-                 takes pairs across clusters.", class = "cluster", arg = "test")
+          "i" = if (!is.null(laws$law)) "{.fn ce_coverage} and the interval of {.fn skce} take clusters." else
+            "Use {.code test = \"joint\"} without groups, or {.fn skce}, whose interval takes pairs across clusters.",
+          class = "cluster", arg = "test")
   stop_if(!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative"),
-          "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg weights} are importance weights.",
-          "i" = "Use {.code test = \"conditional\"}, which keeps the weights of simulated outcomes, or {.val joint}.",
+          "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg {weights_arg(design)}} gives rows weights.",
+          "i" = "Use {.code test = \"joint\"}, or {.val conditional}, which keeps the weights of simulated outcomes.",
           class = "weights", arg = "test")
 }
 

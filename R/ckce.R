@@ -188,7 +188,7 @@ check_ckce_design <- function(design, choices) {
           "i" = "Use {.code debias = \"none\"}, or {.fn skce}, which takes pairs across clusters.",
           class = "cluster", arg = "debias")
   stop_if(choices$times > 0, "{.arg times} needs independent, unweighted rows.",
-          "x" = "{.arg {c('weights', 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
+          "x" = "{.arg {c(weights_arg(design), 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
           "i" = "Use {.code times = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "times")
 }
 

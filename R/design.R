@@ -24,6 +24,9 @@ is_plain <- function(design) is.null(design$w) && is.null(design$cluster) && is.
 # Whether all copies have one weight: plain rows, and those with counts alone.
 equal_copies <- function(design) is.null(design$w) || identical(design$w, design$copies)
 
+# The argument that weights come from.
+weights_arg <- function(design) if (is.null(design$follow_up)) "weights" else "horizon"
+
 # Whether rows are independent copies of one weight.
 is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
 

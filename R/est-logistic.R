@@ -13,7 +13,12 @@ is_separated <- function(z, y) {
   low[2] <= high[1] || low[1] >= high[2]
 }
 
-# A row for each row of x, a column for each parameter; `total`: the sum of the weights of the fit.
-logistic_influence <- function(fit, x, y, offset = NULL, total = nrow(x)) {
-  (x * (y - stats::plogis(drop(x %*% fit$theta) + (offset %||% 0)))) %*% (total * fit$inverse)
+# A row for each row of x, a column for each parameter; `total`: the sum of the weights of the fit. Of weighted rows a
+# residual is divided by one minus its leverage, as the jackknife does: with few events the plain errors are too small.
+logistic_influence <- function(fit, x, y, design, offset = NULL, total = nrow(x)) {
+  p <- stats::plogis(drop(x %*% fit$theta) + (offset %||% 0))
+  rows <- (x * (y - p)) %*% (total * fit$inverse)
+  if (is_unweighted(design) || !is.null(design$cluster)) return(rows)
+  weight <- total * row_shares(design) / (design$copies %||% 1)
+  rows / (1 - weight * p * (1 - p) * rowSums((x %*% fit$inverse) * x))
 }

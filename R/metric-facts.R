@@ -22,7 +22,7 @@ number_facts <- utils::read.table(header = TRUE, sep = "|", row.names = 1, strip
   all_groups        | all groups (test)        |       |      |       | test
   auroc             | AUROC                    | C     |      | logit |
   brier             | Brier score              |       |      |       |
-  scaled_brier      | scaled Brier score       |       |      |       |
+  scaled_brier      | scaled Brier score       |       |      | skill |
   log_loss          | log loss                 |       |      |       |
   net_benefit       | net benefit at           |       |      |       |
   log               | log loss                 |       |      |       |

@@ -170,8 +170,8 @@ cox_likelihood <- function(fit, level) {
 # distribution of the outcomes; Wald's tests.
 cox_robust <- function(fit, design, level) {
   # the weights of the fit are 1 on average
-  both <- logistic_influence(fit$both, cbind(1, fit$z, deparse.level = 0), fit$y)
-  large <- logistic_influence(fit$large, matrix(1, length(fit$z)), fit$y, fit$z)
+  both <- logistic_influence(fit$both, cbind(1, fit$z, deparse.level = 0), fit$y, design)
+  large <- logistic_influence(fit$large, matrix(1, length(fit$z)), fit$y, design, fit$z)
   value <- c(fit$both$theta, fit$large$theta)
   rows <- list(both[, 1], both[, 2], large[, 1])
   estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf), value, rows)

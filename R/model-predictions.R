@@ -203,7 +203,13 @@ add_classes <- function(newdata, probs, levels = colnames(probs)) {
   add_columns(newdata, setNames(lapply(seq_along(levels), function(k) unname(probs[, k])), paste0(".pred_", levels)))
 }
 
-add_law <- function(newdata, law) add_columns(newdata, list(.pred = law))
+# Distributions of one family by their parameters, a missing one where the model has no prediction.
+add_law <- function(newdata, family, ...) {
+  parameters <- lapply(list(...), function(v) rep_len(unname(as.vector(v)), max(nrow(newdata), 1)))
+  missing <- !stats::complete.cases(parameters)
+  law <- do.call(family, lapply(parameters, function(v) replace(v, missing, c(v[!missing], 1)[1])))
+  add_columns(newdata, list(.pred = law[replace(seq_along(law), missing, NA)][seq_len(nrow(newdata))]))
+}
 
 # Name of what a binomial model is the probability of: R's is the second level.
 event_of <- function(model) {

@@ -11,7 +11,7 @@ ce_predictions.glm <- function(model, newdata, ...) {
 ce_predictions.lm <- function(model, newdata, ...) {
   refuse_model(inherits(model, "mlm"), "It has several outcomes.", "Give one model for each.")
   fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
-  add_law(newdata, pred_normal(unname(fit$fit), sqrt(fit$se.fit^2 + fit$residual.scale^2)))
+  add_law(newdata, pred_normal, fit$fit, sqrt(fit$se.fit^2 + fit$residual.scale^2))
 }
 
 #' @export
@@ -24,7 +24,7 @@ ce_predictions.gam <- function(model, newdata, ...) {
   }
   if (family$family == "gaulss") {
     fit <- mean()
-    return(add_law(newdata, pred_normal(fit[, 1], 1 / fit[, 2])))
+    return(add_law(newdata, pred_normal, fit[, 1], 1 / fit[, 2]))
   }
   add_family(model, newdata, family, ...)
 }
@@ -33,21 +33,21 @@ ce_predictions.gam <- function(model, newdata, ...) {
 add_family <- function(model, newdata, family, ..., predicted = predict_rows,
                        dispersion = model$sig2 %||% summary(model)$dispersion) {
   name <- family$family
-  mean <- function() unname(as.vector(predicted(model, newdata, type = "response", ...)))
+  mean <- function() as.vector(predicted(model, newdata, type = "response", ...))
   if (name %in% c("binomial", "quasibinomial")) return(add_event(newdata, mean(), event_of(model)))
-  if (name == "poisson") return(add_law(newdata, pred_poisson(mean())))
+  if (name == "poisson") return(add_law(newdata, pred_poisson, mean()))
   if (name == "Gamma") {
     shape <- 1 / dispersion
-    return(add_law(newdata, pred_gamma(shape, shape / mean())))
+    return(add_law(newdata, pred_gamma, shape, shape / mean()))
   }
   if (startsWith(name, "Negative Binomial")) {
     # of MASS::glm.nb(), else of mgcv::nb() and negbin()
     size <- if (is.numeric(model$theta)) model$theta else family$getTheta(TRUE)
-    return(add_law(newdata, pred_negbin(mean(), size)))
+    return(add_law(newdata, pred_negbin, mean(), size))
   }
   if (name == "gaussian") {
     fit <- predicted(model, newdata, type = "response", se.fit = TRUE, ...)
-    return(add_law(newdata, pred_normal(unname(as.vector(fit$fit)), sqrt(as.vector(fit$se.fit)^2 + dispersion))))
+    return(add_law(newdata, pred_normal, fit$fit, sqrt(fit$se.fit^2 + dispersion)))
   }
   refuse_model(
     TRUE, cli::format_inline("The family {.val {name}} has no distribution here."),
@@ -100,7 +100,7 @@ ce_predictions.lrm <- function(model, newdata, ...) {
 #' @export
 ce_predictions.ols <- function(model, newdata, ...) {
   fit <- predict_rows(model, newdata, se.fit = TRUE, ...)
-  add_law(newdata, pred_normal(unname(fit$linear.predictors), unname(sqrt(fit$se.fit^2 + model$stats["Sigma"]^2))))
+  add_law(newdata, pred_normal, fit$linear.predictors, sqrt(fit$se.fit^2 + model$stats["Sigma"]^2))
 }
 
 #' @export
@@ -128,7 +128,7 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
                  "Fit it with `ranger(quantreg = TRUE)`.")
     levels <- seq(0.01, 0.99, by = 0.02)
     fit <- predict_rows(model, newdata, type = "quantiles", quantiles = levels, ...)
-    return(add_law(newdata, pred_quantiles(unname(fit$predictions), levels)))
+    return(add_columns(newdata, list(.pred = pred_quantiles(unname(fit$predictions), levels))))
   }
   if (kind == "Survival") {
     return(add_forest_risk(newdata, predict_rows(model, newdata, ...), horizon))
@@ -224,7 +224,7 @@ ce_predictions.stanreg <- function(model, newdata, ...) {
     probs <- apply(draws("posterior_epred"), c(2, 3), mean) # draws x rows x classes
     return(add_classes(newdata, probs))
   }
-  add_law(newdata, pred_draws(t(unclass(draws("posterior_predict")))))
+  add_columns(newdata, list(.pred = pred_draws(t(unclass(draws("posterior_predict"))))))
 }
 
 #' @export

@@ -106,29 +106,28 @@ map_scalar.ce_map_logit <- function(map, p, log_p, log_q) {
 }
 
 # Logistic regression with errors. The last column is the intercept; the penalty pulls the slopes towards `centre`, in
-# mean log loss units. `value` is the mean loss with the penalty; `influence()` has a row for each row of x and a column
-# for each parameter.
+# mean log loss units. `value` is the mean loss with the penalty, `information` the covariance of unweighted rows.
 logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   p <- ncol(x)
   penalty <- rep_len(penalty, 2)
   ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
   fit <- logistic_fit(x, outcome, centre, row_shares(design), offset, ridge)
-  influence <- function() logistic_influence(fit, x, outcome, offset, total = 1)
   free <- all(ridge == 0)
   # the log loss falls below what any finite optimum allows: everything on its side, for any offset
   eta <- drop(x %*% fit$theta)
   separated <- all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0) || p == 2 && is_separated(x[, 1], outcome)
   converged <- fit$converged && !(free && separated)
   # from the information; of weighted or clustered rows from the influences of their scores
+  information <- fit$inverse / copy_count(design)
   covariance <- if (!free || !converged) {
     matrix(NA_real_, p, p)
   } else if (is_unweighted(design)) {
-    fit$inverse / copy_count(design)
+    information
   } else {
-    row_covariance(influence(), design)
+    row_covariance(logistic_influence(fit, x, outcome, design, offset, total = 1), design)
   }
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
-       std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss, influence = influence,
+       information = information, std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss,
        message = if (converged) "" else logit_failure(x, outcome, separated))
 }
 

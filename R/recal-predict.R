@@ -25,7 +25,7 @@
 #'   in the shape of `new`; for `augment()` `new` with added columns.
 #'   `tidy()`: parameters are `term, class, estimate, std.error`; tests have a row per model: `model, class,
 #'   n_parameters, log_likelihood` (of weighted rows times weights of mean 1), `test` (`"likelihood ratio"` or
-#'   `"Wald"`), `statistic, df, p.value` (of the largest model against this one), `chosen`.
+#'   `"Rao-Scott"`), `statistic, df, p.value` (of the largest model against this one), `chosen`.
 #' @export
 predict.ce_recalibration <- function(object, new = NULL, ...) {
   check_empty(...)

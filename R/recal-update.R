@@ -85,15 +85,15 @@ update_tests <- function(fits, outcome, z, design, method) {
   loss <- c(none = identity, vapply(fits, function(fit) if (isTRUE(fit$converged)) fit$value else NA_real_, 0))
   size <- c(none = 0, intercept = 1, slope = 2, flexible = length(fits$flexible$theta %||% numeric(method$df + 1)))
   statistic <- p.value <- test_df <- rep(NA_real_, length(loss))
-  kind <- if (is_unweighted(design)) "likelihood ratio" else "Wald"
+  kind <- if (is_unweighted(design)) "likelihood ratio" else "Rao-Scott"
   below <- if (length(top) > 0) seq_len(match(top, update_models) - 1) else integer()
   for (m in below[!is.na(loss[below])]) {
     test_df[m] <- size[[top]] - size[[m]]
+    ratio <- max(2 * n * (loss[[m]] - loss[[top]]), 0)
     test <- if (is_unweighted(design)) {
-      ratio <- max(2 * n * (loss[[m]] - loss[[top]]), 0)
       list(statistic = ratio, p.value = stats::pchisq(ratio, test_df[m], lower.tail = FALSE))
     } else {
-      robust_update_test(fits[[top]], update_models[m], design, needed = is.null(method$model))
+      robust_update_test(fits[[top]], ratio, update_models[m], design, needed = is.null(method$model))
     }
     statistic[m] <- test$statistic
     p.value[m] <- test$p.value
@@ -102,22 +102,29 @@ update_tests <- function(fits, outcome, z, design, method) {
                 log_likelihood = unname(-n * loss), test = kind, statistic = statistic, df = test_df, p.value = p.value)
 }
 
-# Weighted or clustered rows: the coefficients by which the larger model differs are 0, with the covariance of the rows'
-# or the clusters' influences. The parameters of the larger model are those of the logit first, the intercept last.
-robust_update_test <- function(fit, model, design, needed) {
+# Weighted or clustered rows: the likelihood ratio is a sum of chi-squared variables times the eigenvalues of the robust
+# covariance of the tested coefficients in units of the information's (Rao and Scott 1984), of which Satterthwaite's
+# approximation has the same mean and variance; F with the degrees of freedom of weights or clusters. The parameters of
+# the larger model are those of the logit first, the intercept last.
+robust_update_test <- function(fit, ratio, model, design, needed) {
   size <- length(fit$theta)
-  null <- if (size == 1) 0 else c(1, rep(0, size - 1))
   tested <- switch(model, none = seq_len(size), intercept = seq_len(size - 1), slope = seq_len(size - 1)[-1])
-  covariance <- row_covariance(fit$influence(), design)[tested, tested, drop = FALSE]
-  out <- wald_test(fit$theta[tested] - null[tested], covariance, design_df(design))
+  df <- design_df(design)
+  covariance <- fit$covariance[tested, tested, drop = FALSE]
+  few <- df <= length(tested) || !all(is.finite(covariance))
   stop_if(
-    is.na(out$p.value) && needed, "There must be more clusters than parameters to choose a model by tests.",
+    few && needed, "There must be more clusters than parameters to choose a model by tests.",
     "x" = "There {cli::qty(max(design$cluster, 0))}{?is/are} {max(design$cluster, 0)} cluster{?s}; \\
            {length(tested)} parameter{?s} {?is/are} tested.",
     "i" = "Name the model, as in {.code map_update(\"slope\")} or {.code map_platt()}, or take a smaller {.arg df}.",
     class = c("rows", "cluster"), arg = "cluster"
   )
-  out
+  if (few) return(list(statistic = NA_real_, p.value = NA_real_))
+  effects <- solve(fit$information[tested, tested, drop = FALSE], covariance)
+  total <- sum(diag(effects))
+  own_df <- total^2 / sum(effects * t(effects))
+  list(statistic = length(tested) * ratio / total,
+       p.value = stats::pf(ratio / total, own_df, own_df * df, lower.tail = FALSE))
 }
 
 # The first model that the largest is not significantly better than, else the largest that has an optimum.

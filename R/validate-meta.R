@@ -54,7 +54,7 @@ ce_meta <- function(x, level = 0.95) {
           "x" = "{.arg x} has several {dependent}.",
           "i" = if (identical(dependent, "models")) "Validate one of them: {.code m[\"name\"]} of {.fn ce_models}." else
             "Validate one of them, as the predictions of an event.", class = c("group", "argument"), arg = "x")
-  groups <- if (length(x$keys) == 1) format(x$sample[[x$keys]], trim = TRUE) else key_labels(x$sample[x$keys])
+  groups <- if (length(x$keys) == 1) paste(x$sample[[x$keys]]) else key_labels(x$sample[x$keys])
   few <- pmin(x$sample$events, x$sample$n - (x$sample[["n_censored"]] %||% 0) - x$sample$events)
   df <- pmax(pmin(few - 1, x$df), 1)
   parts <- lapply(intersect(c("oe_ratio", "in_the_large", "slope", "auroc"), x$table$term), function(term) {

@@ -78,9 +78,12 @@ check_pooled <- function(results) {
 # a root, whose limits do not come from a standard error
 root_scale <- list(to = function(v) v^2, back = function(v) sqrt(pmax(v, 0)), slope = function(v) NA_real_)
 
+# at most 1, as that of perfect predictions
+skill_scale <- replace(own_scale, "back", list(function(v) pmin(v, 1)))
+
 # Terms by their names without a group: the scale, and the value to test.
 pool_scale <- function(name) {
-  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, own_scale)
+  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, skill = skill_scale, own_scale)
 }
 
 # The row of one number, from its values and limits in m data sets of n rows. `df`: of their intervals, infinite for
@@ -100,13 +103,16 @@ pool_number <- function(name, estimate, low, high, level, df, n) {
   if (complete < 1 || !isTRUE(is.finite(total) && within > 0)) return(out)
   seen <- (complete + 1) / (complete + 3) * complete * within / total
   df <- 1 / ((between / total)^2 / (m - 1) + 1 / seen)
-  reach <- stats::qt((1 + level) / 2, df) * sqrt(colMeans(sides^2) + between)
+  errors <- sqrt(colMeans(sides^2) + between)
+  reach <- stats::qt((1 + level) / 2, df) * errors
   out[c("std.error", "conf.low", "conf.high", "df", "fmi")] <-
     list(sqrt(total) * scale$slope(mean(at)), scale$back(mean(at) - reach[1]), scale$back(mean(at) + reach[2]), df,
          (between + within * 2 / (df + 3)) / total)
   null <- number_fact(name, "null")
   if (!is.na(null) && name != "calibration_error") {
-    out$p.value <- 2 * stats::pt(-abs(mean(at) - scale$to(null)) / sqrt(total), df)
+    # the limit on the side of the null is the one that may exclude it
+    gap <- mean(at) - scale$to(null)
+    out$p.value <- 2 * stats::pt(-abs(gap) / errors[1 + (gap < 0)], df)
   }
   out
 }

@@ -187,10 +187,12 @@ overall_rows <- function(problem, options) {
   y <- as.numeric(problem$labels)
   design <- problem$design
   row <- function(term, value, influence, smallest = 0) {
-    columns <- scaled_columns(value, influence, design, options$level, smallest = smallest)
+    scale <- pool_scale(term)
+    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = smallest)
     # the prevalence of few events is skewed, and so is what is divided by its variance
     if (term == "scaled_brier" && isTRUE(min(unit_count(1 - y, design), unit_count(y, design)) < 30)) {
-      columns[c("conf.low", "conf.high")] <- skewed_limits(columns, influence, design, options$level)
+      columns[c("conf.low", "conf.high")] <-
+        lapply(skewed_limits(columns, influence, design, options$level), scale$back)
     }
     validation_row("overall", term, columns)
   }

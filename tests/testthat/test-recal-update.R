@@ -62,23 +62,26 @@ test_that("no change is kept in 95 % of samples that need none, and each kind of
 test_that("weighted and clustered rows are tested by the robust covariance", {
   d <- update_data(300, function(z) 0.5 * z)
   w <- withr::with_seed(5, stats::runif(300, 0.2, 2))
+  w <- w / mean(w)
   fit <- glm_fits(d, w)$slope
   x <- stats::model.matrix(fit)
-  scores <- w * x * (d$y - stats::fitted(fit))
-  bread <- solve(crossprod(x * w * stats::fitted(fit) * (1 - stats::fitted(fit)), x))
-  wald <- function(scores) {
+  p <- stats::fitted(fit)
+  scores <- w * x * (d$y - p)
+  bread <- solve(crossprod(x * w * p * (1 - p), x))
+  leverage <- rowSums((x %*% bread) * x) * w * p * (1 - p)
+  rao_scott <- function(scores) {
     m <- nrow(scores)
     v <- m / (m - 1) * bread %*% crossprod(scores) %*% bread
-    gap <- stats::coef(fit) - c(0, 1)
-    sum(gap * solve(v, gap))
+    ratio <- 2 * sum(w * (stats::dbinom(d$y, 1, p, log = TRUE) - stats::dbinom(d$y, 1, stats::plogis(d$z), log = TRUE)))
+    2 * ratio / sum(diag(solve(bread, v)))
   }
   # with three distinct predictions per knot gone, the slope is the largest model: that is its test against none
   few <- function(...) update_tests(update_fits(d$z, numeric(), d$y, ...), d$y, d$z, ..., map_update())
   plain <- few(new_design(300, w))
-  expect_identical(plain$test, rep("Wald", 4))
-  expect_equal(plain$statistic[1], wald(scores), tolerance = 1e-5)
+  expect_identical(plain$test, rep("Rao-Scott", 4))
+  expect_equal(plain$statistic[1], rao_scott(scores / (1 - leverage)), tolerance = 1e-5)
   cluster <- rep(1:30, 10)
-  expect_equal(few(new_design(300, w, cluster))$statistic[1], wald(rowsum(scores, cluster)), tolerance = 1e-5)
+  expect_equal(few(new_design(300, w, cluster))$statistic[1], rao_scott(rowsum(scores, cluster)), tolerance = 1e-5)
   # about the same as the ratio where rows count the same, and rejections at about the level
   all <- tidy(ce_recalibrate(d$p, d$y, method = "update", cluster = 1:300))
   expect_equal(all$statistic[1], tidy(ce_recalibrate(d$p, d$y, method = "update"))$statistic[1], tolerance = 0.4)
@@ -193,9 +196,10 @@ test_that("the covariance of a map is that of its regression", {
   expect_equal(sqrt(diag(curve)), setNames(tidy(ce_recalibrate(p, d$late, method = map_update("flexible")),
                                                 "parameters")$std.error, rownames(curve)))
   expect_identical(dim(vcov(ce_recalibrate(p, d$late, method = map_update("none")))), c(0L, 0L))
-  # weighted rows: the sandwich
+  # weighted rows: the sandwich, with residuals over one minus their leverage
   weighted <- suppressWarnings(glm(late ~ z, binomial, d, weights = w, control = exact))
-  scores <- model.matrix(weighted) * (d$w * (d$late - fitted(weighted)))
+  scores <- model.matrix(weighted) * (d$w * (d$late - fitted(weighted)) / (1 - stats::hatvalues(weighted)))
+  scores <- scores - outer(d$w / sum(d$w), colSums(scores))
   sandwich <- vcov(weighted) %*% crossprod(scores) %*% vcov(weighted) * 200 / 199
   expect_equal(vcov(ce_recalibrate(p, d$late, method = "platt", weights = d$w)), sandwich[2:1, 2:1], tolerance = 1e-6,
                ignore_attr = TRUE)
