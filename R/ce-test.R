@@ -21,7 +21,8 @@
 #' outcome equals a quantile, whose level is not known). It is the conditional test for outcomes in several dimensions,
 #' with `group`, and if a kernel is given; above 256 rows, a kernel that is a function gets the bootstrap. The vignette
 #' *Derivation of the test and the interval* has the statistics, the parts of the joint tests with their shares of the
-#' level, and the measured level and power.
+#' level, and the measured level and power. Kernel tests take the members of an ensemble ([pred_draws()]) as the whole
+#' distribution: of ensembles exchangeable with the outcome they rejected 19% (8 members) and 8% (20) at the level 5%.
 #' @section Equivalence:
 #' A large p-value of a test above does not show that a model is calibrated. `delta` turns the question round: the
 #' hypothesis is that the calibration error is at least `delta`. It is rejected exactly if the upper limit of
@@ -31,7 +32,7 @@
 #' @section Weights and clusters:
 #' The conditional test is exact for importance weights that do not depend on the outcome given the prediction, unlike
 #' those of `horizon` and of samples drawn by outcome. `"joint"` flips the signs of weighted residuals, and of whole
-#' clusters; with `cluster` it is the only test.
+#' clusters; with `cluster` it is the only test, of class probabilities without `group`.
 #' @section Errors:
 #' Those of [skce()], and `calibrisk_error_argument` and `_rows` for too few blocks or rows. Equal block estimates or a
 #' singular covariance of the CME test give the p-value `NA` with a warning of class `calibrisk_warning_degenerate`.
@@ -122,10 +123,9 @@ short_label <- function(quo) {
 # Most null distributions assume independent, unweighted rows.
 check_test_design <- function(test, laws) {
   design <- laws$design
-  what <- if (!is.null(laws$law)) "of tests of distributions" else if (!is.null(laws$group))
-    "of tests with {.arg group}" else if (!test %in% c("auto", "joint")) "of {.code test = \"{test}\"}"
-  stop_if(!is.null(design$cluster) && !is.null(what),
-          paste("The null distribution", what, "assumes independent outcomes."),
+  what <- if (!is.null(laws$law)) "tests of distributions" else if (!is.null(laws$group)) "tests with groups" else
+    if (!test %in% c("auto", "joint")) "this test"
+  stop_if(!is.null(design$cluster) && !is.null(what), "The null distribution of {what} assumes independent outcomes.",
           "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
           "i" = if (!is.null(laws$law)) "{.fn ce_coverage} and the interval of {.fn skce} take clusters." else
             "Use {.code test = \"joint\"} without groups, or {.fn skce}, whose interval takes pairs across clusters.",

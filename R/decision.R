@@ -148,8 +148,8 @@ several_models <- function(part, input) {
   is.null(matched_columns(columns, levels)) || any(abs(rowSums(part[columns]) - 1) > sum_tolerance$float, na.rm = TRUE)
 }
 
-check_decision_input <- function(predictions) {
-  stop_if(n_classes(predictions) != 2, "A decision curve needs two classes.",
+check_decision_input <- function(predictions, what = "A decision curve") {
+  stop_if(n_classes(predictions) != 2, "{what} needs two classes.",
           "x" = "There are {n_classes(predictions)}.",
           "i" = "Give the probability of one event, and whether it happened, as in {.code truth == \"a\"}.",
           class = c("classes", "notion"), arg = "x")

@@ -13,8 +13,8 @@
 #'   bases.
 #' @param bases The nested bases: `NULL` for the default ones, or a list; see [ce_bases].
 #' @return One row per type of calibration (and group). Its columns are `notion` (the type), `estimate` (root of the
-#'   squared calibration error, at least `conf.low`), `std.error` (of the root; `NA` where it cannot be distinguished
-#'   from 0), `conf.low` and `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of
+#'   squared calibration error, at least `conf.low`), `std.error` (of the root; `NA` where the estimated square is
+#'   not above 0), `conf.low` and `conf.high`. Then follow the one-sided `lower_bound`, the `p.value` of the test of
 #'   calibration, `resolution` (knots of the finest basis per coordinate), `upper_bound` (upper limit of the root Brier
 #'   score), `method` and `n`. The printed table adds the result in words and the number of incomplete rows that were
 #'   dropped.

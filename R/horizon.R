@@ -360,7 +360,7 @@ entry_weights <- function(rows, horizon) {
   at <- sort(unique(seen$time[happened]))
   events <- sum_by_cluster(seen$count[happened], match(seen$time[happened], at), length(at))
   survival <- c(1, cumprod(1 - events / at_risk(at)))
-  stop_if(min(survival) <= 0 && any(stays), "At every time until {.arg horizon} some rows must stay without an event.",
+  stop_if(min(survival) <= 0 && any(stays), "Until {.arg horizon} some rows must stay without an event.",
           "x" = "At time {signif(at[which(survival <= 0)[1] - 1], 7)} all rows that have entered and are followed have \\
                  one, so that the estimated risk is 1.",
           "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon",

@@ -96,7 +96,7 @@ assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_le
   recalibration <- check_recalibration(recalibration)
   design <- design_input(enquo(weights), rlang::quo(NULL), horizon)
   predictions <- as_predictions(x, enquo(truth), column_dots(...), event_level, design = design)
-  if (n_classes(predictions) != 2) check_decision_input(predictions)
+  check_decision_input(predictions, "A pilot")
   problem <- notion_problems(predictions, "binary")[[1]]
   rows <- seq_along(problem$labels)
   of <- recalibrator(recalibration, problem)

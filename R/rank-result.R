@@ -40,7 +40,7 @@ rank_estimates <- function(metric, overall, values, sign, level, compared) {
   out <- columns_frame(
     metric = metric, model = models, estimate = overall,
     rank = as.integer(rank(tied_values(cbind(sign * overall)), ties.method = "min", na.last = "keep")), !!!of_samples,
-    can_be_best = !models %in% shown_worse(compared, 1 - level, sign)
+    can_be_best = !is.na(overall) & !models %in% shown_worse(compared, 1 - level, sign)
   )
   out[order(sign * out$estimate), ]
 }
@@ -232,8 +232,12 @@ without_common <- function(words, turn = identity) {
   lapply(words, function(one) turn(one[seq_along(one) > shared]))
 }
 
+best_names <- function(names, best) {
+  if (all(best)) "each model" else if (any(best)) toString(names[best]) else "no model, since none has a value"
+}
+
 best_sentence <- function(one, x) {
-  paste0("Can be the best: ", if (all(one$can_be_best)) "each model" else toString(one$model[one$can_be_best]),
+  paste0("Can be the best: ", best_names(one$model, one$can_be_best),
          " (paired differences of all ", count_text(x$n), " rows at ", percent_text(1 - x$level),
          if (nrow(one) > 2) ", Holm", if (nrow(one) > 2 && x$times == 0) "; intervals are simultaneous", ").")
 }

@@ -10,7 +10,8 @@
 #'   \item{`"temperature"`}{\eqn{\sigma(l / T)}, \eqn{T > 0}. `x` may also be a vector or column of normal, multivariate
 #'     normal or Laplace distributions, whose variances, covariances or scales are multiplied by T.}
 #'   \item{`"ets"`}{\eqn{w_1 \sigma(l/T) + w_2\, p + w_3 / K} with weights on the simplex.}
-#'   \item{`"diag"`}{\eqn{\sigma(m(l_1), \ldots, m(l_K))} with one increasing function \eqn{m}.}
+#'   \item{`"diag"`}{\eqn{\sigma(m(l_1), \ldots, m(l_K))} with one increasing function \eqn{m}. The objective
+#'     has many minima: integer weights and the repeated rows may lead to different ones.}
 #'   \item{`"vector"`, `"matrix"`, `"dirichlet"`}{\eqn{\sigma(w \circ l + b)}, \eqn{\sigma(W l + b)}, and this with a
 #'     penalty.}
 #'   \item{`"platt"`, `"beta"`}{The event's logit is \eqn{a\,\mathrm{logit}(p) + c}, or \eqn{a \log p - b \log(1-p) + c}

@@ -53,6 +53,8 @@ at_once <- 2^28
 
 open_file <- function(file, rows) {
   kind <- file_kind(file)
+  stop_if(file.size(file) %in% 0, "A file must not be empty.", "x" = "{.file {file}} has no bytes.", class = "source",
+          arg = "x", path = file)
   if (kind == "parquet") return(cut_iterator(read_parquet(file), rows))
   # a file that is half copied mostly does not end with a line
   cut <- !is_compressed(file) && file.size(file) > 0 && !last_bytes(file, 1) %in% charToRaw("\r\n")

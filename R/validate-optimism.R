@@ -58,7 +58,8 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
     rows <- if (is.function(model)) {
       found <- model(rows)
       stop_if(vctrs::vec_size(found) != nrow(rows), "The function that {.arg fit} returns must predict each row.",
-              "x" = "Of {nrow(rows)} rows it predicts {vctrs::vec_size(found)}.", class = c("model", "length"), arg = "fit")
+              "x" = "Of {nrow(rows)} rows it predicts {vctrs::vec_size(found)}.", class = c("model", "length"),
+              arg = "fit")
       if (!is.data.frame(found)) found <- columns_frame(.pred_event = as.numeric(found))
       vctrs::vec_cbind(ungroup_frame(rows), found)
     } else {

@@ -83,7 +83,8 @@ skill_scale <- replace(own_scale, "back", list(function(v) pmin(v, 1)))
 
 # Terms by their names without a group: the scale, and the value to test.
 pool_scale <- function(name) {
-  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, skill = skill_scale, own_scale)
+  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, skill = skill_scale,
+         own_scale)
 }
 
 # The row of one number, from its values and limits in m data sets of n rows. `df`: of their intervals, infinite for

@@ -31,10 +31,9 @@ models_numbers <- c("estimate", "difference", "p.value", "can_be_best")
 models_errors <- c("calibration_error", "error.low", "error.high")
 
 models_sentences <- function(x, about, short) {
-  best <- short[x$can_be_best]
   pairs <- choose(nrow(x), 2)
   c(paste0("* can be the best by ", about$title, if (about$sign < 0) " (larger is better)", ": ",
-           if (length(best) == nrow(x)) "each model" else toString(best), " (paired differences of all rows, ",
+           best_names(short, x$can_be_best), " (paired differences of all rows, ",
            count_of(pairs, "p-value"), if (pairs > 1) " adjusted by Holm's rule", ", ", percent_text(1 - about$level),
            " level)."),
     if (has_columns(x, models_errors)) paste(

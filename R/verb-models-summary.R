@@ -58,7 +58,8 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
   out <- columns_frame(
     model = models, n = rep(entered_rows(object[[1]]$design), length(models)), !!!beside,
     !!!errors, .metric = metric_label(metric), estimate = unname(values[order]),
-    !!!to_best(tests, models[1], models)[-1], can_be_best = !models %in% shown_worse(tests, 1 - level, sign)
+    !!!to_best(tests, models[1], models)[-1],
+    can_be_best = unname(!is.na(values[order])) & !models %in% shown_worse(tests, 1 - level, sign)
   )
   out <- new_table(out, character(), "ce_models_summary")
   attr(out, "about") <- list(

@@ -1,5 +1,8 @@
 value_of <- function(x, what) x$estimate[x$quantity == what]
 
+# what does not come from redrawn outcomes
+lawless <- function(x) x[!names(x) %in% c("p.value", "conf.low", "conf.high", "target")]
+
 test_that("the quantities have their known values", {
   f <- fixture_regression()
   out <- ce_moments(moment_columns(f$mean, f$variance), f$y)
@@ -50,7 +53,6 @@ test_that("moments have their edge cases and input errors", {
   expect_equal(value_of(zero, "dss"), Inf)
   expect_true(is.na(value_of(zero, "variance_slope")))
   frame <- data.frame(.pred_mean = f$mean, .pred_variance = f$variance, y = f$y)
-  lawless <- function(x) x[names(x) != "p.value"]
   expect_equal(lawless(ce_moments(pred_normal(f$mean, sqrt(f$variance)), f$y)), lawless(ce_moments(frame, y)))
   expect_error(ce_moments(moment_columns(1, -1), 0), class = "calibrisk_error_variance")
   expect_error(ce_moments(moment_columns(1, 1), Inf), class = "calibrisk_error_truth")
@@ -80,7 +82,6 @@ test_that("two numbers are read by their names, in any order and scale, and are 
   rlang::reset_message_verbosity("calibrisk_moments_sigma_mu")
   expect_message(found <- ce_moments(cbind(sigma = f$s, mu = f$m), f$y), "standard deviation",
                  class = "calibrisk_message_moments")
-  lawless <- function(x) x[names(x) != "p.value"]
   expect_equal(lawless(found), lawless(expected))
   expect_no_message(ce_moments(cbind(sigma = f$s, mu = f$m), f$y))
   frame <- tibble::tibble(.pred = f$m, .pred_sd = f$s, y = f$y, lower = f$m - f$s, upper = f$m + f$s)
@@ -115,7 +116,6 @@ test_that("missing predictive distributions are dropped, and draws have moments 
   skip_if_not_installed("posterior")
   draws <- posterior::rvar(matrix(as.numeric(1:20), 4))
   moments <- law_moments(as_distribution(draws))
-  lawless <- function(x) x[names(x) != "p.value"]
   expect_equal(lawless(ce_moments(draws, outcome)),
                lawless(ce_moments(pred_normal(moments$mean[, 1], sqrt(moments$cov[, 1])), outcome)))
   expect_error(ce_recalibrate(draws, outcome, method = "variance"), "pred_normal",
@@ -178,4 +178,26 @@ test_that("limits of squared errors hold their targets in small samples of skewe
     (x$conf.low <= x$target & x$conf.high >= x$target)[5:7]
   }))
   expect_true(all(rowMeans(holds) > .88))
+})
+
+test_that("limits contain the target of right predictions, skewed or of an ensemble", {
+  wrong <- function(predict, samples = 40) {
+    withr::with_seed(1, rowMeans(vapply(seq_len(samples), function(i) {
+      found <- do.call(ce_moments, predict(20))
+      found <- found[!is.na(found$target), ]
+      outside <- found$target < found$conf.low | found$target > found$conf.high
+      # of the bias and the ratio
+      expect_false(any(outside[c(1, 5)] & found$p.value[c(1, 5)] > .05))
+      c(outside, found$p.value < .05)
+    }, numeric(10))))
+  }
+  gamma <- function(n) {
+    m <- stats::rexp(n) + .2
+    list(pred_gamma(.5, .5 / m), stats::rgamma(n, .5, .5 / m))
+  }
+  ensemble <- function(n) list(pred_draws(matrix(stats::rnorm(8 * n), n) * (1:n)), stats::rnorm(n) * (1:n))
+  for (predict in list(gamma, ensemble)) expect_lt(max(wrong(predict)), .16)
+  # members with half the spread of the outcome
+  narrow <- function(n) list(pred_draws(matrix(stats::rnorm(8 * n), n) / 2), stats::rnorm(n))
+  expect_gt(min(wrong(narrow)[c(8, 10)]), .8)
 })

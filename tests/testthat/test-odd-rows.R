@@ -78,3 +78,53 @@ test_that("limits of the scaled Brier score of few events take the skewness out"
   z <- (row$estimate - c(row$conf.low, row$conf.high)) / row$std.error
   expect_equal(z + s * z^2 / 3 + s^2 * z^3 / 27 + s / 6, qnorm(c(0.975, 0.025)))
 })
+
+test_that("a scaled Brier score is at most 1, and a pooled p-value agrees with its interval", {
+  row <- subset(tidy(ce_validate(c(.05, .1, .2, .3, .5, .1, .6, .2, .15, .1, .3, .9), rep(0:1, c(10, 2)), times = 0)),
+                term == "scaled_brier")
+  expect_identical(row$conf.high, 1)
+  for (seed in c(12, 30, 41)) {
+    data <- withr::with_seed(seed, {
+      p <- plogis(rnorm(60, -4, .7))
+      list(y = rbinom(60, 1, pmin(1, p * 2.6)), p = lapply(1:3, function(i) plogis(qlogis(p) + rnorm(60, 0, .1))))
+    })
+    if (sum(data$y) < 2) next
+    pooled <- tidy(ce_pool(lapply(data$p, ce_validate, data$y, times = 0)))
+    ratio <- subset(pooled, term == "oe_ratio")
+    expect_identical(ratio$p.value < .05, ratio$conf.low > 1 || ratio$conf.high < 1)
+    expect_lte(max(subset(pooled, term == "scaled_brier")$conf.high), 1)
+  }
+})
+
+test_that("groups keep their names, and models without a value are not the best", {
+  odd$g <- rep(c("A", "Bee", NA), 20)
+  expect_true(all(c("A", "Bee", "NA") %in% tidy(ce_meta(ce_validate(odd, y, a, .by = g, times = 0)))$group))
+  ranked <- ce_rank(list(a = odd$a, b = odd$b), rep(0, 60), metric = "auroc")
+  expect_false(any(tidy(ranked)$can_be_best))
+  expect_match(printed(ranked), "no model")
+})
+
+test_that("models of a number predict incomplete rows as missing, and all rows else", {
+  data <- withr::with_seed(1, data.frame(x = 1:40 / 10, y = rnorm(40), k = rpois(40, 2)))
+  new <- replace(data, "x", list(replace(data$x, 3, NA)))
+  for (model in list(lm(y ~ x, data), glm(y ~ x, data = data), glm(k ~ x, poisson, data))) {
+    found <- ce_predictions(model, new)$.pred
+    expect_identical(which(is.na(found)), 3L)
+    expect_equal(found[-3], ce_predictions(model, data)$.pred[-3])
+  }
+  short <- function(train) function(rows) rep(.5, 3)
+  expect_error(ce_optimism(short, odd, y, times = 20), "Of 60 rows it predicts 3", class = "calibrisk_error_model")
+})
+
+test_that("errors of clusters, weights and late entry name what was given", {
+  skip_if_not_installed("survival")
+  expect_error(ce_test(pred_normal(odd$a, 1), odd$b, cluster = odd$g, test = "joint"), "ce_coverage",
+               class = "calibrisk_error_cluster")
+  time <- withr::with_seed(1, rexp(60))
+  followed <- survival::Surv(time, rep(0:1, 30))
+  expect_error(suppressMessages(ce_test(odd$a, followed, horizon = .5, test = "block")), "`horizon` gives rows",
+               class = "calibrisk_error_weights")
+  late <- data.frame(entry = c(0, rep(2, 30)), time = c(1, 3 + 1:30 / 5), status = c(1, rep(c(1, 0, 0), 10)), p = .4)
+  expect_error(rbs(late, survival::Surv(time, status), p, horizon = ce_horizon(5, entry = entry)), "At time 1 all rows",
+               class = "calibrisk_error_horizon")
+})
