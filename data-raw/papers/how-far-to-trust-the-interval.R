@@ -139,7 +139,7 @@ if (wanted("networks")) {
   cells <- do.call(rbind, lapply(c(300, 1000, 5000, 10000), function(n) cbind(each, n = n)))
   run_cells(cells, "networks", c("network", "map", "n"), replicate, truth, function(cell) {
     # the level of a test, and what many rows should settle, need most
-    if (cell$n > 5000) return(200)
+    if (cell$n > 5000) return(100)
     if (cell$notion == "top_label" || cell$map == "calibrated" || cell$n == 5000) 400 else 80
   })
 }
