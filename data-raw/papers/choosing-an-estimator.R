@@ -1,6 +1,6 @@
 # Results of the vignette "Choosing an estimator by its risk", in the parts known-top-label and known-canonical: does
 # the estimator with the smallest risk also have the smallest error? Predictions are those of networks of the shared
-# data; outcomes are drawn from a map fitted to each network, so the calibration error is known. Twelve minutes on one
+# data; outcomes are drawn from a map fitted to each network, so the calibration error is known. Fifteen minutes on one
 # core.
 library(calibrisk)
 source("data-raw/papers/store.R")
