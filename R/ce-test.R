@@ -127,12 +127,13 @@ check_test_design <- function(test, laws) {
     if (!test %in% c("auto", "joint")) "this test"
   stop_if(!is.null(design$cluster) && !is.null(what), "The null distribution of {what} assumes independent outcomes.",
           "x" = "{.arg cluster} is given: outcomes are correlated within clusters.",
-          "i" = if (!is.null(laws$law)) "{.fn ce_coverage} and the interval of {.fn skce} take clusters." else
+          "i" = if (!is.null(laws$law)) "The interval of {.fn skce} takes clusters." else
             "Use {.code test = \"joint\"} without groups, or {.fn skce}, whose interval takes pairs across clusters.",
           class = "cluster", arg = "test")
   stop_if(!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative"),
           "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg {weights_arg(design)}} gives rows weights.",
-          "i" = "Use {.code test = \"joint\"}, or {.val conditional}, which keeps the weights of simulated outcomes.",
+          "i" = "{.code test = \"conditional\"} keeps the weights of simulated outcomes{if (is.null(laws$group)) \
+                 '; the joint test takes them as well'}.",
           class = "weights", arg = "test")
 }
 

@@ -345,7 +345,8 @@ censoring_weights <- function(time, event, count, horizon, whole = NULL) {
 # left of it at the horizon. (G is no probability of a single time here, so that censoring_weights() has no such case.)
 entry_weights <- function(rows, horizon) {
   known <- !Reduce(`|`, lapply(rows, is.na))
-  seen <- lapply(rows, `[`, known)
+  used <- known & rows$count > 0
+  seen <- lapply(rows, `[`, used)
   # what rows count whose time is before s
   before <- function(times) {
     order <- order(times)
@@ -361,13 +362,13 @@ entry_weights <- function(rows, horizon) {
   events <- sum_by_cluster(seen$count[happened], match(seen$time[happened], at), length(at))
   survival <- c(1, cumprod(1 - events / at_risk(at)))
   stop_if(min(survival) <= 0 && any(stays), "Until {.arg horizon} some rows must stay without an event.",
-          "x" = "At time {signif(at[which(survival <= 0)[1] - 1], 7)} all rows that have entered and are followed have \\
-                 one, so that the estimated risk is 1.",
+          "x" = "At time {signif(at[which(survival <= 0)[1] - 1], 7)} all rows that are followed have one, and the \\
+                 estimated risk is 1.",
           "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon",
           value = horizon)
   rest <- survival[length(survival)] / sum(seen$count[stays])
   if (!is.finite(rest) || rest <= 0) stop_unfollowed(max(seen$time), horizon)
   weights <- ifelse(stays, rest, 0)
   weights[happened] <- (survival[match(seen$time, at)] / at_risk(seen$time))[happened]
-  replace(rep(NA_real_, length(known)), known, weights * sum(seen$count))
+  replace(ifelse(known, 0, NA_real_), used, weights * sum(seen$count))
 }

@@ -111,16 +111,19 @@ robust_update_test <- function(fit, ratio, model, design, needed) {
   tested <- switch(model, none = seq_len(size), intercept = seq_len(size - 1), slope = seq_len(size - 1)[-1])
   df <- design_df(design)
   covariance <- fit$covariance[tested, tested, drop = FALSE]
-  few <- df <= length(tested) || !all(is.finite(covariance))
+  few <- df <= length(tested)
+  unit <- if (is.null(design$cluster)) c("effective rows", "weights") else c("clusters", "cluster")
   stop_if(
-    few && needed, "There must be more clusters than parameters to choose a model by tests.",
-    "x" = "There {cli::qty(max(design$cluster, 0))}{?is/are} {max(design$cluster, 0)} cluster{?s}; \\
-           {length(tested)} parameter{?s} {?is/are} tested.",
+    few && needed, "More than {length(tested) + 1} {unit[1]} are needed to choose a model by tests.",
+    "x" = "There are {signif(df + 1, 3)}; {length(tested)} parameter{?s} {?is/are} tested.",
     "i" = "Name the model, as in {.code map_update(\"slope\")} or {.code map_platt()}, or take a smaller {.arg df}.",
-    class = c("rows", "cluster"), arg = "cluster"
+    class = c("rows", unit[2]), arg = unit[2]
   )
-  if (few) return(list(statistic = NA_real_, p.value = NA_real_))
-  effects <- solve(fit$information[tested, tested, drop = FALSE], covariance)
+  if (few || !all(is.finite(covariance))) return(list(statistic = NA_real_, p.value = NA_real_))
+  # columns of splines are of very different sizes
+  information <- fit$information[tested, tested, drop = FALSE]
+  size <- sqrt(diag(information))
+  effects <- solve(information / outer(size, size), covariance / outer(size, size), tol = 0)
   total <- sum(diag(effects))
   own_df <- total^2 / sum(effects * t(effects))
   list(statistic = length(tested) * ratio / total,

@@ -82,17 +82,10 @@ print.ce_metrics <- function(x, ...) {
   shown <- tibble::new_tibble(columns[setdiff(union(first, names(x)), shared)], nrow = nrow(x))
   same <- if (length(said) > 0) paste0("; ", if (nrow(x) > 1) "of all: ", shared_text(columns[said]))
   size <- paste0(count_of(nrow(x), "row"), ", ", length(columns), " columns", same)
-  attr(shown, "estimand") <- c(attr(x, "estimand"), read_lines(x), Metrics = size, reason_lines(columns))
+  attr(shown, "estimand") <- c(attr(x, "estimand"), read_lines(x), Metrics = size)
   class(shown) <- c("ce_shown", "ce_table", class(shown))
   print(shown, ...)
   invisible(x)
-}
-
-# The numbers of a panel that are missing, and their `detail`, which a narrow table cuts off.
-reason_lines <- function(x) {
-  at <- is.na(x$.estimate) & nzchar(x[["detail"]] %||% "")
-  reasons <- vapply(split(x$.metric[at], x$detail[at]), function(metric) toString(unique(metric)), "")
-  if (any(at)) c(Missing = paste0(reasons, " (", sub("[.]$", "", names(reasons)), ")", collapse = "; "))
 }
 
 # "n 332, notion binary"; missing values tell nothing, lists are only named.

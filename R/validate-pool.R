@@ -89,12 +89,15 @@ pool_scale <- function(name) {
 
 # The row of one number, from its values and limits in m data sets of n rows. `df`: of their intervals, infinite for
 # plain rows.
-pool_number <- function(name, estimate, low, high, level, df, n) {
+pool_number <- function(name, estimate, low, high, std.error, level, df, n) {
   scale <- pool_scale(name)
   m <- length(estimate)
   at <- scale$to(estimate)
   complete <- if (is.finite(df)) df else n - 1
-  sides <- cbind(at - scale$to(low), scale$to(high) - at) / stats::qt((1 + level) / 2, max(df, 1))
+  quantile <- stats::qt((1 + level) / 2, max(df, 1))
+  # an end at the largest value is nearer than the error says
+  if (identical(scale, skill_scale)) high <- pmax(high, estimate + quantile * std.error)
+  sides <- cbind(at - scale$to(low), scale$to(high) - at) / quantile
   within <- mean(rowMeans(sides)^2)
   between <- (1 + 1 / m) * stats::var(at)
   total <- within + between
@@ -122,7 +125,8 @@ pool_number <- function(name, estimate, low, high, level, df, n) {
 pool_rows <- function(rows, names, level, df, n) {
   of <- function(column, i) vapply(rows, function(one) one[[column]][i], 0)
   vctrs::vec_rbind(!!!lapply(seq_along(names), function(i) {
-    pool_number(names[i], of("estimate", i), of("conf.low", i), of("conf.high", i), level, df[i], n[i])
+    pool_number(names[i], of("estimate", i), of("conf.low", i), of("conf.high", i), of("std.error", i), level,
+                df[i], n[i])
   }))
 }
 

@@ -118,7 +118,7 @@ test_that("models of a number predict incomplete rows as missing, and all rows e
 
 test_that("errors of clusters, weights and late entry name what was given", {
   skip_if_not_installed("survival")
-  expect_error(ce_test(pred_normal(odd$a, 1), odd$b, cluster = odd$g, test = "joint"), "ce_coverage",
+  expect_error(ce_test(pred_normal(odd$a, 1), odd$b, cluster = odd$g, test = "joint"), "skce",
                class = "calibrisk_error_cluster")
   time <- withr::with_seed(1, rexp(60))
   followed <- survival::Surv(time, rep(0:1, 30))
@@ -127,4 +127,30 @@ test_that("errors of clusters, weights and late entry name what was given", {
   late <- data.frame(entry = c(0, rep(2, 30)), time = c(1, 3 + 1:30 / 5), status = c(1, rep(c(1, 0, 0), 10)), p = .4)
   expect_error(rbs(late, survival::Surv(time, status), p, horizon = ce_horizon(5, entry = entry)), "At time 1 all rows",
                class = "calibrisk_error_horizon")
+})
+
+test_that("nearly singular updates, weights of 0 and ends at 1 leave other numbers as they are", {
+  rows <- withr::with_seed(72, {
+    p <- pmin(pmax(plogis(rnorm(30, 0, 5)), .001), .999)
+    list(p = p, y = rbinom(30, 1, p), w = rexp(30)^3)
+  })
+  update <- suppressWarnings(ce_recalibrate(rows$p, rows$y, method = "update", weights = rows$w))
+  expect_true(all(is.finite(tidy(update)$p.value[1:3])))
+  # an end at 1 says nothing of the error
+  p <- ifelse(rep(0:1, 30) == 1, .999, .001)
+  one <- ce_validate(replace(p, 1, .99), rep(0:1, 30), times = 0)
+  errors <- vapply(list(one, ce_pool(list(one, one))), function(x) {
+    subset(tidy(x), term == "scaled_brier")$std.error
+  }, 0)
+  expect_equal(errors[2], errors[1])
+  skip_if_not_installed("survival")
+  late <- data.frame(entry = c(0, 2, 2, 2), time = c(1, 3, 6, 6), status = c(1, 1, 0, 0), p = .4, w = c(0L, 1L, 1L, 1L))
+  error <- function(data, ...) {
+    suppressMessages(rbs(data, survival::Surv(time, status), p, horizon = ce_horizon(5, entry = entry), ...)$.estimate)
+  }
+  expect_equal(error(late, weights = w), error(late[-1, ]))
+  # the moments of an ensemble do not depend on where it is
+  draws <- withr::with_seed(1, matrix(rnorm(160), 20))
+  shifted <- lapply(c(0, 1e8), function(by) ce_moments(pred_draws(draws + by), draws[, 1] + by)[c("p.value", "target")])
+  expect_equal(shifted[[1]][5:7, ], shifted[[2]][5:7, ], tolerance = 1e-4)
 })
