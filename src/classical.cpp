@@ -27,10 +27,9 @@ Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels,
   if (n * columns != probs.size()) Rcpp::stop("falling_trends: one label per row.");
   const Eigen::Map<const calibrisk::Matrix> of_classes(probs.begin(), n, columns);
   const auto weight = as_vector(copies);
-  const auto trends =
-      TYPEOF(labels) == REALSXP
-          ? calibrisk::falling_trends(of_classes, REAL(labels), classes, weight)
-          : calibrisk::falling_trends(of_classes, INTEGER(labels), classes, weight);
+  const auto trends = TYPEOF(labels) == REALSXP
+                          ? calibrisk::falling_trends(of_classes, REAL(labels), classes, weight)
+                          : calibrisk::falling_trends(of_classes, INTEGER(labels), classes, weight);
   Rcpp::NumericMatrix out(static_cast<int>(trends.size()), 2);
   for (int k = 0; k < out.nrow(); ++k) {
     out(k, 0) = trends[static_cast<std::size_t>(k)].auc;

@@ -49,8 +49,8 @@ inline RankTrend rank_trend(const ConstVectorRef& prob, const std::vector<bool>&
   return out;
 }
 
-// Are the predictions of the events lower, by more than two standard errors of a mean? `weight(i)` is
-// that of row i. Sums of every fourth row, so that none waits for the one before.
+// Are the predictions of the events lower, by more than two standard errors of a mean? `weight(i)`
+// is that of row i. Sums of every fourth row, so that none waits for the one before.
 template <class Label, class Weight>
 bool mean_falls(const ConstVectorRef& prob, const Label* labels, int event, const Weight& weight) {
   using Sums = Eigen::Array<double, 5, 1>;  // n, events, of p, of p of events, of p^2
