@@ -17,7 +17,7 @@ check_debias <- function(debias) {
 ckce_inputs <- function(predictions, choices, group, progress) {
   check_feature_kernel(choices$kernel, "kernel")
   problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
-  kernel <- resolve_kernel(choices$kernel, problem$features, predictions$design$copies %||% rep(1, nrow(problem$features)))
+  kernel <- resolve_kernel(choices$kernel, problem$features, predictions$design$copies)
   group <- ckce_group(group, choices$group_kernel, predictions)
   options <- asked_options(problem, kernel, choices, progress)
   options$times <- choices$times

@@ -166,8 +166,7 @@ copied_values <- function(values, problem, kernel, ridge, options, design) {
   problem$residuals <- problem$residuals / sqrt(copies)
   problem$variances <- problem$variances / copies
   problem$weight <- problem$scale^2 / copies
-  options$keep <- TRUE
-  numbers <- ckce_numbers(problem, kernel, ridge, options)
+  numbers <- ckce_numbers(problem, kernel, ridge, replace(options, "keep", TRUE))
   single <- c("diagonal", "null_mean", "squares", "known", "trace")
   values[single] <- numbers$values[single]
   moments <- problem_moments(problem)
@@ -187,8 +186,9 @@ check_ckce_design <- function(design, choices) {
           "x" = "{.arg cluster} is given.",
           "i" = "Use {.code debias = \"none\"}, or {.fn skce}, which takes pairs across clusters.",
           class = "cluster", arg = "debias")
+  given <- c(weights_arg(design), "cluster")[c(!is.null(design$w), !is.null(design$cluster))]
   stop_if(choices$times > 0, "{.arg times} needs independent, unweighted rows.",
-          "x" = "{.arg {c(weights_arg(design), 'cluster')[c(!is.null(design$w), !is.null(design$cluster))]}} {?is/are} given.",
+          "x" = "{.arg {given}} {?is/are} given.",
           "i" = "Use {.code times = 0}, or {.code ce_test(test = \"joint\")}.", class = "weights", arg = "times")
 }
 

@@ -364,8 +364,7 @@ entry_weights <- function(rows, horizon) {
   stop_if(min(survival) <= 0 && any(stays), "Until {.arg horizon} some rows must stay without an event.",
           "x" = "At time {signif(at[which(survival <= 0)[1] - 1], 7)} all rows that are followed have one, and the \\
                  estimated risk is 1.",
-          "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon",
-          value = horizon)
+          "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon")
   rest <- survival[length(survival)] / sum(seen$count[stays])
   if (!is.finite(rest) || rest <= 0) stop_unfollowed(max(seen$time), horizon)
   weights <- ifelse(stays, rest, 0)

@@ -129,7 +129,8 @@ print.ce_kernel <- print_value("ce_kernel")
 
 # The kernel with every "median" replaced by its value on the rows of `features`, of which each stands for so many
 # `copies`.
-resolve_kernel <- function(kernel, features, copies = rep(1, nrow(features))) {
+resolve_kernel <- function(kernel, features, copies = NULL) {
+  copies <- copies %||% rep(1, nrow(features))
   replace_medians(kernel, function(type) {
     n <- sum(copies)
     at <- if (n > median_rows) round(seq(1, n, length.out = median_rows)) else seq_len(n)
