@@ -219,6 +219,8 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
 log_scale <- list(to = log, back = exp, slope = exp)
 logit_scale <- list(to = stats::qlogis, back = stats::plogis, slope = stats::dlogis)
 own_scale <- list(to = identity, back = identity, slope = function(v) 1)
+# at most 1, as that of perfect predictions
+skill_scale <- replace(own_scale, "back", list(function(v) pmin(v, 1)))
 
 # The columns of a value with its influence, both on its own scale; `null`: the value that a test compares it with.
 # Rows without variation give no standard error.

@@ -125,7 +125,7 @@ bind_prediction <- function(kernel, laws, draws) {
     embedding = bind_embedding(kernel, laws, draws),
     {
       features <- parameter_features(laws)
-      kernel <- resolve_kernel(kernel, features, laws$design$copies %||% rep(1, nrow(features)))
+      kernel <- resolve_kernel(kernel, features, laws$design$copies)
       list(spec = feature_spec(kernel, features), kernel = kernel)
     }
   )

@@ -102,10 +102,10 @@ update_tests <- function(fits, outcome, z, design, method) {
                 log_likelihood = unname(-n * loss), test = kind, statistic = statistic, df = test_df, p.value = p.value)
 }
 
-# Weighted or clustered rows: the likelihood ratio is a sum of chi-squared variables times the eigenvalues of the robust
-# covariance of the tested coefficients in units of the information's (Rao and Scott 1984), of which Satterthwaite's
-# approximation has the same mean and variance; F with the degrees of freedom of weights or clusters. The parameters of
-# the larger model are those of the logit first, the intercept last.
+# The likelihood ratio of weighted or clustered rows is a sum of chi-squared variables, each times an eigenvalue of the
+# tested coefficients' robust covariance in units of that from the information (Rao and Scott 1984). Satterthwaite's
+# approximation has its mean and variance. It is compared with F, with the degrees of freedom of weights or clusters.
+# The parameters of the larger model are those of the logit first, the intercept last.
 robust_update_test <- function(fit, ratio, model, design, needed) {
   size <- length(fit$theta)
   tested <- switch(model, none = seq_len(size), intercept = seq_len(size - 1), slope = seq_len(size - 1)[-1])

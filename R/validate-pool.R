@@ -78,9 +78,6 @@ check_pooled <- function(results) {
 # a root, whose limits do not come from a standard error
 root_scale <- list(to = function(v) v^2, back = function(v) sqrt(pmax(v, 0)), slope = function(v) NA_real_)
 
-# at most 1, as that of perfect predictions
-skill_scale <- replace(own_scale, "back", list(function(v) pmin(v, 1)))
-
 # Terms by their names without a group: the scale, and the value to test.
 pool_scale <- function(name) {
   switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, skill = skill_scale,

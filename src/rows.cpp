@@ -134,12 +134,6 @@ bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
 
 namespace {
 
-bool all_codes(const double* value, R_xlen_t n) {
-  R_xlen_t codes = 0;
-  for (R_xlen_t i = 0; i < n; ++i) codes += (value[i] == 0.0) | (value[i] == 1.0);
-  return codes == n;
-}
-
 template <class Value, class Missing>
 SEXP events_of(const Value* value, R_xlen_t n, double event, double other,
                const Missing& is_missing) {
@@ -177,7 +171,8 @@ SEXP cpp_event_outcomes(SEXP x, double event, double other) {
     case INTSXP:
       return events_of(INTEGER(x), n, event, other, is_na);
     case REALSXP:
-      if (event == 1.0 && other == 0.0 && Rf_isNull(ATTRIB(x)) && all_codes(REAL(x), n)) return x;
+      if (event == 1.0 && other == 0.0 && Rf_isNull(ATTRIB(x)) && cpp_all_whole(x, 0.0, 1.0))
+        return x;
       return events_of(REAL(x), n, event, other, [](double value) { return std::isnan(value); });
     default:
       return R_NilValue;
