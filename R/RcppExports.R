@@ -517,6 +517,10 @@ cpp_row_moments <- function(x) {
     .Call(`_calibrisk_cpp_row_moments`, x)
 }
 
+cpp_squared_moments <- function(prob, outcome) {
+    .Call(`_calibrisk_cpp_squared_moments`, prob, outcome)
+}
+
 cpp_scaled_sum <- function(parts, scale) {
     .Call(`_calibrisk_cpp_scaled_sum`, parts, scale)
 }

@@ -76,9 +76,8 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   ))
   group <- enquo(group)
   # leave-one-out errors, redrawn outcomes and groups take a row for each copy
-  counted <- !is_choice(choices$ridge, "ridge") && choices$times == 0 && rlang::quo_is_null(group) &&
-    rlang::quo_is_null(enquo(cluster))
-  input <- rows_input(copies = counted)
+  counted <- !is_choice(choices$ridge, "ridge") && choices$times == 0 && rlang::quo_is_null(group)
+  input <- rows_input(copies = counted, clustered = FALSE)
   out <- by_groups(x, input$by, function(part) {
     laws <- counted_laws(part, input)
     values <- group_values(group, part)

@@ -60,6 +60,8 @@ list_models <- function(models, truth, settings) {
 compare_pairs <- function(models, metric, settings) {
   check_two_models(models)
   check_law_metric(metric, models[[1]])
+  # functions of others are given rows
+  if (is.null(metric$of)) models <- lapply(models, single_copies)
   if (n_obs(models[[1]]) == 0) stop_empty(1)
   at <- utils::combn(length(models), 2)
   several <- settings$adjust != "none" && ncol(at) > 1
@@ -68,6 +70,11 @@ compare_pairs <- function(models, metric, settings) {
   if (several) settings$level <- 1 - alpha / ncol(at)
   if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
   found <- metric_values(models, metric)
+  # the copies of a row are in other folds for each model
+  if (any(vapply(found, function(one) isTRUE(one$estimate$design$dealt), NA))) {
+    models <- lapply(models, single_copies)
+    found <- metric_values(models, metric)
+  }
   values <- vapply(found, `[[`, 0, "value")
   estimates <- lapply(found, `[[`, "estimate")
   errors <- if (any(vapply(estimates, is.null, NA))) {
@@ -247,9 +254,11 @@ limits_of_own <- function(pair, apart, shown) {
 bootstrap_differences <- function(models, metric, values, at, settings) {
   design <- models[[1]]$design
   draws <- vapply(seq_len(settings$times), function(b) {
-    rows <- resampled_rows(design)
+    counted <- !is.null(design$copies)
+    rows <- if (counted) resampled_copies(design) else resampled_rows(design)
     drawn <- vapply(models, function(model) {
-      suppressMessages(metric_value(metric, take_rows(model, rows))$value)
+      sample <- if (counted) sampled_rows(model, rows) else take_rows(model, rows)
+      suppressMessages(metric_value(metric, sample)$value)
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]
   }, numeric(ncol(at)))

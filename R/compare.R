@@ -84,7 +84,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
             "x" = "{.arg objects} are fits, which are compared by their risk.", arg = "margin", value = margin)
     return(compare_fits(objects, x, rows_input(), level))
   }
-  design <- design_input(enquo(weights), enquo(cluster), horizon)
+  design <- design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE)
   # models have no `x`: the second argument is the truth, unless that has its name
   named <- "truth" %in% names(sys.call())
   outcome <- if (named) enquo(truth) else enquo(x)

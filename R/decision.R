@@ -74,7 +74,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   default <- missing(folds)
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
   # clusters are dealt by the values of their rows
-  input <- evaluate_input_once(rows_input(copies = rlang::quo_is_null(enquo(cluster))), x)
+  input <- evaluate_input_once(rows_input(copies = TRUE, clustered = FALSE), x)
   axis <- NULL
   event <- NULL
   dropped <- 0

@@ -2,19 +2,22 @@
 # `truth` is), or vectors beside vectors.
 
 # Quosures, evaluated once, with the data they belong to, and the horizon of survival outcomes (R/horizon.R). `copies`:
-# whether the function takes rows that stand for several; else rows are repeated by frequency weights.
-design_input <- function(weights, cluster, horizon = NULL, copies = FALSE) {
-  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon), copies = copies)
+# whether the function takes rows that stand for several, and whether those in clusters; else rows are repeated by
+# frequency weights.
+design_input <- function(weights, cluster, horizon = NULL, copies = FALSE, clustered = copies) {
+  list(weights = weights, cluster = cluster, horizon = as_horizon(horizon), copies = copies, clustered = clustered)
 }
+
+takes_copies <- function(input, cluster) isTRUE(if (is.null(cluster)) input$copies else input$clustered)
 
 # Arguments of the function that runs in `frame`, as a list: the quosures of outcomes, groups and columns, how events
 # and missing values are read, and how rows count. `dots` reads the columns: column_dots(), or quote_dots() where names
 # are checked later.
-rows_input <- function(dots = column_dots, copies = FALSE, frame = caller_env()) {
+rows_input <- function(dots = column_dots, copies = FALSE, clustered = copies, frame = caller_env()) {
   quos <- rlang::eval_bare(if (exists(".by", frame, inherits = FALSE)) enquo_groups else enquo_rows, frame)
   list(truth = quos$truth, dots = rlang::eval_bare(as.call(list(dots, quote(...))), frame), by = quos$by,
        event_level = frame$event_level, na_rm = frame$na_rm %||% TRUE,
-       design = design_input(quos$weights, quos$cluster, frame$horizon, copies))
+       design = design_input(quos$weights, quos$cluster, frame$horizon, copies, clustered))
 }
 
 # The arguments of rows_input() as quosures, with groups and without: one evaluation of them all.
@@ -60,7 +63,7 @@ read_design <- function(input, x, n) {
   out <- lapply(setNames(nm = args), function(arg) design_column(input[[arg]], x, n, arg))
   if (!is.null(out$weights)) {
     out$kind <- weight_kind(out$weights)
-    out$copies <- out$kind == "frequency" && isTRUE(input$copies)
+    out$copies <- out$kind == "frequency" && takes_copies(input, out$cluster)
     out$weights <- check_weights(as.numeric(out$weights), out$kind == "frequency" && !out$copies)
   }
   out
@@ -134,15 +137,21 @@ check_weights <- function(weights, repeated) {
           "x" = "Row {bad[1]} has the weight {.val {signif(weights[bad[1]], 4)}}; affected: {length(bad)} of \\
                  {length(weights)} rows.", "i" = "A weight of 0 leaves a row out. Only ratios of weights count.",
           class = c("weights", "size"), arg = "weights", row = bad[1], value = weights[bad[1]])
+  if (repeated) check_repeated(weights)
+  weights
+}
+
+# Rows are made of frequency weights.
+check_repeated <- function(weights) {
+  sum <- sum(weights, na.rm = TRUE)
   stop_if(
-    repeated && sum(weights, na.rm = TRUE) > most_repeated_rows,
+    sum > most_repeated_rows,
     "Frequency weights must sum to at most {count_text(most_repeated_rows)}: so many rows are made of them.",
-    "x" = "They sum to {count_text(sum(weights, na.rm = TRUE))}, in {count_text(length(weights))} rows.",
+    "x" = "They sum to {count_text(sum)}, in {count_text(length(weights))} rows.",
     "i" = "{.code update(ce_state(), ...)} takes rows in chunks and keeps sums.",
     "i" = "{.code as.numeric(weights)} are importance weights: means over rows are the same, but standard errors \\
            and tests are those of {count_text(length(weights))} rows.", class = c("size", "weights"), arg = "weights"
   )
-  weights
 }
 
 # The rows that are used, of those that are complete: without the ones of weight 0, repeated by their frequencies unless

@@ -4,6 +4,7 @@
 #   copies   numeric n, how many equal rows each stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   strata, drawn  of a survey: integer n, and how many clusters (rows) were drawn in each row's stratum; else NULL
+#   dealt    TRUE where the copies of a row are in several rows, one for each fold (split_copies()); else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n, but are in
 #            every printed number of rows (entered_rows()), `horizon` is a named_horizon(); else NULL
 #
@@ -117,9 +118,11 @@ weight_concentration <- function(design) {
 
 row_mean <- function(rows, design) {
   if (!is.null(design$w)) return(sum(design$w * rows) / sum(design$w))
-  # mean() would take four times as long, but of few rows a call of the core takes longer
-  if (length(rows) >= 1000 && is.double(rows)) cpp_row_moments(rows)[1] else mean(rows)
+  if (is_many(rows)) cpp_row_moments(rows)[1] else mean(rows)
 }
+
+# mean() takes four times as long as the core, but of few rows a call of the core takes longer.
+is_many <- function(rows) length(rows) >= 1000 && is.double(rows)
 
 # Standard error of the weighted mean of rows that are means over all others only to first order: influence values.
 #   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))

@@ -58,7 +58,7 @@ read_distributional <- function(x) {
 #   dropped  how many rows were incomplete (with predictive distributions)
 #   design  what each row counts and which belong together (R/design.R)
 read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE, design = NULL) {
-  if (is_read(x)) return(if (is_real(x)) x else class_laws(x))
+  if (is_read(x)) return(if (is_real(x)) x else class_laws(as_predictions(x, truth, design = design)))
   check_flag(na_rm)
   check_truth_given(truth)
   if (is.data.frame(x)) {
@@ -85,16 +85,14 @@ laws_of <- function(x, input) {
 # Rows that stand for several are repeated unless they are of classes.
 counted_laws <- function(part, input) {
   laws <- laws_of(part, input)
-  if (is.null(laws$design$copies) || !is_real(laws)) return(laws)
-  input$design$copies <- FALSE
-  laws_of(part, input)
+  if (is_real(laws)) single_copies(laws) else laws
 }
 
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 
-# The input of a metric: predictive distributions, or class probabilities.
-law_or_classes <- function(laws) if (is_real(laws)) laws else laws$predictions
+# The input of a metric: predictive distributions, with a row for each copy, or class probabilities.
+law_or_classes <- function(laws) if (is_real(laws)) single_copies(laws) else laws$predictions
 
 # Missing predictions: NA of a vector of the package, or of distributional.
 law_missing <- function(law) {

@@ -207,7 +207,7 @@ fold_copies <- function(problem, folds = crossfit_folds) {
 split_copies <- function(data, counts) {
   at <- which(counts > 0)
   out <- take_rows(data, (at - 1L) %% nrow(counts) + 1L)
-  out$design <- recounted(out$design, counts[at])
+  out$design <- c(recounted(out$design, counts[at]), dealt = TRUE)
   out$fold <- (at - 1L) %/% nrow(counts) + 1L
   out
 }

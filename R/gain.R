@@ -217,8 +217,8 @@ finite_difference <- function(before, after, design) {
 }
 
 gain_table <- function(pair, score, injective, level) {
-  s <- score_rows(pair$before, list(score))[[1]]
-  t <- score_rows(pair$after, list(score))[[1]]
+  s <- score_rows(pair$before, score)
+  t <- score_rows(pair$after, score)
   design <- pair$before$design
   difference <- finite_difference(s, t, design)
   infimum <- score$infimum

@@ -93,7 +93,7 @@ hierarchy_errors <- function(predictions, p, n_bins, level) {
     scheme <- plain_scheme(n_bins, type, p, FALSE, "top_label")
     columns(scalar_ece(problems, replace(scheme, "average", FALSE)))
   }
-  rbs <- rbs_columns(rowSums(whole[[1]]$residuals^2), "scalar", interval, predictions$design)
+  rbs <- rbs_columns(mean_estimate(rowSums(whole[[1]]$residuals^2), predictions$design, power = 2), interval)
   c(
     list(ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
          RBS = lapply(rbs[shown_columns], `*`, factor)),

@@ -83,7 +83,11 @@ combined_noise <- function(estimates, scale) {
 }
 
 # An estimate that is the mean of these rows.
-mean_estimate <- function(rows, design, ...) new_estimate(row_mean(rows, design), rows, design, ...)
+mean_estimate <- function(rows, design, ...) {
+  if (!is_many(rows) || !is_plain(design)) return(new_estimate(row_mean(rows, design), rows, design, ...))
+  moments <- cpp_row_moments(rows)
+  new_estimate(moments[1], rows, design, ..., squares = moments[2])
+}
 
 # The standard error of the value: no smaller than that of a calibrated model.
 estimate_std_error <- function(estimate) {

@@ -50,7 +50,8 @@ scalar_metrics <- function(of, level, n_bins, smoother = "loess", floor = NULL, 
           }, "rows"),
     entry(paste0("cox_", cox_terms), "logistic regression on the logit",
           function(problem) cox_columns(problem, floor, level)),
-    entry("spiegelhalter", "z statistic", spiegelhalter_columns),
+    entry("spiegelhalter", "z statistic",
+          function(problem) spiegelhalter_columns(problem$features[, 1], problem$labels, problem$design)),
     entry("hosmer_lemeshow", "10 groups", function(problem) hosmer_columns(problem, 10, FALSE), "rows")
   )
   Filter(function(metric) of %in% metric$of, all)

@@ -44,17 +44,23 @@ rbs <- new_metric("rbs", function(x, truth, ..., notion = NULL, level = 0.95, ti
     if (used == "canonical") {
       check_whole_sums(predictions, "The root Brier score")
     }
-    scores <- Reduce(`+`, lapply(notion_problems(predictions, used), function(problem) {
-      rowSums(problem$residuals^2)
-    }))
-    c(rbs_columns(scores, used, interval, predictions$design), list(n = n_obs(predictions), notion = used))
+    design <- predictions$design
+    # of one probability its rows suffice
+    estimate <- if (used %in% c("top_label", "binary") && is.null(predictions$problem)) {
+      rows <- scalar_rows(predictions, used)
+      brier_estimate(rows$prob, rows$outcome, design, power = 2)
+    } else {
+      problems <- notion_problems(predictions, used)
+      mean_estimate(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2))), design, power = 2)
+    }
+    c(rbs_columns(estimate, interval), list(n = n_obs(predictions), notion = used))
   }, choices = list(interval = interval$type, level = level), edges = numeric(), notion = notion)
 }, "minimize", c(0, sqrt(2)))
 
-rbs_columns <- function(scores, notion, interval, design) {
-  estimate <- mean_estimate(scores, design, power = 2)
-  columns <- error_columns(list(estimate), interval,
-                           list(new_problem(matrix(scores), matrix(scores), scores, design = design)),
+# `estimate`: of the mean squared error, with the power 2
+rbs_columns <- function(estimate, interval) {
+  problem <- function(scores) new_problem(matrix(scores), matrix(scores), scores, design = estimate$design)
+  columns <- error_columns(list(estimate), interval, list(problem(influence_rows(estimate))),
                            function(part) row_mean(part[[1]]$labels, part[[1]]$design))
   root <- columns$.estimate
   c(columns, list(corrected = if (root > 0) root + estimate_std_error(estimate)^2 / (8 * root^3) else root))

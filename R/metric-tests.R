@@ -206,19 +206,18 @@ spiegelhalter <- new_metric("spiegelhalter", function(x, truth, ..., notion = NU
                                      weights = NULL, cluster = NULL, horizon = NULL) {
   notion <- check_one_problem(notion)
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "spiegelhalter", function(predictions) {
-    c(spiegelhalter_columns(notion_problems(predictions, notion)[[1]]), list(n = n_obs(predictions)))
+    rows <- scalar_rows(predictions, notion)
+    c(spiegelhalter_columns(rows$prob, rows$outcome, predictions$design), list(n = n_obs(predictions)))
   }, choices = list(notion = notion), edges = numeric())
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
 # clusters' sums. Weights may depend on the outcome given the prediction: it is that of the rows.
-spiegelhalter_columns <- function(problem) {
-  design <- problem$design
-  sums <- cpp_spiegelhalter(problem$features, problem$labels, design$w, if (!is.null(design$w)) copy_powers(design, 2))
+spiegelhalter_columns <- function(prob, outcome, design) {
+  sums <- cpp_spiegelhalter(prob, outcome, design$w, if (!is.null(design$w)) copy_powers(design, 2))
   clustered <- !is.null(design$cluster)
   error <- if (clustered) {
-    p <- problem$features[, 1]
-    row_std_error((problem$labels - p) * (1 - 2 * p), design) * total_weight(design)
+    row_std_error((outcome - prob) * (1 - 2 * prob), design) * total_weight(design)
   } else {
     sqrt(sums[[if (equal_copies(design)) 2 else 3]])
   }

@@ -39,9 +39,10 @@ whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" 
 notion_problems <- function(predictions, notion) {
   if (!is.null(predictions$problem)) return(list(predictions$problem))
   problems <- switch(notion %||% default_notion(predictions),
-    top_label = list(top_label_problem(predictions)),
-    binary = list(scalar_problem(event_prob(predictions),
-                                 predictions$outcome %||% as.numeric(predictions$truth == predictions$event))),
+    top_label = , binary = {
+      rows <- scalar_rows(predictions, notion)
+      list(scalar_problem(rows$prob, rows$outcome))
+    },
     canonical = {
       probs <- simplex_probs(predictions)
       truth <- simplex_truth(predictions)
@@ -74,11 +75,19 @@ probability_of <- function(x) {
   paste0("probability", if (!event %in% c("1", "TRUE")) paste(" of", event))
 }
 
-# A single probability is a confidence in a label that was right or not.
-top_label_problem <- function(predictions) {
-  if (is.null(predictions$probs)) return(scalar_problem(predictions$prob, predictions$outcome))
+# list(prob, outcome) of the event, or of the top label. A single probability is then a confidence in a label that was
+# right or not.
+scalar_rows <- function(predictions, notion) {
+  if (!is.null(predictions$problem)) {
+    return(list(prob = predictions$problem$features[, 1], outcome = predictions$problem$labels))
+  }
+  if ((notion %||% default_notion(predictions)) == "binary") {
+    prob <- event_prob(predictions)
+    return(list(prob = prob, outcome = predictions$outcome %||% as.numeric(predictions$truth == predictions$event)))
+  }
+  if (is.null(predictions$probs)) return(predictions[c("prob", "outcome")])
   top <- top_label(predictions$probs)
-  scalar_problem(top$confidence, as.numeric(top$label == predictions$truth))
+  list(prob = top$confidence, outcome = as.numeric(top$label == predictions$truth))
 }
 
 event_prob <- function(predictions) {

@@ -16,12 +16,13 @@
 # All input errors of predictions and outcomes are raised here and in R/predictions-*.R.
 
 # `truth` and `dots` are quosures, so that data frames are tidyselected and matrices evaluated with the same function.
-# `direction`: whether to look at it (see warn_direction()). Data that were read stay as they are.
+# `direction`: whether to look at it (see warn_direction()). Data that were read stay as they are; their copies are rows
+# where the function does not count them.
 as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm = TRUE, direction = TRUE,
                            design = NULL, logits = FALSE) {
   if (is_read(x)) {
     if (is_real(x)) check_kind(x$law)
-    return(x)
+    return(if (takes_copies(design, x$design$cluster)) x else single_copies(x))
   }
   kept <- attr(x, "kept")
   check_flag(na_rm)
@@ -74,7 +75,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   }
   outcome <- coded$outcome
   check_interrupt()
-  known <- if (anyNA(outcome)) !is.na(outcome) else TRUE
+  known <- if (has_missing(outcome)) !is.na(outcome) else TRUE
   complete <- complete_rows(x, known, na_rm, if (logits) "Logits" else "Probabilities", raw)
   keep <- complete$rows
   if (!complete$whole) {

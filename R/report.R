@@ -41,7 +41,7 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
                       cluster = NULL, horizon = NULL) {
   format <- check_report(file, title)
   # as decision curves take them
-  input <- evaluate_input_once(rows_input(copies = rlang::quo_is_null(enquo(cluster))), x)
+  input <- evaluate_input_once(rows_input(copies = TRUE, clustered = FALSE), x)
   group <- evaluate_once(enquo(group), x)
   check_validation_notion(check_notion(notion))
   options <- c(validation_options(thresholds, floor, times, delta, level),

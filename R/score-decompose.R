@@ -84,7 +84,7 @@ ce_decompose <- function(x, truth, ..., score = "brier", method = c("discrete", 
   asked <- list(notion = notion, interval = if (times > 0) "bootstrap")
   by_predictions(read_table(x), function(predictions) {
     used <- notion %||% if (method == "isotonic") default_notion(predictions) else whole_notion(predictions)
-    if (used == "canonical") check_ranked(scores, predictions)
+    if (used == "canonical") lapply(scores, check_ranked, predictions)
     data <- decompose_data(predictions, used)
     rows <- lapply(scores, function(s) {
       decompose_score(data, s, method, used, times, function(data) split_classes(data, s, method),

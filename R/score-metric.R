@@ -101,14 +101,15 @@ score_frame <- function(x, input, scores, level, bound) {
           "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
           "i" = "Give {.fn score_dss} its {.arg min_variance}, or compare mean scores: {.code bound = FALSE}.",
           class = "score", arg = "score")
-  columns <- function(rows, notion, design, n = copy_count(design), log = NULL) {
+  # `estimate`: of a score's mean, with its smallest value
+  columns <- function(estimate, notion, design, n = copy_count(design), log = NULL) {
     shift <- if (bound) infima else rep(0, length(infima))
-    mean <- score_means(rows, design) - shift
     # no value of the score lies below `smallest`, hence no mean of them
-    estimates <- lapply(seq_along(mean), function(k) {
+    estimates <- lapply(seq_along(scores), function(k) {
       # of a state
       if (!is.null(log) && is_plain_log(scores[[k]])) return(log)
-      new_estimate(mean[k], if (all_finite(rows[[k]])) rows[[k]], design, smallest = smallest[k] - shift[k])
+      one <- estimate(scores[[k]], smallest[k] - shift[k])
+      replace(one, "value", one$value - shift[k])
     })
     mean <- vapply(estimates, `[[`, 0, "value")
     c(summarise_estimates(estimates, level)[shown_columns],
@@ -118,14 +119,14 @@ score_frame <- function(x, input, scores, level, bound) {
   metric <- if (bound) "upper_bound" else names
   if (real) {
     return(regression_frame(x, input, metric, function(law, y, design) {
-      columns(lapply(scores, function(s) s$real(law, y)), "regression", design)
+      columns(function(s, smallest) score_estimate(s$real(law, y), design, smallest), "regression", design)
     }, list(level = level)))
   }
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots), scores)
   metric_frame(x, input, metric, function(predictions) {
     check_whole_sums(predictions)
-    columns(score_rows(predictions, scores), whole_notion(predictions), predictions$design, n_obs(predictions),
-            predictions$log)
+    columns(function(s, smallest) class_score(predictions, s, smallest), whole_notion(predictions), predictions$design,
+            n_obs(predictions), predictions$log)
   }, choices = list(level = level), edges = numeric())
 }
 
@@ -160,31 +161,35 @@ check_no_laws <- function(x, dots, scores) {
           "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score", value = name)
 }
 
-# The mean of each score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
-score_means <- function(rows, design) {
-  mean <- vapply(rows, row_mean, 0, design)
-  none <- Filter(function(k) !anyNA(rows[[k]]), which(is.nan(mean)))
-  if (length(none) > 0) {
-    values <- rows[[none[1]]]
-    warn_result(
-      "The mean score is {.val {NA}}: some scores are infinite, with both signs.",
-      "x" = "{sum(values == Inf)} of {length(values)} are {.val {Inf}}, {sum(values == -Inf)} are {.val {-Inf}}: \\
-             predictions without spread.",
-      "i" = "Give variances a lower bound, or use the CRPS, which such predictions have.", class = "infinite"
-    )
-    mean[none] <- NA_real_
-  }
-  mean
+# The mean of a score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
+score_estimate <- function(rows, design, smallest) {
+  one <- mean_estimate(rows, design, smallest = smallest)
+  if (all_finite(rows)) return(one)
+  none <- is.nan(one$value) && !anyNA(rows)
+  warn_if(
+    none, "The mean score is {.val {NA}}: some scores are infinite, with both signs.",
+    "x" = "{sum(rows == Inf)} of {length(rows)} are {.val {Inf}}, {sum(rows == -Inf)} are {.val {-Inf}}: \\
+           predictions without spread.",
+    "i" = "Give variances a lower bound, or use the CRPS, which such predictions have.", class = "infinite"
+  )
+  replace(one, c("value", "influence"), list(if (none) NA_real_ else one$value, NULL))
 }
 
-# A vector for each score. Columns of both classes are made where a score of single probabilities needs them.
-score_rows <- function(predictions, scores, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
-  check_ranked(scores, predictions)
-  lapply(scores, function(s) {
-    if (s$name == "brier" && !is.null(predictions$prob)) return((predictions$prob - predictions$outcome)^2)
-    value <- s$value(probs, truth)
-    if (n_classes(predictions) == 2) s$scalar * value else value
-  })
+# The Brier score of one probability is a sum over its rows.
+class_score <- function(predictions, s, smallest) {
+  design <- predictions$design
+  if (!is_brier_of_one(predictions, s)) return(score_estimate(score_rows(predictions, s), design, smallest))
+  brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest)
+}
+
+is_brier_of_one <- function(predictions, s) s$name == "brier" && !is.null(predictions$prob)
+
+# Columns of both classes are made where a score of single probabilities needs them.
+score_rows <- function(predictions, s) {
+  check_ranked(s, predictions)
+  if (is_brier_of_one(predictions, s)) return((predictions$prob - predictions$outcome)^2)
+  value <- s$value(simplex_probs(predictions), simplex_truth(predictions))
+  if (n_classes(predictions) == 2) s$scalar * value else value
 }
 
 # metric_frame() for real outcomes.

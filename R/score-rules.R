@@ -51,6 +51,14 @@ new_score <- function(name, kind, value, infimum, scalar = 1, real = if (kind ==
                  smallest = smallest), class = "ce_score_rule")
 }
 
+# Squared errors of one probability, as an estimate of their mean: of many plain rows from sums alone.
+brier_estimate <- function(prob, outcome, design, ...) {
+  rows <- function() (prob - outcome)^2
+  if (!is_many(prob) || !is_plain(design)) return(mean_estimate(rows(), design, ...))
+  moments <- cpp_squared_moments(prob, outcome)
+  new_estimate(moments[1], rows, design, ..., squares = moments[2])
+}
+
 at_label <- function(p, y) p[cbind(seq_along(y), y)]
 
 #' @rdname score_rules
@@ -65,9 +73,8 @@ score_log <- function(floor = 0) {
 cumulative <- function(p) p %*% upper.tri(diag(ncol(p)), diag = TRUE)
 
 # The ranked probability score of three or more classes needs their order.
-check_ranked <- function(scores, predictions) {
-  ranked <- any(vapply(scores, `[[`, "", "name") == "rps")
-  stop_if(ranked && n_classes(predictions) > 2 && !isTRUE(predictions$ordered),
+check_ranked <- function(score, predictions) {
+  stop_if(score$name == "rps" && n_classes(predictions) > 2 && !isTRUE(predictions$ordered),
           "{.code score = \"rps\"} needs classes in an order: {.arg truth} must be an ordered factor.",
           "x" = "It gives no order to all of the classes {.val {predictions$levels}}.", class = c("score", "truth"),
           arg = "truth")

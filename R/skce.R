@@ -77,8 +77,8 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   check_factor(choices$computation, type, tolerance, kernel)
   if (!is.null(locations)) check_locations(locations)
   group <- enquo(group)
-  plain <- is.null(tolerance) && is.null(locations) && rlang::quo_is_null(group) && rlang::quo_is_null(enquo(cluster))
-  input <- rows_input(copies = plain && counts_copies(type, kernel, choices$computation))
+  plain <- is.null(tolerance) && is.null(locations) && rlang::quo_is_null(group)
+  input <- rows_input(copies = plain && counts_copies(type, kernel, choices$computation), clustered = FALSE)
   row <- function(laws, group) {
     if (laws$na && !is.null(locations)) {
       return(columns_frame(.metric = "ucme", .estimator = family_text(laws), .estimate = NA_real_, n = laws$n))

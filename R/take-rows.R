@@ -70,3 +70,9 @@ repeat_copies <- function(data, most = most_repeated_rows) {
   out$sorted <- NULL
   out
 }
+
+# The same for functions that count no copies: too many are an error.
+single_copies <- function(data) {
+  if (!is.null(data$design$copies)) check_repeated(data$design$copies)
+  repeat_copies(data)
+}

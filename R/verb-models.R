@@ -57,7 +57,7 @@ ce_models <- function(x, truth, ..., model = NULL, id = NULL, .by = NULL, event_
   if (missing(x)) stop_no_predictions()
   check_has_rows(x)
   x <- read_table(x)
-  settings <- list(design = design_input(enquo(weights), enquo(cluster), horizon), own = TRUE,
+  settings <- list(design = design_input(enquo(weights), enquo(cluster), horizon, copies = TRUE), own = TRUE,
                    event_level = check_choice(event_level, c("first", "second")))
   truth <- enquo(truth)
   check_truth_given(truth)

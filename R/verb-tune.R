@@ -58,7 +58,7 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   x <- read_table(x, FALSE)
   # copies of one random split are counted, of several they are rows
   random <- length(folds) == 1 && is_share(test)
-  input <- rows_input(copies = random && !isTRUE(repeats > 1) && rlang::quo_is_null(enquo(cluster)))
+  input <- rows_input(copies = random && !isTRUE(repeats > 1), clustered = FALSE)
   sums <- has_sums(x)
   methods <- if (!missing(methods) || !sums) check_methods(methods)
   check_bins_notion(methods, notion)

@@ -1806,6 +1806,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_squared_moments
+Rcpp::NumericVector cpp_squared_moments(Rcpp::NumericVector prob, Rcpp::NumericVector outcome);
+RcppExport SEXP _calibrisk_cpp_squared_moments(SEXP probSEXP, SEXP outcomeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type outcome(outcomeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_squared_moments(prob, outcome));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_scaled_sum
 SEXP cpp_scaled_sum(Rcpp::List parts, Rcpp::NumericVector scale);
 RcppExport SEXP _calibrisk_cpp_scaled_sum(SEXP partsSEXP, SEXP scaleSEXP) {
@@ -2477,6 +2488,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_event_columns", (DL_FUNC) &_calibrisk_cpp_event_columns, 1},
     {"_calibrisk_cpp_scalar_rows", (DL_FUNC) &_calibrisk_cpp_scalar_rows, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
+    {"_calibrisk_cpp_squared_moments", (DL_FUNC) &_calibrisk_cpp_squared_moments, 2},
     {"_calibrisk_cpp_scaled_sum", (DL_FUNC) &_calibrisk_cpp_scaled_sum, 2},
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_stratum_products", (DL_FUNC) &_calibrisk_cpp_stratum_products, 2},

@@ -107,6 +107,22 @@ Rcpp::NumericMatrix cpp_matrix_rows(Rcpp::NumericMatrix x, Rcpp::IntegerVector r
   return out;
 }
 
+namespace {
+
+// Whether holds(block) is true of every block of the values, [1 x size] arrays that stay in the
+// cache while several reductions read them.
+template <class Holds>
+bool in_blocks(const Rcpp::NumericVector& x, const Holds& holds) {
+  constexpr Eigen::Index most = 2048;
+  const Eigen::Map<const Eigen::ArrayXd> all(x.begin(), x.size());
+  for (Eigen::Index begin = 0; begin < all.size(); begin += most) {
+    if (!holds(all.segment(begin, std::min(most, all.size() - begin)))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 // Whether all are whole numbers from `from` to `to`.
 // [[Rcpp::export(rng = false)]]
 bool cpp_all_whole(SEXP x, double from, double to) {
@@ -116,6 +132,10 @@ bool cpp_all_whole(SEXP x, double from, double to) {
                        [&](int value) { return value >= from && value <= to; });
   }
   const Rcpp::NumericVector values(x);
+  // outcomes: no other number times itself less one is 0, nor is a missing one
+  if (from == 0.0 && to == 1.0) {
+    return in_blocks(values, [](const auto& v) { return (v * (v - 1.0)).abs().sum() == 0.0; });
+  }
   return std::all_of(values.begin(), values.end(), [&](double value) {
     return value >= from && value <= to && value == std::trunc(value);
   });
@@ -124,12 +144,10 @@ bool cpp_all_whole(SEXP x, double from, double to) {
 // Whether all are finite and from `from` to `to`.
 // [[Rcpp::export(rng = false)]]
 bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
-  constexpr double largest = std::numeric_limits<double>::max();
-  const double low = std::max(from, -largest), high = std::min(to, largest);
-  // counted, so that the loop has no branch
-  R_xlen_t within = 0;
-  for (const double value : x) within += (value >= low) & (value <= high);
-  return within == x.size();
+  // 0 times a number that is not finite is none
+  return in_blocks(x, [&](const auto& v) {
+    return (v * 0.0).sum() == 0.0 && v.minCoeff() >= from && v.maxCoeff() <= to;
+  });
 }
 
 namespace {
@@ -181,38 +199,46 @@ SEXP cpp_event_outcomes(SEXP x, double event, double other) {
 
 namespace {
 
-// Sum of term(i) over n rows, in stretches, whose sums lose nothing to rounding.
-template <class Term>
-double sum_rows(R_xlen_t n, const Term& term) {
-  constexpr R_xlen_t stretch = 4096;
-  double total = 0.0;
-  for (R_xlen_t begin = 0; begin < n; begin += stretch) {
-    double sums[4] = {0.0, 0.0, 0.0, 0.0};
-    const R_xlen_t end = std::min(n, begin + stretch);
-    R_xlen_t i = begin;
-    for (; i + 4 <= end; i += 4) {
-      for (R_xlen_t k = 0; k < 4; ++k) sums[k] += term(i + k);
-    }
-    for (; i < end; ++i) sums[i % 4] += term(i);
-    total += (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  }
-  return total;
-}
-
-// Mean of the n values, and the sum of squares about it.
+// Mean of the n values, and the sum of squares about it. `block(begin, size)`: an array of them.
 struct Moments {
-  double mean;
-  double squares;
+  double mean = 0.0;
+  double squares = std::numeric_limits<double>::quiet_NaN();
 };
 
-Moments moments_of(const double* value, R_xlen_t n) {
-  const auto sum = [&](const auto& term) {
-    return sum_rows(n, [&](R_xlen_t i) { return term(value[i]); });
+template <class Block>
+Moments moments_of(Eigen::Index n, const Block& block) {
+  constexpr Eigen::Index most = 2048;
+  const auto each_block = [&](const auto& task) {
+    for (Eigen::Index begin = 0; begin < n; begin += most) {
+      task(block(begin, std::min(most, n - begin)));
+    }
   };
   const double rows = static_cast<double>(n);
-  double mean = sum([](double v) { return v; }) / rows;
-  if (std::isfinite(mean)) mean += sum([&](double v) { return v - mean; }) / rows;
-  return {mean, sum([&](double v) { return (v - mean) * (v - mean); })};
+  Moments out;
+  each_block([&](const auto& values) { out.mean += values.sum(); });
+  out.mean /= rows;
+  if (!std::isfinite(out.mean)) return out;
+  // about a mean that is off by rounding
+  double rest = 0.0, squares = 0.0;
+  Eigen::Array<double, Eigen::Dynamic, 1, 0, most, 1> gaps;
+  each_block([&](const auto& values) {
+    gaps = values - out.mean;
+    rest += gaps.sum();
+    squares += gaps.square().sum();
+  });
+  out.mean += rest / rows;
+  out.squares = squares - rest * rest / rows;
+  return out;
+}
+
+Moments moments_of(const double* value, R_xlen_t n) {
+  const Eigen::Map<const Eigen::ArrayXd> all(value, n);
+  return moments_of(
+      n, [&](Eigen::Index begin, Eigen::Index size) { return all.segment(begin, size); });
+}
+
+Rcpp::NumericVector moments_vector(const Moments& of) {
+  return Rcpp::NumericVector::create(of.mean, of.squares);
 }
 
 }  // namespace
@@ -267,8 +293,18 @@ Rcpp::List cpp_scalar_rows(Rcpp::NumericVector prob, Rcpp::NumericVector outcome
 // Mean of the values, and the sum of squares about it.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_row_moments(Rcpp::NumericVector x) {
-  const Moments of = moments_of(x.begin(), x.size());
-  return Rcpp::NumericVector::create(of.mean, of.squares);
+  return moments_vector(moments_of(x.begin(), x.size()));
+}
+
+// The same of the squared differences between predictions and outcomes.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_squared_moments(Rcpp::NumericVector prob, Rcpp::NumericVector outcome) {
+  const Eigen::Map<const Eigen::ArrayXd> p(prob.begin(), prob.size()),
+      y(outcome.begin(), outcome.size());
+  calibrisk::require(p.size() == y.size(), "squared_moments: one outcome per row.");
+  return moments_vector(moments_of(p.size(), [&](Eigen::Index begin, Eigen::Index size) {
+    return (p.segment(begin, size) - y.segment(begin, size)).square();
+  }));
 }
 
 // sum_k scale_k parts_k, of vectors of one length; NULL where one of them is.

@@ -293,3 +293,30 @@ test_that("a row has the mean of its copies' predictions out of fold", {
   # each fold has a quarter of every row's copies
   expect_equal(many$objective_crossfit, many$objective[["after"]], tolerance = 1e-6)
 })
+
+test_that("models of rows with counts are those of repeated rows, alone and compared", {
+  data <- copies_frame()
+  data$other <- data$prob^1.4
+  rows <- repeat_frame(data)
+  of_models <- function(verb, data, ...) {
+    suppressMessages(suppressWarnings(verb(ce_models(data, y, prob, other, ...))))
+  }
+  verbs <- c(copies_metrics[c("width", "ks", "debiased", "rbs", "estimate")], copies_classical[c("skce", "ckce", "panel")],
+             list(ici = function(m) ici(m, times = NULL)))
+  for (verb in verbs) {
+    expect_same_columns(of_models(verb, data, weights = copies), of_models(verb, rows))
+    expect_same_columns(of_models(verb, data, weights = copies, cluster = centre), of_models(verb, rows, cluster = centre))
+  }
+  mean_gap <- function(x, truth) mean(abs(x - truth))
+  for (metric in list(ece, ks_error, rbs, "log", ici, "skce", "ckce", "auroc", "ece_pointwise", ce_estimate, mean_gap)) {
+    compared <- function(data, ...) {
+      withr::with_seed(1, suppressMessages(ce_compare(data, y, prob, other, metric = metric, times = 20, ...)))
+    }
+    expect_same_columns(compared(data, weights = copies), compared(rows))
+    expect_same_columns(compared(data, weights = copies, cluster = centre), compared(rows, cluster = centre))
+  }
+  # more than rows can be made of
+  data$copies <- rep(1e6L, nrow(data))
+  expect_equal(ce_compare(data, y, prob, other, metric = rbs, weights = copies)$n, 8e7)
+  expect_error(ce_compare(data, y, prob, other, metric = mean_gap, weights = copies), class = "calibrisk_error_size")
+})

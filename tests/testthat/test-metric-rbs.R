@@ -54,7 +54,7 @@ test_that("the correction removes most of the bias of the root", {
   found <- withr::with_seed(5, vapply(1:6000, function(i) {
     p <- stats::runif(n)
     score <- (p - stats::rbinom(n, 1, p))^2
-    unlist(rbs_columns(score, "binary", interval, new_design(n))[c(".estimate", "corrected")])
+    unlist(rbs_columns(mean_estimate(score, new_design(n), power = 2), interval)[c(".estimate", "corrected")])
   }, c(0, 0)))
   bias <- rowMeans(found) - sqrt(1 / 6)
   expect_lt(bias[1], 0)

@@ -183,6 +183,13 @@ class OutcomeDraws {
 
   // `place`: the number of the next copy
   double drawn_rows(std::uint64_t key, Index i, int last, std::uint64_t& place) const {
+    if (rows_.plain() && rows_.copies.size() == 0) {
+      // without a branch that the processor would have to guess
+      const double* p = prob_.data();
+      Index events = 0;
+      for (; i < last; ++i) events += counter_number(key, place++) < p[i];
+      return static_cast<double>(events);
+    }
     double sum = 0.0;
     for (; i < last; ++i) {
       const double n = rows_.rows(i), p = chance(i);

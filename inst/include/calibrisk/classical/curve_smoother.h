@@ -233,8 +233,22 @@ class CurveSmoother {
       squares_.row(static_cast<Index>(h)) = each;
       Matrix pairs = engine_.dense.multiply_at_b(l, each.cwiseProduct(n).asDiagonal() * l);
       pairs -= 2.0 * (each.asDiagonal() * l);
-      pairs_.push_back(std::move(pairs));
+      pairs_.push_back(pairs + pairs.transpose());
     }
+  }
+
+  // x' P x / 2 of every column x, for a symmetric P: of blocks of rows with those after them.
+  Vector half_forms(const Matrix& p, const Matrix& x) const {
+    constexpr Index most = 24;
+    Vector out = Vector::Zero(x.cols());
+    for (Index begin = 0; begin < p.rows(); begin += most) {
+      const Index size = std::min(most, p.rows() - begin), rest = p.rows() - begin;
+      Matrix own = p.block(begin, begin, size, rest);
+      own.leftCols(size) /= 2.0;
+      const Matrix product = engine_.dense.multiply(own, x.bottomRows(rest));
+      out += x.middleRows(begin, size).cwiseProduct(product).colwise().sum().transpose();
+    }
+    return out;
   }
 
   // The bandwidth of the least error of each draw; of equal ones the widest.
@@ -248,11 +262,8 @@ class CurveSmoother {
     const Matrix pooled = coarse(residual), squares = engine_.dense.multiply(squares_, square);
     Vector best;
     for (std::size_t h = 0; h < grid.size(); ++h) {
-      const Vector score = squares.row(static_cast<Index>(h)).transpose() +
-                           pooled.cwiseProduct(engine_.dense.multiply(pairs_[h], pooled))
-                               .colwise()
-                               .sum()
-                               .transpose();
+      const Vector score =
+          squares.row(static_cast<Index>(h)).transpose() + half_forms(pairs_[h], pooled);
       if (h == 0) best = score;
       for (Index r = 0; r < score.size(); ++r) {
         if (score(r) > best(r)) continue;
@@ -268,8 +279,8 @@ class CurveSmoother {
   double spread_ = 0.0;
   Index coarse_ = 0, size_ = 1;
   mutable std::vector<std::unique_ptr<Weights>> weights_;
-  std::vector<Matrix> pairs_;  // of residuals of coarse cells, and of their squares
-  Matrix squares_;             // [bandwidths x coarse cells]
+  std::vector<Matrix> pairs_;  // twice the symmetric forms of residuals of coarse cells
+  Matrix squares_;             // of their squares [bandwidths x coarse cells]
 };
 
 }  // namespace calibrisk

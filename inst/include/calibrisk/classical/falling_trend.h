@@ -49,33 +49,42 @@ inline RankTrend rank_trend(const ConstVectorRef& prob, const std::vector<bool>&
   return out;
 }
 
-// Are the predictions of the events lower, by more than two standard errors of a mean? `weight(i)`
-// is that of row i. Sums of every fourth row, so that none waits for the one before.
-template <class Label, class Weight>
-bool mean_falls(const ConstVectorRef& prob, const Label* labels, int event, const Weight& weight) {
-  using Sums = Eigen::Array<double, 5, 1>;  // n, events, of p, of p of events, of p^2
-  Sums sums[4] = {Sums::Zero(), Sums::Zero(), Sums::Zero(), Sums::Zero()};
-  const auto add = [&](Index i) {
-    const double p = prob[i], each = weight(i);
-    const double of_event = labels[i] == event ? each : 0.0;
-    Sums& to = sums[i % 4];
-    to[0] += each;
-    to[1] += of_event;
-    to[2] += each * p;
-    to[3] += of_event * p;
-    to[4] += each * p * p;
-  };
+// Are the predictions of the events lower, by more than two standard errors of a mean? `copies` may
+// be empty. Sums of short blocks of rows, which the processor takes several at a time.
+template <class Label>
+bool mean_falls(const ConstVectorRef& prob, const Label* labels, int event,
+                const ConstVectorRef& copies) {
+  constexpr Index most = 512;
+  const auto own = static_cast<Label>(event);
+  constexpr double one_if[2] = {0.0, 1.0};  // no branch that the processor would have to guess
+  Eigen::Array<double, most, 1> of_event;
+  double rows = 0.0, events = 0.0, all = 0.0, of_events = 0.0;
   const Index n = prob.size();
-  Index i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (Index k = 0; k < 4; ++k) add(i + k);
+  for (Index begin = 0; begin < n; begin += most) {
+    const Index size = std::min(most, n - begin);
+    const auto p = prob.segment(begin, size).array();
+    for (Index i = 0; i < size; ++i) {
+      of_event[i] = one_if[labels[begin + i] == own];
+    }
+    if (copies.size() == 0) {
+      rows += static_cast<double>(size);
+      all += p.sum();
+    } else {
+      const auto each = copies.segment(begin, size).array();
+      of_event.head(size) *= each;
+      rows += each.sum();
+      all += (each * p).sum();
+    }
+    events += of_event.head(size).sum();
+    of_events += (of_event.head(size) * p).sum();
   }
-  for (; i < n; ++i) add(i);
-  const Sums all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  const double rows = all[0], events = all[1], others = rows - events, mean = all[2] / rows;
-  const double gap = all[3] / events - (all[2] - all[3]) / others;
-  const double variance = all[4] / rows - mean * mean;
-  return gap < 0.0 && gap * gap >= 4.0 * variance * rows / (events * others);
+  const double others = rows - events, gap = of_events / events - (all - of_events) / others;
+  if (!(gap < 0.0)) return false;
+  const double mean = all / rows;
+  const double squares = copies.size() == 0
+                             ? (prob.array() - mean).square().sum()
+                             : (copies.array() * (prob.array() - mean).square()).sum();
+  return gap * gap >= 4.0 * squares / (events * others);
 }
 
 // The trend of every column, whose events are the rows labelled `classes`. Only those columns are
@@ -88,11 +97,7 @@ std::vector<RankTrend> falling_trends(const ConstMatrixRef& probs, const Label* 
   std::vector<RankTrend> out(classes.size());
   for (std::size_t k = 0; k < classes.size(); ++k) {
     const auto prob = probs.col(static_cast<Index>(k));
-    const bool falls =
-        copies.size() == 0
-            ? mean_falls(prob, labels, classes[k], [](Index) { return 1.0; })
-            : mean_falls(prob, labels, classes[k], [&](Index i) { return copies[i]; });
-    if (!falls) continue;
+    if (!mean_falls(prob, labels, classes[k], copies)) continue;
     std::vector<bool> event(static_cast<std::size_t>(probs.rows()));
     for (std::size_t i = 0; i < event.size(); ++i) event[i] = labels[i] == classes[k];
     out[k] = rank_trend(prob, event, copies);
