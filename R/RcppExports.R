@@ -613,6 +613,10 @@ cpp_ks_error <- function(sorted, fold, by_row = TRUE) {
     .Call(`_calibrisk_cpp_ks_error`, sorted, fold, by_row)
 }
 
+cpp_ks_plain <- function(x, y, fold) {
+    .Call(`_calibrisk_cpp_ks_plain`, x, y, fold)
+}
+
 cpp_spiegelhalter <- function(p, y, w, w2) {
     .Call(`_calibrisk_cpp_spiegelhalter`, p, y, w, w2)
 }

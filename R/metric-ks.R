@@ -64,10 +64,11 @@ ks_columns <- function(problems, interval) {
   parts <- lapply(problems, function(problem) {
     problem <- fold_copies(problem)
     design <- problem$design
-    sorted <- sort_problem(problem)
     fold <- problem_folds(problem)
-    of <- cpp_ks_error(sorted, fold, by_row)
-    rows <- function(name) if (by_row) of[[name]] else function() cpp_ks_error(sorted, fold)[[name]]
+    by_rows <- function(by_row) cpp_ks_error(sort_problem(problem), fold, by_row)
+    plain <- !by_row && is.null(problem$sorted)
+    of <- if (plain) cpp_ks_plain(problem$features, problem$labels, fold) else by_rows(by_row)
+    rows <- function(name) if (by_row) of[[name]] else function() by_rows(TRUE)[[name]]
     # variances of the whole sum: of calibrated predictions, and estimated by squared residuals
     spread <- if (is.null(design$cluster)) of$spread
     honest <- new_estimate(of$mean, rows("terms"), design, squares = of$squares[2], known = of$known)

@@ -2134,6 +2134,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ks_plain
+Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, Rcpp::IntegerVector fold);
+RcppExport SEXP _calibrisk_cpp_ks_plain(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ks_plain(x, y, fold));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_spiegelhalter
 Rcpp::NumericVector cpp_spiegelhalter(Rcpp::NumericVector p, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::Nullable<Rcpp::NumericVector> w2);
 RcppExport SEXP _calibrisk_cpp_spiegelhalter(SEXP pSEXP, SEXP ySEXP, SEXP wSEXP, SEXP w2SEXP) {
@@ -2512,6 +2524,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
     {"_calibrisk_cpp_fold_cells", (DL_FUNC) &_calibrisk_cpp_fold_cells, 3},
     {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 3},
+    {"_calibrisk_cpp_ks_plain", (DL_FUNC) &_calibrisk_cpp_ks_plain, 3},
     {"_calibrisk_cpp_spiegelhalter", (DL_FUNC) &_calibrisk_cpp_spiegelhalter, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},

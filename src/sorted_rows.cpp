@@ -136,6 +136,70 @@ Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::Int
                      {"d2", static_cast<SEXP>(sum_d2)}});
 }
 
+namespace {
+
+// Sorted rows: x, d = x - y, the sums of w d, weights w (null: 1) and the squares of copies; which
+// row of the data each is, counted from 1, the ends of the ties, and the total weight.
+struct KsRows {
+  R_xlen_t n = 0, n_ties = 0;
+  const double *x = nullptr, *d = nullptr, *sum_d = nullptr, *w = nullptr, *w2 = nullptr;
+  const int *order = nullptr, *ties = nullptr;
+  double total = 0.0;
+};
+
+// `own`: the folds of the sorted rows, without which only the error is returned.
+Rcpp::List ks_numbers(const KsRows& rows, const std::vector<int>& own, std::size_t n_folds,
+                      bool by_row) {
+  const R_xlen_t n = rows.n;
+  const double *x = rows.x, *d = rows.d, *w = rows.w, total = rows.total;
+  const auto walk = calibrisk::ks_walk(d, w, rows.sum_d, own.data(), rows.ties,
+                                       static_cast<std::size_t>(rows.n_ties), n_folds);
+  Rcpp::List out = named_list({{"value", std::abs(walk.all.walk) / total},
+                               {"location", x[static_cast<R_xlen_t>(walk.all.end) - 1]},
+                               {"kuiper", (walk.high - walk.low) / total}});
+  if (own.empty()) return out;
+  Rcpp::NumericVector values(by_row ? n : 0), terms(by_row ? n : 0);
+  struct Sums {
+    long double one = 0.0L, weighted = 0.0L, squares = 0.0L;
+    double about_mean(R_xlen_t size) const {
+      return static_cast<double>(squares - one * one / static_cast<long double>(size));
+    }
+  } of_rows, of_terms;
+  long double known = 0.0L, of_predictions = 0.0L, of_outcomes = 0.0L;
+  const auto add = [&](R_xlen_t i, double walk, Sums& sums, Rcpp::NumericVector& of) {
+    const double value = walk < 0.0 ? -d[i] : d[i];
+    sums.one += value;
+    sums.weighted += w != nullptr ? w[i] * value : value;
+    sums.squares += value * value;
+    if (by_row) of[rows.order[i] - 1] = value;
+  };
+  for (R_xlen_t i = 0; i < n; ++i) {
+    const auto place = static_cast<std::size_t>(i);
+    const double variance = x[i] * (1.0 - x[i]), square = w != nullptr ? rows.w2[i] : 1.0;
+    of_predictions += square * variance;
+    of_outcomes += square * (d[i] * d[i]);
+    // a sum of 0 has noise on both sides
+    if (place < walk.all.end) add(i, walk.all.walk, of_rows, values);
+    const auto& other = walk.others[static_cast<std::size_t>(own[place] - 1)];
+    if (place >= other.end || other.walk == 0.0 || d[i] == 0.0) continue;
+    add(i, other.walk, of_terms, terms);
+    known += square * variance;
+  }
+  const auto variance = [&](long double sum) { return static_cast<double>(sum) / (total * total); };
+  if (by_row) {
+    out["rows"] = values;
+    out["terms"] = terms;
+  }
+  out["mean"] = static_cast<double>(of_terms.weighted) / total;
+  out["squares"] = Rcpp::NumericVector::create(of_rows.about_mean(n), of_terms.about_mean(n));
+  out["known"] = variance(known);
+  out["spread"] = Rcpp::NumericVector::create(Rcpp::Named("known") = variance(of_predictions),
+                                              Rcpp::Named("estimated") = variance(of_outcomes));
+  return out;
+}
+
+}  // namespace
+
 // The largest cumulated residual of sorted rows of the total weight n, and the range of the sums;
 // with folds, of each row's share in it and of the residuals up to the largest sum of the other
 // folds with its sign: the `mean` of these, and for both the `squares` about the mean of all rows;
@@ -145,7 +209,6 @@ Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::Int
 Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row = true) {
   const Rcpp::NumericVector x = sorted["x"], d = sorted["d"], sum_d = sorted["sum_d"];
   const Rcpp::IntegerVector order = sorted["order"], ties = sorted["ties"];
-  const double total = sorted["n"];
   const R_xlen_t n = d.size(), m = fold.size();
   const bool weighted = !Rf_isNull(sorted["w"]);
   const Rcpp::NumericVector w = weighted ? sorted["w"] : sorted["d"],
@@ -155,51 +218,42 @@ Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row
                      "ks_error: one value per row.");
   require_ends(ties, n);
   const auto [own, n_folds] = sorted_folds(fold, m == 0 ? fold : order);
-  const auto walk =
-      calibrisk::ks_walk(d.begin(), weighted ? w.begin() : nullptr, sum_d.begin(), own.data(),
-                         ties.begin(), static_cast<std::size_t>(ties.size()), n_folds);
-  Rcpp::List out = named_list({{"value", std::abs(walk.all.walk) / total},
-                               {"location", x[static_cast<R_xlen_t>(walk.all.end) - 1]},
-                               {"kuiper", (walk.high - walk.low) / total}});
-  if (m == 0) return out;
-  Rcpp::NumericVector rows(by_row ? n : 0), terms(by_row ? n : 0);
-  struct Sums {
-    long double one = 0.0L, weighted = 0.0L, squares = 0.0L;
-    double about_mean(R_xlen_t size) const {
-      return static_cast<double>(squares - one * one / static_cast<long double>(size));
+  KsRows rows{n, ties.size(), x.begin(), d.begin(), sum_d.begin()};
+  if (weighted) {
+    rows.w = w.begin();
+    rows.w2 = w2.begin();
+  }
+  rows.order = order.begin();
+  rows.ties = ties.begin();
+  rows.total = sorted["n"];
+  return ks_numbers(rows, own, n_folds, by_row);
+}
+
+// The same numbers of plain rows as they are, which are sorted in memory of the core alone.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, Rcpp::IntegerVector fold) {
+  const R_xlen_t n = x.size();
+  calibrisk::require(n > 0, "ks_error: there are rows.");
+  return with_outcomes(y, n, [&](const auto* outcome) {
+    const auto size = static_cast<std::size_t>(n);
+    std::vector<double> gaps(size), sorted(size), sums(size);
+    Rcpp::IntegerVector order(Rcpp::no_init(n));
+    write_order(x, outcome, nullptr, gaps.data(), sorted.data(), order.begin());
+    long double total = 0.0L;
+    for (std::size_t i = 0; i < size; ++i) {
+      const int row = order[static_cast<R_xlen_t>(i)]++;
+      sorted[i] = x[row];
+      gaps[i] = x[row] - static_cast<double>(outcome[row]);
+      sums[i] = static_cast<double>(total += gaps[i]);
     }
-  } of_rows, of_terms;
-  long double known = 0.0L, of_predictions = 0.0L, of_outcomes = 0.0L;
-  const auto add = [&](R_xlen_t i, double walk, Sums& sums, Rcpp::NumericVector& values) {
-    const double value = walk < 0.0 ? -d[i] : d[i];
-    sums.one += value;
-    sums.weighted += weighted ? w[i] * value : value;
-    sums.squares += value * value;
-    if (by_row) values[order[i] - 1] = value;
-  };
-  for (R_xlen_t i = 0; i < n; ++i) {
-    const auto place = static_cast<std::size_t>(i);
-    const double variance = x[i] * (1.0 - x[i]), square = weighted ? w2[i] : 1.0;
-    of_predictions += square * variance;
-    of_outcomes += square * (d[i] * d[i]);
-    // a sum of 0 has noise on both sides
-    if (place < walk.all.end) add(i, walk.all.walk, of_rows, rows);
-    const auto& other = walk.others[static_cast<std::size_t>(own[place] - 1)];
-    if (place >= other.end || other.walk == 0.0 || d[i] == 0.0) continue;
-    add(i, other.walk, of_terms, terms);
-    known += square * variance;
-  }
-  const auto variance = [&](long double sum) { return static_cast<double>(sum) / (total * total); };
-  if (by_row) {
-    out["rows"] = rows;
-    out["terms"] = terms;
-  }
-  out["mean"] = static_cast<double>(of_terms.weighted) / total;
-  out["squares"] = Rcpp::NumericVector::create(of_rows.about_mean(n), of_terms.about_mean(n));
-  out["known"] = variance(known);
-  out["spread"] = Rcpp::NumericVector::create(Rcpp::Named("known") = variance(of_predictions),
-                                              Rcpp::Named("estimated") = variance(of_outcomes));
-  return out;
+    const std::vector<int> ties = calibrisk::tie_ends(size, sorted.data());
+    const auto [own, n_folds] = sorted_folds(fold, order);
+    KsRows rows{n, static_cast<R_xlen_t>(ties.size()), sorted.data(), gaps.data(), sums.data()};
+    rows.order = order.begin();
+    rows.ties = ties.data();
+    rows.total = static_cast<double>(n);
+    return ks_numbers(rows, own, n_folds, false);
+  });
 }
 
 // Sums of w r, of the variances of r = (y - p) (1 - 2 p) under calibration and of r^2; these with
