@@ -7,6 +7,8 @@
 #include <calibrisk/linalg/pivoted_qr.h>
 #include <calibrisk/pairs/pair_sums.h>
 
+#include <cstring>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -238,6 +240,45 @@ TEST(blocked_solves_and_factors_are_those_of_eigen) {
       CHECK(!dense.cholesky(wrong));
     }
   }
+}
+
+// Fowler, Noll and Vo's hash of the digits.
+std::uint64_t digits(const Matrix& x) {
+  std::uint64_t hash = 1469598103934665603ULL;
+  for (Index i = 0; i < x.size(); ++i) {
+    std::uint64_t bits;
+    std::memcpy(&bits, x.data() + i, sizeof bits);
+    hash = (hash ^ bits) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+Matrix counted_numbers(Index rows, Index cols, std::uint64_t seed) {
+  Matrix out(rows, cols);
+  for (Index i = 0; i < out.size(); ++i) {
+    out.data()[i] = counter_uniform(seed, 1, static_cast<std::uint64_t>(i)) - 0.3;
+  }
+  return out;
+}
+
+// Stored ones: no instruction set and no compiler may fuse steps.
+TEST(products_and_solves_have_the_digits_of_any_machine) {
+  const Matrix a = counted_numbers(90, 70, 1);
+  Matrix gram = Matrix::Zero(70, 70);
+  add_pack_product(pack_product(true, false, 1.0, a, a, gram));
+  CHECK(digits(gram) == 0x8685d0e4d7230c71ULL);
+  gram.diagonal().array() += 5.0;
+  CHECK(pack_cholesky(gram, add_pack_product));
+  const Matrix l = gram.triangularView<Eigen::Lower>();
+  CHECK(digits(l) == 0x3153387bc7cade37ULL);
+  Matrix right = counted_numbers(31, 70, 2), left = counted_numbers(70, 33, 3),
+         transposed = counted_numbers(70, 33, 4);
+  solve_from_right(l, right, add_pack_product);
+  CHECK(digits(right) == 0x14784af4f6633223ULL);
+  solve_from_left(l, false, left, add_pack_product);
+  CHECK(digits(left) == 0x0b1f67f02fd48873ULL);
+  solve_from_left(l, true, transposed, add_pack_product);
+  CHECK(digits(transposed) == 0x39372abd2b6f213fULL);
 }
 
 // More than one block each way.
