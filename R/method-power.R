@@ -21,19 +21,13 @@ fit_form.ce_method_power <- function(method, problem, point, context) {
   new_form("power", exponent = point$value, gap = TRUE)
 }
 
+# Of one probability the event's, of the two classes; zeros stay zeros.
 #' @export
 pair_features.ce_form_power <- function(form, features) {
-  features - power_map(features, form$exponent)
-}
-
-# p^t / sum p^t in logs, from each row's largest value: no overflow, no 0 / 0.
-power_map <- function(p, exponent) {
-  scalar <- ncol(p) == 1
-  if (scalar) p <- cbind(p, 1 - p)
-  top <- p[cbind(seq_len(nrow(p)), max.col(p, ties.method = "first"))]
-  weights <- (p / top)^exponent
-  g <- weights / rowSums(weights)
-  if (scalar) g[, 1, drop = FALSE] else g
+  scalar <- ncol(features) == 1
+  given <- if (scalar) features[, 1] else features
+  powers <- cpp_ensemble_map(given, FALSE, 0, form$exponent, c(1, 0, 0), thread_count())
+  features - if (scalar) powers[, 2] else powers
 }
 
 # The same for every fold: nothing was fitted.
@@ -41,28 +35,4 @@ power_map <- function(p, exponent) {
 merge_forms.ce_form_power <- function(form, forms) {
   same <- vapply(forms, function(part) part$exponent == form$exponent, NA)
   if (all(same)) form
-}
-
-# One feature map per exponent serves all folds.
-#' @export
-tune_path.ce_method_power <- function(method, problem, fold, grid, context) {
-  n_folds <- max(fold)
-  path <- new_path(nrow(grid), n_folds)
-  form <- function(v, f) fit_checked(method, problem, grid_point(grid, v), context)
-  rows <- lapply(seq_len(n_folds), function(f) rows_of_fold(fold, f))
-  for (v in seq_len(nrow(grid))) {
-    phi <- pair_features(form(v), problem$features)
-    squared <- rowSums(phi^2)
-    path$squared_error_test[v, ] <- mean_squared(squared[fold == 0])
-    for (f in seq_len(n_folds)) {
-      held_out <- rows[[f]]
-      risk <- cpp_pair_risk(problem$residuals[held_out, , drop = FALSE],
-                            phi[held_out, , drop = FALSE], NULL, thread_count())
-      path$risk[v, f] <- finish_risk(risk)$risk
-      path$squared_error[v, f] <- mean_squared(squared[held_out])
-    }
-    advance(context, v / nrow(grid))
-  }
-  path$form <- form
-  path
 }
