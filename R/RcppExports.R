@@ -17,6 +17,18 @@ cpp_bins_path <- function(problem, n_bins, type, debias, threads) {
     .Call(`_calibrisk_cpp_bins_path`, problem, n_bins, type, debias, threads)
 }
 
+cpp_step_features <- function(parts, z) {
+    .Call(`_calibrisk_cpp_step_features`, parts, z)
+}
+
+cpp_step_squared <- function(parts, z) {
+    .Call(`_calibrisk_cpp_step_squared`, parts, z)
+}
+
+cpp_step_risk <- function(parts, z, residuals) {
+    .Call(`_calibrisk_cpp_step_risk`, parts, z, residuals)
+}
+
 cpp_bounded_gap <- function(gap, p) {
     .Call(`_calibrisk_cpp_bounded_gap`, gap, p)
 }
@@ -197,16 +209,12 @@ cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
     .Call(`_calibrisk_cpp_kde_loo_density`, features, rows, bandwidths, threads, progress)
 }
 
-cpp_ascending_order <- function(z) {
-    .Call(`_calibrisk_cpp_ascending_order`, z)
+cpp_likely_bandwidth <- function(features, bandwidths, many, race, threads, progress) {
+    .Call(`_calibrisk_cpp_likely_bandwidth`, features, bandwidths, many, race, threads, progress)
 }
 
-cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, order, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, order, threads, progress)
-}
-
-cpp_kde_fold_gaps <- function(z, labels, fold, n_folds, bandwidth, weights, order, threads) {
-    .Call(`_calibrisk_cpp_kde_fold_gaps`, z, labels, fold, n_folds, bandwidth, weights, order, threads)
+cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_path`, features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, threads, progress)
 }
 
 cpp_gram <- function(kernel, x, y, threads) {
@@ -311,10 +319,6 @@ cpp_moments <- function(mean, variance, outcome, design) {
 
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
     .Call(`_calibrisk_cpp_pair_risk`, residuals, features, core, threads, path, design)
-}
-
-cpp_pair_risk_rows <- function(residual, cross, feature, length, squared) {
-    .Call(`_calibrisk_cpp_pair_risk_rows`, residual, cross, feature, length, squared)
 }
 
 cpp_pair_squared <- function(features, core, threads) {

@@ -65,33 +65,15 @@ pair_features.ce_form_kde <- function(form, features) {
 
 #' @export
 tune_path.ce_method_kde <- function(method, problem, fold, grid, context) {
-  direct_pairs <- context$direct_pairs %||% direct_pairs_of(problem$features)
-  near_linear <- ncol(problem$features) == 1 &&
-    (!is.null(problem$design$w) || mean(fold != 0) * length(fold)^2 > direct_pairs)
-  order <- if (near_linear) cpp_ascending_order(problem$features) else integer()
   path <- cpp_kde_path(
     problem$features, problem$residuals, problem$labels, fold, max(fold), grid$value,
-    direct_pairs, problem$design$w %||% numeric(), problem$design$copies %||% numeric(), order, thread_count(),
-    context$progress
+    context$direct_pairs %||% direct_pairs_of(problem$features), problem$design$w %||% numeric(),
+    problem$design$copies %||% numeric(), thread_count(), context$progress
   )
-  if (near_linear) path$unseen <- function(v) unseen_by_kde(problem, fold, grid$value[v], order, context)
   path$form <- function(v, f) {
     fit_checked(method, take_rows(problem, training_rows(fold, f)), list(value = grid$value[v]), context)
   }
   path
-}
-
-# The input of unseen_rows() for one bandwidth, by the path's order of the rows.
-unseen_by_kde <- function(problem, fold, bandwidth, order, context) {
-  gaps <- cpp_kde_fold_gaps(problem$features, problem$labels, fold, max(fold), bandwidth,
-                            problem$design$w %||% numeric(), order, thread_count())
-  rows <- unseen_parts(problem, fold, context$cache)
-  lapply(seq_len(max(fold)), function(f) {
-    gap <- rows_of_part(gaps$held_out, rows$rows[[f]])
-    held_out <- rows$held_out[[f]]
-    list(risk = features_risk(gap, NULL, held_out$residuals, held_out$design),
-         test_squared = if (!is.null(rows$test)) gaps$test[, f]^2)
-  })
 }
 
 # Scalar problems with more pairs of rows than this take the near-linear way, which merges ties: where half of the
@@ -112,26 +94,8 @@ kde_ratio <- function(features, labels, n_classes = ncol(features), new = featur
                 thread_count(), progress)
 }
 
-# sum_j log(mean_{i != j} k_h(p_j; p_i)) for every bandwidth h, densities with all constants.
-kde_loo_loglik <- function(features, bandwidth = kde_bandwidths(), progress = NULL) {
-  colSums(cpp_kde_loo_density(features, seq_len(nrow(features)), bandwidth, thread_count(), progress))
-}
-
-# The bandwidth of the largest leave-one-out likelihood: of all rows, or of many at `race[k]` evenly spaced ones in
-# round k, from which bandwidths retire that are more than `errors` standard errors below the best.
-likely_bandwidth <- function(features, progress = NULL, grid = kde_bandwidths(), many = 20000L,
-                             race = c(500L, 2000L, median_rows), errors = 6) {
-  n <- nrow(features)
-  if (n <= many) return(grid[which.max(kde_loo_loglik(features, grid, progress))])
-  for (size in race) {
-    done <- sum(race[race < size]) / sum(race)
-    part <- if (!is.null(progress)) function(fraction) progress(done + fraction * size / sum(race))
-    rows <- as.integer(round(seq(1, n, length.out = size)))
-    density <- cpp_kde_loo_density(features, rows, grid, thread_count(), part)
-    behind <- density[, which.max(colSums(density))] - density
-    spread <- apply(behind, 2, sd) / sqrt(size)
-    if (size < max(race)) grid <- grid[colMeans(behind) <= errors * spread]
-    if (length(grid) == 1) return(grid)
-  }
-  grid[which.max(colSums(density))]
+# The bandwidth of the largest leave-one-out likelihood. Beyond `many` rows that of `race[k]` evenly spaced ones in
+# round k, from which bandwidths retire that are far below the best.
+likely_bandwidth <- function(features, progress = NULL, many = 20000L, race = c(500L, 2000L, median_rows)) {
+  cpp_likely_bandwidth(features, kde_bandwidths(), many, race, thread_count(), progress)
 }

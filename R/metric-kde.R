@@ -92,46 +92,34 @@ dirichlet_error <- function(problem, p, bandwidth, rows = TRUE) {
   if (!rows) return(list(power = power, bandwidth = bandwidth))
   # a row also moves the ratios of its neighbours, whose gaps are taken for its own
   influence <- terms + rowSums(p * sign(gap) * abs(gap)^(p - 1) * (problem$residuals - gap))
-  list(power = power, rows = influence, bound = tangent_bound(problem, left_out$fold_gap, p), bandwidth = bandwidth)
+  list(power = power, rows = influence, bound = tangent_bound(problem, problem$features - left_out$fold, p),
+       bandwidth = bandwidth)
 }
 
-# list(own: the ratio at every row without the row or its cluster, fold_gap: the gap without its fold, where wanted)
+# list(own: the ratio at every row without the row or its cluster, fold: without its fold, where wanted)
 left_out_ratios <- function(problem, bandwidth, with_fold) {
   x <- problem$features
+  labels <- problem$labels
   w <- problem$design$w
-  if (with_fold && ncol(x) > 1 && is.null(problem$design$cluster)) {
-    fold <- problem_folds(problem)
-    both <- with_bar("Kernel densities", function(progress) {
-      cpp_kde_left_out(x, problem$labels, fold, bandwidth, w %||% numeric(), thread_count(), progress)
+  cluster <- problem$design$cluster
+  fold <- if (with_fold) problem_folds(problem)
+  check_clusters(problem$design)
+  # at every row from those of the other groups
+  without <- function(group) {
+    of <- list(fit = identity, apply = function(others, held) {
+      kde_ratio(x[others, , drop = FALSE], labels[others], ncol(x), x[held, , drop = FALSE], bandwidth,
+                weights = w[others])
     })
-    # without rows in other folds there is no gap to see
-    return(list(own = both$own, fold_gap = if (length(unique(fold)) > 1) x - both$fold else 0 * x))
+    cross_fit(group, x, of)$values
   }
-  own <- with_bar("Kernel densities", function(progress) left_out_ratio(problem, bandwidth, progress))
-  if (!with_fold) return(list(own = own))
-  of <- list(fit = identity, apply = function(others, held) {
-    x[held, , drop = FALSE] -
-      kde_ratio(x[others, , drop = FALSE], problem$labels[others], ncol(x), x[held, , drop = FALSE],
-                bandwidth, weights = w[others])
+  with_bar("Kernel densities", function(progress) {
+    if (with_fold && ncol(x) > 1 && is.null(cluster)) {
+      return(cpp_kde_left_out(x, labels, fold, bandwidth, w %||% numeric(), thread_count(), progress))
+    }
+    own <- if (!is.null(cluster)) without(cluster) else
+      kde_ratio(x, labels, bandwidth = bandwidth, leave_one_out = TRUE, progress = progress, weights = w)
+    list(own = own, fold = if (with_fold) without(fold))
   })
-  list(own = own, fold_gap = cross_fit(problem_folds(problem), 0 * x, of)$values)
-}
-
-# The ratio at every row from the rows of other clusters, or from all other rows.
-left_out_ratio <- function(problem, bandwidth, progress) {
-  x <- problem$features
-  design <- problem$design
-  if (is.null(design$cluster)) {
-    return(kde_ratio(x, problem$labels, bandwidth = bandwidth, leave_one_out = TRUE,
-                     progress = progress, weights = design$w))
-  }
-  check_clusters(design)
-  out <- 0 * x
-  for (own in split(seq_len(nrow(x)), design$cluster)) {
-    out[own, ] <- kde_ratio(x[-own, , drop = FALSE], problem$labels[-own], ncol(x), x[own, , drop = FALSE], bandwidth,
-                            weights = design$w[-own])
-  }
-  out
 }
 
 # As dirichlet_error() (inst/include/calibrisk/classical/triweight_error.h).

@@ -72,6 +72,40 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_step_features
+Rcpp::NumericMatrix cpp_step_features(Rcpp::List parts, Rcpp::NumericVector z);
+RcppExport SEXP _calibrisk_cpp_step_features(SEXP partsSEXP, SEXP zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_step_features(parts, z));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_step_squared
+Rcpp::NumericVector cpp_step_squared(Rcpp::List parts, Rcpp::NumericVector z);
+RcppExport SEXP _calibrisk_cpp_step_squared(SEXP partsSEXP, SEXP zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_step_squared(parts, z));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_step_risk
+Rcpp::List cpp_step_risk(Rcpp::List parts, Rcpp::NumericVector z, Rcpp::NumericVector residuals);
+RcppExport SEXP _calibrisk_cpp_step_risk(SEXP partsSEXP, SEXP zSEXP, SEXP residualsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residuals(residualsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_step_risk(parts, z, residuals));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_bounded_gap
 Rcpp::NumericMatrix cpp_bounded_gap(Rcpp::NumericMatrix gap, Rcpp::NumericMatrix p);
 RcppExport SEXP _calibrisk_cpp_bounded_gap(SEXP gapSEXP, SEXP pSEXP) {
@@ -706,19 +740,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_ascending_order
-Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z);
-RcppExport SEXP _calibrisk_cpp_ascending_order(SEXP zSEXP) {
+// cpp_likely_bandwidth
+double cpp_likely_bandwidth(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths, int many, Rcpp::IntegerVector race, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_likely_bandwidth(SEXP featuresSEXP, SEXP bandwidthsSEXP, SEXP manySEXP, SEXP raceSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ascending_order(z));
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
+    Rcpp::traits::input_parameter< int >::type many(manySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type race(raceSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_likely_bandwidth(features, bandwidths, many, race, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_kde_path
-Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector order, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP orderSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, Rcpp::NumericVector bandwidths, double direct_pairs, Rcpp::NumericVector weights, Rcpp::NumericVector copies, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_path(SEXP featuresSEXP, SEXP residualsSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthsSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -730,27 +769,9 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type direct_pairs(direct_pairsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, order, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_kde_fold_gaps
-Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds, double bandwidth, Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads);
-RcppExport SEXP _calibrisk_cpp_kde_fold_gaps(SEXP zSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP n_foldsSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP orderSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_fold_gaps(z, labels, fold, n_folds, bandwidth, weights, order, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_path(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1112,20 +1133,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type path(pathSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_pair_risk(residuals, features, core, threads, path, design));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_pair_risk_rows
-Rcpp::List cpp_pair_risk_rows(Rcpp::NumericVector residual, Rcpp::NumericVector cross, Rcpp::NumericVector feature, Rcpp::NumericVector length, Rcpp::NumericVector squared);
-RcppExport SEXP _calibrisk_cpp_pair_risk_rows(SEXP residualSEXP, SEXP crossSEXP, SEXP featureSEXP, SEXP lengthSEXP, SEXP squaredSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residual(residualSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type cross(crossSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type feature(featureSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type length(lengthSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type squared(squaredSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pair_risk_rows(residual, cross, feature, length, squared));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2375,6 +2382,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bins_problem", (DL_FUNC) &_calibrisk_cpp_bins_problem, 7},
     {"_calibrisk_cpp_bins_fold_fit", (DL_FUNC) &_calibrisk_cpp_bins_fold_fit, 5},
     {"_calibrisk_cpp_bins_path", (DL_FUNC) &_calibrisk_cpp_bins_path, 5},
+    {"_calibrisk_cpp_step_features", (DL_FUNC) &_calibrisk_cpp_step_features, 2},
+    {"_calibrisk_cpp_step_squared", (DL_FUNC) &_calibrisk_cpp_step_squared, 2},
+    {"_calibrisk_cpp_step_risk", (DL_FUNC) &_calibrisk_cpp_step_risk, 3},
     {"_calibrisk_cpp_bounded_gap", (DL_FUNC) &_calibrisk_cpp_bounded_gap, 2},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
@@ -2420,9 +2430,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
-    {"_calibrisk_cpp_ascending_order", (DL_FUNC) &_calibrisk_cpp_ascending_order, 1},
-    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 12},
-    {"_calibrisk_cpp_kde_fold_gaps", (DL_FUNC) &_calibrisk_cpp_kde_fold_gaps, 8},
+    {"_calibrisk_cpp_likely_bandwidth", (DL_FUNC) &_calibrisk_cpp_likely_bandwidth, 6},
+    {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 11},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},
@@ -2449,7 +2458,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
-    {"_calibrisk_cpp_pair_risk_rows", (DL_FUNC) &_calibrisk_cpp_pair_risk_rows, 5},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "as_risk.h"
 #include "as_weights.h"
 #include "r_engine.h"
 #include <calibrisk/methods/bins_path.h>
 #include <calibrisk/methods/bounded_gap.h>
+#include <calibrisk/methods/steps.h>
 
 using calibrisk::BinType;
 
@@ -14,6 +16,15 @@ BinType bin_type(const std::string& type) {
 
 Rcpp::List wrap_fit(const std::vector<double>& edges, const calibrisk::BinValues& values) {
   return named_list({{"edges", edges}, {"b", values.b}, {"v", values.v}});
+}
+
+std::vector<calibrisk::StepPart> as_steps(const Rcpp::List& parts) {
+  std::vector<calibrisk::StepPart> out;
+  for (SEXP part : parts) {
+    const Rcpp::List of(part);
+    out.push_back({numbers_field(of, "edges"), numbers_field(of, "b"), numbers_field(of, "v")});
+  }
+  return out;
 }
 
 }  // namespace
@@ -70,6 +81,25 @@ Rcpp::List cpp_bins_path(SEXP problem, Rcpp::IntegerVector n_bins, std::string t
   return named_list({{"risk", path.risk},
                      {"squared_error", path.squared_error},
                      {"squared_error_test", path.squared_error_test}});
+}
+
+// The mean of debiased bins, `parts` with edges, b and v each: phi, h(p_i, p_i), and the risk of
+// plain rows.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_step_features(Rcpp::List parts, Rcpp::NumericVector z) {
+  const auto of = as_steps(parts);
+  return wrap_matrix(calibrisk::step_features(of, calibrisk::step_rows(of, as_vector(z))));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_step_squared(Rcpp::List parts, Rcpp::NumericVector z) {
+  return wrap_vector(calibrisk::step_squared(calibrisk::step_rows(as_steps(parts), as_vector(z))));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_step_risk(Rcpp::List parts, Rcpp::NumericVector z, Rcpp::NumericVector residuals) {
+  calibrisk::require(z.size() == residuals.size(), "steps: a residual for each row.");
+  return wrap_risk(calibrisk::step_risk(as_steps(parts), as_vector(z), as_vector(residuals)));
 }
 
 // [[Rcpp::export(rng = false)]]

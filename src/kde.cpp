@@ -13,12 +13,6 @@ Rcpp::NumericMatrix with_na(const calibrisk::Matrix& x) {
   return out;
 }
 
-std::vector<calibrisk::Index> as_order(const Rcpp::IntegerVector& rows) {
-  std::vector<calibrisk::Index> out(rows.begin(), rows.end());
-  for (calibrisk::Index& i : out) --i;
-  return out;
-}
-
 }  // namespace
 
 // Kernel-weighted label means at the rows of x, or (leave_one_out) of features: [m x K], a
@@ -59,43 +53,29 @@ Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::Inte
       engine, as_matrix(features), at, std::vector<double>(bandwidths.begin(), bandwidths.end())));
 }
 
-// The rows (from 1) in ascending order of z.
 // [[Rcpp::export(rng = false)]]
-Rcpp::IntegerVector cpp_ascending_order(Rcpp::NumericVector z) {
-  const std::vector<calibrisk::Index> order = calibrisk::ascending_order(as_vector(z));
-  Rcpp::IntegerVector out = Rcpp::no_init(z.size());
-  std::transform(order.begin(), order.end(), out.begin(),
-                 [](calibrisk::Index i) { return static_cast<int>(i) + 1; });
-  return out;
+double cpp_likely_bandwidth(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths, int many,
+                            Rcpp::IntegerVector race, int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  return calibrisk::likely_bandwidth(engine, as_matrix(features),
+                                     std::vector<double>(bandwidths.begin(), bandwidths.end()),
+                                     many, std::vector<int>(race.begin(), race.end()));
 }
 
-// Risks and squared errors of every bandwidth and fold (fold 0: test rows). `order`: that of
-// cpp_ascending_order(), or empty.
+// Risks and squared errors of every bandwidth and fold (fold 0: test rows).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_path(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
                         Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, int n_folds,
                         Rcpp::NumericVector bandwidths, double direct_pairs,
-                        Rcpp::NumericVector weights, Rcpp::NumericVector copies,
-                        Rcpp::IntegerVector order, int threads, SEXP progress) {
+                        Rcpp::NumericVector weights, Rcpp::NumericVector copies, int threads,
+                        SEXP progress) {
   REngine engine(threads, progress);
   const calibrisk::KdePath path =
       calibrisk::kde_path(engine, as_matrix(features), as_matrix(residuals), as_labels(labels),
                           std::vector<int>(fold.begin(), fold.end()), n_folds,
                           std::vector<double>(bandwidths.begin(), bandwidths.end()), direct_pairs,
-                          as_row_weights(weights, copies), as_order(order));
+                          as_row_weights(weights, copies));
   return named_list({{"risk", with_na(path.risk)},
                      {"squared_error", with_na(path.squared_error)},
                      {"squared_error_test", with_na(path.squared_error_test)}});
-}
-
-// Gaps z - r(z) of a scalar's held-out rows [n] and test rows [n_test x n_folds].
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_kde_fold_gaps(Rcpp::NumericVector z, Rcpp::IntegerVector labels,
-                             Rcpp::IntegerVector fold, int n_folds, double bandwidth,
-                             Rcpp::NumericVector weights, Rcpp::IntegerVector order, int threads) {
-  REngine engine(threads);
-  const calibrisk::KdeFoldGaps gaps = calibrisk::kde_fold_gaps(
-      engine, as_vector(z), as_labels(labels), std::vector<int>(fold.begin(), fold.end()), n_folds,
-      bandwidth, calibrisk::RowWeights(as_vector(weights)), as_order(order));
-  return named_list({{"held_out", with_na(gaps.held_out)}, {"test", with_na(gaps.test)}});
 }

@@ -24,16 +24,6 @@ Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix feat
   });
 }
 
-// Risk from each row's terms in S, C and G, its |e_i|^2 and its h(p_i, p_i).
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_pair_risk_rows(Rcpp::NumericVector residual, Rcpp::NumericVector cross,
-                              Rcpp::NumericVector feature, Rcpp::NumericVector length,
-                              Rcpp::NumericVector squared) {
-  return wrap_risk(
-      calibrisk::pair_risk_of_rows({as_vector(residual), as_vector(cross), as_vector(feature),
-                                    as_vector(length), as_vector(squared)}));
-}
-
 // h(p_i, p_i)
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_pair_squared(Rcpp::NumericMatrix features,

@@ -4,6 +4,7 @@
 #include "threads.h"
 
 #include <calibrisk/methods/bins_path.h>
+#include <calibrisk/methods/steps.h>
 #include <calibrisk/pair_design.h>
 #include <calibrisk/taylor_risk.h>
 
@@ -224,4 +225,21 @@ TEST(risks_of_weights_copies_and_clusters_are_those_of_the_double_loop) {
     }
     CHECK(is_near(risk.risk, total / pairs));
   }
+}
+
+TEST(the_risk_of_a_mean_of_debiased_bins_is_that_of_its_features) {
+  const std::vector<StepPart> parts = {{{0.3, 0.6}, {0.1, -0.2, 0.05}, {0.01, 0.0, 0.02}},
+                                       {{0.5}, {-0.1, 0.3}, {0.03, 0.04}}};
+  Vector p(7), core(6);
+  p << 0.1, 0.3, 0.45, 0.5, 0.55, 0.9, 0.31;
+  core << 1.0, 1.0, -0.01, -0.02, -0.03, -0.04;
+  const Matrix m = (core / 2.0).asDiagonal(), e = normal_matrix(7, 1, 5);
+  const StepRows rows = step_rows(parts, p);
+  const Matrix phi = step_features(parts, rows);
+  CHECK((step_squared(rows) - pair_squared(serial_engine(), phi, m)).norm() < 1e-15);
+  const PairRisk risk = step_risk(parts, p, e.col(0));
+  const PairRisk dense = pair_risk_tiled(serial_engine(), e, phi, m);
+  CHECK(is_near(risk.risk, dense.risk));
+  CHECK(is_near(risk.zero_risk, dense.zero_risk));
+  CHECK((risk.projections - dense.projections).norm() < 1e-12);
 }

@@ -15,6 +15,9 @@ oracle_kde_log_weights <- function(x, P, h) {
   w
 }
 
+# Of the core, for every bandwidth.
+kde_loo_loglik <- function(x, h) colSums(cpp_kde_loo_density(x, seq_len(nrow(x)), h, 2L, NULL))
+
 # r(x) for every row of X; scalars are points (1 - z, z) with labels 0/1.
 oracle_kde_means <- function(P, y, X, h, n_classes = ncol(P), leave_one_out = FALSE) {
   scalar <- ncol(P) == 1

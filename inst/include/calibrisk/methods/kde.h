@@ -138,8 +138,8 @@ inline KdeLeftOut kde_left_out(const Engine& engine, const ConstMatrixRef& featu
 // log( sum_{i != j} k(p_j; p_i) / (n - 1) ) of these rows j for every bandwidth, [rows x
 // bandwidths].
 inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& features,
-                              const std::vector<Index>& rows,
-                              const std::vector<double>& bandwidths) {
+                              const std::vector<Index>& rows, const std::vector<double>& bandwidths,
+                              ProgressSpan span = ProgressSpan()) {
   const bool scalar = features.cols() == 1;
   const Matrix simplex = simplex_features(features);
   const Index n = simplex.rows(), n_bandwidths = static_cast<Index>(bandwidths.size());
@@ -151,15 +151,51 @@ inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& featur
   queries.left_out.assign(rows.size(), kde_all_blocks);
   for (Index j : rows) queries.self.push_back(all.self[static_cast<std::size_t>(j)]);
   Matrix out(queries.m(), n_bandwidths);
-  dirichlet_ratios(engine, train, queries, bandwidths, [&](const KdeValue& value) {
-    out(value.row, value.bandwidth) = value.log_total;
-  });
+  dirichlet_ratios(
+      engine, train, queries, bandwidths,
+      [&](const KdeValue& value) { out(value.row, value.bandwidth) = value.log_total; }, span);
   for (Index h = 0; h < n_bandwidths; ++h) {
     const double inv_h = inverse_bandwidth(bandwidths[static_cast<std::size_t>(h)]);
     out.col(h).array() += reduced_log_gamma_total(static_cast<double>(simplex.cols()), inv_h) -
                           std::log(static_cast<double>(n - 1));
   }
   return out;
+}
+
+// The bandwidth of the largest leave-one-out likelihood: of up to `many` rows, else of race[k]
+// evenly spaced ones in round k, from which bandwidths retire that are more than six standard
+// errors below the best.
+inline double likely_bandwidth(const Engine& engine, const ConstMatrixRef& features,
+                               std::vector<double> grid, Index many, const std::vector<int>& race) {
+  const Index n = features.rows();
+  const std::vector<int> rounds = n <= many ? std::vector<int>{static_cast<int>(n)} : race;
+  const double all = std::accumulate(rounds.begin(), rounds.end(), 0.0);
+  double done = 0.0;
+  Index best = 0;
+  for (std::size_t k = 0; k < rounds.size(); ++k) {
+    const double size = rounds[k];
+    const double step = size > 1.0 ? static_cast<double>(n - 1) / (size - 1.0) : 0.0;
+    std::vector<Index> rows(static_cast<std::size_t>(rounds[k]));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      // rounded as a number from 1
+      rows[i] = static_cast<Index>(std::nearbyint(1.0 + static_cast<double>(i) * step)) - 1;
+    }
+    const Matrix density =
+        kde_loo_density(engine, features, rows, grid, {done / all, (done + size) / all});
+    done += size;
+    density.colwise().sum().maxCoeff(&best);
+    if (k + 1 == rounds.size()) break;
+    std::vector<double> left;
+    for (Index h = 0; h < density.cols(); ++h) {
+      const Vector behind = density.col(best) - density.col(h);
+      const double mean = behind.mean();
+      const double error = std::sqrt((behind.array() - mean).square().sum() / (size - 1.0) / size);
+      if (mean <= 6.0 * error) left.push_back(grid[static_cast<std::size_t>(h)]);
+    }
+    grid = left;
+    if (grid.size() == 1) return grid[0];
+  }
+  return grid[static_cast<std::size_t>(best)];
 }
 
 }  // namespace calibrisk

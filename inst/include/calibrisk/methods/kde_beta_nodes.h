@@ -21,11 +21,9 @@ struct BetaRows {
   std::vector<int> label, fold;
   const RowWeights& weights;  // of the rows as they were given
 
-  // `order`: that of the values, found here where it is empty
   BetaRows(const Engine& engine, const ConstVectorRef& all, const Labels& labels,
-           const std::vector<int>& folds, const RowWeights& row_weights,
-           const std::vector<Index>& order = {})
-      : row(order.empty() ? ascending_order(all) : order), weights(row_weights) {
+           const std::vector<int>& folds, const RowWeights& row_weights)
+      : row(ascending_order(all)), weights(row_weights) {
     require(static_cast<Index>(row.size()) == all.size() && labels.size() == row.size() &&
                 folds.size() == row.size(),
             "kde: one label and one fold for each row are needed.");

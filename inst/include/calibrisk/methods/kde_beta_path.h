@@ -130,10 +130,9 @@ class BetaPathSums {
 inline KdePath beta_path(const Engine& engine, const ConstVectorRef& z,
                          const ConstVectorRef& residuals, const Labels& labels,
                          const std::vector<int>& fold, Index n_folds,
-                         const std::vector<double>& bandwidths, const RowWeights& weights,
-                         const std::vector<Index>& order) {
+                         const std::vector<double>& bandwidths, const RowWeights& weights) {
   const Index n_bandwidths = static_cast<Index>(bandwidths.size());
-  const BetaRows rows(engine, z, labels, fold, weights, order);
+  const BetaRows rows(engine, z, labels, fold, weights);
   std::vector<double> sorted_residuals;
   sorted_residuals.reserve(rows.row.size());
   for (Index i : rows.row) sorted_residuals.push_back(residuals(i));

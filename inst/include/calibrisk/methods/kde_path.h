@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The risks of a whole grid of bandwidths of the kernel density ratio over all folds, and the gaps
-// of one bandwidth.
+// The risks of a whole grid of bandwidths of the kernel density ratio over all folds.
 #ifndef CALIBRISK_METHODS_KDE_PATH_H
 #define CALIBRISK_METHODS_KDE_PATH_H
 
@@ -47,14 +46,12 @@ inline void score_gaps(const Engine& engine, const KdeTraining& train, const Mat
 }  // namespace detail
 
 // fold: 0 for a test row, else the fold 1..k that holds the row out. Only scalars have weights.
-// `order`: what ascending_order() says of a scalar, or empty.
 inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
                         const ConstMatrixRef& residuals, const Labels& labels,
                         const std::vector<int>& fold, Index n_folds,
                         const std::vector<double>& bandwidths,
                         double direct_pairs = kde_direct_pairs,
-                        const RowWeights& weights = RowWeights(),
-                        const std::vector<Index>& order = {}) {
+                        const RowWeights& weights = RowWeights()) {
   const bool scalar = features.cols() == 1;
   require(scalar || weights.all_equal(), "kde: the rows of a path of vectors have no weights.");
   if (scalar) {
@@ -62,7 +59,7 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
         static_cast<double>(std::count_if(fold.begin(), fold.end(), [](int f) { return f != 0; }));
     if (!weights.all_equal() || n_tune * static_cast<double>(fold.size()) > direct_pairs) {
       return detail::beta_path(engine, features.col(0), residuals.col(0), labels, fold, n_folds,
-                               bandwidths, weights, order);
+                               bandwidths, weights);
     }
   }
   const Index n_classes = scalar ? 2 : features.cols(), d = residuals.cols();
@@ -124,43 +121,6 @@ inline KdePath kde_path(const Engine& engine, const ConstMatrixRef& features,
     detail::score_gaps(engine, train, held_out_residuals, gaps, first, path);
   }
   return path;
-}
-
-struct KdeFoldGaps {
-  Vector held_out;  // [n] of each row by the function of its own fold, NaN for test rows
-  Matrix test;      // [n_test x n_folds]
-};
-
-// z - r(z) of scalar rows that no function has seen, in near-linear time; fold and order: as in
-// kde_path().
-inline KdeFoldGaps kde_fold_gaps(const Engine& engine, const ConstVectorRef& z,
-                                 const Labels& labels, const std::vector<int>& fold, Index n_folds,
-                                 double bandwidth, const RowWeights& weights = RowWeights(),
-                                 const std::vector<Index>& order = {}) {
-  const detail::BetaRows rows(engine, z, labels, fold, weights, order);
-  std::vector<Index> test_row(fold.size());
-  Index n_test = 0;
-  for (std::size_t i = 0; i < fold.size(); ++i) {
-    test_row[i] = n_test;
-    if (fold[i] == 0) ++n_test;
-  }
-  KdeFoldGaps out{Vector::Constant(z.size(), not_a_number), Matrix(n_test, n_folds)};
-  const BetaQueries queries(engine, rows.z, rows.fold);
-  const BetaSumsOfBandwidths sums(engine, detail::beta_training(rows, n_folds), queries,
-                                  {bandwidth});
-  sums.ratios(engine, queries, 0, 1,
-              [&](Index, Index, Index f, const std::vector<Index>& at, const double* ratio) {
-                for (const Index query : at) {
-                  const auto i = static_cast<std::size_t>(query);
-                  const double gap = rows.z[i] - *ratio++;
-                  if (rows.fold[i] != 0) {
-                    out.held_out(rows.row[i]) = gap;
-                  } else {
-                    out.test(test_row[static_cast<std::size_t>(rows.row[i])], f) = gap;
-                  }
-                }
-              });
-  return out;
 }
 
 }  // namespace calibrisk
