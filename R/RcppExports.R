@@ -53,8 +53,8 @@ cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
     .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
 }
 
-cpp_cumulative_draws <- function(prob, weight, block_end, time, scale, times, seed, threads) {
-    .Call(`_calibrisk_cpp_cumulative_draws`, prob, weight, block_end, time, scale, times, seed, threads)
+cpp_cumulative <- function(prob, weight, block_end, walk, time, scale, times, seed, threads) {
+    .Call(`_calibrisk_cpp_cumulative`, prob, weight, block_end, walk, time, scale, times, seed, threads)
 }
 
 cpp_smooth_curve <- function(p, y, rows, noise, bandwidth, times, level, seeds, threads) {
@@ -157,8 +157,12 @@ cpp_cell_bound <- function(size, d, d2, bins, p) {
     .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bins, p)
 }
 
-cpp_cell_gaps <- function(residuals, cell, fold, w, rounding) {
-    .Call(`_calibrisk_cpp_cell_gaps`, residuals, cell, fold, w, rounding)
+cpp_median_cells <- function(probs, least) {
+    .Call(`_calibrisk_cpp_median_cells`, probs, least)
+}
+
+cpp_simplex_errors <- function(probs, residuals, cell, fold, w, p, debias) {
+    .Call(`_calibrisk_cpp_simplex_errors`, probs, residuals, cell, fold, w, p, debias)
 }
 
 cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
@@ -365,16 +369,8 @@ cpp_ensemble_map <- function(given, logits, floor, b, weights, threads) {
     .Call(`_calibrisk_cpp_ensemble_map`, given, logits, floor, b, weights, threads)
 }
 
-cpp_linear_loss <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
-    .Call(`_calibrisk_cpp_linear_loss`, theta, logp, y, weights, loss, penalty, diagonal, threads)
-}
-
-cpp_linear_newton <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
-    .Call(`_calibrisk_cpp_linear_newton`, theta, logp, y, weights, loss, penalty, diagonal, threads)
-}
-
-cpp_linear_separates <- function(theta, logp, y, weights, loss, penalty, diagonal, threads) {
-    .Call(`_calibrisk_cpp_linear_separates`, theta, logp, y, weights, loss, penalty, diagonal, threads)
+cpp_linear_fit <- function(logp, y, weights, loss, penalty, diagonal, bounded, threads) {
+    .Call(`_calibrisk_cpp_linear_fit`, logp, y, weights, loss, penalty, diagonal, bounded, threads)
 }
 
 cpp_linear_map <- function(theta, logp, diagonal, threads) {
@@ -391,6 +387,10 @@ cpp_network_start <- function(hidden, b, spread, bends) {
 
 cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
     .Call(`_calibrisk_cpp_network_loss`, parameters, hidden, range, n_cells, logits, y, weights, loss, threads)
+}
+
+cpp_network_fit <- function(start, hidden, range, n_cells, logits, y, weights, loss, penalty, threads) {
+    .Call(`_calibrisk_cpp_network_fit`, start, hidden, range, n_cells, logits, y, weights, loss, penalty, threads)
 }
 
 cpp_network_map <- function(parameters, hidden, range, n_cells, x) {

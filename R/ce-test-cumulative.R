@@ -14,23 +14,18 @@ cumulative_test <- function(test, laws) {
   predictions$event <- 2L
   sorted <- sort_problem(notion_problems(predictions, "binary")[[1]])
   observed <- residual_walk(sorted)
-  walk <- observed$walk
-  end <- walk[length(walk)]
-  extremes <- list(end = end, largest = max(abs(walk)), range = max(walk, 0) - min(walk, 0),
-                   bridge = max(abs(walk - observed$time * end)))
+  # of the rows, then of redraws
+  extremes <- cpp_cumulative(sorted$x, sorted$w %||% rep(1, length(sorted$x)), sorted$ties, observed$walk,
+                             observed$time, observed$scale, test$times, draw_seed(), thread_count())
   # "bridge": Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov),
   # which are independent under calibration; redraws give it its distribution
-  value <- function(of) {
-    switch(test$statistic,
-      ks = of$largest, kuiper = of$range,
-      bridge = -2 * (log(2) + stats::pnorm(-abs(of$end), log.p = TRUE) + log_kolmogorov_tail(of$bridge))
-    )
-  }
-  statistic <- value(extremes)
-  weight <- sorted$w %||% rep(1, length(sorted$x))
-  draws <- cpp_cumulative_draws(sorted$x, weight, sorted$ties, observed$time, observed$scale, test$times, draw_seed(),
-                                thread_count())
-  null <- value(setNames(split_columns(draws), c("end", "largest", "range", "bridge")))
+  value <- switch(test$statistic,
+    ks = extremes$largest, kuiper = extremes$range,
+    bridge = -2 * (log(2) + stats::pnorm(-abs(extremes$end), log.p = TRUE) + extremes$tail)
+  )
+  statistic <- value[1]
+  null <- value[-1]
+  extremes <- lapply(extremes, `[`, 1)
   name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
   list(
     estimate = cpp_ks_error(sorted, integer())$value,
@@ -63,18 +58,6 @@ residual_walk <- function(sorted) {
   list(place = sorted$x[sorted$ties], walk = -sorted$sum_d[sorted$ties] / scale,
        time = if (total > 0) variance[sorted$ties] / total else seq_along(sorted$ties) / length(sorted$ties),
        scale = scale)
-}
-
-# log P(max |B| > x) of a Brownian bridge B.
-log_kolmogorov_tail <- function(x) {
-  vapply(x, function(x) {
-    if (x > 1) {
-      k <- 2:20
-      return(log(2) - 2 * x^2 + log1p(sum((-1)^(k - 1) * exp(-2 * (k^2 - 1) * x^2))))
-    }
-    if (x <= 0) return(0)
-    log1p(-sqrt(2 * pi) / x * sum(exp(-(2 * (1:20) - 1)^2 * pi^2 / (8 * x^2))))
-  }, 0)
 }
 
 # The predictions at which the statistic is reached: one, or the two of Kuiper's range (0: the start of the walk).

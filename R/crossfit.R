@@ -39,9 +39,6 @@ multiple_bound <- function(problem, terms) {
   linear_bound(problem, replace(slope, !is.finite(slope), 0))
 }
 
-# A mean residual of 0 is one up to rounding, which must not choose a sign.
-no_gap <- 1e-13
-
 crossfit_bins <- function(sorted, fold, bins, p) {
   cells <- cpp_fold_cells(sorted, fold, as.integer(bins$ends))
   cpp_cell_bound(cells$size, cells$d, cells$d2, bins, p)

@@ -31,29 +31,16 @@ fit_map.map_diag <- function(method, data) {
   range <- c(min(data$logp, log(.Machine$double.eps)), 0)
   # the penalty pulls there: without it slopes run away where tiny probabilities never met their label
   theta_start <- start_network(hidden, start$b, data$logp, data$design$copies)
-  at <- NULL
-  evaluate <- function(theta) {
-    if (!identical(theta, at$theta)) {
-      fit <- cpp_network_loss(theta, hidden, range, network_cells, data$logp, data$truth, core_weights(data),
-                              method$loss, thread_count())
-      pull <- theta - theta_start
-      gradient <- fit$gradient + 2 * method$penalty * pull / length(pull)
-      # L-BFGS divides by squares of the gradient, which must not underflow
-      gradient[abs(gradient) < 1e-100] <- 0
-      at <<- list(theta = theta, value = fit$value + method$penalty * mean(pull^2), gradient = gradient)
-    }
-    at
-  }
-  fit <- stats::optim(theta_start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient,
-                      method = "L-BFGS-B", control = list(maxit = 1000, factr = 1e8, lmm = 20))
+  fit <- cpp_network_fit(theta_start, hidden, range, network_cells, data$logp, data$truth, core_weights(data),
+                         method$loss, method$penalty, thread_count())
   # a plateau of a non-convex objective counts as an optimum where the loss has stopped moving
-  converged <- fit$convergence == 0 && start$converged
+  converged <- fit$converged && start$converged
   new_map_fit(
-    new_map("network", parameters = fit$par, hidden = hidden, range = range),
-    network_terms(fit$par, hidden), converged, fit$counts[[1]],
+    new_map("network", parameters = fit$parameters, hidden = hidden, range = range),
+    network_terms(fit$parameters, hidden), converged, fit$evaluations,
     if (!start$converged) start$message else if (converged) "" else {
-      paste0("L-BFGS stopped after ", fit$counts[[1]], " evaluations; the largest gradient entry is ",
-             format(max(abs(evaluate(fit$par)$gradient)), digits = 2), ".")
+      paste0("L-BFGS stopped after ", fit$evaluations, " evaluations; the largest gradient entry is ",
+             format(fit$steepest, digits = 2), ".")
     },
     injectivity(TRUE, "one increasing function of every log-probability is one to one on the simplex")
   )

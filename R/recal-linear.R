@@ -26,20 +26,15 @@ check_penalty <- function(penalty) {
 fit_map.map_matrix <- function(method, data) {
   diagonal <- method$name == "vector"
   logs <- given_logs(data)
-  k <- ncol(logs)
   penalty <- rep_len(method$penalty, 2)
-  n_weights <- if (diagonal) k else k * k
-  of_rows <- function(core, theta) {
-    core(theta, logs, data$truth, core_weights(data), method$loss, penalty, diagonal, thread_count())
-  }
-  absent <- if (penalty[2] == 0) setdiff(seq_len(k), data$truth)
-  start <- c(if (diagonal) rep(1, k) else diag(k), rep(0, k))
-  fit <- minimise_linear(of_rows, start, method$loss == "log", length(absent) == 0)
+  absent <- if (penalty[2] == 0) setdiff(seq_len(ncol(logs)), data$truth)
+  fit <- cpp_linear_fit(logs, data$truth, core_weights(data), method$loss, penalty, diagonal, length(absent) == 0,
+                        thread_count())
   message <- if (length(absent) > 0) {
     paste0("Class ", absent[1], " never occurs: its intercept has no finite optimum without a penalty.")
   } else if (fit$steepest >= 1e-4 || fit$stopped) {
     paste0("The gradient is still ", format(fit$steepest, digits = 2), " after ", fit$evaluations, " evaluations.")
-  } else if (of_rows(cpp_linear_separates, fit$theta)) {
+  } else if (fit$separates) {
     paste("The map separates the classes of the fitted rows: there is",
           if (diagonal || all(penalty == 0)) "no finite optimum without a penalty." else {
             "no finite optimum, because the penalty leaves the diagonal free."
@@ -47,13 +42,8 @@ fit_map.map_matrix <- function(method, data) {
   } else {
     ""
   }
-  parameters <- list(w = fit$theta[seq_len(n_weights)], b = fit$theta[n_weights + seq_len(k)])
-  parameters$w <- if (diagonal) diag(parameters$w) else matrix(parameters$w, k)
-  new_map_fit(
-    new_map("linear", w = parameters$w, b = parameters$b),
-    linear_terms(parameters, diagonal), message == "", fit$evaluations, message,
-    linear_injective(parameters$w)
-  )
+  new_map_fit(new_map("linear", w = fit$w, b = fit$b), linear_terms(fit, diagonal), message == "", fit$evaluations,
+              message, linear_injective(fit$w))
 }
 
 #' @export
@@ -61,34 +51,6 @@ fit_map.map_vector <- fit_map.map_matrix
 
 #' @export
 fit_map.map_dirichlet <- fit_map.map_matrix
-
-# of_rows(core, theta) calls a function of the core with theta, the rows and their objective; `bounded`: no class is
-# absent that would need a penalty.
-minimise_linear <- function(of_rows, start, convex, bounded) {
-  at <- NULL # the last point with its loss and gradient: optim asks for them one after the other
-  tried <- 0L
-  evaluate <- function(theta) {
-    if (!identical(theta, at$theta)) {
-      tried <<- tried + 1L
-      at <<- c(list(theta = theta), of_rows(cpp_linear_loss, theta))
-    }
-    at
-  }
-  # the log loss is convex: Newton's method goes on where L-BFGS is slow
-  fit <- tryCatch(
-    stats::optim(start, function(t) evaluate(t)$value, function(t) evaluate(t)$gradient, method = "L-BFGS-B",
-                 control = list(maxit = if (convex) 30 else 2000, factr = 1e3, lmm = 10)),
-    # where there is no finite optimum, parameters may leave the doubles: those before are taken
-    simpleError = function(cnd) {
-      if (!identical(conditionCall(cnd)[[1]], quote(stats::optim))) stop(cnd)
-      list(par = at$theta, counts = tried, convergence = 1L)
-    }
-  )
-  theta <- fit$par
-  if (convex && bounded && !of_rows(cpp_linear_separates, theta)) theta <- of_rows(cpp_linear_newton, theta)
-  list(theta = theta, steepest = evaluate(theta)$steepest, evaluations = fit$counts[[1]],
-       stopped = !convex && fit$convergence != 0)
-}
 
 linear_terms <- function(parameters, diagonal) {
   k <- length(parameters$b)

@@ -187,20 +187,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_cumulative_draws
-Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight, std::vector<int> block_end, std::vector<double> time, double scale, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_cumulative_draws(SEXP probSEXP, SEXP weightSEXP, SEXP block_endSEXP, SEXP timeSEXP, SEXP scaleSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+// cpp_cumulative
+Rcpp::List cpp_cumulative(Rcpp::NumericVector prob, Rcpp::NumericVector weight, std::vector<int> block_end, std::vector<double> walk, std::vector<double> time, double scale, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_cumulative(SEXP probSEXP, SEXP weightSEXP, SEXP block_endSEXP, SEXP walkSEXP, SEXP timeSEXP, SEXP scaleSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type walk(walkSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type time(timeSEXP);
     Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cumulative_draws(prob, weight, block_end, time, scale, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_cumulative(prob, weight, block_end, walk, time, scale, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -546,17 +547,30 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_cell_gaps
-Rcpp::NumericMatrix cpp_cell_gaps(Rcpp::NumericMatrix residuals, Rcpp::IntegerVector cell, Rcpp::IntegerVector fold, Rcpp::NumericVector w, double rounding);
-RcppExport SEXP _calibrisk_cpp_cell_gaps(SEXP residualsSEXP, SEXP cellSEXP, SEXP foldSEXP, SEXP wSEXP, SEXP roundingSEXP) {
+// cpp_median_cells
+std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least);
+RcppExport SEXP _calibrisk_cpp_median_cells(SEXP probsSEXP, SEXP leastSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< int >::type least(leastSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_median_cells(probs, least));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_simplex_errors
+Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals, std::vector<int> cell, std::vector<int> fold, Rcpp::NumericVector w, double p, bool debias);
+RcppExport SEXP _calibrisk_cpp_simplex_errors(SEXP probsSEXP, SEXP residualsSEXP, SEXP cellSEXP, SEXP foldSEXP, SEXP wSEXP, SEXP pSEXP, SEXP debiasSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cell(cellSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type cell(cellSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
-    Rcpp::traits::input_parameter< double >::type rounding(roundingSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cell_gaps(residuals, cell, fold, w, rounding));
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_simplex_errors(probs, residuals, cell, fold, w, p, debias));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1293,54 +1307,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_linear_loss
-Rcpp::List cpp_linear_loss(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, int threads);
-RcppExport SEXP _calibrisk_cpp_linear_loss(SEXP thetaSEXP, SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
+// cpp_linear_fit
+Rcpp::List cpp_linear_fit(Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, bool bounded, int threads);
+RcppExport SEXP _calibrisk_cpp_linear_fit(SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP boundedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type penalty(penaltySEXP);
     Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
+    Rcpp::traits::input_parameter< bool >::type bounded(boundedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_linear_loss(theta, logp, y, weights, loss, penalty, diagonal, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_linear_newton
-Rcpp::NumericVector cpp_linear_newton(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, int threads);
-RcppExport SEXP _calibrisk_cpp_linear_newton(SEXP thetaSEXP, SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type penalty(penaltySEXP);
-    Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_linear_newton(theta, logp, y, weights, loss, penalty, diagonal, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_linear_separates
-bool cpp_linear_separates(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, int threads);
-RcppExport SEXP _calibrisk_cpp_linear_separates(SEXP thetaSEXP, SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type theta(thetaSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type penalty(penaltySEXP);
-    Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_linear_separates(theta, logp, y, weights, loss, penalty, diagonal, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_linear_fit(logp, y, weights, loss, penalty, diagonal, bounded, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1397,6 +1377,25 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_network_loss(parameters, hidden, range, n_cells, logits, y, weights, loss, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_network_fit
+Rcpp::List cpp_network_fit(Rcpp::NumericVector start, std::vector<int> hidden, Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, double penalty, int threads);
+RcppExport SEXP _calibrisk_cpp_network_fit(SEXP startSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type start(startSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type hidden(hiddenSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type range(rangeSEXP);
+    Rcpp::traits::input_parameter< int >::type n_cells(n_cellsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
+    Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_network_fit(start, hidden, range, n_cells, logits, y, weights, loss, penalty, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2391,7 +2390,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
-    {"_calibrisk_cpp_cumulative_draws", (DL_FUNC) &_calibrisk_cpp_cumulative_draws, 8},
+    {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 9},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_simulated_band", (DL_FUNC) &_calibrisk_cpp_simulated_band, 2},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
@@ -2417,7 +2416,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
     {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
-    {"_calibrisk_cpp_cell_gaps", (DL_FUNC) &_calibrisk_cpp_cell_gaps, 5},
+    {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 2},
+    {"_calibrisk_cpp_simplex_errors", (DL_FUNC) &_calibrisk_cpp_simplex_errors, 7},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
@@ -2469,13 +2469,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_temperature", (DL_FUNC) &_calibrisk_cpp_temperature, 8},
     {"_calibrisk_cpp_ensemble_weights", (DL_FUNC) &_calibrisk_cpp_ensemble_weights, 8},
     {"_calibrisk_cpp_ensemble_map", (DL_FUNC) &_calibrisk_cpp_ensemble_map, 6},
-    {"_calibrisk_cpp_linear_loss", (DL_FUNC) &_calibrisk_cpp_linear_loss, 8},
-    {"_calibrisk_cpp_linear_newton", (DL_FUNC) &_calibrisk_cpp_linear_newton, 8},
-    {"_calibrisk_cpp_linear_separates", (DL_FUNC) &_calibrisk_cpp_linear_separates, 8},
+    {"_calibrisk_cpp_linear_fit", (DL_FUNC) &_calibrisk_cpp_linear_fit, 8},
     {"_calibrisk_cpp_linear_map", (DL_FUNC) &_calibrisk_cpp_linear_map, 4},
     {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
     {"_calibrisk_cpp_network_start", (DL_FUNC) &_calibrisk_cpp_network_start, 4},
     {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
+    {"_calibrisk_cpp_network_fit", (DL_FUNC) &_calibrisk_cpp_network_fit, 10},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},

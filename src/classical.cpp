@@ -56,14 +56,25 @@ Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector&
                      {"converged", fit.converged}});
 }
 
-// Extremes of walks of cumulated residuals of redrawn outcomes: end, largest, range and bridge,
-// [draws x 4].
+// Extremes of the walk of cumulated residuals, then of those of redrawn outcomes: end, largest,
+// range and bridge, and the log p-value of the last.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_cumulative_draws(Rcpp::NumericVector prob, Rcpp::NumericVector weight,
-                                         std::vector<int> block_end, std::vector<double> time,
-                                         double scale, int times, double seed, int threads) {
+Rcpp::List cpp_cumulative(Rcpp::NumericVector prob, Rcpp::NumericVector weight,
+                          std::vector<int> block_end, std::vector<double> walk,
+                          std::vector<double> time, double scale, int times, double seed,
+                          int threads) {
   REngine engine(threads);
-  return wrap_matrix(calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight),
-                                                 block_end, time, scale, times,
-                                                 static_cast<std::uint64_t>(seed)));
+  const calibrisk::WalkExtremes own = calibrisk::walk_extremes(walk, time);
+  calibrisk::Matrix all(times + 1, 4);
+  all.row(0) << own.end, own.largest, own.range, own.bridge;
+  all.bottomRows(times) =
+      calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight), block_end, time,
+                                  scale, times, static_cast<std::uint64_t>(seed));
+  const auto column = [&](Eigen::Index k) -> calibrisk::Vector { return all.col(k); };
+  return named_list(
+      {{"end", column(0)},
+       {"largest", column(1)},
+       {"range", column(2)},
+       {"bridge", column(3)},
+       {"tail", calibrisk::Vector(column(3).unaryExpr(&calibrisk::log_kolmogorov_tail))}});
 }

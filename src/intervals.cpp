@@ -3,11 +3,11 @@
 #include "interrupt.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_rows.h>
-#include <calibrisk/classical/cell_gaps.h>
 #include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
+#include <calibrisk/classical/simplex_bins.h>
 #include <calibrisk/classical/width_cells.h>
 
 #include <algorithm>
@@ -159,15 +159,23 @@ Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp:
       calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2), as_bins(bins), p));
 }
 
-// Mean residual of the rows of a row's cell in the other folds.
+// Cells of the simplex by splits at medians, from 1.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_cell_gaps(Rcpp::NumericMatrix residuals, Rcpp::IntegerVector cell,
-                                  Rcpp::IntegerVector fold, Rcpp::NumericVector w,
-                                  double rounding) {
-  calibrisk::require(cell.size() == residuals.nrow() && fold.size() == residuals.nrow(),
-                     "A row has a cell and a fold.");
-  return wrap_matrix(calibrisk::cell_gaps(as_matrix(residuals), cell.begin(), fold.begin(),
-                                          as_vector(w), rounding));
+std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least) {
+  return calibrisk::median_variance_cells(as_matrix(probs), least);
+}
+
+// The power of the binned error of whole probability vectors, the influence of its rows, and with
+// folds (else empty) the gaps of the others, or slopes where p is infinite.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals,
+                              std::vector<int> cell, std::vector<int> fold, Rcpp::NumericVector w,
+                              double p, bool debias) {
+  calibrisk::require(fold.empty() || fold.size() == cell.size(), "A row has a cell and a fold.");
+  const calibrisk::SimplexErrors of =
+      calibrisk::SimplexBins(as_matrix(probs), as_matrix(residuals), cell, as_vector(w))
+          .errors(p, debias, fold);
+  return named_list({{"value", of.value}, {"rows", of.rows}, {"gaps", of.gaps}});
 }
 
 // `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "quasi_newton.h"
 #include "r_engine.h"
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
@@ -125,37 +126,38 @@ Rcpp::NumericMatrix cpp_ensemble_map(Rcpp::NumericVector given, bool logits, dou
   return out;
 }
 
-// Mean loss of softmax(W l + b) with its penalties, and its gradient in theta: W (its diagonal
-// alone where `diagonal`), then b.
+// The linear map softmax(W l + b), W a diagonal where `diagonal`, of the smallest mean loss with
+// its penalties. The log loss is convex: Newton's method goes on where L-BFGS is slow, unless a
+// class is absent that would need a penalty (`bounded`). `steepest`: of the gradient; `separates`:
+// whether the map separates the labels, so that the objective has no finite optimum.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_linear_loss(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
-                           Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
-                           Rcpp::NumericVector penalty, bool diagonal, int threads) {
-  REngine engine(threads);
-  const auto at =
-      as_regression(engine, logp, y, weights, loss, penalty, diagonal).at(as_vector(theta));
-  return named_list({{"value", at.value}, {"gradient", at.gradient}, {"steepest", at.steepest()}});
-}
-
-// The optimum of the log loss by Newton's method from theta.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_linear_newton(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
-                                      Rcpp::IntegerVector y, Rcpp::NumericVector weights,
-                                      std::string loss, Rcpp::NumericVector penalty, bool diagonal,
-                                      int threads) {
-  REngine engine(threads);
-  return wrap_vector(
-      as_regression(engine, logp, y, weights, loss, penalty, diagonal).newton(as_vector(theta)));
-}
-
-// Whether theta separates the labels, so that the objective has no finite optimum.
-// [[Rcpp::export(rng = false)]]
-bool cpp_linear_separates(Rcpp::NumericVector theta, Rcpp::NumericMatrix logp,
-                          Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
-                          Rcpp::NumericVector penalty, bool diagonal, int threads) {
-  REngine engine(threads);
-  return as_regression(engine, logp, y, weights, loss, penalty, diagonal)
-      .separates(as_vector(theta));
+Rcpp::List cpp_linear_fit(Rcpp::NumericMatrix logp, Rcpp::IntegerVector y,
+                          Rcpp::NumericVector weights, std::string loss,
+                          Rcpp::NumericVector penalty, bool diagonal, bool bounded, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto regression = as_regression(engine, logp, y, weights, loss, penalty, diagonal);
+  const calibrisk::Index k = logp.ncol(), n_weights = diagonal ? k : k * k;
+  calibrisk::Vector theta = calibrisk::Vector::Zero(n_weights + k);
+  for (calibrisk::Index c = 0; c < k; ++c) theta(diagonal ? c : c * k + c) = 1.0;
+  const bool convex = loss == "log";
+  const QuasiNewton found = quasi_newton(
+      [&](const calibrisk::Vector& at, calibrisk::Vector& gradient) {
+        const auto point = regression.at(at);
+        gradient = point.gradient;
+        return point.value;
+      },
+      theta, convex ? 30 : 2000, 1e3, 10);
+  theta = found.theta;
+  if (convex && bounded && !regression.separates(theta)) theta = regression.newton(theta);
+  const calibrisk::Matrix w = diagonal ? calibrisk::Matrix(theta.head(k).asDiagonal())
+                                       : calibrisk::Matrix(calibrisk::full_weights(theta, k));
+  return named_list({{"w", w},
+                     {"b", calibrisk::Vector(theta.tail(k))},
+                     {"evaluations", found.evaluations},
+                     {"stopped", !convex && found.stopped},
+                     {"steepest", regression.at(theta).steepest()},
+                     {"separates", regression.separates(theta)}});
 }
 
 // softmax(W l + b).
@@ -196,6 +198,40 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
       calibrisk::network_loss(engine, as_network(parameters, hidden), table, as_matrix(logits),
                               as_labels(y), as_vector(weights), as_loss(loss));
   return named_list({{"value", out.value}, {"gradient", out.gradient}});
+}
+
+// The network of the smallest mean loss with its penalty: the mean square of what moves from the
+// start, where it pulls.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_network_fit(Rcpp::NumericVector start, std::vector<int> hidden,
+                           Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits,
+                           Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
+                           double penalty, int threads) {
+  // as map_diag() says: the optimiser stores forty times as many
+  calibrisk::require(start.size() <= 100000, "A network has at most 100,000 weights.");
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  calibrisk::SlopeTable table = table_of(range, n_cells);
+  const std::vector<calibrisk::Index> layers(hidden.begin(), hidden.end());
+  const calibrisk::Labels labels = as_labels(y);
+  const auto value = [&](const calibrisk::Vector& at, calibrisk::Vector& gradient) {
+    const auto point =
+        calibrisk::network_loss(engine, calibrisk::SlopeNetwork(layers, at), table,
+                                as_matrix(logits), labels, as_vector(weights), as_loss(loss));
+    const calibrisk::Vector pull = at - as_vector(start);
+    const auto n = static_cast<double>(pull.size());
+    gradient = point.gradient + (2.0 * penalty / n) * pull;
+    // L-BFGS divides by squares of the gradient, which must not underflow
+    gradient = (gradient.array().abs() < 1e-100).select(0.0, gradient);
+    return point.value + penalty * pull.squaredNorm() / n;
+  };
+  const QuasiNewton found = quasi_newton(value, as_vector(start), 1000, 1e8, 20);
+  calibrisk::Vector gradient;
+  value(found.theta, gradient);
+  return named_list({{"parameters", found.theta},
+                     {"evaluations", found.evaluations},
+                     {"converged", !found.stopped},
+                     {"steepest", gradient.cwiseAbs().maxCoeff()}});
 }
 
 // m(x) from the table of slopes, m(range[1]) = 0.

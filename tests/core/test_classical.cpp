@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <calibrisk/classical/bin_rows.h>
+#include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/cell_gaps.h>
 #include <calibrisk/classical/crossfit_bound.h>
@@ -378,4 +379,12 @@ TEST(moments_of_copies_are_those_of_repeated_rows) {
     CHECK(is_near(found.of[k].std_error, expected.of[k].std_error, 1e-10));
     CHECK(is_near(found.of[k].skew, expected.of[k].skew, 1e-10));
   }
+}
+
+TEST(the_tail_of_the_largest_value_of_a_bridge_is_right_on_both_of_its_branches) {
+  const double x[] = {0.5, 0.9049154, 1.2, 5.0},
+               tail[] = {0.9639452436, 0.3859797, 0.1122496667, 2.0 * std::exp(-50.0)};
+  for (int k = 0; k < 4; ++k) CHECK(is_near(std::exp(log_kolmogorov_tail(x[k])), tail[k], 1e-7));
+  CHECK(is_near(log_kolmogorov_tail(1.0 - 1e-9), log_kolmogorov_tail(1.0 + 1e-9), 1e-7));
+  CHECK(log_kolmogorov_tail(0.0) == 0.0);
 }

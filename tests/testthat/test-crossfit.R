@@ -69,7 +69,8 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
     expect_equal(bound$squares, sum((rows - mean(rows))^2), tolerance = 1e-6)
     plain <- new_design(120)
-    of_gaps <- tangent_bound(problem, cpp_cell_gaps(matrix(d), bin, fold, numeric(), no_gap), p)
+    gaps <- cpp_simplex_errors(problem$features, matrix(d), bin, fold, numeric(), p, FALSE)$gaps
+    of_gaps <- tangent_bound(problem, gaps, p)
     expect_equal(of_gaps$influence, rows, tolerance = 1e-6)
     # under calibration, of outcomes drawn from the mean prediction of their bin
     slope <- bound$slope[cbind(match(bin, sort(unique(bin))), fold)]

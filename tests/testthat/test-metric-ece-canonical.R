@@ -16,7 +16,7 @@ test_that("canonical cells are products of right-closed bins", {
 })
 
 test_that("median-variance bins: sets and errors of worked examples", {
-  sets <- function(p, min_size) unname(split(seq_len(nrow(p)), median_variance_cells(p, min_size)))
+  sets <- function(p, min_size) unname(split(seq_len(nrow(p)), cpp_median_cells(p, min_size)))
   same_sets <- function(found, expected) expect_setequal(lapply(found, as.numeric), expected)
   p <- rbind(c(.7, .2, .1), c(.1, .8, .1), c(.25, .25, .5), c(.6, .3, .1), c(.05, .15, .8), c(.4, .35, .25))
   y <- c(1, 2, 1, 3, 3, 2)
@@ -49,7 +49,7 @@ test_that("canonical bins equal the released errors of all networks", {
     dynamic <- reference$ECE_dynamic[reference$model == model]
     # rows renormalised from single precision can change sides at a median: 1.2e-6 for one network
     expect_equal(found$.estimate / 2, dynamic, tolerance = 2e-6, label = model)
-    cell <- median_variance_cells(data$probs, 100)
+    cell <- cpp_median_cells(data$probs, 100)
     gaps <- rowsum(canonical_residuals(data$probs, data$label), cell)
     expect_equal(sum(abs(gaps)) / 20000, dynamic, tolerance = 1e-8, label = model)
     if (model == "resnet18") expect_equal(found$n_bins, 64)
@@ -63,7 +63,7 @@ test_that("the canonical error in other distances", {
   plain <- function(p_norm) ece(p, data$y, notion = "canonical", type = "median_variance", p = p_norm)
   expect_equal(of("tv")$.estimate, plain(1)$.estimate / 2)
   expect_equal(of(function(a, b) rowSums((a - b)^2))$.estimate, plain(2)$power)
-  cell <- median_variance_cells(p, 10)
+  cell <- cpp_median_cells(p, 10)
   onehot <- diag(3)[data$y, ]
   loop <- function(dist) {
     sum(vapply(unique(cell), function(b) {

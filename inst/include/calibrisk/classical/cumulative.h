@@ -37,6 +37,23 @@ inline WalkExtremes walk_extremes(const std::vector<double>& walk,
   return out;
 }
 
+// log P(max |B| > x) of a Brownian bridge B.
+inline double log_kolmogorov_tail(double x) {
+  constexpr double pi = 3.14159265358979323846;
+  if (x <= 0.0) return 0.0;
+  double sum = 0.0;
+  if (x > 1.0) {
+    for (int k = 2; k <= 20; ++k)
+      sum += (k % 2 == 0 ? -1.0 : 1.0) * std::exp(-2.0 * (k * k - 1.0) * x * x);
+    return std::log(2.0) - 2.0 * x * x + std::log1p(sum);
+  }
+  for (int k = 1; k <= 20; ++k) {
+    const double odd = 2.0 * k - 1.0;
+    sum += std::exp(-odd * odd * pi * pi / (8.0 * x * x));
+  }
+  return std::log1p(-std::sqrt(2.0 * pi) / x * sum);
+}
+
 // Extremes of `times` walks of weight (Y - p) / scale, Y ~ Bernoulli(p), [draws x 4]; p
 // ascending, block_end[k] the number of rows up to the k-th tie, time[k] its share of the variance.
 // Draw r depends on (seed, r) alone. Cost O(draws n), memory O(ties) per thread.
