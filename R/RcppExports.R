@@ -149,10 +149,6 @@ cpp_bin_table <- function(sorted, ends) {
     .Call(`_calibrisk_cpp_bin_table`, sorted, ends)
 }
 
-cpp_blocks_power <- function(sorted, ends, p, debias, at_once) {
-    .Call(`_calibrisk_cpp_blocks_power`, sorted, ends, p, debias, at_once)
-}
-
 cpp_cell_bound <- function(size, d, d2, bins, p) {
     .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bins, p)
 }
@@ -163,10 +159,6 @@ cpp_median_cells <- function(probs, least) {
 
 cpp_simplex_errors <- function(probs, residuals, cell, fold, w, p, debias) {
     .Call(`_calibrisk_cpp_simplex_errors`, probs, residuals, cell, fold, w, p, debias)
-}
-
-cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
-    .Call(`_calibrisk_cpp_crossfit_bound`, d, w, fold, order, ends, p)
 }
 
 cpp_intervals <- function(x, edges, threads) {

@@ -105,8 +105,7 @@ problem_ece <- function(problem, scheme, honest) {
     of <- if (counted) errors_of_counts(problem, n_bins, scheme, fold) else {
       ends <- scheme$ends(sorted, n_bins)
       ends <- unique(ends[ends > 0])
-      many <- length(ends) > many_bins && is.finite(scheme$p)
-      (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
+      errors_of_bins(sorted, ends, scheme, fold)
     }
     bound <- of[["bound"]]
     honest <- if (!is.null(bound)) {
@@ -123,7 +122,7 @@ problem_ece <- function(problem, scheme, honest) {
 # Whether the sums of bins can do without a sort: one pass for each number of bins.
 is_counted <- function(problem, scheme, most = 8) {
   scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
-    max(scheme$n_bins) <= many_bins && is_plain(problem$design) && is.null(problem$sorted)
+    max(scheme$n_bins) <= 20000 && is_plain(problem$design) && is.null(problem$sorted)
 }
 
 class_ece <- function(predictions, scheme) {
@@ -158,9 +157,6 @@ errors_of_counts <- function(problem, n_bins, scheme, fold) {
        }, n_bins = length(bins$size))
 }
 
-# More bins than this are treated in blocks.
-many_bins <- 20000L
-
 # Error and bound of bins, and the influences of the rows when they are asked for; without folds there is no bound.
 errors_of_bins <- function(sorted, ends, scheme, fold) {
   bins <- cpp_bin_table(sorted, ends)
@@ -169,16 +165,6 @@ errors_of_bins <- function(sorted, ends, scheme, fold) {
   top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
   list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
        bound_rows = function() crossfit_bin_rows(sorted, fold, bins, bound))
-}
-
-errors_of_blocks <- function(sorted, ends, scheme, fold, at_once = many_bins) {
-  whole <- function() errors_of_bins(sorted, ends, scheme, fold)
-  list(value = cpp_blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
-       bound = if (!is.null(fold)) {
-         bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), fold, sorted$order, ends, scheme$p)
-         replace(bound, "known", bound$known / if (is.null(sorted$w)) sorted$n else sorted$n^2 / sum(sorted$w2))
-       },
-       bound_rows = function() whole()$bound_rows())
 }
 
 # With p = Inf the error is the largest gap itself, not a root.
