@@ -39,14 +39,10 @@ redrawn <- function(problem, options, resample, exact) {
     return(class_redraws(problem, options, resample))
   }
   # kernels in matrices, or evaluated anew
-  null <- if (is.function(problem$asked$kernel)) {
+  null <- if (resample || is.function(problem$asked$kernel)) {
     redraw_statistics(problem, options$times, resample)
-  } else if (!resample) {
-    redraws_of_kept(problem, options$times, exact)
-  } else if (finite_outcomes(problem) && problem$n <= pair_rows) {
-    resampled_pairs(problem, options$times)
   } else {
-    redraw_statistics(problem, options$times, resample)
+    redraws_of_kept(problem, options$times, exact)
   }
   list(statistic = exact, null = null)
 }
@@ -73,7 +69,7 @@ has_few_labels <- function(problem, resample = FALSE) {
   n > pair_rows || min(n, redraw_rank[2]) * labels * (n + if (white) 0 else labels) <= pair_products * n^2
 }
 
-pair_products <- 800 # in the time of a pair of resampled_pairs()
+pair_products <- 800 # in the time of a pair of a problem anew
 
 # Statistic and redraws from a factor of the kernel.
 class_redraws <- function(problem, options, resample) {
@@ -177,24 +173,6 @@ over_redraws <- function(laws, times, progress, numbers_at_once, fn) {
     fn(draw_outcomes(laws, size), size, part)
   })
   unlist(values)
-}
-
-# Predictions drawn with replacement, with both kernels in matrices: sum_ij K_ij h_Y(i, j) from the kernel's values at
-# the labels that are drawn, however many others there are.
-resampled_pairs <- function(problem, times) {
-  n <- problem$n
-  k <- cpp_prediction_matrix(problem$prediction, thread_count())
-  inner <- inner_matrix(problem$target)
-  one <- function() {
-    rows <- sample.int(n, replace = TRUE)
-    y <- redraw_outcomes(take_rows(problem$laws, rows))$y
-    cross <- problem$target$probs_right[rows, match(y, problem$target$support), drop = FALSE]
-    h <- cpp_gram(problem$target_kernel, y, y, thread_count()) - 2 * cross + inner[rows, rows]
-    weights <- k[rows, rows]
-    diag(weights) <- 0
-    sum(weights * h) / (n * (n - 1))
-  }
-  one_by_one(times, one)
 }
 
 # The general case: the problem anew for every redraw.

@@ -85,28 +85,22 @@ new_tune <- function(results, methods, grids, headline, problems, about) {
   )
 }
 
-split_predictions <- function(predictions, folds, test) {
-  rows <- keep_rows(folds, test, predictions)
-  make_split(n_obs(predictions), rows$folds, rows$test, predictions$design$cluster)
-}
-
 # Folds and test rows are given for the rows of the input; after incomplete rows are dropped (and others repeated by
 # their frequencies) they follow the rows that are left.
-keep_rows <- function(folds, test, predictions) {
+split_predictions <- function(predictions, folds, test) {
   kept <- predictions$rows
   n_input <- predictions$n_input %||% (length(kept) + predictions$dropped)
-  if (identical(as.integer(kept), seq_len(n_input))) return(list(folds = folds, test = test))
-  fixed_test <- !is_share(test)
-  test_rows <- if (fixed_test) check_test_rows(test, n_input) else integer()
-  if (inherits(folds, "rset")) folds <- rset_folds(folds)
-  if (length(folds) == n_input) {
-    folds <- folds[kept]
-  } else if (fixed_test && length(folds) == n_input - length(test_rows)) {
-    given <- integer(n_input)
-    given[setdiff(seq_len(n_input), test_rows)] <- folds
-    folds <- given[kept[!kept %in% test_rows]]
+  if (!identical(as.integer(kept), seq_len(n_input))) {
+    fixed_test <- !is_share(test)
+    tested <- if (fixed_test) check_test_rows(test, n_input)
+    if (inherits(folds, "rset")) folds <- rset_folds(folds)
+    if (fixed_test && length(folds) == n_input - length(tested)) {
+      folds <- replace(integer(n_input), setdiff(seq_len(n_input), tested), folds)
+    }
+    if (length(folds) == n_input) folds <- folds[kept]
+    if (fixed_test) test <- which(kept %in% tested)
   }
-  list(folds = folds, test = if (fixed_test) which(kept %in% test_rows) else test)
+  make_split(n_obs(predictions), folds, test, predictions$design$cluster)
 }
 
 # Tunes one method on one problem. A list of the risks over the grid and all splits, the value with the smallest mean
