@@ -22,3 +22,12 @@ logistic_influence <- function(fit, x, y, design, offset = NULL, total = nrow(x)
   weight <- total * row_shares(design) / (design$copies %||% 1)
   rows / (1 - weight * p * (1 - p) * rowSums((x %*% fit$inverse) * x))
 }
+
+# Why there is no finite optimum. `z`: the predictors in columns; `separated`: whether they separate the outcomes.
+logistic_failure <- function(z, y, separated) {
+  if (all(y == y[1])) return("All outcomes are equal.")
+  if (ncol(z) > 0 && all(apply(z, 2, function(v) max(v) - min(v)) < 1e-12)) {
+    return("All predictions are equal: the slope is not defined.")
+  }
+  if (separated) "Predictions separate the outcomes perfectly." else "Newton's method did not converge."
+}

@@ -3,32 +3,26 @@
 
 check_problem <- function(problem) {
   is_rows <- function(x) is.matrix(x) && is.numeric(x)
-  if (!is.list(problem) || !is_rows(problem$features) || !is_rows(problem$residuals) ||
-        !is.numeric(problem$labels)) {
-    stop_problem("it lacks one of them, or one is not numeric")
-  }
-  n <- nrow(problem$features)
-  if (nrow(problem$residuals) != n || length(problem$labels) != n) {
-    sizes <- c(n, nrow(problem$residuals), length(problem$labels))
-    stop_problem(paste("they have", paste(sizes, collapse = ", "), "rows"))
-  }
-  check_problem_values(problem)
-}
-
-check_problem_values <- function(problem) {
-  if (ncol(problem$features) == 0 || ncol(problem$residuals) == 0) stop_problem("a matrix has no column")
-  if (!all_finite(problem$features) || !all_finite(problem$residuals)) stop_problem("values are missing or not finite")
-  k <- ncol(problem$residuals)
+  if (!is.list(problem)) problem <- list()
+  x <- problem$features
+  e <- problem$residuals
   labels <- problem$labels
-  if (!(if (k == 1) cpp_all_whole(labels, 0, 1) else cpp_all_whole(labels, 1, k))) {
-    stop_problem(paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k)))
+  sizes <- c(NROW(x), NROW(e), length(labels))
+  k <- NCOL(e)
+  fact <- if (!is_rows(x) || !is_rows(e) || !is.numeric(labels)) {
+    "it lacks one of them, or one is not numeric"
+  } else if (any(sizes != sizes[1])) {
+    paste("they have", paste(sizes, collapse = ", "), "rows")
+  } else if (ncol(x) == 0 || k == 0) {
+    "a matrix has no column"
+  } else if (!all_finite(x) || !all_finite(e)) {
+    "values are missing or not finite"
+  } else if (!cpp_all_whole(labels, k > 1, k)) {
+    paste("labels are not among", if (k == 1) "0 and 1" else paste0("1, ..., ", k))
   }
-}
-
-stop_problem <- function(fact) {
-  stop_input("{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \\
-              {.field labels} (n).", "x" = "Here {fact}.", "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d.",
-             class = "problem", arg = "problem")
+  stop_if(!is.null(fact), "{.arg problem} must be a list of {.field features} (n x q), {.field residuals} (n x d) and \\
+                           {.field labels} (n).", "x" = "Here {fact}.",
+          "i" = "Labels are 0 or 1 where d is 1, otherwise 1, ..., d.", class = "problem", arg = "problem")
 }
 
 check_fold <- function(fold, n) {

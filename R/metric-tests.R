@@ -131,20 +131,11 @@ cox_fits <- function(z, y, design, copies = NULL) {
   w <- if (is.null(copies)) relative_weights(design) else copies / unit
   both <- logistic_fit(cbind(1, z, deparse.level = 0), y, c(0, 1), w)
   large <- logistic_fit(matrix(1, length(z)), y, 0, w, z)
-  one <- all(y == y[1])
   apart <- is_separated(z, y)
   two <- both$converged && !apart
-  ok <- c(two, two, large$converged && !one, two)
-  warn_if(!all(ok), "Cox's regression has no finite estimate.",
-          "i" = if (one) {
-            "All outcomes are equal."
-          } else if (all(z == z[1])) {
-            "All predictions are equal: the slope is not defined."
-          } else if (apart) {
-            "Predictions separate the outcomes perfectly."
-          } else {
-            "Newton's method did not converge."
-          }, class = "convergence")
+  ok <- c(two, two, large$converged && any(y != y[1]), two)
+  warn_if(!all(ok), "Cox's regression has no finite estimate.", "i" = "{logistic_failure(matrix(z), y, apart)}",
+          class = "convergence")
   list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
 }
 

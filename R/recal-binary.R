@@ -128,19 +128,7 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   }
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
        information = information, std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss,
-       message = if (converged) "" else logit_failure(x, outcome, separated))
-}
-
-logit_failure <- function(x, outcome, separated) {
-  if (all(outcome == outcome[1])) {
-    return("All outcomes are equal: there is no finite optimum without a penalty.")
-  }
-  slopes <- x[, -ncol(x), drop = FALSE]
-  if (ncol(slopes) > 0 && all(apply(slopes, 2, function(v) max(v) - min(v)) < 1e-12)) {
-    return("All predictions are equal: slope and intercept cannot both be estimated.")
-  }
-  if (!separated) return("Newton's method did not converge.")
-  "The predictions separate the outcomes: there is no finite optimum without a penalty."
+       message = if (converged) "" else logistic_failure(x[, -p, drop = FALSE], outcome, separated))
 }
 
 # Increasing least squares fit; equal predictions share their mean outcome.
