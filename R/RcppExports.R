@@ -37,6 +37,10 @@ cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
 
+cpp_errors_without_clusters <- function(factor, filters, targets, cluster, threads) {
+    .Call(`_calibrisk_cpp_errors_without_clusters`, factor, filters, targets, cluster, threads)
+}
+
 cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }
@@ -131,6 +135,10 @@ cpp_normal_draws <- function(mean, roots, pick, noise) {
 
 cpp_normal_affinity <- function(mean, cov, threads) {
     .Call(`_calibrisk_cpp_normal_affinity`, mean, cov, threads)
+}
+
+cpp_follow_up_weights <- function(rows, whole, horizon, late) {
+    .Call(`_calibrisk_cpp_follow_up_weights`, rows, whole, horizon, late)
 }
 
 cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
@@ -313,6 +321,14 @@ cpp_moments <- function(mean, variance, outcome, design) {
     .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, design)
 }
 
+cpp_skewed_quantile <- function(q, skew) {
+    .Call(`_calibrisk_cpp_skewed_quantile`, q, skew)
+}
+
+cpp_ensemble_null <- function(pool, at, times, design) {
+    .Call(`_calibrisk_cpp_ensemble_null`, pool, at, times, design)
+}
+
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
     .Call(`_calibrisk_cpp_pair_risk`, residuals, features, core, threads, path, design)
 }
@@ -329,12 +345,20 @@ cpp_pair_risk_function <- function(residuals, h, skip_missing, threads, design =
     .Call(`_calibrisk_cpp_pair_risk_function`, residuals, h, skip_missing, threads, design)
 }
 
+cpp_criterion_width <- function(name, n, nodes, facts) {
+    .Call(`_calibrisk_cpp_criterion_width`, name, n, nodes, facts)
+}
+
 cpp_expected_ladder <- function(nodes, n, knots, level, clusters, delta, prevalence) {
     .Call(`_calibrisk_cpp_expected_ladder`, nodes, n, knots, level, clusters, delta, prevalence)
 }
 
 check_interrupt <- function() {
     invisible(.Call(`_calibrisk_check_interrupt`))
+}
+
+cpp_random_effects <- function(value, variance, df) {
+    .Call(`_calibrisk_cpp_random_effects`, value, variance, df)
 }
 
 cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, progress) {
@@ -537,12 +561,16 @@ cpp_label_ranks <- function(label) {
     .Call(`_calibrisk_cpp_label_ranks`, label)
 }
 
-cpp_pair_sums <- function(prediction, target, threads, progress) {
-    .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress)
+cpp_pair_sums <- function(prediction, target, threads, progress, weights = NULL, cluster = NULL) {
+    .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress, weights, cluster)
 }
 
 cpp_block_sums <- function(prediction, target, block, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_block_sums`, prediction, target, block, threads, progress)
+}
+
+cpp_cluster_noise <- function(prediction, target, cluster, weights, threads, progress = NULL) {
+    .Call(`_calibrisk_cpp_cluster_noise`, prediction, target, cluster, weights, threads, progress)
 }
 
 cpp_pair_matrix <- function(prediction, target, threads) {
@@ -597,8 +625,8 @@ cpp_cell_distances <- function(sums, gap, own, loess, span, curve_of, threads) {
     .Call(`_calibrisk_cpp_cell_distances`, sums, gap, own, loess, span, curve_of, threads)
 }
 
-cpp_sorted_rows <- function(x, y, w, sorted) {
-    .Call(`_calibrisk_cpp_sorted_rows`, x, y, w, sorted)
+cpp_sorted_rows <- function(x, y, w, sorted, copies = NULL) {
+    .Call(`_calibrisk_cpp_sorted_rows`, x, y, w, sorted, copies)
 }
 
 cpp_fold_cells <- function(sorted, fold, ends) {
@@ -643,6 +671,14 @@ cpp_add_moments <- function(sums, edges, m, x, y, part, weights) {
 
 cpp_add_scores <- function(sums, x, y, part, weights) {
     .Call(`_calibrisk_cpp_add_scores`, sums, x, y, part, weights)
+}
+
+cpp_add_chunk <- function(sums, x, y, own, blocks, weights, spec, m) {
+    .Call(`_calibrisk_cpp_add_chunk`, sums, x, y, own, blocks, weights, spec, m)
+}
+
+cpp_narrow_rows <- function(sums, edges, n, part, w, residual) {
+    .Call(`_calibrisk_cpp_narrow_rows`, sums, edges, n, part, w, residual)
 }
 
 cpp_add_products <- function(before, x, part) {

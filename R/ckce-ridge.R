@@ -20,28 +20,13 @@ loo_path <- function(problem, kernel, choice, options, group, design) {
   loo <- if (is.null(design$cluster)) {
     numbers$loo
   } else {
-    leave_clusters_out(numbers$blocks, ckce_targets(problem, choice$target), design$cluster)
+    targets <- ckce_targets(problem, choice$target)
+    Reduce(`+`, lapply(numbers$blocks, function(block) {
+      cpp_errors_without_clusters(block$factor, block$filters, targets[block$rows, , drop = FALSE],
+                                  cluster_codes(design$cluster[block$rows]), thread_count())
+    })) / n
   }
   # 0 / 0: a row that is all of its own fit
   loo[is.nan(loo)] <- Inf
   columns_frame(ridge = ridge, loo = loo, selected = seq_along(ridge) == which.min(loo))
-}
-
-# |(I - S_cc)^-1 (T - S T)_c|^2 / n, summed over clusters c of rows: S = P diag(filter) P' within each block.
-leave_clusters_out <- function(blocks, targets, cluster) {
-  parts <- lapply(blocks, function(block) {
-    own <- targets[block$rows, , drop = FALSE]
-    members <- split(seq_along(block$rows), cluster[block$rows])
-    apply(block$filters, 2, function(filter) {
-      smoother <- block$factor * rep(filter, each = nrow(block$factor))
-      error <- own - smoother %*% crossprod(block$factor, own)
-      sum(vapply(members, function(at) {
-        within <- tcrossprod(smoother[at, , drop = FALSE], block$factor[at, , drop = FALSE])
-        left <- diag(length(at)) - within
-        if (is.infinite(determinant(left)$modulus)) return(Inf)
-        sum(solve(left, error[at, , drop = FALSE], tol = 0)^2)
-      }, 0))
-    })
-  })
-  Reduce(`+`, parts) / nrow(targets)
 }

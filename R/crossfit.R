@@ -44,12 +44,6 @@ crossfit_bins <- function(sorted, fold, bins, p) {
   cpp_cell_bound(cells$size, cells$d, cells$d2, bins, p)
 }
 
-# The same row by row, in the order of the data.
-crossfit_bin_rows <- function(sorted, fold, bins, bound) {
-  at <- cbind(rep(seq_along(bins$size), diff(c(0, bins$ends))), fold[sorted$order])
-  replace(sorted$d, sorted$order, bound$slope[at] * sorted$d - bound$offset[at])
-}
-
 # list(fits, values): `of` is list(fit(rows), apply(fit, rows)); fits are those of the other folds' rows. `values` is a
 # matrix with a row for each; those of a fold that has all rows stay. `workers`: whether folds go to these.
 cross_fit <- function(fold, values, of, workers = FALSE) {

@@ -203,9 +203,11 @@ follow_up <- function(surv, x, horizon, weights = NULL) {
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
-# The weights of `rows` of one stratum, which compensate for their own censored ones.
+# The weights of `rows` of one stratum, which compensate for their own censored ones, or those of the given follow-up:
+# inst/include/calibrisk/classical/follow_up.h.
 followed_weights <- function(followed, rows, horizon) {
-  whole <- horizon$censoring
+  own <- lapply(followed[c("time", "event", "count", "entry")], `[`, rows)
+  whole <- horizon$censoring %||% own
   if (!is.null(whole$strata)) {
     stratum <- followed$strata[rows[1]]
     same <- whole$strata %in% stratum
@@ -213,8 +215,12 @@ followed_weights <- function(followed, rows, horizon) {
             class = "horizon", arg = "censoring", value = stratum)
     whole <- lapply(whole, `[`, same)
   }
-  if (!is.null(horizon$entry)) return(entry_weights(lapply(followed[1:5], `[`, rows), horizon$time))
-  censoring_weights(followed$time[rows], followed$event[rows], followed$count[rows], horizon$time, whole)
+  found <- cpp_follow_up_weights(own, whole, horizon$time, !is.null(horizon$entry))
+  stop_if(!is.na(found$certain), "Until {.arg horizon} some rows must stay without an event.",
+          "x" = "At time {signif(found$certain, 7)} all rows that are followed have one, and the estimated risk is 1.",
+          "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon")
+  if (found$lost) stop_unfollowed(found$last, horizon$time)
+  found$weights
 }
 
 # A horizon in another unit than the times is beyond all of them, or before all events. In a group without events both
@@ -318,56 +324,4 @@ check_cause <- function(horizon, type, states, of = "truth") {
           "{.arg cause} must be a kind of event in {.arg {of}}.",
           "x" = "It is {.val {cause}}; the kinds are {.val {states}}.", class = c("horizon", "truth"), arg = "cause",
           value = cause)
-}
-
-# `count`: what each row counts; `whole`: the time, event and count of all rows, where these are a part.
-censoring_weights <- function(time, event, count, horizon, whole = NULL) {
-  known <- !is.na(time) & !is.na(event) & !is.na(count)
-  whole <- whole %||% list(time = time[known], event = event[known], count = count[known])
-  whole <- lapply(whole[c("time", "event", "count")], `[`, whole$count > 0)
-  # Kaplan-Meier estimate of being uncensored, after each time
-  at <- sort(unique(whole$time))
-  events <- as.vector(rowsum(whole$count * whole$event, match(whole$time, at), reorder = TRUE))
-  censored <- as.vector(rowsum(whole$count * !whole$event, match(whole$time, at), reorder = TRUE))
-  at_risk <- rev(cumsum(rev(events + censored)))
-  survival <- cumprod(ifelse(censored > 0, 1 - censored / (at_risk - events), 1))
-  # G(s-) is the value after the last time before s
-  left <- function(s) c(1, survival)[findInterval(s, at, left.open = TRUE) + 1]
-  # at the horizon, a row without an event is known to be free of it
-  weights <- ifelse(time < horizon & !event, 0, 1 / left(pmin(time, horizon)))
-  weights[!known] <- NA
-  unseen <- any(!whole$event) && max(whole$time) < horizon
-  if (unseen || any(is.infinite(weights), na.rm = TRUE)) stop_unfollowed(max(whole$time), horizon)
-  weights
-}
-
-# The weights of rows that are at risk after their entry: jumps of the product-limit estimate of the events, and what is
-# left of it at the horizon. (G is no probability of a single time here, so that censoring_weights() has no such case.)
-entry_weights <- function(rows, horizon) {
-  known <- !Reduce(`|`, lapply(rows, is.na))
-  used <- known & rows$count > 0
-  seen <- lapply(rows, `[`, used)
-  # what rows count whose time is before s
-  before <- function(times) {
-    order <- order(times)
-    sums <- c(0, cumsum(seen$count[order]))
-    function(s) sums[findInterval(s, times[order], left.open = TRUE) + 1]
-  }
-  entered <- before(seen$entry)
-  left <- before(seen$time)
-  at_risk <- function(s) entered(s) - left(s)
-  happened <- seen$event & seen$time <= horizon
-  stays <- !happened & seen$entry < horizon & seen$time >= horizon
-  at <- sort(unique(seen$time[happened]))
-  events <- sum_by_cluster(seen$count[happened], match(seen$time[happened], at), length(at))
-  survival <- c(1, cumprod(1 - events / at_risk(at)))
-  stop_if(min(survival) <= 0 && any(stays), "Until {.arg horizon} some rows must stay without an event.",
-          "x" = "At time {signif(at[which(survival <= 0)[1] - 1], 7)} all rows that are followed have one, and the \\
-                 estimated risk is 1.",
-          "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon")
-  rest <- survival[length(survival)] / sum(seen$count[stays])
-  if (!is.finite(rest) || rest <= 0) stop_unfollowed(max(seen$time), horizon)
-  weights <- ifelse(stays, rest, 0)
-  weights[happened] <- (survival[match(seen$time, at)] / at_risk(seen$time))[happened]
-  replace(ifelse(known, 0, NA_real_), used, weights * sum(seen$count))
 }

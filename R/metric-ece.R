@@ -163,8 +163,8 @@ errors_of_bins <- function(sorted, ends, scheme, fold) {
   value <- binned_power(bins, scheme$p, scheme$debias)
   bound <- if (!is.null(fold)) crossfit_bins(sorted, fold, bins, scheme$p)
   top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
-  list(value = value, size = top, rows = function() row_influence(sorted, bins, value), bound = bound,
-       bound_rows = function() crossfit_bin_rows(sorted, fold, bins, bound))
+  list(value = value, size = top, rows = function() row_influence(sorted, bins, value$slope, value$offset),
+       bound = bound, bound_rows = function() row_influence(sorted, bins, bound$slope, -bound$offset, fold))
 }
 
 # With p = Inf the error is the largest gap itself, not a root.

@@ -102,23 +102,10 @@ moment_rows <- function(quantity, estimate, std.error, target, design, level, sk
   ok <- is.finite(std.error)
   columns_frame(quantity = quantity, estimate = ifelse(is.nan(estimate), NA_real_, estimate),
                 std.error = ifelse(ok, std.error, NA_real_),
-                conf.low = ifelse(ok, estimate - std.error * skewed_quantile(q, skew), NA_real_),
-                conf.high = ifelse(ok, estimate - std.error * skewed_quantile(-q, skew), NA_real_),
+                conf.low = ifelse(ok, estimate - std.error * cpp_skewed_quantile(q, skew), NA_real_),
+                conf.high = ifelse(ok, estimate - std.error * cpp_skewed_quantile(-q, skew), NA_real_),
                 p.value = p.value, target = target, n = design$n)
 }
-
-# z where h(z) = z + s z^2 / 3 + s^2 z^3 / 27 + s / 6 is q (Hall 1992), s the skewness of the estimate.
-skewed_quantile <- function(q, skew) {
-  skew[is.na(skew)] <- 0
-  skew <- pmin(pmax(skew, -most_skew), most_skew)
-  small <- abs(skew) < 1e-6
-  s <- ifelse(small, 1, skew)
-  inner <- 1 + s * (q - s / 6)
-  ifelse(small, q, 3 / s * (sign(inner) * abs(inner)^(1 / 3) - 1))
-}
-
-# Beyond, limits would be far from the data.
-most_skew <- 0.45
 
 # Limits of an estimate in columns, with the skewness of its influence, raised as that of inst/include/calibrisk/
 # classical/moments.h.
@@ -127,7 +114,7 @@ skewed_limits <- function(columns, influence, design, level) {
   skew <- 1.6 * sum(unit_powers(off, design, 3)) / sum(unit_powers(off, design, 2))^1.5
   q <- design_quantile((1 + level) / 2, design)
   std_error <- columns$std.error %||% NA_real_
-  as.list(columns$.estimate - std_error * skewed_quantile(c(q, -q), rep(skew, 2)))
+  as.list(columns$.estimate - std_error * cpp_skewed_quantile(c(q, -q), skew))
 }
 
 std_error_of <- function(v, design) if (all_finite(v)) row_std_error(v, design) else NA_real_
@@ -170,23 +157,10 @@ moment_null <- function(data, of_means, of_variances, most = 1e7) {
   list(draws = null + rep(c(0, 1, 0, mean, 0, 0), each = nrow(null)), target = c(0, 1, mean, 0, 1, 1))
 }
 
-# An ensemble whose members are exchangeable with the outcome: any of them may be the outcome. Its moments are those of
-# a sample, so that the estimates are not on average those of known moments.
+# An ensemble is exchangeable with the outcome: inst/include/calibrisk/classical/moments.h.
 ensemble_null <- function(data, at, times) {
   pool <- cbind(data$outcome, par_of(data$law, "draws"))
-  centre <- rowMeans(pool)
-  pool <- pool - centre
-  members <- ncol(pool) - 1
-  sums <- rowSums(pool)
-  squares <- rowSums(pool^2)
-  pick <- cbind(at, 0L)
-  draws <- with_seed_kept(1, t(vapply(seq_len(times), function(i) {
-    pick[, 2] <- sample.int(members + 1, length(at), TRUE)
-    y <- replace(numeric(length(at)), at, pool[pick])
-    mean <- (sums - y) / members
-    variance <- pmax((squares - y^2) / members - mean^2, 0)
-    cpp_moments(centre + mean, variance, centre + y, data$design)$table[c(1:3, 5:7), 1]
-  }, numeric(6))))
+  draws <- with_seed_kept(1, cpp_ensemble_null(pool, at, times, data$design))
   list(draws = draws, target = c(0, colMeans(draws)[-1]))
 }
 

@@ -116,12 +116,6 @@ assume_pilot <- function(x, truth, ..., recalibration = method_stack(), event_le
 
 node_mean <- function(nodes, values) sum(nodes$share * values)
 
-# The share of every node that lies at or above a threshold: nodes stand for an interval of logits.
-share_above <- function(nodes, threshold) {
-  if (nodes$reach == 0) return(as.numeric(nodes$p >= threshold))
-  pmin(pmax((nodes$logit + nodes$reach - stats::qlogis(threshold)) / (2 * nodes$reach), 0), 1)
-}
-
 # P(p > p') + P(p = p') / 2 of an event and a non-event.
 node_auroc <- function(nodes) {
   event <- nodes$share * nodes$eta

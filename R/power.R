@@ -112,7 +112,7 @@ check_wishes <- function(width, power, n, threshold, delta) {
           "x" = "There is only {.arg width}.", arg = "delta", value = delta)
   if (is.null(width)) return(invisible())
   check_numbers(width, lower = 0, open = TRUE)
-  known <- names(power_widths)
+  known <- power_criteria
   named <- rlang::names2(width)
   bad <- which(!named %in% known | duplicated(named))
   name <- named[bad[1]]
@@ -140,7 +140,7 @@ wished_rows <- function(nodes, facts, width, power) {
 }
 
 expected_of <- function(n, nodes, facts) {
-  names <- names(power_widths)
+  names <- power_criteria
   if (is.null(facts$threshold)) names <- names[!grepl("net_benefit", names)]
   widths <- vapply(names, function(name) expected_width(name, n, nodes, facts), 0)
   powers <- c("test", if (!is.null(facts$delta)) "equivalence")

@@ -11,27 +11,12 @@ sort_problem <- function(problem) {
 
 # Equal values are sorted by outcome, then by weight: the same digits for every order of the rows.
 sort_values <- function(x, y, w = NULL, copies = NULL) {
-  sorted <- cpp_sorted_rows(x, y, w, FALSE)
-  with_totals(sorted, copies[sorted$order])
+  cpp_sorted_rows(x, y, w, FALSE, copies)
 }
 
 # The same of values in ascending order.
 sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
-  with_totals(replace(cpp_sorted_rows(x, y, w, TRUE), "order", list(order)), copies)
-}
-
-with_totals <- function(sorted, copies) {
-  rows <- length(sorted$x)
-  w <- sorted$w
-  # sums of squared weights of each row's copies
-  w2 <- if (is.null(copies)) w^2 else w * (w / copies)
-  c(sorted, list(
-    w2 = if (!is.null(w)) w2,
-    # n times a number of bins can exceed 2^31
-    n = if (is.null(w)) as.numeric(rows) else sum(w),
-    sum_w = if (!is.null(w)) cumsum(w), sum_w2 = if (!is.null(w)) cumsum(w2),
-    copies = total_copies(rows, copies), sum_copies = if (!is.null(copies)) cumsum(copies)
-  ))
+  replace(cpp_sorted_rows(x, y, w, TRUE, copies), "order", list(order))
 }
 
 # Totals of a prefix sum over the bins that have rows.
@@ -76,26 +61,11 @@ bin_ends <- function(sorted, type, n_bins) {
 # sum_b (N_b / N) |gap_b|^p (Gruber & Buettner 2022, Eq. 3 and Definition C.1; p = Inf: the
 # largest |gap_b|) and what its standard error needs. With the bins (of cpp_bin_table()) taken as fixed the
 # influence of row i in bin b is  offset_b + slope_b d_i.
-binned_power <- function(bins, p, debias = FALSE) {
-  terms <- cpp_bin_terms(bins, sum(bins$size), p, debias)
-  c(terms[c("power", "squares", "noise", "offset", "slope")],
-    list(pairs = if (debias && terms$noise > 0) bin_pairs(bins, terms)))
-}
+binned_power <- function(bins, p, debias = FALSE) cpp_bin_terms(bins, sum(bins$size), p, debias)
 
-# Without its noise the mean square is one over pairs of different rows of a bin, with the limits of these: see
-# degenerate_limits(). Under calibration a bin has outcomes of its mean prediction.
-bin_pairs <- function(bins, terms) {
-  unit <- ifelse(bins$copies >= 2, terms$share * bins$concentration, 0)
-  mean <- pmin(pmax(bins$gap + bins$accuracy, 0), 1)
-  known <- unit * mean * (1 - mean)
-  list(value = terms$power, trace = sum(unit * bins$spread), known = 2 * sum(known^2), known_trace = sum(known))
-}
-
-# The influence row by row, in the order of the data.
-row_influence <- function(sorted, bins, value) {
-  size <- diff(c(0, bins$ends))
-  rows <- rep(value$offset, size) + rep(value$slope, size) * sorted$d
-  out <- numeric(length(rows))
-  out[sorted$order] <- rows
-  out
+# The influence row by row, in the order of the data; of a bound its terms, slopes and offsets have a column for each
+# fold.
+row_influence <- function(sorted, bins, slope, offset, fold = rep(1L, length(sorted$d))) {
+  at <- cbind(rep(seq_along(bins$size), diff(c(0, bins$ends))), fold[sorted$order])
+  replace(sorted$d, sorted$order, as.matrix(slope)[at] * sorted$d + as.matrix(offset)[at])
 }

@@ -11,7 +11,7 @@ exact_sums <- function(problem, type, design) {
     target <- target_rows(problem$target, at, design$n)
     row_sums(source_rows(own, at), target, type, design_rows(design, at))
   })
-  with_clusters(sums, design, source_pairs(problem$prediction, problem$target, design$n))
+  with_clusters(sums, design, problem)
 }
 
 # Sums over pairs, by row, from those of each group's rows.
@@ -56,7 +56,7 @@ problem_pairs <- function(problem, kernel, group) {
   residuals <- problem$residuals / (problem$scale %||% 1)
   target <- list(kind = "finite", residuals = residuals, right = residuals, probs = residuals, probs_right = residuals)
   source <- problem$source %||% feature_spec(kernel, problem$features)
-  source_pairs(grouped_source(source, group), target, nrow(residuals))
+  list(prediction = grouped_source(source, group), target = target)
 }
 
 # factor_sums() of a CKCE problem: the factor is the one that the conditional error uses at its default ridge. A kernel

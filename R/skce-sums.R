@@ -38,7 +38,7 @@ with_noise <- function(estimate, sums, value, weight, influence = estimate$influ
 
 # Sums over pairs with the noise of clusters.
 design_sums <- function(prediction, target, type, design) {
-  with_clusters(row_sums(prediction, target, type, design), design, source_pairs(prediction, target, design$n))
+  with_clusters(row_sums(prediction, target, type, design), design, list(prediction = prediction, target = target))
 }
 
 # off_diagonal: sum_j w_j h_ij over the other rows, where it is unbiased of other clusters; across: of other clusters,
@@ -67,21 +67,10 @@ copied_sums <- function(prediction, target, design) {
        squares = null$squares + sum(pairs * own^2), known = null$known + sum(pairs * twins$known), trace = null$trace)
 }
 
-# Weights and clusters are kernels on the rows: w_i w_j, and 1 for rows of different clusters.
 pairs_across <- function(prediction, target, cluster, w) {
-  factors <- list(prediction)
-  if (!is.null(w)) factors <- c(factors, list(feature_spec(kernel_linear(), matrix(w))))
-  if (!is.null(cluster)) {
-    same <- kernel_white()
-    same$scale <- -1
-    at <- matrix(as.numeric(cluster))
-    one <- feature_spec(kernel_white(), 0 * at)
-    factors <- c(factors, list(list(kind = "sum", scale = 1, parts = list(one, feature_spec(same, at)))))
-  }
-  prediction <- product_source(factors)
-  sums <- with_bar("Summing pairs", function(progress) cpp_pair_sums(prediction, target, thread_count(), progress))
-  if (!is.null(w)) for (part in c("off_diagonal", "diagonal")) sums[[part]] <- sums[[part]] / w
-  sums
+  with_bar("Summing pairs", function(progress) {
+    cpp_pair_sums(prediction, target, thread_count(), progress, w, cluster)
+  })
 }
 
 # With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
@@ -99,7 +88,7 @@ factored_sums <- function(problem, tolerance, type, design, most = most_columns(
   w <- design_weights(design)
   # the diagonal is that of the kernel itself
   sums$diagonal <- w * cpp_gram_diagonal(prediction$kernel, prediction$features) * norms
-  sums <- with_clusters(sums, design, source_pairs(prediction, target, design$n))
+  sums <- with_clusters(sums, design, list(prediction = prediction, target = target))
   # no row of the neglected part counts more than the heaviest
   share <- w / sum(w) * max(w) / mean(w)
   sums$error_bound <- factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1)
@@ -123,26 +112,16 @@ factor_sums <- function(computation, source, residuals, right, moments, type, de
 
 # The kernel is 0 across groups, so that the total is the sum of the terms.
 group_terms <- function(sums, group, type, design) {
-  w <- design_weights(design)
   unbiased <- type == "unbiased"
-  rows <- w * (if (unbiased) sums$off_diagonal else sums$off_diagonal + sums$diagonal)
-  # the weight of each row's partners, in all and in its own group
-  total <- if (unbiased) partner_weight(design) else rep(sum(w), length(w))
-  size <- as.vector(rowsum(w, group$id))
-  own <- if (unbiased) {
-    together <- if (is.null(design$cluster)) {
-      w
-    } else {
-      code <- vctrs::vec_group_id(cbind(group$id, design$cluster))
-      unname(rowsum(w, code, reorder = TRUE)[code, 1])
-    }
-    size[group$id] - together
-  } else {
-    size[group$id]
+  # with those that are the partners of each row
+  pairs <- function(design) {
+    sum(design_weights(design) * if (unbiased) partner_weight(design) else total_weight(design))
   }
-  terms <- as.vector(rowsum(rows, group$id))
-  pairs <- as.vector(rowsum(w * own, group$id))
-  rows <- tabulate(group$id)
-  columns_frame(group = group$labels, n = rows, .estimate = ifelse(pairs > 0, terms / pairs, NA_real_),
-                term = terms / sum(w * total))
+  rows <- design_weights(design) * (sums$off_diagonal + if (unbiased) 0 else sums$diagonal)
+  parts <- vapply(unname(split(seq_along(rows), group$id)), function(at) {
+    c(length(at), sum(rows[at]), pairs(design_rows(design, at)))
+  }, numeric(3))
+  columns_frame(group = group$labels, n = as.integer(parts[1, ]),
+                .estimate = ifelse(parts[3, ] > 0, parts[2, ] / parts[3, ], NA_real_),
+                term = parts[2, ] / pairs(design))
 }

@@ -74,25 +74,14 @@ block_problem <- function(state, j) {
   problem
 }
 
-# A narrow cell of a block has the sums of w and w e, and the block that of w e^2. So each cell has two rows of half its
-# weight, above and below its mean residual, equally far in all cells.
+# Two rows for each narrow cell of a block (src/states.cpp).
 narrow_rows <- function(state, j, problem) {
-  blocks <- sort(unique(problem$part))
-  fine <- sum_array(state$sums[[j]]$fine, fine_dim(state$spec, TRUE))[1, , , blocks, drop = FALSE]
-  fine <- fine * (state$n / sum(fine[1, 1, , ]))
-  at <- which(matrix(fine[1, 1, , ] > 0, ncol = length(blocks)), arr.ind = TRUE)
-  of_blocks <- function(x, block) sum_by_cluster(x, block, length(blocks))
-  w <- fine[cbind(1, 1, at)]
-  mean <- fine[cbind(1, 2, at)] / w
-  block <- at[, 2]
-  squares <- of_blocks(problem$design$w * problem$residuals[, 1]^2, match(problem$part, blocks))
-  left <- pmax(squares - of_blocks(w * mean^2, block), 0)
-  apart <- sqrt(left / of_blocks(w, block))[block]
-  middle <- (state$spec$fine[-1] + state$spec$fine[-length(state$spec$fine)]) / 2
-  n <- 2 * length(w)
-  out <- new_problem(matrix(rep(middle[at[, 1]], 2)), matrix(c(mean + apart, mean - apart)), integer(n),
-                     design = new_design(n, rep(w / 2, 2), cluster_codes(rep(block, 2))))
-  out$part <- rep(blocks[block], 2)
+  found <- cpp_narrow_rows(state$sums[[j]]$fine, state$spec$fine, state$n, problem$part, problem$design$w,
+                           problem$residuals)
+  n <- length(found$w)
+  out <- new_problem(matrix(found$x), matrix(found$e), integer(n),
+                     design = new_design(n, found$w, cluster_codes(found$part)))
+  out$part <- found$part
   out
 }
 

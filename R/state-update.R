@@ -161,25 +161,8 @@ empty_sums <- function(spec, about) {
 }
 
 add_problem <- function(sums, problem, parts, weights, spec) {
-  x <- problem$features[, 1]
-  y <- as.integer(problem$labels)
-  add <- function(sums, edges, m, part, w = weights, of = y) cpp_add_moments(sums, edges, m, x, of, part, w)
-  m <- if (is.null(sums$counts)) moments_of_cell else moments_of_block
-  sums$moments <- add(sums$moments, spec$edges, m, parts$moments)
-  sums$scores <- cpp_add_scores(sums$scores, x, y, parts$moments, weights)
-  if (!is.null(sums$counts)) {
-    sums$counts <- add(sums$counts, spec$bins, 1L, parts$blocks, numeric())
-    sums$squares <- add(sums$squares, spec$bins, 1L, parts$blocks, weights^2)
-  }
-  if (!is.null(sums$blocks)) sums$blocks <- add(sums$blocks, spec$edges, moments_of_block, parts$blocks)
-  if (is.null(sums$counts) && is.null(sums$blocks)) {
-    sums$fine <- add(sums$fine, spec$fine, moments_of_narrow, parts$moments)
-  } else {
-    e <- x - y
-    sums$fine <- add(sums$fine, spec$fine, 1L, parts$blocks, of = 0L * y)
-    sums$fine <- add(sums$fine, spec$fine, 1L, parts$blocks, if (length(weights) > 0) weights * e else e, 0L * y + 1L)
-  }
-  sums
+  cpp_add_chunk(sums, problem$features[, 1], as.integer(problem$labels), parts$moments, parts$blocks, weights, spec,
+                c(moments_of_cell, moments_of_block, moments_of_narrow))
 }
 
 # For the residuals of two classes, times the squared weights.

@@ -99,30 +99,9 @@ meta_term <- function(term, rows, df, groups, level) {
   )
 }
 
-# Restricted maximum likelihood by Fisher's scoring. `error`: of Hartung and Knapp. `df`: of the variances.
 random_effects <- function(value, variance, df) {
-  k <- length(value)
-  if (k < 2) return(list(mean = if (k == 1) value else NA_real_, error = NA_real_, tau2 = NA_real_, q = NA_real_,
-                         p = NA_real_, weights = rep(1, k)))
-  mean_of <- function(w) sum(w * value) / sum(w)
-  fixed <- 1 / variance
-  tau2 <- max(0, stats::var(value) - mean(variance))
-  for (step in 1:200) {
-    w <- 1 / (variance + tau2)
-    off <- w * (value - mean_of(w))
-    of_squares <- sum(w^2) - 2 * sum(w^3) / sum(w) + (sum(w^2) / sum(w))^2
-    change <- (sum(off^2) - sum(w) + sum(w^2) / sum(w)) / of_squares
-    change <- max(change, -tau2)
-    tau2 <- tau2 + change
-    if (abs(change) <= 1e-10 * (tau2 + mean(variance))) break
-  }
-  w <- 1 / (variance + tau2)
-  q <- sum(fixed * (value - mean_of(fixed))^2)
-  # variances that are estimated make Q larger
-  spread <- sum((1 - fixed / sum(fixed))^2 / df) / (k^2 - 1)
-  list(mean = mean_of(w), error = sqrt(sum(w * (value - mean_of(w))^2) / ((k - 1) * sum(w))), tau2 = tau2,
-       q = q, p = stats::pf(q / (k - 1) / (1 + 2 * (k - 2) * spread), k - 1, 1 / (3 * spread), lower.tail = FALSE),
-       weights = w / sum(w))
+  if (length(value) > 1) return(cpp_random_effects(value, variance, df))
+  list(mean = c(value, NA)[1], error = NA_real_, tau2 = NA_real_, q = NA_real_, p = NA_real_, weights = 1 + 0 * value)
 }
 
 #' @export

@@ -131,6 +131,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_errors_without_clusters
+Rcpp::NumericVector cpp_errors_without_clusters(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix filters, Rcpp::NumericMatrix targets, Rcpp::IntegerVector cluster, int threads);
+RcppExport SEXP _calibrisk_cpp_errors_without_clusters(SEXP factorSEXP, SEXP filtersSEXP, SEXP targetsSEXP, SEXP clusterSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type filters(filtersSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type targets(targetsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_errors_without_clusters(factor, filters, targets, cluster, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_class_test
 Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, Rcpp::List parts, double level, int redraws, int threads);
 RcppExport SEXP _calibrisk_cpp_class_test(SEXP pSEXP, SEXP labelsSEXP, SEXP partsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
@@ -462,6 +476,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_normal_affinity(mean, cov, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_follow_up_weights
+Rcpp::List cpp_follow_up_weights(Rcpp::List rows, Rcpp::List whole, double horizon, bool late);
+RcppExport SEXP _calibrisk_cpp_follow_up_weights(SEXP rowsSEXP, SEXP wholeSEXP, SEXP horizonSEXP, SEXP lateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< double >::type horizon(horizonSEXP);
+    Rcpp::traits::input_parameter< bool >::type late(lateSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_follow_up_weights(rows, whole, horizon, late));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1106,6 +1133,31 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_skewed_quantile
+Rcpp::NumericVector cpp_skewed_quantile(Rcpp::NumericVector q, Rcpp::NumericVector skew);
+RcppExport SEXP _calibrisk_cpp_skewed_quantile(SEXP qSEXP, SEXP skewSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type q(qSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type skew(skewSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_skewed_quantile(q, skew));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_ensemble_null
+Rcpp::NumericMatrix cpp_ensemble_null(Rcpp::NumericMatrix pool, Rcpp::IntegerVector at, int times, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_ensemble_null(SEXP poolSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type pool(poolSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ensemble_null(pool, at, times, design));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_risk
 Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP, SEXP designSEXP) {
@@ -1160,6 +1212,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_criterion_width
+double cpp_criterion_width(std::string name, double n, Rcpp::List nodes, Rcpp::List facts);
+RcppExport SEXP _calibrisk_cpp_criterion_width(SEXP nameSEXP, SEXP nSEXP, SEXP nodesSEXP, SEXP factsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type name(nameSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type nodes(nodesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type facts(factsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_criterion_width(name, n, nodes, facts));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_expected_ladder
 Rcpp::List cpp_expected_ladder(Rcpp::List nodes, double n, std::vector<int> knots, double level, std::vector<double> clusters, double delta, double prevalence);
 RcppExport SEXP _calibrisk_cpp_expected_ladder(SEXP nodesSEXP, SEXP nSEXP, SEXP knotsSEXP, SEXP levelSEXP, SEXP clustersSEXP, SEXP deltaSEXP, SEXP prevalenceSEXP) {
@@ -1182,6 +1247,18 @@ RcppExport SEXP _calibrisk_check_interrupt() {
 BEGIN_RCPP
     check_interrupt();
     return R_NilValue;
+END_RCPP
+}
+// cpp_random_effects
+Rcpp::List cpp_random_effects(Rcpp::NumericVector value, Rcpp::NumericVector variance, Rcpp::NumericVector df);
+RcppExport SEXP _calibrisk_cpp_random_effects(SEXP valueSEXP, SEXP varianceSEXP, SEXP dfSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type df(dfSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_random_effects(value, variance, df));
+    return rcpp_result_gen;
 END_RCPP
 }
 // cpp_rank_resamples
@@ -1849,15 +1926,17 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_pair_sums
-Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress, Rcpp::Nullable<Rcpp::NumericVector> weights, Rcpp::Nullable<Rcpp::IntegerVector> cluster);
+RcppExport SEXP _calibrisk_cpp_pair_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP threadsSEXP, SEXP progressSEXP, SEXP weightsSEXP, SEXP clusterSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pair_sums(prediction, target, threads, progress));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::IntegerVector> >::type cluster(clusterSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pair_sums(prediction, target, threads, progress, weights, cluster));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1872,6 +1951,21 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_block_sums(prediction, target, block, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cluster_noise
+Rcpp::List cpp_cluster_noise(Rcpp::List prediction, Rcpp::List target, Rcpp::IntegerVector cluster, Rcpp::NumericVector weights, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_cluster_noise(SEXP predictionSEXP, SEXP targetSEXP, SEXP clusterSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cluster_noise(prediction, target, cluster, weights, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2075,15 +2169,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_sorted_rows
-Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, bool sorted);
-RcppExport SEXP _calibrisk_cpp_sorted_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sortedSEXP) {
+Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, bool sorted, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_sorted_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sortedSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
     Rcpp::traits::input_parameter< bool >::type sorted(sortedSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_sorted_rows(x, y, w, sorted));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sorted_rows(x, y, w, sorted, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2231,6 +2326,38 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_add_chunk
+Rcpp::List cpp_add_chunk(Rcpp::List sums, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector own, Rcpp::IntegerVector blocks, Rcpp::NumericVector weights, Rcpp::List spec, std::vector<int> m);
+RcppExport SEXP _calibrisk_cpp_add_chunk(SEXP sumsSEXP, SEXP xSEXP, SEXP ySEXP, SEXP ownSEXP, SEXP blocksSEXP, SEXP weightsSEXP, SEXP specSEXP, SEXP mSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type own(ownSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type spec(specSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type m(mSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_add_chunk(sums, x, y, own, blocks, weights, spec, m));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_narrow_rows
+Rcpp::List cpp_narrow_rows(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, double n, Rcpp::NumericVector part, Rcpp::NumericVector w, Rcpp::NumericVector residual);
+RcppExport SEXP _calibrisk_cpp_narrow_rows(SEXP sumsSEXP, SEXP edgesSEXP, SEXP nSEXP, SEXP partSEXP, SEXP wSEXP, SEXP residualSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type part(partSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residual(residualSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_narrow_rows(sums, edges, n, part, w, residual));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_add_products
 Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMatrix x, Rcpp::IntegerVector part);
 RcppExport SEXP _calibrisk_cpp_add_products(SEXP beforeSEXP, SEXP xSEXP, SEXP partSEXP) {
@@ -2357,6 +2484,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_step_risk", (DL_FUNC) &_calibrisk_cpp_step_risk, 3},
     {"_calibrisk_cpp_bounded_gap", (DL_FUNC) &_calibrisk_cpp_bounded_gap, 2},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
+    {"_calibrisk_cpp_errors_without_clusters", (DL_FUNC) &_calibrisk_cpp_errors_without_clusters, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
@@ -2381,6 +2509,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_covariance_roots", (DL_FUNC) &_calibrisk_cpp_covariance_roots, 2},
     {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
     {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
+    {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
@@ -2426,12 +2555,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
+    {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
+    {"_calibrisk_cpp_ensemble_null", (DL_FUNC) &_calibrisk_cpp_ensemble_null, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
     {"_calibrisk_cpp_pair_risk_function", (DL_FUNC) &_calibrisk_cpp_pair_risk_function, 5},
+    {"_calibrisk_cpp_criterion_width", (DL_FUNC) &_calibrisk_cpp_criterion_width, 4},
     {"_calibrisk_cpp_expected_ladder", (DL_FUNC) &_calibrisk_cpp_expected_ladder, 7},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
+    {"_calibrisk_cpp_random_effects", (DL_FUNC) &_calibrisk_cpp_random_effects, 3},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},
     {"_calibrisk_cpp_class_losses", (DL_FUNC) &_calibrisk_cpp_class_losses, 6},
@@ -2482,8 +2615,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_stratum_products", (DL_FUNC) &_calibrisk_cpp_stratum_products, 2},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
-    {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 4},
+    {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 6},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
+    {"_calibrisk_cpp_cluster_noise", (DL_FUNC) &_calibrisk_cpp_cluster_noise, 6},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},
     {"_calibrisk_cpp_prediction_matrix", (DL_FUNC) &_calibrisk_cpp_prediction_matrix, 2},
     {"_calibrisk_cpp_target_matrix", (DL_FUNC) &_calibrisk_cpp_target_matrix, 4},
@@ -2497,7 +2631,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 11},
     {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 9},
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
-    {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 4},
+    {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 5},
     {"_calibrisk_cpp_fold_cells", (DL_FUNC) &_calibrisk_cpp_fold_cells, 3},
     {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 3},
     {"_calibrisk_cpp_ks_plain", (DL_FUNC) &_calibrisk_cpp_ks_plain, 3},
@@ -2509,6 +2643,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
     {"_calibrisk_cpp_add_moments", (DL_FUNC) &_calibrisk_cpp_add_moments, 7},
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
+    {"_calibrisk_cpp_add_chunk", (DL_FUNC) &_calibrisk_cpp_add_chunk, 8},
+    {"_calibrisk_cpp_narrow_rows", (DL_FUNC) &_calibrisk_cpp_narrow_rows, 6},
     {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 3},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},
     {"_calibrisk_cpp_check_sums", (DL_FUNC) &_calibrisk_cpp_check_sums, 3},

@@ -7,6 +7,7 @@
 #include "ckce_gram.h"
 #include "kernel_gram.h"
 #include "r_engine.h"
+#include <calibrisk/ckce/left_out_clusters.h>
 
 namespace {
 
@@ -84,4 +85,15 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
   if (computation != "low_rank") return from_gram(kernel_gram(engine, kernel, x));
   const auto factor = certified_factor(engine, kernel, x, task.residuals, ridge, options);
   return wrap_result(ckce_of_low_rank(engine, factor, task));
+}
+
+// A sum of squared errors for each column of `filters`: see ckce/left_out_clusters.h.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_errors_without_clusters(Rcpp::NumericMatrix factor,
+                                                Rcpp::NumericMatrix filters,
+                                                Rcpp::NumericMatrix targets,
+                                                Rcpp::IntegerVector cluster, int threads) {
+  REngine engine(threads);
+  return wrap_vector(calibrisk::errors_without_clusters(
+      engine, as_matrix(factor), as_matrix(filters), as_matrix(targets), as_labels(cluster)));
 }

@@ -116,16 +116,25 @@ Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth
                      {"bound_rows", static_cast<SEXP>(bound_rows)}});
 }
 
-// The error of bins among rows of weight n, with the terms of its variance and influence.
+// The error of bins among rows of weight n, with the terms of its variance and influence; `pairs`:
+// of one without its noise, whose limits are those of a mean over pairs (R/influence.R).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
-  const calibrisk::BinTerms terms = calibrisk::bin_terms(as_bins(bins), n, p, debias);
+  const calibrisk::BinTable table = as_bins(bins);
+  const calibrisk::BinTerms terms = calibrisk::bin_terms(table, n, p, debias);
   const double squares = calibrisk::squares_about(terms, terms.power) + terms.within;
+  Rcpp::RObject pairs;
+  if (debias && terms.noise > 0.0) {
+    const calibrisk::BinPairs of = calibrisk::bin_pairs(table, terms);
+    pairs = named_list({{"value", terms.power},
+                        {"trace", of.trace},
+                        {"known", of.known},
+                        {"known_trace", of.known_trace}});
+  }
   return named_list({{"power", terms.power},
                      {"squares", n * squares},
                      {"noise", terms.noise},
-                     {"share", terms.share},
-                     {"centre", terms.centre},
+                     {"pairs", static_cast<SEXP>(pairs)},
                      {"offset", terms.offset},
                      {"slope", terms.slope}});
 }

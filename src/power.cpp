@@ -4,6 +4,7 @@
 #include "nested_limits.h"
 #include "r_engine.h"
 #include <calibrisk/linalg/small_algebra.h>
+#include <calibrisk/power/criteria.h>
 #include <calibrisk/power/expected_rungs.h>
 
 #include <cmath>
@@ -263,7 +264,32 @@ double ExpectedLadder::equivalence(double delta, double prevalence) const {
   return std::max(std::min(together, rate), 0.0);
 }
 
+PowerNodes nodes_of(const Rcpp::List& nodes) {
+  return {vector_view(field(nodes, "p")), vector_view(field(nodes, "share")),
+          vector_view(field(nodes, "eta")), vector_view(field(nodes, "logit"))};
+}
+
 }  // namespace
+
+// The width of the interval of a published criterion; `facts`: z, prevalence, auroc, oe_ratio and,
+// for net benefit, threshold.
+// [[Rcpp::export(rng = false)]]
+double cpp_criterion_width(std::string name, double n, Rcpp::List nodes, Rcpp::List facts) {
+  const bool benefit = name.find("net_benefit") != std::string::npos;
+  const calibrisk::PlannedStudy of = {number_field(facts, "z"),
+                                      number_field(facts, "prevalence"),
+                                      number_field(facts, "auroc"),
+                                      number_field(facts, "oe_ratio"),
+                                      benefit ? number_field(facts, "threshold") : NA_REAL,
+                                      number_field(nodes, "reach")};
+  if (name == "oe_ratio") return calibrisk::oe_width(of, n);
+  if (name == "auroc") return calibrisk::auroc_width(of, n);
+  const PowerNodes at = nodes_of(nodes);
+  if (name == "slope") return calibrisk::slope_width(at, of, n);
+  calibrisk::require(benefit, "criterion_width: a criterion by its name.");
+  return name == "net_benefit" ? calibrisk::benefit_width(at, of, n)
+                               : calibrisk::standardized_benefit_width(at, of, n);
+}
 
 // Of an assumption's nodes, for n rows and hats on so many knots: the width of the interval, the
 // power of the test and, unless `delta` is missing, that of equivalence; psi of the rungs.
@@ -271,8 +297,7 @@ double ExpectedLadder::equivalence(double delta, double prevalence) const {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_expected_ladder(Rcpp::List nodes, double n, std::vector<int> knots, double level,
                                std::vector<double> clusters, double delta, double prevalence) {
-  PowerNodes of = {vector_view(field(nodes, "p")), vector_view(field(nodes, "share")),
-                   vector_view(field(nodes, "eta")), vector_view(field(nodes, "logit"))};
+  PowerNodes of = nodes_of(nodes);
   double df = std::numeric_limits<double>::infinity();
   if (!clusters.empty()) {
     of.others = clusters[0];

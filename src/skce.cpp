@@ -4,16 +4,30 @@
 #include "r_engine.h"
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/outcome_sums.h>
+#include <calibrisk/pairs/cluster_noise.h>
+#include <calibrisk/pairs/design_source.h>
 #include <calibrisk/pairs/pair_sums.h>
 
 using namespace calibrisk;
 
-// Row sums of H off the diagonal, its diagonal, the sum of squares off the diagonal, and under
-// calibration the expectations of that and of the trace.
+// Row sums of w_j H_ij off the diagonal, w_i H_ii, the sum of squares of w_i w_j H_ij off the
+// diagonal, and under calibration the expectations of that and of the trace; with clusters without
+// the pairs within them.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress) {
+Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, SEXP progress,
+                         Rcpp::Nullable<Rcpp::NumericVector> weights = R_NilValue,
+                         Rcpp::Nullable<Rcpp::IntegerVector> cluster = R_NilValue) {
   REngine engine(threads, progress);
-  const PairSums sums = pair_sums(engine, *as_pair_source(prediction, target), {}, true);
+  const PairSourcePtr source = as_pair_source(prediction, target);
+  const Vector w = weights.isNull() ? Vector() : Vector(as_vector(weights.get()));
+  const Labels labels = cluster.isNull() ? Labels() : as_labels(cluster.get());
+  PairSums sums = weights.isNull() && cluster.isNull()
+                      ? pair_sums(engine, *source, {}, true)
+                      : pair_sums(engine, DesignSource(*source, w, labels), {}, true);
+  if (w.size() > 0) {
+    sums.off_diagonal.array() /= w.array();
+    sums.diagonal.array() /= w.array();
+  }
   return named_list({{"off_diagonal", sums.off_diagonal},
                      {"diagonal", sums.diagonal},
                      {"squares", sums.squares},
@@ -31,6 +45,19 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
                      {"biased", sums.biased},
                      {"squares", sums.squares},
                      {"known", sums.known}});
+}
+
+// Of rows in the order of their clusters 1, 2, ...
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_cluster_noise(Rcpp::List prediction, Rcpp::List target, Rcpp::IntegerVector cluster,
+                             Rcpp::NumericVector weights, int threads, SEXP progress = R_NilValue) {
+  REngine engine(threads, progress);
+  const ClusterNoise noise = cluster_noise(engine, *as_pair_source(prediction, target),
+                                           as_labels(cluster), as_vector(weights));
+  return named_list({{"across", noise.across},
+                     {"within", noise.within},
+                     {"squares", noise.squares},
+                     {"diagonal", noise.diagonal}});
 }
 
 // H, [n x n]

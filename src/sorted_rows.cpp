@@ -45,6 +45,19 @@ Vector in_order(const Value* values, const Rcpp::IntegerVector& order) {
   return out;
 }
 
+template <class Value>
+Rcpp::NumericVector numbers(R_xlen_t n, const Value& value) {
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  for (R_xlen_t i = 0; i < n; ++i) out[i] = value(i);
+  return out;
+}
+
+template <class Value>
+Rcpp::NumericVector prefix_sum(R_xlen_t n, const Value& value) {
+  long double sum = 0.0L;
+  return numbers(n, [&](R_xlen_t i) { return static_cast<double>(sum += value(i)); });
+}
+
 // The folds of rows in the order of positions counted from 1, and the largest one.
 std::pair<std::vector<int>, std::size_t> sorted_folds(const Rcpp::IntegerVector& fold,
                                                       const Rcpp::IntegerVector& order) {
@@ -75,10 +88,12 @@ void require_ends(const Rcpp::IntegerVector& ends, R_xlen_t n) {
 }  // namespace
 
 // Rows by ascending x, equal ones by y and w: `order`, x, y, d = x - y and w in this order (as they
-// are if `sorted`), the ends of the ties, and prefix sums of w d, w d^2 and w y.
+// are if `sorted`), the ends of the ties, and prefix sums of w d, w d^2 and w y. n is the total
+// weight; of weighted rows w2 is the sum of squared weights of each row's copies, and there are
+// prefix sums of w and w2; of rows that stand for several also of their `copies`.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w,
-                           bool sorted) {
+                           bool sorted, Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   const R_xlen_t n = x.size();
   const auto size = static_cast<std::size_t>(n);
   const double* weight = weights_of(w, n);
@@ -105,8 +120,29 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
     const double* w_sorted = weight == nullptr ? nullptr : REAL(ws);
     calibrisk::prefix_sums(size, d.begin(), y_sorted.begin(), w_sorted, sum_d.begin(),
                            sum_d2.begin(), sum_y.begin());
+    const double* count = weights_of(copies, n);
+    const Rcpp::IntegerVector place(order.isNULL() ? Rcpp::IntegerVector() : order);
+    const auto copies_of = [&](R_xlen_t i) { return count[sorted ? i : place[i] - 1]; };
+    Rcpp::RObject w2, sum_w, sum_w2, sum_copies;
+    if (w_sorted != nullptr) {
+      w2 = numbers(n, [&](R_xlen_t i) {
+        return w_sorted[i] * (count == nullptr ? w_sorted[i] : w_sorted[i] / copies_of(i));
+      });
+      sum_w = prefix_sum(n, [&](R_xlen_t i) { return w_sorted[i]; });
+      sum_w2 = prefix_sum(n, [&](R_xlen_t i) { return REAL(w2)[i]; });
+    }
+    if (count != nullptr) sum_copies = prefix_sum(n, copies_of);
+    const auto last = [&](const Rcpp::RObject& sums) {
+      return n == 0 ? 0.0 : sums.isNULL() ? static_cast<double>(n) : REAL(sums)[n - 1];
+    };
     return named_list({{"x", static_cast<SEXP>(xs)},
                        {"y", static_cast<SEXP>(ys)},
+                       {"w2", static_cast<SEXP>(w2)},
+                       {"n", last(sum_w)},
+                       {"sum_w", static_cast<SEXP>(sum_w)},
+                       {"sum_w2", static_cast<SEXP>(sum_w2)},
+                       {"copies", last(sum_copies)},
+                       {"sum_copies", static_cast<SEXP>(sum_copies)},
                        {"d", static_cast<SEXP>(d)},
                        {"w", static_cast<SEXP>(ws)},
                        {"order", static_cast<SEXP>(order)},

@@ -89,6 +89,105 @@ Rcpp::NumericMatrix cpp_add_scores(Rcpp::NumericMatrix sums, Rcpp::NumericVector
                   });
 }
 
+// The sums of a problem (R/state-sums.R) with those of a chunk: of its cells and scores in the
+// parts `own`, of others in `blocks`. `spec`: edges, fine and bins; `m`: moments of a cell, of one
+// of a block and of a narrow one.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_add_chunk(Rcpp::List sums, Rcpp::NumericVector x, Rcpp::IntegerVector y,
+                         Rcpp::IntegerVector own, Rcpp::IntegerVector blocks,
+                         Rcpp::NumericVector weights, Rcpp::List spec, std::vector<int> m) {
+  calibrisk::require(m.size() == 3, "add_chunk: moments of three kinds of cells.");
+  const bool counted = has_field(sums, "counts"), classes = has_field(sums, "blocks");
+  const Rcpp::NumericVector plain(0), edges(field(spec, "edges")), fine(field(spec, "fine"));
+  Rcpp::List out = Rcpp::clone(sums);
+  const auto add = [&](const char* name, const Rcpp::NumericVector& cells, int moments,
+                       const Rcpp::IntegerVector& outcome, const Rcpp::IntegerVector& part,
+                       const Rcpp::NumericVector& w) {
+    out[name] =
+        cpp_add_moments(Rcpp::NumericMatrix(field(out, name)), cells, moments, x, outcome, part, w);
+  };
+  add("moments", edges, counted ? m[1] : m[0], y, own, weights);
+  out["scores"] = cpp_add_scores(Rcpp::NumericMatrix(field(out, "scores")), x, y, own, weights);
+  if (counted) {
+    const Rcpp::NumericVector bins(field(spec, "bins"));
+    Rcpp::NumericVector squares(weights.size());
+    for (R_xlen_t i = 0; i < squares.size(); ++i) squares[i] = weights[i] * weights[i];
+    add("counts", bins, 1, y, blocks, plain);
+    add("squares", bins, 1, y, blocks, squares);
+  }
+  if (classes) add("blocks", edges, m[1], y, blocks, weights);
+  if (!counted && !classes) {
+    add("fine", fine, m[2], y, own, weights);
+    return out;
+  }
+  const Rcpp::IntegerVector first(y.size()), second(y.size(), 1);
+  Rcpp::NumericVector residual(x.size());
+  for (R_xlen_t i = 0; i < x.size(); ++i) {
+    residual[i] = (weights.size() > 0 ? weights[i] : 1.0) * (x[i] - y[i]);
+  }
+  add("fine", fine, 1, first, blocks, weights);
+  add("fine", fine, 1, second, blocks, residual);
+  return out;
+}
+
+// A narrow cell of a block has the sums of w and w e, and the block that of w e^2. So each cell has
+// two rows of half its weight, above and below its mean residual, equally far in all cells of a
+// block. `sums`: pairs of [2 x cells x blocks], scaled to n in all; part (from 1), w and residual:
+// of the rows of the blocks. Returns x, the residual e, w and part.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_narrow_rows(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, double n,
+                           Rcpp::NumericVector part, Rcpp::NumericVector w,
+                           Rcpp::NumericVector residual) {
+  const R_xlen_t cells = edges.size() - 1, blocks = sums.nrow() / (2 * cells);
+  calibrisk::require(sums.ncol() == 2 && sums.nrow() == 2 * cells * blocks &&
+                         w.size() == part.size() && residual.size() == part.size(),
+                     "narrow_rows: sums of cells, and rows of blocks.");
+  std::vector<double> left(static_cast<std::size_t>(blocks)), weight(left), used(left);
+  for (R_xlen_t i = 0; i < part.size(); ++i) {
+    calibrisk::require(part[i] >= 1 && part[i] <= static_cast<double>(blocks),
+                       "narrow_rows: blocks are 1, 2, ...");
+    const auto block = static_cast<std::size_t>(part[i]) - 1;
+    left[block] += w[i] * residual[i] * residual[i];
+    used[block] = 1.0;
+  }
+  const auto sum_of = [&](R_xlen_t cell, R_xlen_t block, R_xlen_t k) {
+    const R_xlen_t at = (block * cells + cell) * 2 + k;
+    return sums.begin()[at] + sums.begin()[sums.nrow() + at];
+  };
+  double total = 0.0;
+  for (R_xlen_t block = 0; block < blocks; ++block) {
+    if (used[static_cast<std::size_t>(block)] == 0.0) continue;
+    for (R_xlen_t cell = 0; cell < cells; ++cell) total += sum_of(cell, block, 0);
+  }
+  struct Cell {
+    double x, w, mean;
+    std::size_t block;
+  };
+  std::vector<Cell> found;
+  for (R_xlen_t b = 0; b < blocks; ++b) {
+    const auto block = static_cast<std::size_t>(b);
+    for (R_xlen_t cell = 0; cell < cells && used[block] == 1.0; ++cell) {
+      const double own = sum_of(cell, b, 0);
+      if (!(own > 0.0)) continue;
+      const double mean = sum_of(cell, b, 1) / own, scaled = own * (n / total);
+      found.push_back({(edges[cell + 1] + edges[cell]) / 2.0, scaled, mean, block});
+      left[block] -= scaled * mean * mean;
+      weight[block] += scaled;
+    }
+  }
+  std::vector<double> x, e, half, parts;
+  for (const double side : {1.0, -1.0}) {
+    for (const Cell& cell : found) {
+      const double apart = std::sqrt(std::max(left[cell.block], 0.0) / weight[cell.block]);
+      x.push_back(cell.x);
+      e.push_back(cell.mean + side * apart);
+      half.push_back(cell.w / 2.0);
+      parts.push_back(static_cast<double>(cell.block) + 1.0);
+    }
+  }
+  return named_list({{"x", x}, {"e", e}, {"w", half}, {"part", parts}});
+}
+
 // Products of two columns of x.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_add_products(Rcpp::NumericMatrix before, Rcpp::NumericMatrix x,

@@ -14,19 +14,16 @@ design           | min(clusters - 1, weights)              | min(clusters, weigh
 risk-statistics  | 2 * sqrt(moments[3, ] / (n * (n - 1)))  | sqrt(moments[3, ] / (n * (n - 1))) | risk-statistics
 crossfit         | (p - 1) * scale^p * size                | p * scale^p * size             | crossfit
 folds            | (seq_len(k) <= n %% k)                  | (seq_len(k) < n %% k)          | folds
-horizon          | censored / (at_risk - events)           | censored / at_risk             | horizon
 ladder           | sum((scores - mean)^3) / n^3            | sum((scores - mean)^3) / n^2   | ladder-rare
 ladder-joint     | 2 * one$influence                       | one$influence                  | class-order
 ladder-cells     | rung$scatter <- 4 *                     | rung$scatter <- 2 *            | state-headline
 ladder-cells     | 2 * c(0, out[k - 1, -m])                | c(0, out[k - 1, -m])           | ladder-cells
 skce-sums        | 2 * sums$squares / weight^2             | sums$squares / weight^2        | skce-noise
-pair-clusters    | w[a]^2 * diag(h)                        | w[a] * diag(h)                 | skce-noise ckce-noise
 ckce-null        | numbers$null_estimate - numbers$null_di | numbers$null_estimate + numbers$null_di | ckce-null ckce
 pair-target      | matern_form(law, 0.5, kernel            | matern_form(law, 1.5, kernel   | pair-target
 kernel-distance  | sqrt(laws$probs / 2)                    | sqrt(laws$probs)               | kernel-distribution
 family-laplace   | (cosh(ez) + m * sinhc)                  | (cosh(ez) + sinhc)             | kernel-distribution
 family-poisson   | 1 / (16 * rate)                         | 1 / (8 * rate)                 | family
-moments          | (q - s / 6)                             | (q - s / 3)                    | moments
 score-decompose-real | group_means(near, group, w) / 2     | group_means(near, group, w)    | score-decompose
 score-u          | total[j] + w[i] * value                 | total[j] + value               | score-u
 metric-ks        | (odd * pi / x)^2 / 8                    | (odd * pi / x)^2 / 4           | metric-ks
@@ -37,7 +34,6 @@ ce-test-null     | exp(-count * (estimate / bound)^2 / 2)  | exp(-count * (estim
 curve-types      | all <- one^(1 / length(used))           | all <- one                     | curve
 decision-curve   | odds <- thresholds / (1 - thresholds)   | odds <- thresholds             | decision
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
-power-criteria   | half <- n / 2 - 1                       | half <- n / 2                  | power
 power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
 validate-pool    | (1 + 1 / m) * stats::var(at)            | stats::var(at)                 | validate-pool
 ")

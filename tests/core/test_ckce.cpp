@@ -2,6 +2,7 @@
 // The conditional kernel calibration error of one ridge and of ranked models, and folds of rows.
 #include "check.h"
 
+#include <calibrisk/ckce/left_out_clusters.h>
 #include <calibrisk/ckce/by_factor.h>
 #include <calibrisk/ckce/rank_resamples.h>
 #include <calibrisk/classical/row_folds.h>
@@ -131,4 +132,32 @@ TEST(the_first_subsample_of_a_model_decides_whether_a_factor_is_tried) {
     CHECK(values(0, 2 + model) == (model == 1 ? whole : factor));
     CHECK((whole == factor) == (model == 1));
   }
+}
+
+TEST(errors_without_a_cluster_are_those_of_a_fit_to_the_others) {
+  const Engine engine = serial_engine();
+  const Index n = 12;
+  const Matrix f = Matrix::Random(n, 3), y = Matrix::Random(n, 2);
+  const double ridge = 0.3;
+  Eigen::SelfAdjointEigenSolver<Matrix> eigen(f * f.transpose());
+  const Matrix filters = eigen.eigenvalues().array() / (eigen.eigenvalues().array() + ridge);
+  Labels cluster;
+  for (Index i = 0; i < n; ++i) cluster.push_back(1 + static_cast<int>(i % 4));
+  double naive = 0.0;
+  for (int c = 1; c <= 4; ++c) {
+    Matrix gram = ridge * Matrix::Identity(3, 3), cross = Matrix::Zero(3, 2);
+    for (Index i = 0; i < n; ++i) {
+      if (cluster[static_cast<std::size_t>(i)] == c) continue;
+      gram += f.row(i).transpose() * f.row(i);
+      cross += f.row(i).transpose() * y.row(i);
+    }
+    const Matrix fit = gram.inverse() * cross;
+    for (Index i = 0; i < n; ++i) {
+      if (cluster[static_cast<std::size_t>(i)] == c)
+        naive += (y.row(i) - f.row(i) * fit).squaredNorm();
+    }
+  }
+  const Vector found =
+      errors_without_clusters(engine, eigen.eigenvectors(), filters, y, cluster);
+  CHECK(is_near(found(0), naive, 1e-10));
 }

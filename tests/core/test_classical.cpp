@@ -4,6 +4,8 @@
 
 #include <calibrisk/classical/bin_rows.h>
 #include <calibrisk/classical/cumulative.h>
+#include <calibrisk/classical/follow_up.h>
+#include <calibrisk/classical/random_effects.h>
 #include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/cell_gaps.h>
 #include <calibrisk/classical/local_polynomials.h>
@@ -370,4 +372,47 @@ TEST(the_tail_of_the_largest_value_of_a_bridge_is_right_on_both_of_its_branches)
   for (int k = 0; k < 4; ++k) CHECK(is_near(std::exp(log_kolmogorov_tail(x[k])), tail[k], 1e-7));
   CHECK(is_near(log_kolmogorov_tail(1.0 - 1e-9), log_kolmogorov_tail(1.0 + 1e-9), 1e-7));
   CHECK(log_kolmogorov_tail(0.0) == 0.0);
+}
+
+TEST(weights_of_follow_up_are_those_of_the_product_limit_estimate) {
+  FollowUp rows{Vector(8), Vector(8), Vector::Ones(8), Vector::Zero(8)};
+  rows.time << 1, 2, 2, 3, 3, 4, 5, 6;
+  rows.event << 1, 1, 0, 0, 1, 1, 0, 1;
+  // at 2: 7 at risk, 1 event, 1 censored; at 3: 5 at risk, 1 event, 1 censored
+  const double g2 = 5.0 / 6.0, g3 = g2 * 0.75;
+  Vector by_hand(8);
+  by_hand << 1, 1, 0, 0, 1 / g2, 1 / g3, 1 / g3, 1 / g3;
+  const FollowUpWeights found = censoring_weights(rows, rows, 4.0);
+  CHECK((found.weights - by_hand).norm() < 1e-12);
+  CHECK(!found.lost && found.last == 6.0);
+  // from 0 on both are weights of one estimate: their shares of events agree
+  const FollowUpWeights late = entry_weights(rows, 4.0);
+  double share = 0.0, same = 0.0;
+  for (Index i = 0; i < 8; ++i) {
+    const bool happened = rows.event(i) == 1.0 && rows.time(i) <= 4.0;
+    share += happened ? found.weights(i) : 0.0;
+    same += happened ? late.weights(i) : 0.0;
+  }
+  CHECK(is_near(share / found.weights.sum(), same / late.weights.sum()));
+  CHECK(censoring_weights(rows, rows, 7.0).last == 6.0);
+  rows.event(7) = 0.0;
+  CHECK(censoring_weights(rows, rows, 7.0).lost);
+  // all that were followed at 1 had an event
+  rows.entry << 0, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5;
+  CHECK(entry_weights(rows, 4.0).certain == 1.0);
+}
+
+TEST(random_effects_of_equal_variances_are_those_of_a_plain_mean) {
+  Vector value(4), variance = Vector::Constant(4, 0.04), df = Vector::Constant(4, 20.0);
+  value << 0.1, 0.9, 0.4, 1.4;
+  const RandomEffects of = random_effects(value, variance, df);
+  const Vector off = value.array() - value.mean();
+  const double between = off.squaredNorm() / 3.0;
+  CHECK(is_near(of.mean, value.mean()));
+  CHECK(is_near(of.tau2, between - 0.04, 1e-9));
+  CHECK(is_near(of.error, std::sqrt(between / 4.0), 1e-9));
+  CHECK(is_near(of.q, off.squaredNorm() / 0.04));
+  CHECK((of.weights.array() - 0.25).abs().maxCoeff() < 1e-12);
+  value.setConstant(0.3);
+  CHECK(random_effects(value, variance, df).tau2 == 0.0);
 }

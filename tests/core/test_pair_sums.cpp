@@ -7,6 +7,8 @@
 #include <calibrisk/ckce/by_gram.h>
 #include <calibrisk/ckce/fourier_features.h>
 #include <calibrisk/kernels/gram.h>
+#include <calibrisk/pairs/cluster_noise.h>
+#include <calibrisk/pairs/design_source.h>
 #include <calibrisk/pairs/factor_sums.h>
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/class_redraws.h>
@@ -84,6 +86,35 @@ TEST(sums_of_tiles_are_those_of_a_loop_over_pairs) {
     const BlockSums blocks = block_sums(host.engine(), source, 5);
     CHECK(blocks.biased.size() == n / 5);
     CHECK(is_near(blocks.biased(n / 5 - 1), h.block(n / 5 * 5 - 5, n / 5 * 5 - 5, 5, 5).mean()));
+  }
+}
+
+TEST(sums_of_weighted_rows_and_of_clusters_are_those_of_a_loop_over_pairs) {
+  ThreadedEngine host(2);
+  for (Index n : {3, 64, 150}) {
+    const Sample s(n);
+    const Matrix h = s.k().cwiseProduct(s.g());
+    const StoredSource source(view(h));
+    const Vector w = Vector::Random(n).array() + 1.5;
+    Labels cluster;
+    for (Index i = 0; i < n; ++i) cluster.push_back(1 + static_cast<int>(5 * i / n));
+    const PairSums sums = pair_sums(host.engine(), DesignSource(source, w, cluster), {}, true);
+    const Naive naive(s.k(), s.g(), w, cluster);
+    CHECK((sums.off_diagonal - w.cwiseProduct(naive.off_diagonal)).norm() < 1e-10);
+    CHECK(is_near(sums.squares, naive.squares, 1e-10));
+    CHECK(sums.diagonal.isZero(0.0));
+    const ClusterNoise noise = cluster_noise(host.engine(), source, cluster, w);
+    Matrix of_clusters = Matrix::Zero(5, 5);
+    double diagonal = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      diagonal += w(i) * w(i) * h(i, i);
+      for (Index j = 0; j < n; ++j) of_clusters(5 * i / n, 5 * j / n) += w(i) * w(j) * h(i, j);
+    }
+    CHECK(is_near(noise.within, of_clusters.trace(), 1e-10));
+    of_clusters.diagonal().setZero();
+    CHECK(is_near(noise.across, of_clusters.squaredNorm(), 1e-10));
+    CHECK(is_near(noise.squares, naive.squares, 1e-10));
+    CHECK(is_near(noise.diagonal, diagonal, 1e-10));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <calibrisk/linalg/eigen_algebra.h>
+#include <calibrisk/power/criteria.h>
 #include <calibrisk/power/expected_rungs.h>
 
 using namespace calibrisk;
@@ -66,4 +67,35 @@ TEST(without_noise_the_finest_rung_sees_the_whole_gap) {
     CHECK(rung.noise > 0.0 && rung.columns == m);
   }
   CHECK(is_near(before, gap, 1e-8));
+}
+
+TEST(widths_of_criteria_are_those_of_their_formulas) {
+  // z, prevalence, auroc, oe_ratio, threshold, reach
+  const PlannedStudy of{2.0, 0.2, 0.75, 1.1, 0.3, 0.0};
+  CHECK(is_near(oe_width(of, 400.0), 1.1 * (std::exp(0.2) - std::exp(-0.2))));
+  // 400 rows, of which 80 have an event
+  const double variance = 0.75 * 0.25 * (1.0 + 199.0 * 0.25 / 1.25 + 199.0 * 0.75 / 1.75) / 25600.0;
+  CHECK(is_near(auroc_width(of, 400.0), 4.0 * std::sqrt(variance)));
+  const PowerNodes nodes = some_nodes(50);
+  double right = 0.0, wrong = 0.0;
+  for (Index i = 0; i < 50; ++i) {
+    if (nodes.p(i) < 0.3) continue;
+    right += nodes.share(i) * nodes.eta(i);
+    wrong += nodes.share(i) * (1.0 - nodes.eta(i));
+  }
+  const double odds = 3.0 / 7.0, mean = right - odds * wrong;
+  CHECK(is_near(benefit_width(nodes, of, 400.0),
+                4.0 * std::sqrt((right + odds * odds * wrong - mean * mean) / 400.0)));
+  CHECK(standardized_benefit_width(nodes, of, 400.0) > 0.0);
+  // an interval of logits that holds the threshold counts in part
+  PlannedStudy wide = of;
+  wide.reach = 0.25;
+  const double at = std::log(odds);
+  const Vector above = share_above(nodes, wide);
+  for (Index i = 0; i < 50; ++i) {
+    CHECK(is_near(above(i), std::min(std::max(2.0 * (nodes.logit(i) + 0.25 - at), 0.0), 1.0)));
+  }
+  PowerNodes same = nodes;
+  same.logit.setConstant(0.5);
+  CHECK(std::isinf(slope_width(same, of, 400.0)));
 }

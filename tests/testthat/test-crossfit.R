@@ -65,7 +65,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
   for (p in c(1, 1.5, 2, 3)) {
     bound <- crossfit_bins(sorted, fold, bins, p)
     rows <- oracle_tangent(gap, d, p)
-    expect_equal(crossfit_bin_rows(sorted, fold, bins, bound), rows, tolerance = 1e-6)
+    expect_equal(row_influence(sorted, bins, bound$slope, -bound$offset, fold), rows, tolerance = 1e-6)
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
     expect_equal(bound$squares, sum((rows - mean(rows))^2), tolerance = 1e-6)
     plain <- new_design(120)

@@ -3,6 +3,11 @@ surv_outcomes <- function(time, status) {
   structure(cbind(time = time, status = status), type = "right", class = "Surv")
 }
 
+censoring_weights <- function(time, event, count, horizon) {
+  rows <- list(time = time, event = event, count = count)
+  cpp_follow_up_weights(rows, rows, horizon, FALSE)$weights
+}
+
 # A result without the sentence on its rows.
 unsaid <- function(x) {
   attr(x, "design") <- attr(x, "event") <- x$n <- NULL

@@ -25,8 +25,6 @@ test_that("sums over nodes are integrals", {
   for (shapes in list(c(1, 3), c(0.3, 0.8), c(20, 5))) {
     beta <- assume_model(beta = c(shapes[1], shapes[2]))
     expect_equal(node_mean(beta, beta$p), shapes[1] / sum(shapes), tolerance = 1e-7)
-    above <- share_above(beta, 0.37)
-    expect_equal(node_mean(beta, above), pbeta(0.37, shapes[1], shapes[2], lower.tail = FALSE), tolerance = 1e-4)
   }
   # uniform and calibrated: C is 2 int p (int_0^p 1 - q dq) 2 dp = 5 / 6
   expect_equal(node_auroc(assume_model(beta = c(1, 1))), 5 / 6, tolerance = 1e-5)

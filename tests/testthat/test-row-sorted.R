@@ -11,7 +11,7 @@ test_that("rows are sorted as order() does, with the prefix sums of cumsum()", {
     n <- length(x)
     y <- withr::with_seed(2, stats::rbinom(n, 1, .4))
     w <- withr::with_seed(3, round(stats::rexp(n), 1) + .1)
-    copies <- withr::with_seed(4, sample(5, n, TRUE))
+    copies <- withr::with_seed(4, as.numeric(sample(5, n, TRUE)))
     plain <- sort_values(x, y)
     expect_identical(plain$order, order(x, y, method = "radix"))
     expect_identical(plain[c("x", "y")], list(x = x[plain$order], y = y[plain$order]))

@@ -116,6 +116,26 @@ inline BinTerms bin_terms(const BinTable& bins, double n, double p, bool debias)
   return out;
 }
 
+// Without its noise the mean square is one over pairs of different rows of a bin: its trace and, of
+// outcomes of a bin's mean prediction, its variance under calibration and its trace there.
+struct BinPairs {
+  double trace = 0.0, known = 0.0, known_trace = 0.0;
+};
+
+inline BinPairs bin_pairs(const BinTable& bins, const BinTerms& terms) {
+  BinPairs out;
+  for (Index b = 0; b < bins.gap.size(); ++b) {
+    if (bins.copies(b) < 2.0) continue;
+    const double unit = terms.share(b) * bins.concentration(b);
+    const double mean = std::min(std::max(bins.gap(b) + bins.accuracy(b), 0.0), 1.0);
+    const double own = unit * mean * (1.0 - mean);
+    out.trace += unit * bins.spread(b);
+    out.known += 2.0 * own * own;
+    out.known_trace += own;
+  }
+  return out;
+}
+
 // The bound of bins with these weights and gaps from cells [bins x folds] with these sums of w, w d
 // and w d^2: the term of a row is slope * d - offset; `squares` is that of unweighted rows, `known`
 // the variance of the mean if outcomes are drawn from the predictions, at most that of outcomes

@@ -19,6 +19,15 @@ constexpr double missing_moment = std::numeric_limits<double>::quiet_NaN();
 // tails.
 constexpr double raised_skew = 1.6;
 
+// z where h(z) = z + s z^2 / 3 + s^2 z^3 / 27 + s / 6 is q (Hall 1992), s the skewness of the
+// estimate. Beyond the largest one limits would be far from the data.
+inline double skewed_quantile(double q, double skew) {
+  constexpr double most = 0.45;
+  if (std::isnan(skew) || std::abs(skew) < 1e-6) return q;
+  const double s = std::min(std::max(skew, -most), most);
+  return 3.0 / s * (std::cbrt(1.0 + s * (q - s / 6.0)) - 1.0);
+}
+
 // Means and sums over rows, in long double, of rows that count `weights`, in clusters or alone.
 class RowMoments {
  public:
@@ -216,6 +225,25 @@ inline MomentTable moment_table(const RowMoments& of, const ConstVectorRef& mean
                raised_skew * moment(3) / std::pow(moment(2), 1.5)};
   out.variance_row = spread.influence(of);
   return out;
+}
+
+// Of a sample of ensembles whose members are exchangeable with the outcome: any of them may be the
+// outcome. `pool`: outcome and members of every row; `pick(i)`: which of them is the outcome of row
+// i. Its moments are those of a sample, so that the estimates are not on average those of known
+// moments.
+template <class Pick>
+MomentTable exchanged_moments(const RowMoments& of, const ConstMatrixRef& pool, const Pick& pick) {
+  const Vector centre = pool.rowwise().mean();
+  const Matrix off = pool.colwise() - centre;
+  const double members = static_cast<double>(pool.cols() - 1);
+  Vector mean(pool.rows()), variance(pool.rows()), outcome(pool.rows());
+  for (Index i = 0; i < pool.rows(); ++i) {
+    const double y = off(i, pick(i));
+    mean(i) = (off.row(i).sum() - y) / members;
+    variance(i) = std::max((off.row(i).squaredNorm() - y * y) / members - mean(i) * mean(i), 0.0);
+    outcome(i) = centre(i) + y;
+  }
+  return moment_table(of, centre + mean, variance, outcome);
 }
 
 }  // namespace calibrisk
