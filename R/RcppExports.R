@@ -137,6 +137,22 @@ cpp_normal_affinity <- function(mean, cov, threads) {
     .Call(`_calibrisk_cpp_normal_affinity`, mean, cov, threads)
 }
 
+cpp_crps_t <- function(y, df, location, scale) {
+    .Call(`_calibrisk_cpp_crps_t`, y, df, location, scale)
+}
+
+cpp_negbin_spread <- function(mean, size) {
+    .Call(`_calibrisk_cpp_negbin_spread`, mean, size)
+}
+
+cpp_laplace_affinity <- function(location, scale) {
+    .Call(`_calibrisk_cpp_laplace_affinity`, location, scale)
+}
+
+cpp_crps_draws <- function(draws, y) {
+    .Call(`_calibrisk_cpp_crps_draws`, draws, y)
+}
+
 cpp_follow_up_weights <- function(rows, whole, horizon, late) {
     .Call(`_calibrisk_cpp_follow_up_weights`, rows, whole, horizon, late)
 }
@@ -231,6 +247,10 @@ cpp_gram_diagonal <- function(kernel, x) {
 
 cpp_median_distance <- function(metric, x, threads) {
     .Call(`_calibrisk_cpp_median_distance`, metric, x, threads)
+}
+
+cpp_draws_diagonal <- function(kernel, draws, dimension) {
+    .Call(`_calibrisk_cpp_draws_diagonal`, kernel, draws, dimension)
 }
 
 cpp_smooth_ece <- function(x, d, share, bandwidth, fold) {
@@ -329,6 +349,14 @@ cpp_ensemble_null <- function(pool, at, times, design) {
     .Call(`_calibrisk_cpp_ensemble_null`, pool, at, times, design)
 }
 
+cpp_row_std_error <- function(rows, design) {
+    .Call(`_calibrisk_cpp_row_std_error`, rows, design)
+}
+
+cpp_row_covariance <- function(columns, design) {
+    .Call(`_calibrisk_cpp_row_covariance`, columns, design)
+}
+
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
     .Call(`_calibrisk_cpp_pair_risk`, residuals, features, core, threads, path, design)
 }
@@ -359,6 +387,10 @@ check_interrupt <- function() {
 
 cpp_random_effects <- function(value, variance, df) {
     .Call(`_calibrisk_cpp_random_effects`, value, variance, df)
+}
+
+cpp_pooled <- function(at, sides, complete, level, null) {
+    .Call(`_calibrisk_cpp_pooled`, at, sides, complete, level, null)
 }
 
 cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, progress) {
@@ -481,8 +513,8 @@ cpp_gram_features <- function(kernel, rows, basis, x, threads) {
     .Call(`_calibrisk_cpp_gram_features`, kernel, rows, basis, x, threads)
 }
 
-cpp_row_folds <- function(features, labels, k) {
-    .Call(`_calibrisk_cpp_row_folds`, features, labels, k)
+cpp_value_folds <- function(features, labels, cluster, k, even, copies) {
+    .Call(`_calibrisk_cpp_value_folds`, features, labels, cluster, k, even, copies)
 }
 
 cpp_copy_folds <- function(features, labels, copies, k, even = FALSE) {
@@ -549,16 +581,20 @@ cpp_fold_moments <- function(folds) {
     .Call(`_calibrisk_cpp_fold_moments`, folds)
 }
 
-cpp_stratum_products <- function(z, design) {
-    .Call(`_calibrisk_cpp_stratum_products`, z, design)
-}
-
 cpp_cluster_sums <- function(x, cluster, clusters) {
     .Call(`_calibrisk_cpp_cluster_sums`, x, cluster, clusters)
 }
 
 cpp_label_ranks <- function(label) {
     .Call(`_calibrisk_cpp_label_ranks`, label)
+}
+
+cpp_weighted_quantile <- function(values, shares, weights, copies, interpolated) {
+    .Call(`_calibrisk_cpp_weighted_quantile`, values, shares, weights, copies, interpolated)
+}
+
+cpp_outcome_weighting <- function(squares, events, size, event_squares) {
+    .Call(`_calibrisk_cpp_outcome_weighting`, squares, events, size, event_squares)
 }
 
 cpp_pair_sums <- function(prediction, target, threads, progress, weights = NULL, cluster = NULL) {

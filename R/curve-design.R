@@ -28,7 +28,7 @@ row_counts <- function(values, y, rate, design, level) {
     # over ten bins of equal weight; the squares are those of the weights of all copies
     squares <- copy_powers(design, 2)
     sums <- rowsum(cbind(squares, w * y, w), findInterval(values, weighted_edges(values, w, 10), left.open = TRUE))
-    outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
+    cpp_outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
   }
   list(w = w, copies = design$copies, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink,
        k = k, factor = if (k == 1) 1 else k^y, rate = rate)

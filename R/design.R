@@ -124,61 +124,18 @@ row_mean <- function(rows, design) {
 # mean() takes four times as long as the core, but of few rows a call of the core takes longer.
 is_many <- function(rows) length(rows) >= 1000 && is.double(rows)
 
-# Standard error of the weighted mean of rows that are means over all others only to first order: influence values.
-#   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
-#   copies       se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
-#   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
-#   strata       those of the strata added up (inst/include/calibrisk/ladder/row_strata.h)
-row_std_error <- function(rows, design) {
-  if (!is.null(design$strata)) return(sqrt(row_covariance(as.matrix(rows), design)[1]))
-  n <- as.numeric(copy_count(design))
-  if (is_plain(design) && is.double(rows) && n > 1) return(sqrt(cpp_row_moments(rows)[2] / (n * (n - 1))))
-  squares <- unit_powers(rows - row_mean(rows, design), design, 2)
-  if (!is.null(design$cluster)) n <- length(squares)
-  if (n < 2) return(NA_real_)
-  sqrt(n / (n - 1) * sum(squares)) / total_weight(design)
-}
+# Standard error of the weighted mean of influence values (src/moments.cpp).
+row_std_error <- function(rows, design) cpp_row_std_error(rows, design)
 
 # Covariance matrix of the weighted means of several influences, a column each; row_std_error() is the root of its
 # diagonal.
-row_covariance <- function(rows, design) {
-  n <- as.numeric(copy_count(design))
-  w <- design_weights(design)
-  centred <- rows - rep(colSums(w * rows) / sum(w), each = design$n)
-  if (!is.null(design$cluster)) {
-    centred <- sum_by_cluster(w * centred, design$cluster)
-    n <- nrow(centred)
-  } else {
-    centred <- sqrt(copy_powers(design, 2)) * centred
-  }
-  if (!is.null(design$strata)) return(cpp_stratum_products(centred, design) / sum(w)^2)
-  if (n < 2) return(matrix(NA_real_, ncol(rows), ncol(rows)))
-  n / (n - 1) * crossprod(centred) / sum(w)^2
-}
+row_covariance <- function(rows, design) cpp_row_covariance(rows, design)
 
-# Quantiles of weighted values, of the types of quantile(). 1: the first value up to which the share has been reached
-# (up to rounding). 7: interpolated. With m_k the sum of the weights before the k-th sorted value plus half its own,
-# that value is the quantile at (m_k - m_1) / (m_n - m_1). `copies`: how many equal values each stands for, of the
-# weight w in all; it is then the quantile between those of the first and the last of them.
+# Quantiles of weighted values, of the types 1 and 7 of quantile(): inst/include/calibrisk/math/weighted_quantile.h.
+# `copies`: how many equal values each stands for, of the weight w in all.
 weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) {
   if (is.null(w) && type == 7) return(quantile(values, probs, names = FALSE))
-  if (length(values) == 1) return(rep(values, length(probs)))
-  order <- if (is.null(w)) order(values) else order(values, w)
-  w <- w[order]
-  if (type == 1) {
-    cumulated <- if (is.null(w)) seq_along(values) else cumsum(w)
-    at <- findInterval(probs * cumulated[length(values)] * (1 - 1e-12), cumulated, left.open = TRUE) + 1L
-    return(values[order[pmin(at, length(values))]])
-  }
-  values <- values[order]
-  place <- cumsum(w) - w / 2
-  if (!is.null(copies)) {
-    half <- (w - w / copies[order]) / 2
-    place <- c(rbind(place - half, place + half))
-    values <- rep(values, each = 2)
-  }
-  place <- (place - place[1]) / (place[length(place)] - place[1])
-  stats::approx(place, values, probs, ties = "ordered", rule = 2)$y
+  cpp_weighted_quantile(values, probs, w %||% rep(1, length(values)), copies %||% numeric(), type == 7)
 }
 
 # Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number, or
@@ -231,23 +188,6 @@ check_clusters <- function(design, needed = 2) {
   stop_if(!is.null(clusters) && clusters < needed,
           "At least {needed} clusters are needed: pairs and sets are those across clusters.",
           "x" = "There {cli::qty(clusters)}{?is/are} {clusters}.", class = c("rows", "argument"), arg = "cluster")
-}
-
-# k, the ratio of the weights of rows with and without an event. If E(w^2 | y, group) / E(w | y, group) is k^y times a
-# number of the group, events have the share k W1 / (k W1 + W0) of the group's sum of w^2. W1 and W0 are the group's
-# sums of weights with and without an event. k is such that the events of all groups together have the observed sum of
-# w^2. By group: the sum of w^2 and the weights of events and of all; `event_squares`: the sum of w^2 of all events.
-outcome_weighting <- function(squares, events, size, event_squares) {
-  others <- pmax(size - events, 0)
-  # no group has both
-  if (all(events == 0 | size <= events)) return(1)
-  excess <- function(log_k) {
-    odds <- exp(log_k) * events
-    event_squares - sum(squares * odds / (odds + others))
-  }
-  most <- 50
-  if (!isTRUE(excess(-most) > 0 && excess(most) < 0)) return(1)
-  exp(uniroot(excess, c(-most, most), tol = 1e-12)$root)
 }
 
 # A sentence on the weights and clusters of rows, from the least to the most of several groups; NULL for plain rows.

@@ -44,17 +44,6 @@ ensemble_pit <- function(draws, y) {
   new_pit(rowSums(draws < y) / size, (rowSums(draws <= y) + 1) / size, jumps, members = size - 1)
 }
 
-# The predictive distribution is the empirical one of the draws. With sorted draws, sum_ij |x_i - x_j| takes linear
-# time.
-crps_draws <- function(draws, y) {
-  s <- ncol(draws)
-  draws <- draws - y
-  sorted <- t(apply(draws, 1, sort))
-  if (s == 1) sorted <- matrix(draws)
-  spread <- drop(sorted %*% (2 * seq_len(s) - s - 1)) * 2 / s^2
-  rowMeans(abs(draws)) - spread / 2
-}
-
 family_draws <- new_record(
   "draws", support = "real",
   moments = function(law) {
@@ -64,7 +53,8 @@ family_draws <- new_record(
   },
   cdf = function(law, y) rowMeans(par_of(law, "draws") <= y),
   draw = redraw_draws,
-  crps = function(law, y) crps_draws(par_of(law, "draws"), y),
+  # the predictive distribution is the empirical one of the draws
+  crps = function(law, y) cpp_crps_draws(par_of(law, "draws"), y),
   features = draw_features,
   points = function(law) par_of(law, "draws"),
   pit = function(law, y) if (dimension_of(law) == 1) ensemble_pit(vctrs::field(law, "draws"), y),

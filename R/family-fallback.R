@@ -2,12 +2,12 @@
 
 # Double exponential nodes on (0, 1) with their complements, which are exact near 1: integrands may be singular at
 # the ends.
-unit_nodes <- function(step = 0.1) {
-  t <- seq(-3.2, 3.2, by = step)
+unit_nodes <- function() {
+  t <- seq(-3.2, 3.2, by = 0.1)
   s <- pi * sinh(t)
   at <- 1 / (1 + exp(-s))
   rest <- 1 / (1 + exp(s))
-  list(at = at, rest = rest, weight = step * pi * cosh(t) * at * rest)
+  list(at = at, rest = rest, weight = 0.1 * pi * cosh(t) * at * rest)
 }
 
 largest_level <- 1 - .Machine$double.neg.eps

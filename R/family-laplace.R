@@ -8,23 +8,9 @@ draw_laplace <- function(n, location, scale) {
   location + scale * stats::rexp(n) * sample(c(-1, 1), n, replace = TRUE)
 }
 
-# Integral of sqrt(p p'): with rates a, b of the roots, a divided difference of e^{-z t} / t; equal rates are its limit,
-# close ones a Taylor expansion around the mean rate.
 laplace_affinity <- function(location, scale) {
   check_spread(scale)
-  z <- abs(outer(location, location, `-`))
-  a <- matrix(1 / (2 * scale), length(scale), length(scale))
-  b <- t(a)
-  front <- sqrt(a * b)
-  near <- abs(a - b) < 1e-3 * (a + b)
-  plain <- 2 * (a * exp(-b * z) - b * exp(-a * z)) / ((a - b) * (a + b))
-  # a = m + e, b = m - e: (a e^{-bz} - b e^{-az}) / e = 2 e^{-mz} (cosh(ez) + m sinh(ez) / e)
-  m <- (a + b) / 2
-  e <- (a - b) / 2
-  ez <- e * z
-  sinhc <- z * (1 + ez^2 / 6 + ez^4 / 120)
-  limit <- exp(-m * z) * (cosh(ez) + m * sinhc) / m
-  front * ifelse(near, limit, plain)
+  cpp_laplace_affinity(location, scale)
 }
 
 # A mixture of one.

@@ -4,21 +4,6 @@ pred_negbin <- function(mean, size) {
   make_distribution(family_negbin, list(mean = mean, size = size))
 }
 
-# E|X - X'| / 2 = mean (1 + mean / size) 2F1(size + 1, 1/2; 2; -z) with z = 4 mean (size + mean) / size^2, by Euler's
-# integral: 4 / pi int cos(a)^2 (1 + z sin(a)^2)^-(size + 1) da over 0 to pi / 2. With sqrt(z) sin(a) = sinh(s), it is
-# 4 / (pi sqrt(z)) int cos(a) cosh(s)^-(2 size + 1) ds, to asinh(sqrt(z)) or where the power is negligible.
-negbin_spread <- function(mean, size) {
-  z <- 4 * mean / size * (1 + mean / size)
-  most <- 40 / (2 * size + 1)
-  # acosh(exp(most))
-  end <- pmin(asinh(sqrt(z)), most + log1p(sqrt(-expm1(-2 * most))))
-  sum <- sum_nodes(unit_nodes(step = 0.05), function(at, rest, w) {
-    square <- sinh(at * end)^2
-    w * sqrt(pmax(1 - square / z, 0)) * exp(-(size + 0.5) * log1p(square))
-  })
-  mean * (1 + mean / size) * 4 / pi * sum * end / sqrt(z)
-}
-
 family_negbin <- family_record(
   "negbin", list(mean = c(0, Inf), size = c(0, Inf)),
   moments = function(mean, size) list(mean = mean, variance = mean + mean^2 / size),
@@ -32,7 +17,7 @@ family_negbin <- family_record(
   crps = function(y, mean, size) {
     below <- stats::pnbinom(y, size, mu = mean)
     part <- mean * (1 + floor(y) / size) * stats::dnbinom(floor(y), size, mu = mean)
-    (y - mean) * (2 * below - 1) + 2 * part - negbin_spread(mean, size)
+    (y - mean) * (2 * below - 1) + 2 * part - cpp_negbin_spread(mean, size)
   },
   # root mean, and root of the variance over that of a Poisson distribution
   features = function(mean, size) cbind(sqrt(mean), sqrt(1 + mean / size)),

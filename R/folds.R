@@ -159,21 +159,7 @@ crossfit_folds <- 5
 # the fold of their codes. `even`: folds of sizes that differ by one at most. Rows are then dealt out in the order of
 # their hashes, clusters in that of their rows' sum, each with its `copies`.
 value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE, copies = NULL) {
-  if (even) {
-    # clusters of one row are rows
-    if (is.null(copies) && !anyDuplicated(cluster)) cluster <- NULL
-    place <- if (is.null(cluster)) {
-      as.numeric(cpp_row_folds(features, as.integer(labels), .Machine$integer.max))
-    } else {
-      # whole numbers, whose sums do not depend on their order
-      sum_by_cluster(floor(2^31 * cpp_row_keys(features, as.integer(labels))) * (copies %||% 1), cluster)
-    }
-    fold <- rep_len(seq_len(folds), length(place))[rank(place, ties.method = "first")]
-    return(if (is.null(cluster)) fold else fold[cluster])
-  }
-  if (is.null(cluster)) return(cpp_row_folds(features, as.integer(labels), folds))
-  codes <- seq_len(max(cluster))
-  cpp_row_folds(matrix(as.numeric(codes)), 0L * codes, folds)[cluster]
+  cpp_value_folds(features, as.integer(labels), cluster, folds, even, copies)
 }
 
 # value_folds() of rows that count as the design says. Equal rows are told apart by how many came before: those of

@@ -95,13 +95,7 @@ draws_diagonal <- function(spec, n) {
   }
   if (spec$kind != "draws") return(numeric(n))
   if (!is.null(spec$embedding)) return(-spec$embedding$own)
-  d <- ncol(spec$y)
-  s <- ncol(spec$draws) / d
-  vapply(seq_len(n), function(i) {
-    z <- matrix(spec$draws[i, ], s, d, byrow = TRUE)
-    gram <- cpp_gram(spec$kernel, z, z, 1L)
-    mean(gram) - (sum(gram) - sum(diag(gram))) / (s * (s - 1))
-  }, 0)
+  cpp_draws_diagonal(spec$kernel, spec$draws, ncol(spec$y))
 }
 
 # A kernel and the predictions -> list(spec = source for the core, kernel = resolved).

@@ -255,7 +255,7 @@ hosmer_columns <- function(problem, n_groups, fitted) {
   variance <- share * (1 - share) * bins$size^2 * bins$concentration
   if (!equal_copies(problem$design)) {
     squares <- bins$size^2 * bins$concentration
-    k <- outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w2 * sorted$y))
+    k <- cpp_outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w2 * sorted$y))
     variance <- variance * (k * (1 - share) + share) / (k * share + 1 - share)
   }
   # a group of certain predictions that all came true adds nothing

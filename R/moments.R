@@ -117,8 +117,6 @@ skewed_limits <- function(columns, influence, design, level) {
   as.list(columns$.estimate - std_error * cpp_skewed_quantile(c(q, -q), skew))
 }
 
-std_error_of <- function(v, design) if (all_finite(v)) row_std_error(v, design) else NA_real_
-
 # Estimates with their errors: inst/include/calibrisk/classical/moments.h.
 moment_table <- function(data, level) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
@@ -199,7 +197,7 @@ gain_rows <- function(before, after, level) {
   b <- terms(after)
   gain <- list(a$dss - b$dss, a$mse - b$mse)
   design <- before$design
-  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, row_mean, 0, design), vapply(gain, std_error_of, 0, design),
+  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, row_mean, 0, design), vapply(gain, row_std_error, 0, design),
               NA_real_, design, level)
 }
 

@@ -88,34 +88,18 @@ pool_scale <- function(name) {
 # plain rows.
 pool_number <- function(name, estimate, low, high, std.error, level, df, n) {
   scale <- pool_scale(name)
-  m <- length(estimate)
   at <- scale$to(estimate)
   complete <- if (is.finite(df)) df else n - 1
   quantile <- stats::qt((1 + level) / 2, max(df, 1))
   # an end at the largest value is nearer than the error says
   if (identical(scale, skill_scale)) high <- pmax(high, estimate + quantile * std.error)
   sides <- cbind(at - scale$to(low), scale$to(high) - at) / quantile
-  within <- mean(rowMeans(sides)^2)
-  between <- (1 + 1 / m) * stats::var(at)
-  total <- within + between
-  out <- columns_frame(estimate = scale$back(mean(at)), std.error = NA_real_, conf.low = NA_real_, conf.high = NA_real_,
-                       p.value = NA_real_, df = NA_real_, fmi = NA_real_)
-  # without an interval in one of the data sets there is none
-  if (complete < 1 || !isTRUE(is.finite(total) && within > 0)) return(out)
-  seen <- (complete + 1) / (complete + 3) * complete * within / total
-  df <- 1 / ((between / total)^2 / (m - 1) + 1 / seen)
-  errors <- sqrt(colMeans(sides^2) + between)
-  reach <- stats::qt((1 + level) / 2, df) * errors
-  out[c("std.error", "conf.low", "conf.high", "df", "fmi")] <-
-    list(sqrt(total) * scale$slope(mean(at)), scale$back(mean(at) - reach[1]), scale$back(mean(at) + reach[2]), df,
-         (between + within * 2 / (df + 3)) / total)
   null <- number_fact(name, "null")
-  if (!is.na(null) && name != "calibration_error") {
-    # the limit on the side of the null is the one that may exclude it
-    gap <- mean(at) - scale$to(null)
-    out$p.value <- 2 * stats::pt(-abs(gap) / errors[1 + (gap < 0)], df)
-  }
-  out
+  tested <- !is.na(null) && name != "calibration_error"
+  of <- as.list(cpp_pooled(at, sides, complete, level, if (tested) scale$to(null) else NA_real_))
+  columns_frame(estimate = scale$back(of[[1]]), std.error = of[[2]] * scale$slope(of[[1]]),
+                conf.low = scale$back(of[[3]]), conf.high = scale$back(of[[4]]), p.value = of[[5]], df = of[[6]],
+                fmi = of[[7]])
 }
 
 # `rows`: the tables of all data sets, in the same order of rows. `df`, `n`: of each row.

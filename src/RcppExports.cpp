@@ -479,6 +479,52 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_crps_t
+Rcpp::NumericVector cpp_crps_t(Rcpp::NumericVector y, Rcpp::NumericVector df, Rcpp::NumericVector location, Rcpp::NumericVector scale);
+RcppExport SEXP _calibrisk_cpp_crps_t(SEXP ySEXP, SEXP dfSEXP, SEXP locationSEXP, SEXP scaleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type scale(scaleSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_crps_t(y, df, location, scale));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_negbin_spread
+Rcpp::NumericVector cpp_negbin_spread(Rcpp::NumericVector mean, Rcpp::NumericVector size);
+RcppExport SEXP _calibrisk_cpp_negbin_spread(SEXP meanSEXP, SEXP sizeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_negbin_spread(mean, size));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_laplace_affinity
+Rcpp::NumericMatrix cpp_laplace_affinity(Rcpp::NumericVector location, Rcpp::NumericVector scale);
+RcppExport SEXP _calibrisk_cpp_laplace_affinity(SEXP locationSEXP, SEXP scaleSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type location(locationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type scale(scaleSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_laplace_affinity(location, scale));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_crps_draws
+Rcpp::NumericVector cpp_crps_draws(Rcpp::NumericMatrix draws, Rcpp::NumericVector y);
+RcppExport SEXP _calibrisk_cpp_crps_draws(SEXP drawsSEXP, SEXP ySEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_crps_draws(draws, y));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_follow_up_weights
 Rcpp::List cpp_follow_up_weights(Rcpp::List rows, Rcpp::List whole, double horizon, bool late);
 RcppExport SEXP _calibrisk_cpp_follow_up_weights(SEXP rowsSEXP, SEXP wholeSEXP, SEXP horizonSEXP, SEXP lateSEXP) {
@@ -823,6 +869,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_draws_diagonal
+Rcpp::NumericVector cpp_draws_diagonal(Rcpp::List kernel, Rcpp::NumericMatrix draws, int dimension);
+RcppExport SEXP _calibrisk_cpp_draws_diagonal(SEXP kernelSEXP, SEXP drawsSEXP, SEXP dimensionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draws_diagonal(kernel, draws, dimension));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_smooth_ece
 Rcpp::List cpp_smooth_ece(Rcpp::NumericVector x, Rcpp::NumericVector d, Rcpp::NumericVector share, double bandwidth, std::vector<int> fold);
 RcppExport SEXP _calibrisk_cpp_smooth_ece(SEXP xSEXP, SEXP dSEXP, SEXP shareSEXP, SEXP bandwidthSEXP, SEXP foldSEXP) {
@@ -1158,6 +1216,28 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_row_std_error
+double cpp_row_std_error(Rcpp::NumericVector rows, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_row_std_error(SEXP rowsSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_std_error(rows, design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_row_covariance
+Rcpp::NumericMatrix cpp_row_covariance(Rcpp::NumericMatrix columns, Rcpp::Nullable<Rcpp::List> design);
+RcppExport SEXP _calibrisk_cpp_row_covariance(SEXP columnsSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_row_covariance(columns, design));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_pair_risk
 Rcpp::List cpp_pair_risk(Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix features, Rcpp::Nullable<Rcpp::NumericMatrix> core, int threads, int path, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_pair_risk(SEXP residualsSEXP, SEXP featuresSEXP, SEXP coreSEXP, SEXP threadsSEXP, SEXP pathSEXP, SEXP designSEXP) {
@@ -1258,6 +1338,20 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type df(dfSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_random_effects(value, variance, df));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pooled
+Rcpp::NumericVector cpp_pooled(Rcpp::NumericVector at, Rcpp::NumericMatrix sides, double complete, double level, double null);
+RcppExport SEXP _calibrisk_cpp_pooled(SEXP atSEXP, SEXP sidesSEXP, SEXP completeSEXP, SEXP levelSEXP, SEXP nullSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sides(sidesSEXP);
+    Rcpp::traits::input_parameter< double >::type complete(completeSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< double >::type null(nullSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pooled(at, sides, complete, level, null));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1699,15 +1793,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_row_folds
-Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k);
-RcppExport SEXP _calibrisk_cpp_row_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP kSEXP) {
+// cpp_value_folds
+std::vector<int> cpp_value_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_value_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP clusterSEXP, SEXP kSEXP, SEXP evenSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::IntegerVector> >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< int >::type k(kSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_row_folds(features, labels, k));
+    Rcpp::traits::input_parameter< bool >::type even(evenSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_value_folds(features, labels, cluster, k, even, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1892,17 +1989,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_stratum_products
-Rcpp::NumericMatrix cpp_stratum_products(Rcpp::NumericMatrix z, Rcpp::List design);
-RcppExport SEXP _calibrisk_cpp_stratum_products(SEXP zSEXP, SEXP designSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_stratum_products(z, design));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_cluster_sums
 Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster, int clusters);
 RcppExport SEXP _calibrisk_cpp_cluster_sums(SEXP xSEXP, SEXP clusterSEXP, SEXP clustersSEXP) {
@@ -1922,6 +2008,33 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type label(labelSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_label_ranks(label));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_weighted_quantile
+Rcpp::NumericVector cpp_weighted_quantile(Rcpp::NumericVector values, Rcpp::NumericVector shares, Rcpp::NumericVector weights, Rcpp::NumericVector copies, bool interpolated);
+RcppExport SEXP _calibrisk_cpp_weighted_quantile(SEXP valuesSEXP, SEXP sharesSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP interpolatedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type shares(sharesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< bool >::type interpolated(interpolatedSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_weighted_quantile(values, shares, weights, copies, interpolated));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_outcome_weighting
+double cpp_outcome_weighting(Rcpp::NumericVector squares, Rcpp::NumericVector events, Rcpp::NumericVector size, double event_squares);
+RcppExport SEXP _calibrisk_cpp_outcome_weighting(SEXP squaresSEXP, SEXP eventsSEXP, SEXP sizeSEXP, SEXP event_squaresSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type squares(squaresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type events(eventsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
+    Rcpp::traits::input_parameter< double >::type event_squares(event_squaresSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_outcome_weighting(squares, events, size, event_squares));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2509,6 +2622,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_covariance_roots", (DL_FUNC) &_calibrisk_cpp_covariance_roots, 2},
     {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
     {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
+    {"_calibrisk_cpp_crps_t", (DL_FUNC) &_calibrisk_cpp_crps_t, 4},
+    {"_calibrisk_cpp_negbin_spread", (DL_FUNC) &_calibrisk_cpp_negbin_spread, 2},
+    {"_calibrisk_cpp_laplace_affinity", (DL_FUNC) &_calibrisk_cpp_laplace_affinity, 2},
+    {"_calibrisk_cpp_crps_draws", (DL_FUNC) &_calibrisk_cpp_crps_draws, 2},
     {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
@@ -2533,6 +2650,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
     {"_calibrisk_cpp_median_distance", (DL_FUNC) &_calibrisk_cpp_median_distance, 3},
+    {"_calibrisk_cpp_draws_diagonal", (DL_FUNC) &_calibrisk_cpp_draws_diagonal, 3},
     {"_calibrisk_cpp_smooth_ece", (DL_FUNC) &_calibrisk_cpp_smooth_ece, 5},
     {"_calibrisk_cpp_triweight_error", (DL_FUNC) &_calibrisk_cpp_triweight_error, 6},
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
@@ -2557,6 +2675,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
     {"_calibrisk_cpp_ensemble_null", (DL_FUNC) &_calibrisk_cpp_ensemble_null, 4},
+    {"_calibrisk_cpp_row_std_error", (DL_FUNC) &_calibrisk_cpp_row_std_error, 2},
+    {"_calibrisk_cpp_row_covariance", (DL_FUNC) &_calibrisk_cpp_row_covariance, 2},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
@@ -2565,6 +2685,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_expected_ladder", (DL_FUNC) &_calibrisk_cpp_expected_ladder, 7},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_random_effects", (DL_FUNC) &_calibrisk_cpp_random_effects, 3},
+    {"_calibrisk_cpp_pooled", (DL_FUNC) &_calibrisk_cpp_pooled, 5},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},
     {"_calibrisk_cpp_class_losses", (DL_FUNC) &_calibrisk_cpp_class_losses, 6},
@@ -2595,7 +2716,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_map", (DL_FUNC) &_calibrisk_cpp_ridge_map, 3},
     {"_calibrisk_cpp_ridge_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_unseen, 8},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
-    {"_calibrisk_cpp_row_folds", (DL_FUNC) &_calibrisk_cpp_row_folds, 3},
+    {"_calibrisk_cpp_value_folds", (DL_FUNC) &_calibrisk_cpp_value_folds, 6},
     {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 5},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
@@ -2612,9 +2733,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_squared_moments", (DL_FUNC) &_calibrisk_cpp_squared_moments, 2},
     {"_calibrisk_cpp_scaled_sum", (DL_FUNC) &_calibrisk_cpp_scaled_sum, 2},
     {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
-    {"_calibrisk_cpp_stratum_products", (DL_FUNC) &_calibrisk_cpp_stratum_products, 2},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
+    {"_calibrisk_cpp_weighted_quantile", (DL_FUNC) &_calibrisk_cpp_weighted_quantile, 5},
+    {"_calibrisk_cpp_outcome_weighting", (DL_FUNC) &_calibrisk_cpp_outcome_weighting, 4},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 6},
     {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
     {"_calibrisk_cpp_cluster_noise", (DL_FUNC) &_calibrisk_cpp_cluster_noise, 6},

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Families of predictive distributions.
 #include "r_engine.h"
+#include <calibrisk/law/closed_forms.h>
 #include <calibrisk/law/jumps.h>
 #include <calibrisk/law/mixture.h>
 #include <calibrisk/law/multivariate_normal.h>
 #include <calibrisk/law/quantile_forecast.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
 
 using namespace calibrisk;
 
@@ -29,6 +32,16 @@ Rcpp::List jump_list(const Jumps& jumps) {
   return named_list({{"start", Rcpp::IntegerVector(jumps.start.begin(), jumps.start.end())},
                      {"low", jumps.low},
                      {"high", jumps.high}});
+}
+
+// Of the standard distribution at z. Holds without a mean as well, since the CRPS is analytic in
+// the degrees of freedom above 1/2; it is infinite below.
+double crps_of_t(double z, double df) {
+  if (df <= 0.5) return std::numeric_limits<double>::infinity();
+  const double spread = 2.0 * std::sqrt(df) / (df - 1.0) *
+                        std::exp(R::lbeta(0.5, df - 0.5) - 2.0 * R::lbeta(0.5, df / 2.0));
+  return z * (2.0 * R::pt(z, df, 1, 0) - 1.0) + 2.0 * R::dt(z, df, 0) * (df + z * z) / (df - 1.0) -
+         spread;
 }
 
 }  // namespace
@@ -112,4 +125,58 @@ Rcpp::NumericMatrix cpp_normal_affinity(Rcpp::NumericMatrix mean, Rcpp::NumericM
                                         int threads) {
   REngine engine(threads);
   return wrap_matrix(normal_affinity(engine, as_matrix(mean), as_matrix(cov)));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_crps_t(Rcpp::NumericVector y, Rcpp::NumericVector df,
+                               Rcpp::NumericVector location, Rcpp::NumericVector scale) {
+  require(location.size() == df.size() && scale.size() == df.size(), "crps_t: parameters by row.");
+  require(y.size() == df.size() || y.size() == 1, "crps_t: an outcome for each row, or for all.");
+  Rcpp::NumericVector out(Rcpp::no_init(df.size()));
+  for (R_xlen_t i = 0; i < out.size(); ++i) {
+    const double z = (y[y.size() == 1 ? 0 : i] - location[i]) / scale[i];
+    // linear in a neighbourhood of 1, where the closed form is 0 / 0
+    constexpr double near = 1e-5;
+    const double share = (df[i] - (1.0 - near)) / (2.0 * near);
+    const double crps = std::abs(df[i] - 1.0) < near ? (1.0 - share) * crps_of_t(z, 1.0 - near) +
+                                                           share * crps_of_t(z, 1.0 + near)
+                                                     : crps_of_t(z, df[i]);
+    out[i] = scale[i] * crps;
+  }
+  return out;
+}
+
+// E|X - X'| / 2 of negative binomial distributions.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_negbin_spread(Rcpp::NumericVector mean, Rcpp::NumericVector size) {
+  require(mean.size() == size.size(), "negbin_spread: a size for each mean.");
+  Rcpp::NumericVector out(Rcpp::no_init(mean.size()));
+  for (R_xlen_t i = 0; i < out.size(); ++i) out[i] = negbin_spread(mean[i], size[i]);
+  return out;
+}
+
+// Integrals of the root of the product of two Laplace densities, [n x n].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_laplace_affinity(Rcpp::NumericVector location, Rcpp::NumericVector scale) {
+  require(location.size() == scale.size(), "laplace_affinity: a scale for each location.");
+  const auto n = static_cast<int>(location.size());
+  Rcpp::NumericMatrix out(n, n);
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      out(i, j) = laplace_affinity(location[i] - location[j], scale[i], scale[j]);
+    }
+  }
+  return out;
+}
+
+// Of the empirical distributions of the draws [n x S].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_crps_draws(Rcpp::NumericMatrix draws, Rcpp::NumericVector y) {
+  require(y.size() == draws.nrow() || y.size() == 1, "crps_draws: outcomes of the rows.");
+  Rcpp::NumericVector out(Rcpp::no_init(draws.nrow()));
+  for (R_xlen_t i = 0; i < out.size(); ++i) {
+    const Rcpp::NumericVector own = draws.row(static_cast<int>(i));
+    out[i] = crps_of_draws(std::vector<double>(own.begin(), own.end()), y[y.size() == 1 ? 0 : i]);
+  }
+  return out;
 }

@@ -34,3 +34,23 @@ double cpp_median_distance(std::string metric, Rcpp::NumericMatrix x, int thread
       metric == "tv" ? calibrisk::Metric::total_variation : calibrisk::Metric::squared_euclidean;
   return calibrisk::median_distance(engine, which, as_matrix(x));
 }
+
+// By how much the mean kernel over all pairs of the draws [n x S d] of each row is larger than that
+// over different draws.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_draws_diagonal(Rcpp::List kernel, Rcpp::NumericMatrix draws,
+                                       int dimension) {
+  const calibrisk::Kernel of = as_kernel(kernel);
+  const auto rows = as_matrix(draws);
+  const calibrisk::Index s = rows.cols() / dimension;
+  Rcpp::NumericVector out(draws.nrow());
+  calibrisk::Matrix z(s, dimension), gram(s, s);
+  for (int i = 0; i < draws.nrow(); ++i) {
+    for (calibrisk::Index a = 0; a < s; ++a)
+      z.row(a) = rows.row(i).segment(a * dimension, dimension);
+    calibrisk::gram_block(of, z, z, gram);
+    const double all = gram.sum(), own = gram.trace(), count = static_cast<double>(s);
+    out[i] = all / (count * count) - (all - own) / (count * (count - 1.0));
+  }
+  return out;
+}

@@ -52,3 +52,26 @@ Rcpp::NumericMatrix cpp_ensemble_null(Rcpp::NumericMatrix pool, Rcpp::IntegerVec
   }
   return out;
 }
+
+// Standard error of the weighted mean of rows that are means over all others only to first order:
+// influence values.
+//   rows         se^2 = sum (psi - mean)^2 / (n (n - 1))
+//   copies       se^2 = n / (n - 1) sum w^2 (psi - mean)^2 / W1^2
+//   clusters     se^2 = C / (C - 1) sum_c (sum_{i in c} w_i (psi_i - mean))^2 / W1^2
+//   strata       those of the strata added up (ladder/row_strata.h)
+// [[Rcpp::export(rng = false)]]
+double cpp_row_std_error(Rcpp::NumericVector rows, Rcpp::Nullable<Rcpp::List> design) {
+  const RowDesign of(design);
+  const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, rows.size());
+  const double error = moments.std_error(as_vector(rows));
+  return std::isnan(error) ? NA_REAL : error;
+}
+
+// The covariance matrix of the means of columns, whose diagonal has the squares of these errors.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_row_covariance(Rcpp::NumericMatrix columns,
+                                       Rcpp::Nullable<Rcpp::List> design) {
+  const RowDesign of(design);
+  const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, columns.nrow());
+  return wrap_matrix(moments.covariance(as_matrix(columns)));
+}

@@ -4,6 +4,8 @@
 #include "r_engine.h"
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/math/common_values.h>
+#include <calibrisk/math/roots.h>
+#include <calibrisk/math/weighted_quantile.h>
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +26,50 @@ std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
 
 }  // namespace
 
-// Folds 1..k from the values of the rows.
+// Folds 1..k of rows from their values, or of clusters from their codes. `even`: dealt out in the
+// order of the rows' numbers, or of their sums by cluster, each with its copies, so that sizes
+// differ by one at most.
 // [[Rcpp::export(rng = false)]]
-Rcpp::IntegerVector cpp_row_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int k) {
-  Rcpp::IntegerVector out(Rcpp::no_init(features.nrow()));
-  calibrisk::row_folds(keys_of(features, labels), k, out.begin());
+std::vector<int> cpp_value_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+                                 Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even,
+                                 Rcpp::Nullable<Rcpp::NumericVector> copies) {
+  const auto keys = keys_of(features, labels);
+  calibrisk::Labels of = cluster.isNull() ? calibrisk::Labels() : as_labels(cluster.get());
+  std::vector<double> place(
+      of.empty() ? 0 : static_cast<std::size_t>(*std::max_element(of.begin(), of.end())));
+  // clusters of one row are rows
+  if (even && copies.isNull() && place.size() == of.size()) of.clear();
+  std::vector<int> fold(of.empty() ? keys.size() : place.size());
+  if (!even) {
+    std::iota(place.begin(), place.end(), 1.0);
+    const std::vector<int> none(place.size());
+    calibrisk::row_folds(
+        of.empty() ? keys : calibrisk::row_keys(place.data(), place.size(), 1, none.data()), k,
+        fold.data());
+  } else {
+    if (of.empty()) {
+      calibrisk::row_folds(keys, std::numeric_limits<int>::max(), fold.data());
+      place.assign(fold.begin(), fold.end());
+    }
+    const Rcpp::NumericVector each =
+        copies.isNull() ? Rcpp::NumericVector(1, 1.0) : Rcpp::NumericVector(copies.get());
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      // whole numbers, whose sums do not depend on their order
+      const auto count = each[copies.isNull() ? 0 : static_cast<R_xlen_t>(i)];
+      place[static_cast<std::size_t>(of[i]) - 1] +=
+          std::floor(0x1p31 * calibrisk::unit_of(keys[i])) * count;
+    }
+    std::vector<std::size_t> order(place.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return place[a] < place[b]; });
+    for (std::size_t r = 0; r < order.size(); ++r) {
+      fold[order[r]] = static_cast<int>(r % static_cast<std::size_t>(k)) + 1;
+    }
+  }
+  if (of.empty()) return fold;
+  std::vector<int> out;
+  for (const int c : of) out.push_back(fold[static_cast<std::size_t>(c) - 1]);
   return out;
 }
 
@@ -347,13 +388,6 @@ Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
   return out;
 }
 
-// z: a row for each unit (cluster or row) of a design with strata
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_stratum_products(Rcpp::NumericMatrix z, Rcpp::List design) {
-  const RowDesign rows{Rcpp::Nullable<Rcpp::List>(static_cast<SEXP>(design))};
-  return wrap_matrix(rows.strata.products(as_matrix(z)));
-}
-
 // Sums of each column over the rows of a cluster (1..C).
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster,
@@ -388,4 +422,40 @@ SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
   Rcpp::IntegerVector out(label.size());
   std::transform(label.begin(), label.end(), out.begin(), at);
   return out;
+}
+
+// Of the types 7 (`interpolated`) or 1 of quantile(); `copies` may be empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_weighted_quantile(Rcpp::NumericVector values, Rcpp::NumericVector shares,
+                                          Rcpp::NumericVector weights, Rcpp::NumericVector copies,
+                                          bool interpolated) {
+  const calibrisk::WeightedValues of(as_vector(values), as_vector(weights), as_vector(copies));
+  Rcpp::NumericVector out(shares.size());
+  std::transform(shares.begin(), shares.end(), out.begin(), [&](double share) {
+    return interpolated ? of.between(share) : of.reached(share);
+  });
+  return out;
+}
+
+// k, the ratio of the weights of rows with and without an event. If E(w^2 | y, group) / E(w | y,
+// group) is k^y times a number of the group, events have the share k W1 / (k W1 + W0) of the
+// group's sum of w^2. W1 and W0 are the group's sums of weights with and without an event. k is
+// such that the events of all groups together have the observed sum of w^2; 1 if there is no such
+// k. By group: the sum of w^2 and the weights of events and of all.
+// [[Rcpp::export(rng = false)]]
+double cpp_outcome_weighting(Rcpp::NumericVector squares, Rcpp::NumericVector events,
+                             Rcpp::NumericVector size, double event_squares) {
+  const auto excess = [&](double log_k) {
+    long double sum = 0.0L;
+    for (R_xlen_t g = 0; g < squares.size(); ++g) {
+      const double odds = std::exp(log_k) * events[g];
+      sum += squares[g] * odds / (odds + std::max(size[g] - events[g], 0.0));
+    }
+    return event_squares - static_cast<double>(sum);
+  };
+  bool both = false;  // in some group
+  for (R_xlen_t g = 0; g < size.size(); ++g) both |= events[g] != 0.0 && size[g] > events[g];
+  constexpr double most = 50.0;
+  if (!both || !(excess(-most) > 0.0 && excess(most) < 0.0)) return 1.0;
+  return std::exp(calibrisk::bracketed_root(excess, -most, most, 1e-14));
 }

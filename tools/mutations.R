@@ -8,8 +8,6 @@ formulas <- utils::read.table(sep = "|", quote = "", strip.white = TRUE, header 
 file             | text                                    | changed                        | tests
 influence        | sqrt(2 - share)                         | sqrt(3 - share)                | metric-ece crossfit
 influence        | ((1 - level) / 2)^(1 / size)            | (1 - level)^(1 / size)         | metric-ece
-design           | sqrt(n / (n - 1) * sum(squares))        | sqrt(sum(squares))             | design
-design           | place <- cumsum(w) - w / 2              | place <- cumsum(w)             | design
 design           | min(clusters - 1, weights)              | min(clusters, weights)         | design
 risk-statistics  | 2 * sqrt(moments[3, ] / (n * (n - 1)))  | sqrt(moments[3, ] / (n * (n - 1))) | risk-statistics
 crossfit         | (p - 1) * scale^p * size                | p * scale^p * size             | crossfit
@@ -22,7 +20,6 @@ skce-sums        | 2 * sums$squares / weight^2             | sums$squares / weig
 ckce-null        | numbers$null_estimate - numbers$null_di | numbers$null_estimate + numbers$null_di | ckce-null ckce
 pair-target      | matern_form(law, 0.5, kernel            | matern_form(law, 1.5, kernel   | pair-target
 kernel-distance  | sqrt(laws$probs / 2)                    | sqrt(laws$probs)               | kernel-distribution
-family-laplace   | (cosh(ez) + m * sinhc)                  | (cosh(ez) + sinhc)             | kernel-distribution
 family-poisson   | 1 / (16 * rate)                         | 1 / (8 * rate)                 | family
 score-decompose-real | group_means(near, group, w) / 2     | group_means(near, group, w)    | score-decompose
 score-u          | total[j] + w[i] * value                 | total[j] + value               | score-u
@@ -35,7 +32,6 @@ curve-types      | all <- one^(1 / length(used))           | all <- one         
 decision-curve   | odds <- thresholds / (1 - thresholds)   | odds <- thresholds             | decision
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
 power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
-validate-pool    | (1 + 1 / m) * stats::var(at)            | stats::var(at)                 | validate-pool
 ")
 if (length(commandArgs(TRUE)) > 0) {
   formulas <- formulas[grepl(commandArgs(TRUE)[1], paste(formulas$file, formulas$text)), ]

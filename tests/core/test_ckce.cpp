@@ -157,7 +157,6 @@ TEST(errors_without_a_cluster_are_those_of_a_fit_to_the_others) {
         naive += (y.row(i) - f.row(i) * fit).squaredNorm();
     }
   }
-  const Vector found =
-      errors_without_clusters(engine, eigen.eigenvectors(), filters, y, cluster);
+  const Vector found = errors_without_clusters(engine, eigen.eigenvectors(), filters, y, cluster);
   CHECK(is_near(found(0), naive, 1e-10));
 }

@@ -5,6 +5,7 @@
 #include <calibrisk/classical/bin_rows.h>
 #include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/follow_up.h>
+#include <calibrisk/math/weighted_quantile.h>
 #include <calibrisk/classical/random_effects.h>
 #include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/cell_gaps.h>
@@ -415,4 +416,39 @@ TEST(random_effects_of_equal_variances_are_those_of_a_plain_mean) {
   CHECK((of.weights.array() - 0.25).abs().maxCoeff() < 1e-12);
   value.setConstant(0.3);
   CHECK(random_effects(value, variance, df).tau2 == 0.0);
+}
+
+TEST(weighted_quantiles_are_those_of_repeated_values) {
+  Vector values(4), copies(4);
+  values << 3, 1, 4, 2;
+  copies << 2, 1, 3, 2;
+  Vector repeated(8);
+  repeated << 1, 2, 2, 3, 3, 4, 4, 4;
+  const WeightedValues of(values, copies, copies), again(repeated, Vector::Ones(8), Vector());
+  for (const double share : {0.0, 0.1, 0.3, 0.5, 0.77, 1.0}) {
+    CHECK(is_near(of.between(share), again.between(share)));
+    CHECK(of.reached(share) == again.reached(share));
+    const double at = 7.0 * share, below = std::floor(at);
+    const auto k = static_cast<Index>(below);
+    const double next = repeated(std::min<Index>(k + 1, 7));
+    CHECK(is_near(again.between(share), repeated(k) + (at - below) * (next - repeated(k))));
+  }
+}
+
+TEST(the_covariance_of_means_has_their_standard_errors) {
+  const Index n = 30;
+  const Matrix rows = Matrix::Random(n, 2);
+  const Vector w = Vector::Random(n).array() + 1.5;
+  Labels cluster;
+  for (Index i = 0; i < n; ++i) cluster.push_back(1 + static_cast<int>(i % 7));
+  const RowStrata none;
+  for (const bool clustered : {false, true}) {
+    const RowWeights weights(w);
+    const RowClusters clusters = clustered ? RowClusters(cluster) : RowClusters();
+    const RowMoments of(weights, clusters, none, n);
+    const Matrix found = of.covariance(rows);
+    const Vector sum = rows.rowwise().sum();
+    for (Index k = 0; k < 2; ++k) CHECK(is_near(std::sqrt(found(k, k)), of.std_error(rows.col(k))));
+    CHECK(is_near(std::sqrt(found.sum()), of.std_error(sum)));
+  }
 }

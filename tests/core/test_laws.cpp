@@ -2,6 +2,7 @@
 // Distributions of predictions, and gaps that leave them, against their definitions.
 #include "check.h"
 
+#include <calibrisk/law/closed_forms.h>
 #include <calibrisk/law/jumps.h>
 #include <calibrisk/law/mixture.h>
 #include <calibrisk/law/multivariate_normal.h>
@@ -68,4 +69,32 @@ TEST(bounded_gaps_leave_the_nearest_probabilities) {
   CHECK(is_near(bounded(1, 0), 0.2) && is_near(bounded(1, 1), 0.3) && is_near(bounded(1, 2), -0.5));
   CHECK(bounded_gap(Matrix::Constant(1, 1, 0.6), Matrix::Constant(1, 1, 0.2))(0, 0) == 0.2);
   CHECK(bounded_gap(Matrix::Constant(1, 1, -0.9), Matrix::Constant(1, 1, 0.2))(0, 0) == -0.8);
+}
+
+TEST(closed_forms_are_their_sums_and_integrals) {
+  // of a geometric distribution, P(X <= k) = 1 - q^(k + 1): E|X - X'| / 2 = sum F (1 - F)
+  const double mean = 3.0, q = mean / (1.0 + mean);
+  double spread = 0.0, below = 0.0;
+  for (int k = 0; k < 400; ++k) {
+    below = 1.0 - std::pow(q, k + 1);
+    spread += below * (1.0 - below);
+  }
+  CHECK(is_near(negbin_spread(mean, 1.0), spread, 1e-9));
+  for (const double scale : {0.7, 1.3, 1.3002}) {
+    double integral = 0.0;
+    const double step = 1e-3;
+    for (double x = -40.0; x < 40.0; x += step) {
+      const double a = std::exp(-std::abs(x) / 1.3) / 2.6;
+      const double b = std::exp(-std::abs(x - 0.9) / scale) / (2.0 * scale);
+      integral += step * std::sqrt(a * b);
+    }
+    CHECK(is_near(laplace_affinity(-0.9, 1.3, scale), integral, 1e-6));
+  }
+  const std::vector<double> draws = {0.3, -1.0, 2.5, 0.3};
+  double near = 0.0, apart = 0.0;
+  for (const double a : draws) {
+    near += std::abs(a - 0.8) / 4.0;
+    for (const double b : draws) apart += std::abs(a - b) / 32.0;
+  }
+  CHECK(is_near(crps_of_draws(draws, 0.8), near - apart));
 }

@@ -237,7 +237,7 @@ test_that("numbers that were saved as text of 15 digits are the same rows", {
   text <- utils::read.csv(file)
   expect_gt(mean(text$p != data$p), .1)
   expect_identical(cpp_row_keys(matrix(text$p), text$y), cpp_row_keys(matrix(data$p), data$y))
-  expect_identical(cpp_row_folds(matrix(text$p), text$y, 5L), cpp_row_folds(matrix(data$p), data$y, 5L))
+  expect_identical(value_folds(matrix(text$p), text$y), value_folds(matrix(data$p), data$y))
   # in folds by the values
   expect_equal(ece(text, y, p)[c("conf.low", "conf.high")], ece(data, y, p)[c("conf.low", "conf.high")])
   states <- lapply(list(data, file), function(x) ce_panel(update(ce_state(), ce_source(x), y, p)))

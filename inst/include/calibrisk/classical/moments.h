@@ -78,6 +78,24 @@ class RowMoments {
     const Vector off = v.array() - mean(v);
     return std::sqrt(sum_variance(off, units / (units - 1.0))) / total_;
   }
+  // Of the means of several columns.
+  Matrix covariance(const ConstMatrixRef& columns) const {
+    const Index units = clusters_.units(n_);
+    Matrix z(units, columns.cols());
+    for (Index k = 0; k < columns.cols(); ++k) {
+      const Vector off = columns.col(k).array() - mean(columns.col(k));
+      if (clusters_.given()) {
+        z.col(k) = unit_sums(off);
+        continue;
+      }
+      for (Index i = 0; i < n_; ++i) z(i, k) = weights_.root(i) * off(i);
+    }
+    const double square = total_ * total_;
+    if (strata_.given()) return strata_.products(z) / square;
+    const double n = clusters_.given() ? static_cast<double>(units) : weights_.count(n_);
+    if (n < 2.0) return Matrix::Constant(z.cols(), z.cols(), missing_moment);
+    return n / (n - 1.0) * (z.transpose() * z) / square;
+  }
   double skew(const Vector& v) const {
     if (!v.allFinite()) return 0.0;
     const Vector off = v.array() - mean(v);
