@@ -42,10 +42,10 @@ check_number <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = In
   check_numbers(x, arg, lower, upper, open, null, size = 1L)
 }
 
-# In (0, 1].
-check_share <- function(x, arg = rlang::caller_arg(x)) {
+# In (0, upper].
+check_share <- function(x, arg = rlang::caller_arg(x), upper = 1) {
   check_number(x, arg, lower = 0, open = TRUE)
-  check_number(x, arg, upper = 1)
+  check_number(x, arg, upper = upper)
 }
 
 # A vector of finite numbers in [lower, upper] (or ]lower, upper[ where open).
@@ -136,14 +136,11 @@ check_level <- function(level) {
   check_number(level, "level", lower = 0, upper = 1, open = TRUE)
 }
 
-check_rows <- function(n, least, what) {
-  stop_if(n < least, "{what} needs at least {least} observations.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
-          class = "rows", n = n)
-}
-
-stop_few_rows <- function(needed, n) {
-  stop_input("At least {needed} observations are needed.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
-             class = c("rows", "argument"), arg = "x", n = n)
+# `what`: the name of what needs them.
+check_rows <- function(n, least, what = NULL) {
+  stop_if(n < least, if (is.null(what)) "At least {least} observations are needed." else
+    "{what} needs at least {least} observations.", "x" = "There {cli::qty(n)}{?is/are} {n}.",
+          class = c("rows", "argument"), arg = "x", n = n)
 }
 
 check_string <- function(x, arg) {

@@ -142,15 +142,11 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) 
 # their number less that of the strata. For weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if
 # that is small, and infinite for equal weights.
 design_df <- function(design) {
-  clusters <- cluster_count(design) %||% Inf
-  weights <- if (equal_copies(design)) {
-    Inf
-  } else {
-    1 / max(weight_concentration(design) - 1 / copy_count(design), 0)
-  }
   strata <- design$strata
-  if (!is.null(strata)) clusters <- (cluster_count(design) %||% design$n) - vctrs::vec_unique_count(strata) + 1
-  min(clusters - 1, weights)
+  units <- cluster_count(design) %||% if (is.null(strata)) Inf else design$n
+  drawn_from <- if (is.null(strata)) 1 else vctrs::vec_unique_count(strata)
+  if (equal_copies(design)) return(units - drawn_from)
+  min(units - drawn_from, 1 / max(weight_concentration(design) - 1 / copy_count(design), 0))
 }
 
 design_quantile <- function(p, design) {

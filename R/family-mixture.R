@@ -71,7 +71,7 @@ mixture_distances <- function(law) {
 
 # `variance`: that of the standard component.
 location_scale_mixture <- function(name, components, draw, variance) {
-  components_of <- function(law) {
+  own_components <- function(law) {
     list(weight = par_of(law, "weight"), location = par_of(law, "location"), scale = par_of(law, "scale"))
   }
   new_record(
@@ -79,7 +79,7 @@ location_scale_mixture <- function(name, components, draw, variance) {
     moments = function(law) {
       mixture_moments(par_of(law, "weight"), par_of(law, "location"), variance * par_of(law, "scale")^2, 1L)
     },
-    cdf = function(law, y) location_scale_cdf(location_scale_parts(law), y),
+    cdf = function(law, y) location_scale_cdf(components_of(law), y),
     draw = function(law, size, roots) {
       pick <- draw_components(par_of(law, "weight"), size)
       rows <- rep(seq_along(law), size)
@@ -87,11 +87,11 @@ location_scale_mixture <- function(name, components, draw, variance) {
       matrix(draw(length(rows), of("location"), of("scale")), length(law))
     },
     crps = function(law, y) {
-      parts <- components_of(law)
+      parts <- own_components(law)
       cpp_mixture_crps(parts$weight, parts$location, parts$scale, y, components == "laplace_components")
     },
     features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
-    closed_forms = setNames(list(components_of, mixture_distances), c(components, "wasserstein"))
+    closed_forms = setNames(list(own_components, mixture_distances), c(components, "wasserstein"))
   )
 }
 

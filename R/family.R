@@ -215,25 +215,19 @@ point_jumps <- function(points, values, level) {
   jump_table(tabulate(row, nrow(points)), level(row, value, TRUE), level(row, value, FALSE))
 }
 
-# Mixtures of normal or Laplace distributions: n x components, and which of the two these are.
-location_scale_parts <- function(law) {
-  parts <- components_of(law)
-  if (!is.null(parts)) c(parts$components, laplace = parts$of == "laplace")
-}
-
 # P(Y <= y), or P(Y < y), by row.
 location_scale_cdf <- function(parts, y, open = FALSE) {
   cpp_mixture_cdf(parts$weight, parts$location, parts$scale, y, parts$laplace, open)
 }
 
-# The family of the components of a mixture, and their weights, locations and scales, n x K each.
+# Of a mixture of normal or Laplace distributions the weights, locations and scales, n x K each, and which of the two
+# it is of; NULL of others.
 components_of <- function(law) {
   for (of in c("normal", "laplace")) {
     known <- closed_form_of(law, paste0(of, "_components"))
-    if (!is.null(known)) {
-      values <- known(law)[c("weight", "location", "scale")]
-      return(list(of = of, components = lapply(values, function(v) unname(as.matrix(v)))))
-    }
+    if (is.null(known)) next
+    values <- known(law)[c("weight", "location", "scale")]
+    return(c(lapply(values, function(v) unname(as.matrix(v))), laplace = of == "laplace"))
   }
 }
 

@@ -140,7 +140,7 @@ predict.ce_fit <- function(object, new, ..., type = c("squared", "pairs", "gap")
           "x" = "There are {n} rows.", "i" = "Predict blocks of rows; {.fn ce_risk} needs no matrix.", class = "size",
           arg = "new")
   predictions <- read_new(object, new, column_dots(...))
-  features <- notion_features(predictions, object$notion)
+  features <- lapply(notion_problems(predictions, object$notion), `[[`, "features")
   stop_if(type == "gap" && !have_gaps(object$forms),
           "{.code type = \"gap\"} needs a method that estimates the residuals themselves.",
           "x" = "{.field {method_words(object$method)}} estimates products of residuals only.",

@@ -74,7 +74,7 @@
 #' state <- update(ce_state(), source, survival::Surv(time, status), risk, horizon = horizon)
 #' ce_estimate(state)
 ce_horizon <- function(time, strata = NULL, censoring = NULL, cause = NULL, entry = NULL) {
-  if (length(time) > 1) check_horizon_times(time, "time") else check_horizon_time(time, "time")
+  if (length(time) > 1) check_horizon_times(time, "time") else check_number(time, lower = 0, open = TRUE)
   if (!is.null(cause)) check_string(cause, "cause")
   strata <- enquo(strata)
   entry <- enquo(entry)
@@ -118,13 +118,6 @@ read_follow_up <- function(x, stratified) {
        strata = if (stratified) as.character(x$strata))
 }
 
-check_horizon_time <- function(x, arg) {
-  stop_if(!is.numeric(x) || is.object(x) || length(x) != 1 || !is.finite(x) || x <= 0,
-          "{.arg {arg}} must be a single number greater than 0, in the unit of the times in {.arg truth}.",
-          "x" = if (inherits(x, "Surv")) "It is {.cls Surv}." else "It is {describe(x)}.", arg = arg, value = x)
-  invisible(x)
-}
-
 check_horizon_times <- function(x, arg) {
   check_numbers(x, arg, 0, Inf, open = TRUE)
   stop_if(any(diff(x) <= 0), "{.arg {arg}} must increase.", "x" = "It is {.val {x}}.", arg = arg, value = x)
@@ -144,10 +137,10 @@ split_horizon <- function(horizon) {
 as_horizon <- function(horizon) {
   if (is.null(horizon)) return(NULL)
   if (inherits(horizon, "ce_horizon")) {
-    if (length(horizon$time) > 1) check_horizon_time(horizon$time, "horizon")
+    if (length(horizon$time) > 1) check_number(horizon$time, "horizon", lower = 0, open = TRUE)
     return(horizon)
   }
-  check_horizon_time(horizon, "horizon")
+  check_number(horizon, lower = 0, open = TRUE)
   structure(list(time = horizon, strata = rlang::quo(NULL)), class = "ce_horizon")
 }
 

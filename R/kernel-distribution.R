@@ -58,7 +58,7 @@ NULL
 #' @rdname kernel_distributions
 #' @export
 kernel_hellinger <- function(bandwidth = "median", power = 1) {
-  new_kernel("hellinger", bandwidth = check_bandwidth(bandwidth), power = check_power(power))
+  new_kernel("hellinger", bandwidth = check_bandwidth(bandwidth), power = check_share(power, upper = 2))
 }
 
 #' @rdname kernel_distributions

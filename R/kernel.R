@@ -182,22 +182,16 @@ format_choice <- function(x) {
   if (is.character(x)) dQuote(x, FALSE) else format(x, digits = 4)
 }
 
-check_power <- function(power) {
-  ok <- is.numeric(power) && is_sized(power, 1) && isTRUE(power > 0 && power <= 2)
-  stop_if(!ok, "{.arg power} must be a number greater than 0, at most 2.", "x" = "It is {describe(power)}.",
-          "i" = "Beyond 2 the kernel is never positive semidefinite.", arg = "power")
-  power
-}
-
 #' @rdname kernel_distributions
 #' @export
 kernel_wasserstein <- function(bandwidth = "median", power = 1) {
-  new_kernel("wasserstein", bandwidth = check_bandwidth(bandwidth), power = check_power(power))
+  new_kernel("wasserstein", bandwidth = check_bandwidth(bandwidth), power = check_share(power, upper = 2))
 }
 
 #' @rdname kernel_distributions
 #' @export
 kernel_mmd <- function(bandwidth = "median", target_kernel = kernel_gaussian("median"), power = 2) {
   check_feature_kernel(check_kernel(target_kernel), "target_kernel")
-  new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel, power = check_power(power))
+  new_kernel("mmd", bandwidth = check_bandwidth(bandwidth), target_kernel = target_kernel,
+             power = check_share(power, upper = 2))
 }

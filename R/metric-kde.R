@@ -78,7 +78,7 @@ kde_error <- new_metric("kde_error", function(x, truth, ..., kernel = c("dirichl
 # power, bandwidth; per row: its influence on the power and its term of the lower bound
 dirichlet_error <- function(problem, p, bandwidth, rows = TRUE) {
   n <- length(problem$labels)
-  if (n < 2) stop_few_rows(2, n)
+  check_rows(n, 2)
   if (is.null(bandwidth)) {
     bandwidth <- with_bar("Choosing the bandwidth", function(progress) {
       likely_bandwidth(problem$features, progress)

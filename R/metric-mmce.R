@@ -36,7 +36,7 @@ mmce <- new_metric("mmce", function(x, truth, ..., bandwidth = 0.4, type = c("bi
   metric_frame(x, rows_input(quote_dots, copies = TRUE), "mmce", function(predictions) {
     problems <- notion_problems(predictions, notion)
     if (type == "unbiased") {
-      if (n_obs(predictions) < 2) stop_few_rows(2, n_obs(predictions))
+      check_rows(n_obs(predictions), 2)
       check_clusters(predictions$design)
     }
     c(mmce_columns(problems, bandwidth, type, interval), list(n = n_obs(predictions)))

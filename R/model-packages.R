@@ -9,9 +9,7 @@ ce_predictions.lognet <- function(model, newdata, ..., s = NULL) {
           "x" = if (is.null(s)) "It is missing." else "It has {length(s)} values.", class = "argument", arg = "s")
   beta <- if (is.list(model$beta)) model$beta[[1]] else model$beta
   x <- columns_of(newdata, rownames(beta))
-  probs <- predict_rows(model, x, type = "response", s = s, ...)
-  if (length(dim(probs)) == 3) return(add_classes(newdata, array(probs, dim(probs)[1:2]), model$classnames))
-  add_event(newdata, probs, model$classnames[2])
+  add_classes(newdata, predict_rows(model, x, type = "response", s = s, ...), model$classnames)
 }
 
 #' @export
@@ -31,14 +29,14 @@ ce_predictions.cv.glmnet <- function(model, newdata, ..., s = "lambda.1se") {
 ce_predictions.svm <- function(model, newdata, ...) {
   refuse_model(model$type > 1, "It is not a classification.")
   refuse_model(!model$compprob, "It has class votes.", "Fit it with `svm(probability = TRUE)`.")
-  add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$SV), model$levels, function(rows) {
+  add_classes(newdata, of_complete_rows(model, newdata, colnames(model$SV), model$levels, function(rows) {
     attr(predict_rows(model, rows, probability = TRUE, ...), "probabilities")
   }))
 }
 
 #' @export
 ce_predictions.knn3 <- function(model, newdata, ...) {
-  add_ordered(newdata, of_complete_rows(model, newdata, colnames(model$learn$X), levels(model$learn$y), function(rows) {
+  add_classes(newdata, of_complete_rows(model, newdata, colnames(model$learn$X), levels(model$learn$y), function(rows) {
     predict_rows(model, rows, type = "prob", ...)
   }))
 }
@@ -46,7 +44,7 @@ ce_predictions.knn3 <- function(model, newdata, ...) {
 #' @export
 ce_predictions.train.kknn <- function(model, newdata, ...) {
   refuse_model(model$response == "continuous", "It predicts means.")
-  add_ordered(newdata, of_complete_rows(model, newdata, NULL, levels(model$fitted.values[[1]]), function(rows) {
+  add_classes(newdata, of_complete_rows(model, newdata, NULL, levels(model$fitted.values[[1]]), function(rows) {
     predict_rows(model, rows, type = "prob", ...)
   }))
 }
@@ -77,8 +75,7 @@ ce_predictions.gbm <- function(model, newdata, ...) {
   probs <- predict_rows(model, rows, type = "response", ...)
   several <- c(dim(probs), 1, 1)[if (kind == "multinomial") 3 else 2]
   stop_if(several > 1, "{.arg n.trees} must be one number.", "x" = "It has {several} values.", arg = "n.trees")
-  if (kind != "multinomial") return(add_event(newdata, probs, "1"))
-  add_classes(newdata, array(probs, dim(probs)[1:2]), dimnames(probs)[[2]])
+  add_classes(newdata, probs, if (kind == "multinomial") colnames(probs) else 0:1)
 }
 
 #' @export
@@ -101,16 +98,13 @@ ce_predictions.clm <- function(model, newdata, ...) {
 #' @export
 ce_predictions.nnet.formula <- function(model, newdata, ...) {
   refuse_model(is.null(model$lev), "Its outcome is not a factor.")
-  probs <- predict_rows(model, newdata, type = "raw", ...)
-  if (length(model$lev) == 2) add_event(newdata, probs, model$lev[2]) else add_classes(newdata, probs, model$lev)
+  add_classes(newdata, predict_rows(model, newdata, type = "raw", ...), model$lev)
 }
 
 #' @export
 ce_predictions.naiveBayes <- function(model, newdata, ...) {
   check_has_columns(newdata, names(model$tables)) # predict() leaves out those that are absent
-  probs <- predict_rows(model, as.data.frame(newdata), type = "raw", ...)
-  # of no rows it is a list
-  add_classes(newdata, matrix(as.numeric(probs), nrow(newdata), length(model$levels)), model$levels)
+  add_classes(newdata, predict_rows(model, as.data.frame(newdata), type = "raw", ...), model$levels)
 }
 
 #' @export

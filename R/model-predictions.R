@@ -196,11 +196,17 @@ add_event <- function(newdata, prob, event = "event") {
   add_columns(newdata, setNames(list(unname(as.vector(prob))), paste0(".pred_", event)))
 }
 
-# A matrix with a column per class: of two classes the second.
-add_classes <- function(newdata, probs, levels = colnames(probs)) {
-  probs <- unclass(as.matrix(probs))
+# A column per class, in the order of the levels, for any order of the columns; of two classes the second, which may be
+# all that there is.
+add_classes <- function(newdata, probs, levels = NULL) {
+  known <- colnames(probs)
+  levels <- levels %||% known
+  if (length(levels) == 2 && NCOL(probs) == 1) return(add_event(newdata, probs, levels[2]))
+  # of one row, or of one of several sizes, it may be no matrix
+  probs <- matrix(as.numeric(as.matrix(probs)), nrow(newdata), length(levels))
+  if (setequal(known, levels)) probs <- probs[, match(levels, known), drop = FALSE]
   if (length(levels) == 2) return(add_event(newdata, probs[, 2], levels[2]))
-  add_columns(newdata, setNames(lapply(seq_along(levels), function(k) unname(probs[, k])), paste0(".pred_", levels)))
+  add_columns(newdata, setNames(split_columns(probs), paste0(".pred_", levels)))
 }
 
 # Distributions of one family by their parameters, a missing one where the model has no prediction.

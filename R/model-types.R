@@ -93,8 +93,8 @@ ce_predictions.FGR <- ce_predictions.CauseSpecificCox
 #' @export
 ce_predictions.lrm <- function(model, newdata, ...) {
   levels <- names(model$freq)
-  if (length(levels) > 2) return(add_classes(newdata, predict_rows(model, newdata, type = "fitted.ind", ...), levels))
-  add_event(newdata, predict_rows(model, newdata, type = "fitted", ...), levels[2])
+  type <- if (length(levels) > 2) "fitted.ind" else "fitted"
+  add_classes(newdata, predict_rows(model, newdata, type = type, ...), levels)
 }
 
 #' @export
@@ -133,7 +133,7 @@ ce_predictions.ranger <- function(model, newdata, ..., horizon = NULL) {
   if (kind == "Survival") {
     return(add_forest_risk(newdata, predict_rows(model, newdata, ...), horizon))
   }
-  add_ordered(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
+  add_classes(newdata, predict_rows(model, newdata, ...)$predictions, model$forest$levels)
 }
 
 add_forest_risk <- function(newdata, fit, horizon) {
@@ -142,17 +142,11 @@ add_forest_risk <- function(newdata, fit, horizon) {
   add_event(newdata, if (at == 0) rep(0, nrow(newdata)) else 1 - fit$survival[, at])
 }
 
-# Classes in the order of the outcome's levels, for any order of the columns.
-add_ordered <- function(newdata, probs, levels = NULL) {
-  if (!is.null(levels) && setequal(levels, colnames(probs))) probs <- probs[, levels, drop = FALSE]
-  add_classes(newdata, probs)
-}
-
 #' @export
 ce_predictions.randomForest <- function(model, newdata, ...) {
   refuse_model(model$type == "regression", "It is a forest of means.",
                "`ranger::ranger(quantreg = TRUE)` predicts distributions.")
-  add_ordered(newdata, predict_rows(model, newdata, type = "prob", ...), model$classes)
+  add_classes(newdata, predict_rows(model, newdata, type = "prob", ...), model$classes)
 }
 
 #' @export
@@ -161,14 +155,12 @@ ce_predictions.train <- function(model, newdata, ...) {
                "Give the model itself, `model$finalModel`, where that is known.")
   refuse_model(!is.function(model$modelInfo$prob), cli::format_inline("Its method {.val {model$method}} has none."),
                "Choose a method with class probabilities.")
-  add_ordered(newdata, predict_rows(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
+  add_classes(newdata, predict_rows(model, newdata, type = "prob", na.action = stats::na.pass, ...), model$levels)
 }
 
 #' @export
 ce_predictions.multinom <- function(model, newdata, ...) {
-  probs <- predict_rows(model, newdata, type = "probs", ...)
-  if (length(model$lev) == 2) return(add_event(newdata, probs, model$lev[2]))
-  add_classes(newdata, matrix(probs, nrow(newdata), dimnames = list(NULL, model$lev)))
+  add_classes(newdata, predict_rows(model, newdata, type = "probs", ...), model$lev)
 }
 
 #' @export

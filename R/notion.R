@@ -56,19 +56,6 @@ notion_problems <- function(predictions, notion) {
   })
 }
 
-# The predictions that calibration conditions on, without outcomes: a matrix for every problem.
-notion_features <- function(predictions, notion) {
-  switch(notion,
-    top_label = list(matrix(predictions$prob %||% top_label(predictions$probs)$confidence)),
-    binary = list(matrix(event_prob(predictions))),
-    canonical = list(simplex_probs(predictions)),
-    class_wise = {
-      probs <- simplex_probs(predictions)
-      lapply(seq_len(ncol(probs)), function(k) probs[, k, drop = FALSE])
-    }
-  )
-}
-
 # The probability that the binary notion is about, in words: of the event where it has a name.
 probability_of <- function(x) {
   event <- x$levels[x$event]

@@ -121,16 +121,14 @@ gaussian_form <- function(law) {
   own <- closed_form_of(law, "gaussian")
   if (!is.null(own)) return(own(law))
   parts <- components_of(law)
-  if (!is.null(parts)) c(kind = paste0(parts$of, "_gaussian"), parts$components)
+  if (!is.null(parts)) c(kind = if (parts$laplace) "laplace_gaussian" else "normal_gaussian", parts[1:3])
 }
 
 matern_form <- function(law, nu, bandwidth) {
   parts <- components_of(law)
   if (is.null(parts)) return(NULL)
-  if (parts$of == "normal") {
-    return(c(kind = "normal_matern", parts$components, nu = nu, rate = sqrt(2 * nu) / bandwidth))
-  }
-  if (nu == 0.5) c(kind = "laplace_laplace", parts$components)
+  if (!parts$laplace) return(c(kind = "normal_matern", parts[1:3], nu = nu, rate = sqrt(2 * nu) / bandwidth))
+  if (nu == 0.5) c(kind = "laplace_laplace", parts[1:3])
 }
 
 # Outcomes `support[1], ..., support[m]` with probabilities `probs`; y is the value.

@@ -17,7 +17,7 @@ family_pit <- function(law, y) {
   record <- record_of(law)
   if (!is.null(record$pit)) return(record$pit(law, y))
   if (is_count(law)) return(count_pit(law, y))
-  parts <- location_scale_parts(law)
+  parts <- components_of(law)
   if (!is.null(parts)) return(location_scale_pit(parts, y))
   if (is.null(record$cdf)) return(NULL)
   level <- record$cdf(law, y)

@@ -71,12 +71,10 @@
 #' ce_power(too_extreme, width = c(oe_ratio = 0.2), cluster_size = 20, icc = 0.05)
 ce_power <- function(x, ..., width = NULL, power = NULL, delta = NULL, n = NULL, prevalence = NULL, auroc = NULL,
                      threshold = NULL, cluster_size = NULL, icc = NULL, simulate = NULL, level = 0.95) {
-  stop_if(missing(x), "{.arg x} must be given: an assumption on the predictions.", "x" = "It is missing.",
-          "i" = "For example {.code ce_power(assume_model(c(-1, 1)), width = c(slope = 0.2))}.", arg = "x")
   # not the predictions of a pilot study, a model, a number of rows or a word
-  stop_if(!inherits(x, "ce_assumption"), "{.arg x} must be an assumption on the predictions.",
-          "x" = "It is {describe(x)}.",
-          "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.", arg = "x", value = x)
+  stop_if(missing(x) || !inherits(x, "ce_assumption"), "{.arg x} must be an assumption on the predictions.",
+          "x" = if (missing(x)) "It is missing." else "It is {describe(x)}.",
+          "i" = "Functions make them: {.fn assume_model}, and {.fn assume_pilot} of rows.", arg = "x")
   check_empty(...)
   check_level(level)
   check_number(prevalence, lower = 0, upper = 1, open = TRUE, null = TRUE)

@@ -5,11 +5,9 @@ check_kind <- function(x, arg = "x") {
   check_text(x, arg)
   elsewhere <- arg == "data" || is_source(x) || rlang::is_bare_list(x) && any(vapply(x, is_source, NA))
   hint <- if (elsewhere) "`ce_source()` reads files, tables and pieces for `update()` of a state." else kind_hint(x)
-  reader <- if (is.character(x) && length(x) > 0) file_reader(x[1])
   stop_input(
     "{.arg {arg}} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
      vector of probabilities.", "x" = "It is {kind_of(x)}.", "i" = if (!is.null(hint)) "{hint}",
-    "i" = if (!is.null(reader)) "{reader}",
     class = c("source"[elsewhere], "probs"), arg = arg, value = x
   )
 }
@@ -18,22 +16,6 @@ check_kind <- function(x, arg = "x") {
 is_source <- function(x) {
   files <- is.character(x) && is.null(dim(x)) && length(x) > 0 && all(file.exists(x))
   files || inherits(x, c("ce_source", "tbl_lazy", "DBIConnection"))
-}
-
-# What reads files of this ending into a data frame, a sentence, or NULL.
-file_reader <- function(file) {
-  readers <- c(
-    csv = "read.csv", tsv = "read.delim", tab = "read.delim", jsonl = "jsonlite::stream_in",
-    ndjson = "jsonlite::stream_in", json = "jsonlite::fromJSON", parquet = "nanoparquet::read_parquet", rds = "readRDS",
-    xlsx = "readxl::read_excel", xls = "readxl::read_excel", npy = "RcppCNPy::npyLoad",
-    pkl = "reticulate::py_load_object"
-  )
-  ending <- tolower(sub(".*[.]", "", sub("[.](gz|bz2|xz)$", "", file)))
-  reader <- readers[ending]
-  if (is.na(reader) || !grepl(".", file, fixed = TRUE)) return(NULL)
-  if (ending == "csv" && utils::file_test("-f", file) && text_format(file)$sep == ";") reader <- "read.csv2"
-  paste0("Files ending in .", ending, " are read by `", reader, "()`",
-         if (reader == "read.csv2") ", if fields are separated by semicolons", ".")
 }
 
 # How the fields of a file are separated, and the decimal mark: by its first lines.

@@ -4,7 +4,7 @@
 # sorted_draws().
 law_quantiles <- function(law, at) {
   record <- record_of(law)
-  parts <- location_scale_parts(law)
+  parts <- components_of(law)
   one <- if (family_of(law) == "draws") {
     function(u) rank_quantile(par_of(law, "draws"), u)
   } else if (family_of(law) == "quantiles") {

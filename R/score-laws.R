@@ -27,7 +27,7 @@ law_log_score <- function(law, y) {
     if ("log" %in% names(formals(record$density))) return(-record$density(law, y, log = TRUE))
     return(-log(record$density(law, y)))
   }
-  parts <- location_scale_parts(law)
+  parts <- components_of(law)
   if (is.null(parts)) stop_family(law, "The log score")
   z <- (y - parts$location) / parts$scale
   each <- log(parts$weight / parts$scale) + if (parts$laplace) -abs(z) - log(2) else stats::dnorm(z, log = TRUE)

@@ -12,7 +12,7 @@ u_score_frame <- function(x, input, score, level, bound) {
   order <- size %/% 2
   metric_frame(x, input, "u_score", function(predictions) {
     n <- n_obs(predictions)
-    if (n < order) stop_few_rows(order, n)
+    check_rows(n, order)
     design <- predictions$design
     check_clusters(design, order)
     sums <- set_scores(simplex_probs(predictions), simplex_truth(predictions), design, score, order)

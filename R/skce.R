@@ -71,8 +71,6 @@ skce <- function(x, truth, ..., kernel = NULL, target_kernel = NULL,
   check_count(draws, lower = 2)
   check_number(tolerance, lower = 0, open = TRUE, null = TRUE)
   check_estimator_options(type, list(block = block, tolerance = tolerance))
-  stop_if(identical(kernel, ckce), "{.arg kernel} must be a kernel, or {.val ckce}.",
-          "x" = "It is the function {.fn ckce}.", class = "kernel", arg = "kernel", value = kernel)
   choices <- read_computation(list(computation = computation), "eigen")
   check_factor(choices$computation, type, tolerance, kernel)
   if (!is.null(locations)) check_locations(locations)

@@ -13,11 +13,9 @@ source_files <- function(x) {
   stop_if(length(gone) > 0, "{.arg x} must name files that exist.", "x" = "{.file {gone[1]}} does not.",
           "i" = "Names are relative to the working directory, {.file {getwd()}}.", class = "source", arg = "x")
   other <- files[is.na(file_kind(files))]
-  reader <- if (length(other) > 0) file_reader(other[1])
   stop_if(length(other) > 0 || length(files) == 0,
           "{.arg x} must name CSV, TSV, JSON lines or Parquet files, by their endings, or folders of them.",
           "x" = if (length(other) > 0) "{.file {other[1]}} is none of these." else "There are none.",
-          "i" = if (!is.null(reader)) "{reader}",
           "i" = "Others are read by a function that returns the next data frame.", class = "source", arg = "x")
   files
 }

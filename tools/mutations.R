@@ -8,7 +8,7 @@ formulas <- utils::read.table(sep = "|", quote = "", strip.white = TRUE, header 
 file             | text                                    | changed                        | tests
 influence        | sqrt(2 - share)                         | sqrt(3 - share)                | metric-ece crossfit
 influence        | ((1 - level) / 2)^(1 / size)            | (1 - level)^(1 / size)         | metric-ece
-design           | min(clusters - 1, weights)              | min(clusters, weights)         | design
+design           | min(units - drawn_from, 1 /             | min(units, 1 /                 | design design-survey
 risk-statistics  | 2 * sqrt(moments[3, ] / (n * (n - 1)))  | sqrt(moments[3, ] / (n * (n - 1))) | risk-statistics
 crossfit         | (p - 1) * scale^p * size                | p * scale^p * size             | crossfit
 folds            | (seq_len(k) <= n %% k)                  | (seq_len(k) < n %% k)          | folds

@@ -138,7 +138,7 @@ for (name in names(family_cases)) {
     size <- if (is.null(record$quantile)) 0 else if (is_count(law)) 4000 else 1500
     if (size == 0) {
       # mixtures: through their components, each by its own quantiles
-      parts <- components_of(law)$components
+      parts <- components_of(law)
       z <- lapply(rows, function(i) {
         unlist(lapply(1:2, function(k) {
           one <- if (name == "mixture_normal") pred_normal else pred_laplace

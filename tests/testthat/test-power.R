@@ -5,7 +5,7 @@ test_that("clusters of a pilot are no argument, and the error says which there a
 })
 
 test_that("without an assumption the error says which there are", {
-  expect_error(ce_power(n = 100), "`x` must be given.*assume_model", class = "calibrisk_error_argument")
+  expect_error(ce_power(n = 100), "It is missing.*assume_model", class = "calibrisk_error_argument")
 })
 
 test_that("the published example of Riley et al. is met", {

@@ -78,20 +78,12 @@ test_that("text is read by its separator, its decimal mark, and as JSON lines", 
   expect_error(update(ce_state(), ce_source(cut), y, p), "cut off", class = "calibrisk_error_source")
 })
 
-test_that("a path in place of rows is an error that names what reads the file", {
-  fails <- function(code, message, class = "probs") {
-    expect_error(code, message, fixed = TRUE, class = paste0("calibrisk_error_", class))
-  }
+test_that("a path in place of rows is an error that says what reads files", {
   csv <- withr::local_tempfile(fileext = ".csv", lines = c("p;y", "0,5;1"))
-  fails(ece(csv, y, p), "the path of a file", "source")
-  fails(ece(csv, y, p), "ce_source()", "source")
-  fails(ece(csv, y, p), "`read.csv2()`", "source")
-  fails(ece(tempdir(), y, p), "the path of a folder", "source")
-  fails(ece("no file.jsonl", y, p), "`jsonlite::stream_in()`")
-  rds <- withr::local_tempfile(fileext = ".rds", lines = "")
-  fails(ce_source(rds), "`readRDS()`", "source")
-  npy <- withr::local_tempfile(fileext = ".npy", lines = "")
-  fails(ece(npy, 1), "`RcppCNPy::npyLoad()`", "source")
+  expect_error(ece(csv, y, p), "path of a file.*ce_source\\(\\)", class = "calibrisk_error_source")
+  expect_error(ece(tempdir(), y, p), "the path of a folder", class = "calibrisk_error_source")
+  expect_error(ce_source(withr::local_tempfile(fileext = ".rds", lines = "")), "is none of these",
+               class = "calibrisk_error_source")
 })
 
 test_that("Parquet files are read in pieces, with the classes of their columns", {
