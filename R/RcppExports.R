@@ -153,6 +153,10 @@ cpp_crps_draws <- function(draws, y) {
     .Call(`_calibrisk_cpp_crps_draws`, draws, y)
 }
 
+cpp_picked_components <- function(weight, u) {
+    .Call(`_calibrisk_cpp_picked_components`, weight, u)
+}
+
 cpp_follow_up_weights <- function(rows, whole, horizon, late) {
     .Call(`_calibrisk_cpp_follow_up_weights`, rows, whole, horizon, late)
 }
@@ -355,6 +359,10 @@ cpp_row_std_error <- function(rows, design) {
 
 cpp_row_covariance <- function(columns, design) {
     .Call(`_calibrisk_cpp_row_covariance`, columns, design)
+}
+
+cpp_null_limits <- function(draws, seen, target, scaled, level) {
+    .Call(`_calibrisk_cpp_null_limits`, draws, seen, target, scaled, level)
 }
 
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
@@ -711,6 +719,10 @@ cpp_add_scores <- function(sums, x, y, part, weights) {
 
 cpp_add_chunk <- function(sums, x, y, own, blocks, weights, spec, m) {
     .Call(`_calibrisk_cpp_add_chunk`, sums, x, y, own, blocks, weights, spec, m)
+}
+
+cpp_block_copies <- function(squares, edges, x, y, part, w) {
+    .Call(`_calibrisk_cpp_block_copies`, squares, edges, x, y, part, w)
 }
 
 cpp_narrow_rows <- function(sums, edges, n, part, w, residual) {

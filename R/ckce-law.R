@@ -107,45 +107,38 @@ expected_square <- function(kernel, laws, draws) {
 
 # Outcomes redrawn from the predictions: the draws of the statistic, as null_statistic() takes them. The same outcomes
 # for all ridges.
-with_law_null <- function(numbers, inputs, choices) {
+with_law_null <- function(numbers, inputs, choices, most = exact_rows) {
   laws <- inputs$laws
+  target <- inputs$target
+  off_diagonal <- choices$debias == "off_diagonal"
   redrawn <- draw_outcomes(laws, choices$times)
-  sums <- if (laws$n <= exact_rows) exact_law_sums(inputs) else factored_law_sums(inputs)
+  # for more rows than an n x n matrix takes
+  factor <- if (laws$n > most) {
+    outcome_factor(list(n = laws$n, laws = laws, target = target$spec, target_kernel = target$kernel))
+  }
+  # sum_ij M_ij h_Y(i, j) except for what does not depend on y, M = F F' block by block
+  sums <- function(blocks, y, sets) {
+    if (is.null(factor)) {
+      weights <- matrix(0, laws$n, laws$n)
+      for (b in blocks) weights[b$rows, b$rows] <- tcrossprod(b$factor)
+      if (off_diagonal) diag(weights) <- 0
+      return(outcome_sums(weights, target$spec, target$kernel, y, sets))
+    }
+    Reduce(`+`, lapply(blocks, function(b) {
+      found <- cpp_law_sums(b$factor, factor$expected[b$rows, , drop = FALSE], target$kernel, factor$pivots,
+                            factor$triangle, y[b$rows, , drop = FALSE], sets, thread_count())
+      found[1, ] - if (off_diagonal) found[2, ] else 0
+    }))
+  }
   shifts <- vapply(seq_len(nrow(numbers$values)), function(v) {
     blocks <- lapply(numbers$blocks, function(b) {
       list(rows = b$rows, factor = b$factor * rep(b$filters[, v], each = nrow(b$factor)))
     })
-    sums(blocks, redrawn, choices$times, choices$debias) - sums(blocks, laws$y, 1, choices$debias)
+    sums(blocks, redrawn, choices$times) - sums(blocks, laws$y, 1)
   }, numeric(choices$times))
   shifts <- matrix(shifts, choices$times)
-  observed <- numbers$values$estimate - if (choices$debias == "off_diagonal") numbers$values$diagonal else 0
+  observed <- numbers$values$estimate - if (off_diagonal) numbers$values$diagonal else 0
   numbers$null_estimate <- sweep(shifts, 2, observed, `+`)
   numbers$null_diagonal <- 0 * shifts
   numbers
-}
-
-# sum_ij M_ij h_Y(i, j) except for what does not depend on y, M = F F' block by block.
-exact_law_sums <- function(inputs) {
-  force(inputs)
-  function(blocks, y, sets, debias) {
-    weights <- matrix(0, nrow(y), nrow(y))
-    for (b in blocks) weights[b$rows, b$rows] <- tcrossprod(b$factor)
-    if (debias == "off_diagonal") diag(weights) <- 0
-    outcome_sums(weights, inputs$target$spec, inputs$target$kernel, y, sets)
-  }
-}
-
-# The same with a factor of the target kernel, for more rows than an n x n matrix takes.
-factored_law_sums <- function(inputs) {
-  problem <- list(n = inputs$laws$n, laws = inputs$laws, target = inputs$target$spec,
-                  target_kernel = inputs$target$kernel)
-  outcome <- outcome_factor(problem)
-  function(blocks, y, sets, debias) {
-    columns <- function(rows) y[rows, , drop = FALSE]
-    Reduce(`+`, lapply(blocks, function(b) {
-      sums <- cpp_law_sums(b$factor, outcome$expected[b$rows, , drop = FALSE], problem$target_kernel, outcome$pivots,
-                           outcome$triangle, columns(b$rows), sets, thread_count())
-      sums[1, ] - if (debias == "off_diagonal") sums[2, ] else 0
-    }))
-  }
 }

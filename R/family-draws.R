@@ -29,10 +29,8 @@ draw_features <- function(law) {
   draws <- par_of(law, "draws")
   d <- dimension_of(law)
   if (d == 1) return(t(apply(draws, 1, sort)) / sqrt(ncol(draws)))
-  by_axis <- lapply(seq_len(d), function(k) draws[, seq(k, ncol(draws), by = d), drop = FALSE])
-  means <- vapply(by_axis, rowMeans, numeric(nrow(draws)))
-  sds <- vapply(by_axis, function(z) sqrt(rowMeans((z - rowMeans(z))^2)), numeric(nrow(draws)))
-  cbind(matrix(means, nrow(draws)), matrix(sds, nrow(draws)))
+  m <- law_moments(law)
+  cbind(m$mean, sqrt(m$cov[, seq(1, d * d, by = d + 1), drop = FALSE]))
 }
 
 # An ensemble: the outcome's rank among its members and itself is uniform on 1..S+1 if they are draws from one

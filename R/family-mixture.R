@@ -6,13 +6,7 @@ mixture_text <- function(law, number) paste0("mixture[", rowSums(par_of(law, "we
 
 # The component of each of `size` draws, n x size.
 draw_components <- function(weight, size) {
-  n <- nrow(weight)
-  u <- matrix(stats::runif(n * size), n)
-  upto <- t(apply(weight, 1, cumsum))
-  pick <- matrix(1L, n, size)
-  for (a in seq_len(ncol(weight) - 1)) pick <- pick + (u > upto[, a])
-  # rounding of the last sum must not pick a component of weight 0
-  pmin(pick, max.col(weight > 0, "last"))
+  cpp_picked_components(weight, matrix(stats::runif(nrow(weight) * size), nrow(weight)))
 }
 
 # Mean and covariance of mixtures: weight n x K, mean n x K d, cov n x K d^2, NULL for points.
@@ -21,8 +15,8 @@ mixture_moments <- function(weight, mean, cov, d) {
   list(mean = both[, seq_len(d), drop = FALSE], cov = both[, -seq_len(d), drop = FALSE])
 }
 
-# Mean and root covariance of the mixture.
-mixture_features <- function(law) {
+# Mean and root covariance.
+root_features <- function(law) {
   m <- law_moments(law)
   cbind(m$mean, cpp_covariance_roots(m$cov, dimension_of(law)))
 }
@@ -90,7 +84,7 @@ location_scale_mixture <- function(name, components, draw, variance) {
       parts <- own_components(law)
       cpp_mixture_crps(parts$weight, parts$location, parts$scale, y, components == "laplace_components")
     },
-    features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
+    features = root_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
     closed_forms = setNames(list(own_components, mixture_distances), c(components, "wasserstein"))
   )
 }

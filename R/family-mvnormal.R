@@ -40,17 +40,13 @@ check_covariances <- function(packed, d) {
 
 mvnormal_text <- function(law, number) paste0("MVN((", row_text(vctrs::field(law, "mean"), number), "))")
 
-mvnormal_features <- function(law) {
-  cbind(par_of(law, "mean"), cpp_covariance_roots(par_of(law, "cov"), dimension_of(law)))
-}
-
 full_normal_form <- function(law, weight) {
   list(kind = "full_normal", weight = weight, mean = par_of(law, "mean"), covariance = par_of(law, "cov"))
 }
 
 # Features where the covariances commute, else distances.
 mvnormal_wasserstein <- function(law) {
-  features <- mvnormal_features(law)
+  features <- root_features(law)
   d <- dimension_of(law)
   if (commuting(par_of(law, "cov"), d)) return(features)
   roots <- features[, d + seq_len(d * d), drop = FALSE]
@@ -110,7 +106,7 @@ family_mvnormal <- new_record(
   draw = function(law, size, roots) {
     draw_mvnormal(par_of(law, "mean"), roots, matrix(1L, length(law), size), dimension_of(law))
   },
-  features = mvnormal_features,
+  features = root_features,
   format = mvnormal_text,
   mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
   temper = temper_mvnormal(
@@ -167,7 +163,7 @@ family_mixture_mvnormal <- new_record(
   draw = function(law, size, roots) {
     draw_mvnormal(par_of(law, "mean"), roots, draw_components(par_of(law, "weight"), size), dimension_of(law))
   },
-  features = mixture_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
+  features = root_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
   closed_forms = list(
     gaussian = function(law) full_normal_form(law, par_of(law, "weight")),
     wasserstein = mixture_distances

@@ -168,21 +168,12 @@ with_moment_null <- function(rows, null, level) {
   at <- match(c("bias", "mean_slope", "mse", "variance_gap", "variance_slope", "ratio"), rows$quantity)
   ok <- apply(null$draws, 2, all_finite) & is.finite(rows$estimate[at]) & (is.finite(rows$target[at]) | at == 3)
   at <- at[ok]
-  draws <- null$draws[, ok, drop = FALSE]
   target <- null$target[ok]
-  seen <- rows$estimate[at]
-  p <- vapply(seq_along(at), function(k) {
-    min(1, 2 * min(resampled_p(seen[k], draws[, k], TRUE), resampled_p(-seen[k], -draws[, k], TRUE)))
-  }, 0)
-  rank <- max(1, floor((nrow(draws) + 1) * (1 - level) / 2))
-  ends <- apply(draws, 2, function(v) sort(v)[c(length(v) + 1 - rank, rank)])
-  scaled <- rows$quantity[at] %in% c("mse", "ratio")
-  limits <- rep(seen + target, each = 2) - ends
-  limits[, scaled] <- rep((seen * target)[scaled], each = 2) / ends[, scaled]
-  limits[!is.finite(limits)] <- NA
-  rows$conf.low[at] <- pmin(rows$conf.low[at], limits[1, ], na.rm = TRUE)
-  rows$conf.high[at] <- pmax(rows$conf.high[at], limits[2, ], na.rm = TRUE)
-  rows$p.value[at] <- p
+  found <- cpp_null_limits(null$draws[, ok, drop = FALSE], rows$estimate[at], target,
+                           rows$quantity[at] %in% c("mse", "ratio"), level)
+  rows$conf.low[at] <- pmin(rows$conf.low[at], found[1, ], na.rm = TRUE)
+  rows$conf.high[at] <- pmax(rows$conf.high[at], found[2, ], na.rm = TRUE)
+  rows$p.value[at] <- found[3, ]
   rows$target[at] <- target
   rows[rows$quantity == "mse", c("p.value", "target")] <- NA_real_
   rows

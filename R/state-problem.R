@@ -28,19 +28,13 @@ state_problem <- function(state, j = 1, blocks = in_blocks(state)) {
 
 # Rows of weight W1 and squared weights W2 in all are W1^2 / W2 copies of one weight: those of a bin, outcome and block.
 block_copies <- function(state, j, problem) {
-  spec <- state$spec
-  bin <- findInterval(problem$features, spec$bins[-c(1, spec$n_bins + 1)], left.open = TRUE) + 1
-  size <- bins_dim(spec)
-  at <- cbind(1, problem$labels + 1, bin, problem$part)
-  group <- cluster_codes(c(at[, -1] %*% c(1, size[2], size[2] * size[3])))
-  w <- problem$design$copies
-  total <- sum_by_cluster(w, group)[group]
-  squares <- sum_array(state$sums[[j]]$squares, size)[at]
+  copies <- cpp_block_copies(state$sums[[j]]$squares, state$spec$bins, problem$features, problem$labels, problem$part,
+                             problem$design$copies)
   # a changed state may have sums that do not belong together
-  stop_if(any(squares == 0 & total > 1e-150), "The sums of a state must be of the same rows.",
+  stop_if(is.null(copies), "The sums of a state must be of the same rows.",
           "x" = "Some squared weights have the sum 0, their weights do not.", class = c("state", "argument"),
           arg = "state")
-  ifelse(squares > 0, w * total / squares, w)
+  copies
 }
 
 # From rows of these weights in the blocks 1..n to the blocks: the mean of their rows' values, and their design.

@@ -525,6 +525,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_picked_components
+Rcpp::IntegerMatrix cpp_picked_components(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix u);
+RcppExport SEXP _calibrisk_cpp_picked_components(SEXP weightSEXP, SEXP uSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type u(uSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_picked_components(weight, u));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_follow_up_weights
 Rcpp::List cpp_follow_up_weights(Rcpp::List rows, Rcpp::List whole, double horizon, bool late);
 RcppExport SEXP _calibrisk_cpp_follow_up_weights(SEXP rowsSEXP, SEXP wholeSEXP, SEXP horizonSEXP, SEXP lateSEXP) {
@@ -1235,6 +1246,20 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type columns(columnsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_row_covariance(columns, design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_null_limits
+Rcpp::NumericMatrix cpp_null_limits(Rcpp::NumericMatrix draws, Rcpp::NumericVector seen, Rcpp::NumericVector target, Rcpp::LogicalVector scaled, double level);
+RcppExport SEXP _calibrisk_cpp_null_limits(SEXP drawsSEXP, SEXP seenSEXP, SEXP targetSEXP, SEXP scaledSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type seen(seenSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type scaled(scaledSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_null_limits(draws, seen, target, scaled, level));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2456,6 +2481,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_block_copies
+SEXP cpp_block_copies(Rcpp::NumericMatrix squares, Rcpp::NumericVector edges, Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::NumericVector part, Rcpp::NumericVector w);
+RcppExport SEXP _calibrisk_cpp_block_copies(SEXP squaresSEXP, SEXP edgesSEXP, SEXP xSEXP, SEXP ySEXP, SEXP partSEXP, SEXP wSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type squares(squaresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type part(partSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_block_copies(squares, edges, x, y, part, w));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_narrow_rows
 Rcpp::List cpp_narrow_rows(Rcpp::NumericMatrix sums, Rcpp::NumericVector edges, double n, Rcpp::NumericVector part, Rcpp::NumericVector w, Rcpp::NumericVector residual);
 RcppExport SEXP _calibrisk_cpp_narrow_rows(SEXP sumsSEXP, SEXP edgesSEXP, SEXP nSEXP, SEXP partSEXP, SEXP wSEXP, SEXP residualSEXP) {
@@ -2626,6 +2666,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_negbin_spread", (DL_FUNC) &_calibrisk_cpp_negbin_spread, 2},
     {"_calibrisk_cpp_laplace_affinity", (DL_FUNC) &_calibrisk_cpp_laplace_affinity, 2},
     {"_calibrisk_cpp_crps_draws", (DL_FUNC) &_calibrisk_cpp_crps_draws, 2},
+    {"_calibrisk_cpp_picked_components", (DL_FUNC) &_calibrisk_cpp_picked_components, 2},
     {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
@@ -2677,6 +2718,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ensemble_null", (DL_FUNC) &_calibrisk_cpp_ensemble_null, 4},
     {"_calibrisk_cpp_row_std_error", (DL_FUNC) &_calibrisk_cpp_row_std_error, 2},
     {"_calibrisk_cpp_row_covariance", (DL_FUNC) &_calibrisk_cpp_row_covariance, 2},
+    {"_calibrisk_cpp_null_limits", (DL_FUNC) &_calibrisk_cpp_null_limits, 5},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
@@ -2766,6 +2808,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_add_moments", (DL_FUNC) &_calibrisk_cpp_add_moments, 7},
     {"_calibrisk_cpp_add_scores", (DL_FUNC) &_calibrisk_cpp_add_scores, 5},
     {"_calibrisk_cpp_add_chunk", (DL_FUNC) &_calibrisk_cpp_add_chunk, 8},
+    {"_calibrisk_cpp_block_copies", (DL_FUNC) &_calibrisk_cpp_block_copies, 6},
     {"_calibrisk_cpp_narrow_rows", (DL_FUNC) &_calibrisk_cpp_narrow_rows, 6},
     {"_calibrisk_cpp_add_products", (DL_FUNC) &_calibrisk_cpp_add_products, 3},
     {"_calibrisk_cpp_add_sums", (DL_FUNC) &_calibrisk_cpp_add_sums, 2},

@@ -7,6 +7,7 @@
 #include <calibrisk/law/multivariate_normal.h>
 #include <calibrisk/law/quantile_forecast.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -177,6 +178,29 @@ Rcpp::NumericVector cpp_crps_draws(Rcpp::NumericMatrix draws, Rcpp::NumericVecto
   for (R_xlen_t i = 0; i < out.size(); ++i) {
     const Rcpp::NumericVector own = draws.row(static_cast<int>(i));
     out[i] = crps_of_draws(std::vector<double>(own.begin(), own.end()), y[y.size() == 1 ? 0 : i]);
+  }
+  return out;
+}
+
+// The component of each draw, from uniform numbers [n x draws]. Rounding of the last sum of weights
+// picks none of weight 0.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerMatrix cpp_picked_components(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix u) {
+  require(weight.nrow() == u.nrow(), "picked_components: weights of every row.");
+  Rcpp::IntegerMatrix out(u.nrow(), u.ncol());
+  for (int i = 0; i < u.nrow(); ++i) {
+    std::vector<double> upto;
+    long double sum = 0.0L;
+    int last = 1;
+    for (int a = 0; a < weight.ncol(); ++a) {
+      upto.push_back(static_cast<double>(sum += weight(i, a)));
+      if (weight(i, a) > 0.0) last = a + 1;
+    }
+    upto.pop_back();
+    for (int j = 0; j < u.ncol(); ++j) {
+      const auto below = std::lower_bound(upto.begin(), upto.end(), u(i, j)) - upto.begin();
+      out(i, j) = std::min(static_cast<int>(below) + 1, last);
+    }
   }
   return out;
 }

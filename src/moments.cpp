@@ -3,6 +3,10 @@
 #include "as_weights.h"
 #include <calibrisk/classical/moments.h>
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 // Estimates, standard errors and skewness in the columns of `table`, and the rows of both slopes.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance,
@@ -74,4 +78,38 @@ Rcpp::NumericMatrix cpp_row_covariance(Rcpp::NumericMatrix columns,
   const RowDesign of(design);
   const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, columns.nrow());
   return wrap_matrix(moments.covariance(as_matrix(columns)));
+}
+
+// Limits of estimates and two-sided p-values, from draws of the null in columns: the limits of the
+// draws shifted to the estimate, or where `scaled` multiplied. They are at the ranks at which the
+// p-value is one minus the level. [3 x estimates]
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_null_limits(Rcpp::NumericMatrix draws, Rcpp::NumericVector seen,
+                                    Rcpp::NumericVector target, Rcpp::LogicalVector scaled,
+                                    double level) {
+  const int n = draws.nrow(), k = draws.ncol();
+  calibrisk::require(seen.size() == k && target.size() == k && scaled.size() == k,
+                     "null_limits: a column per estimate.");
+  const double share = std::floor((n + 1.0) * (1.0 - level) / 2.0);
+  const auto rank = static_cast<std::ptrdiff_t>(std::max(1.0, share));
+  Rcpp::NumericMatrix out(3, k);
+  for (int j = 0; j < k; ++j) {
+    std::vector<double> of(draws.column(j).begin(), draws.column(j).end());
+    std::sort(of.begin(), of.end());
+    // equal up to rounding counts, on both sides
+    const double most = std::max({std::abs(seen[j]), std::abs(of.front()), std::abs(of.back())});
+    const double slack = 1e-12 * most;
+    const auto above = of.end() - std::lower_bound(of.begin(), of.end(), seen[j] - slack);
+    const auto below = std::upper_bound(of.begin(), of.end(), seen[j] + slack) - of.begin();
+    const auto reached = static_cast<double>(std::min(above, below));
+    const double ends[2] = {of[static_cast<std::size_t>(n - rank)],
+                            of[static_cast<std::size_t>(rank - 1)]};
+    for (int side = 0; side < 2; ++side) {
+      const double limit =
+          scaled[j] ? seen[j] * target[j] / ends[side] : seen[j] + target[j] - ends[side];
+      out(side, j) = std::isfinite(limit) ? limit : NA_REAL;
+    }
+    out(2, j) = std::min(1.0, 2.0 * (1.0 + reached) / (n + 1.0));
+  }
+  return out;
 }

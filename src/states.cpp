@@ -130,6 +130,35 @@ Rcpp::List cpp_add_chunk(Rcpp::List sums, Rcpp::NumericVector x, Rcpp::IntegerVe
   return out;
 }
 
+// Rows of weight W1 and squared weights W2 in all are W1^2 / W2 copies of one weight: those of a
+// bin, outcome and block. `squares`: pairs of [2 x bins x blocks]; part (from 1) and w: of the
+// rows. NULL where some have weights and no squared ones.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_block_copies(Rcpp::NumericMatrix squares, Rcpp::NumericVector edges, Rcpp::NumericVector x,
+                      Rcpp::IntegerVector y, Rcpp::NumericVector part, Rcpp::NumericVector w) {
+  const calibrisk::CellEdges bins = edges_of(edges);
+  calibrisk::require(x.size() == y.size() && x.size() == part.size() && x.size() == w.size(),
+                     "block_copies: values of every row.");
+  std::vector<double> total(static_cast<std::size_t>(squares.nrow()));
+  std::vector<std::size_t> at;
+  for (R_xlen_t i = 0; i < x.size(); ++i) {
+    const auto block = static_cast<calibrisk::Index>(part[i]) - 1;
+    const calibrisk::Index place = (block * bins.cells() + bins.cell(x[i])) * 2 + y[i];
+    calibrisk::require(place >= 0 && place < squares.nrow(), "block_copies: no such block.");
+    at.push_back(static_cast<std::size_t>(place));
+    total[at.back()] += w[i];
+  }
+  Rcpp::NumericVector out(x.size());
+  for (R_xlen_t i = 0; i < x.size(); ++i) {
+    const std::size_t place = at[static_cast<std::size_t>(i)];
+    const double square =
+        squares.begin()[place] + squares.begin()[static_cast<std::size_t>(squares.nrow()) + place];
+    if (square == 0.0 && total[place] > 1e-150) return R_NilValue;
+    out[i] = square > 0.0 ? w[i] * total[place] / square : w[i];
+  }
+  return out;
+}
+
 // A narrow cell of a block has the sums of w and w e, and the block that of w e^2. So each cell has
 // two rows of half its weight, above and below its mean residual, equally far in all cells of a
 // block. `sums`: pairs of [2 x cells x blocks], scaled to n in all; part (from 1), w and residual:
