@@ -4,8 +4,8 @@ test_that("only what draws touches the random numbers", {
   code <- paste(readLines(path), collapse = "\n")
   functions <- strsplit(code, "\n// cpp_", fixed = TRUE)[[1]][-1]
   scoped <- functions[grepl("RNGScope", functions, fixed = TRUE)]
-  expect_setequal(sub("\n.*", "", scoped), c("resample_counts", "draw_classes", "class_redraws", "smooth_samples",
-                                                 "smooth_redraws", "drawn_cells"))
+  expect_setequal(sub("\n.*", "", scoped), c("resample_counts", "draw_classes", "class_redraws", "ensemble_null",
+                                                 "smooth_samples", "smooth_redraws", "drawn_cells"))
 })
 
 test_that("deterministic calls leave no seed behind", {
