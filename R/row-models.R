@@ -57,7 +57,7 @@ law_columns <- function(x, dots) {
 
 align_events <- function(models) {
   first <- models[[1]]
-  if (is_real(first)) models else lapply(models, align_event, first$levels[2])
+  if (is_real(first)) models else lapply(models, align_event, first$levels[2], alone = TRUE)
 }
 
 # The rows that are complete for all models; rows that frequency weights repeat are repeated in each.

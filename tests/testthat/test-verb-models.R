@@ -176,3 +176,19 @@ test_that("groups of several models are those of each model alone", {
   expect_error(rbs(ce_models(d, y, p, q), .by = region), "has `.by`", class = "calibrisk_error_models")
   expect_error(ce_models(list(a = d$q, b = d$q^2), d$y, .by = region), class = "calibrisk_error_group")
 })
+
+test_that("each column is read as it would be alone, whichever is the first", {
+  rows <- models_rows()
+  d <- data.frame(y = factor(rows$y, labels = c("no", "yes")), yes = rows$p, no = 1 - rows$p, other = rows$p^1.2)
+  by_formula <- c(yes = mean((d$yes - (d$y == "yes"))^2), other = mean((d$other - (d$y == "yes"))^2))
+  by_formula["no"] <- by_formula["yes"]
+  brier <- function(...) {
+    out <- ce_score(suppressMessages(ce_models(d, y, ..., event_level = "second")))
+    stats::setNames(out$.estimate, out$model)
+  }
+  for (found in list(brier(yes, other), brier(other, yes), brier(no, other), brier(other, no, yes))) {
+    expect_equal(found, by_formula[names(found)])
+  }
+  compared <- ce_compare(d, y, no, other, metric = "brier", event_level = "second")
+  expect_equal(c(compared$estimate_a, compared$estimate_b), unname(by_formula[c("no", "other")]))
+})
