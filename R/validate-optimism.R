@@ -16,8 +16,9 @@
 #' It weights the apparent loss and the loss of rows outside of the sample. Use it for models that fit their rows almost
 #' perfectly, such as forests: there `corrected` remains too good.
 #'
-#' There are no intervals: those of [ce_validate()] on the rows of the fit belong to `apparent`. Tests and the
-#' `calibration_error` are left out: they take the rows as independent, and those of a sample are repeated.
+#' There are no intervals: those of [ce_validate()] on the rows of the fit belong to `apparent`. Tests,
+#' `calibration_error` and the errors of the smooth curve (such as `ici`) are left out: a sample repeats rows, which are
+#' not independent, and a curve follows them. Even of a model that is never fitted those errors would be "optimistic".
 #' @param fit A function of a data frame that returns a model: one that [ce_predictions()] reads, or a function of a
 #'   data frame that returns the probabilities of its rows, as a vector or as columns `.pred_*`.
 #' @param data A data frame of the rows of the fit, with the outcomes.
@@ -137,8 +138,8 @@ optimism_table <- function(whole, samples) {
   out$training <- mean_of(training)
   out$test <- mean_of(test)
   out$times <- as.integer(rowSums(known))
-  # some take the rows as independent, which those of a sample are not
-  out[!number_fact(out$term, "kind") %in% c("test", "ladder"), ]
+  # repeated rows are not independent, and a smooth curve follows them
+  out[!number_fact(out$term, "kind") %in% c("test", "ladder", "smooth"), ]
 }
 
 # Of both losses, the .632+ estimate: the apparent loss and that of rows outside of their samples, weighted by how far

@@ -36,6 +36,15 @@ test_that("the optimism is that of a loop over the same samples", {
   expect_false(any(c("calibration_error", "joint") %in% out$term))
 })
 
+test_that("a model that is never fitted has no optimism", {
+  d <- overfitted(150)
+  out <- withr::with_seed(2, ce_optimism(function(data) function(rows) stats::plogis(rows$X1), d, y, times = 100))
+  spread <- ce_validate(stats::plogis(d$X1), d$y, times = 0)$table
+  # in standard errors of a mean over the samples, whose values vary by that of the estimate
+  expect_true(all(abs(out$optimism) < .5 * spread$std.error[match(out$term, spread$term)], na.rm = TRUE))
+  expect_false(any(smooth_terms %in% out$term))
+})
+
 test_that("models of other kinds, missing values and samples without a model", {
   d <- overfitted(80)
   d$y <- factor(d$y, 0:1, c("no", "yes"))
