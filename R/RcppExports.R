@@ -749,6 +749,10 @@ cpp_group_rows <- function(low, high, above, most, moments, m, nodes) {
     .Call(`_calibrisk_cpp_group_rows`, low, high, above, most, moments, m, nodes)
 }
 
+cpp_cell_auroc <- function(nodes, parts, edges, most) {
+    .Call(`_calibrisk_cpp_cell_auroc`, nodes, parts, edges, most)
+}
+
 cpp_plain_table <- function(columns) {
     .Call(`_calibrisk_cpp_plain_table`, columns)
 }

@@ -10,8 +10,10 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   y <- as.numeric(problem$labels)
   prevalence <- row_mean(y, design)
   if (prevalence %in% c(0, 1)) return(list(.estimate = NA_real_))
-  sorted <- sort_problem(problem)
-  found <- cpp_auroc(sorted$y, sorted$w, sorted$ties, sorted$order)
+  found <- if (!is.null(problem$auroc)) problem$auroc() else {
+    sorted <- sort_problem(problem)
+    cpp_auroc(sorted$y, sorted$w, sorted$ties, sorted$order)
+  }
   value <- found$value
   units <- function(design) c(unit_count(1 - y, design), unit_count(y, design))
   sizes <- units(design)

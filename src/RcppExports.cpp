@@ -2571,6 +2571,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cell_auroc
+Rcpp::List cpp_cell_auroc(Rcpp::List nodes, Rcpp::List parts, std::vector<double> edges, int most);
+RcppExport SEXP _calibrisk_cpp_cell_auroc(SEXP nodesSEXP, SEXP partsSEXP, SEXP edgesSEXP, SEXP mostSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type nodes(nodesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< int >::type most(mostSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_auroc(nodes, parts, edges, most));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_plain_table
 SEXP cpp_plain_table(Rcpp::List columns);
 RcppExport SEXP _calibrisk_cpp_plain_table(SEXP columnsSEXP) {
@@ -2815,6 +2828,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_check_sums", (DL_FUNC) &_calibrisk_cpp_check_sums, 3},
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
+    {"_calibrisk_cpp_cell_auroc", (DL_FUNC) &_calibrisk_cpp_cell_auroc, 4},
     {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
     {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},

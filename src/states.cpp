@@ -2,6 +2,7 @@
 #include "interrupt.h"
 #include "r_engine.h"
 #include <calibrisk/classical/row_folds.h>
+#include <calibrisk/states/cell_auroc.h>
 #include <calibrisk/states/cell_rule.h>
 #include <calibrisk/states/sums.h>
 
@@ -346,4 +347,21 @@ Rcpp::NumericMatrix cpp_group_rows(Rcpp::NumericVector low, Rcpp::NumericVector 
   std::copy(x.begin(), x.end(), out.begin() + n);
   std::copy(count.begin(), count.end(), out.begin() + 2 * n);
   return out;
+}
+
+// The AUROC of sums over cells, and the influence of each node of `parts`. Lists of x, event and
+// weight: of all rows together, at most `most` nodes in a cell and outcome, and of their parts.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_cell_auroc(Rcpp::List nodes, Rcpp::List parts, std::vector<double> edges, int most) {
+  const auto nodes_of = [](const Rcpp::List& of) {
+    const calibrisk::CellNodes out{vector_view(field(of, "x")), vector_view(field(of, "event")),
+                                   vector_view(field(of, "weight"))};
+    calibrisk::require(out.x.size() == out.event.size() && out.x.size() == out.weight.size(),
+                       "cell_auroc: one event and weight per node.");
+    return out;
+  };
+  calibrisk::require(edges.size() > 1 && most > 0, "cell_auroc: cells have edges and nodes.");
+  const calibrisk::CellAuroc out = calibrisk::cell_auroc(nodes_of(nodes), nodes_of(parts), edges,
+                                                         static_cast<std::size_t>(most));
+  return named_list({{"value", out.value}, {"influence", out.influence}});
 }

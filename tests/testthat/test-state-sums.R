@@ -142,6 +142,22 @@ test_that("the validation of a state is that of the rows", {
   expect_identical(tidy(ce_validate(state, times = 40, delta = 0.5)), tidy(one))
 })
 
+test_that("the AUROC of predictions in few cells is that of the rows", {
+  values <- function(p, y) {
+    unlist(ce_score(state_of(list(x = p, y = y)), score = "auroc")[c(".estimate", "conf.low")]) -
+      unlist(ce_score(p, y, score = "auroc")[c(".estimate", "conf.low")])
+  }
+  withr::with_seed(4, {
+    # nodes that are rows, also of one outcome alone
+    grades <- sample(c(.111, .113, .115, .117), 100, TRUE)
+    expect_lt(max(abs(values(grades, rbinom(100, 1, .4)))), 1e-8)
+    expect_lt(max(abs(values(sample(c(.02, .3, .301), 100, TRUE), rbinom(100, 1, .2)))), 1e-8)
+    rare <- list(stats::plogis(rnorm(5000, -4, .4)), stats::rbeta(5000, .3, 60), .11 + .009 * stats::rbeta(5000, 2, 1))
+    for (p in rare) expect_lt(max(abs(values(p, rbinom(length(p), 1, p)))), .004)
+    expect_lt(max(abs(values(rare[[3]], rbinom(5000, 1, .5)))), .004)
+  })
+})
+
 test_that("the validation of a state in blocks has errors from blocks", {
   d <- inside_sample(3000, 7)
   w <- d$x + .5
