@@ -40,7 +40,7 @@ autoplot.ce_coverage <- function(object, type = c("levels", "curve"), ...) {
 }
 
 shape_scales <- function(names) {
-  guide <- if (length(names) < 2) "none" else wrapped_legend(names)
+  guide <- wrapped_legend(names)
   list(ggplot2::scale_colour_manual(values = colours_for(names), guide = guide),
        ggplot2::scale_shape_manual(values = stats::setNames(rep_len(c(16, 17, 0, 4, 5, 6, 3, 8), length(names)), names),
                                    guide = guide))
@@ -60,8 +60,7 @@ coverage_curve_plot <- function(x) {
     ggplot2::geom_line(ggplot2::aes(y = .data$nominal, group = .data$line), colour = "grey35", linewidth = 0.35,
                        linetype = "22") +
     ggplot2::geom_line(ggplot2::aes(linetype = .data$line), linewidth = 0.7) +
-    line_scales(names, guide = if (length(names) < 2) "none" else wrapped_legend(names),
-                aesthetics = c("colour", "fill")) +
+    line_scales(names, aesthetics = c("colour", "fill")) +
     ggplot2::coord_cartesian(ylim = c(0, 1)) +
     ggplot2::labs(x = x$over %||% "middle of the interval", y = "coverage", caption = wrap_text(paste0(
       percent_text(x$conf_level), " limits at one place (darker) and band of the whole curve (lighter). ",

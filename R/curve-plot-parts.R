@@ -74,17 +74,10 @@ histogram_layers <- function(histogram, split, top) {
   }
   bars <- histogram[histogram$n > 0, ]
   bar <- function(low, high, fill) {
-    # corners of polygons: grid draws no rectangle where the option `scipen` is negative
-    corners <- bars[rep(seq_len(nrow(bars)), each = 4), ]
-    corners$bar <- rep(seq_len(nrow(bars)), each = 4)
-    corners$x <- ifelse(rep_len(c(TRUE, FALSE, FALSE, TRUE), nrow(corners)), corners$left, corners$right)
-    corners$y <- ifelse(rep_len(c(TRUE, TRUE, FALSE, FALSE), nrow(corners)), corners[[low]], corners[[high]])
-    aes <- ggplot2::aes(x = .data$x, y = .data$y, group = .data$bar)
-    if (is.null(fill)) {
-      aes$fill <- ggplot2::aes(fill = .data$colour)$fill
-      return(ggplot2::geom_polygon(aes, corners, inherit.aes = FALSE, show.legend = FALSE))
-    }
-    ggplot2::geom_polygon(aes, corners, inherit.aes = FALSE, fill = fill)
+    aes <- ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data[[low]], ymax = .data[[high]])
+    if (!is.null(fill)) return(ggplot2::geom_rect(aes, bars, inherit.aes = FALSE, fill = fill))
+    aes$fill <- ggplot2::aes(fill = .data$colour)$fill
+    ggplot2::geom_rect(aes, bars, inherit.aes = FALSE, show.legend = FALSE)
   }
   list(bar("base", "top", if (lanes > 1) NULL else if (split) "grey35" else "grey60"),
        if (split) bar("bottom", "base", "grey70"), line(c(0, unique(if (split) histogram$base else floor[lanes > 1]))))

@@ -46,7 +46,7 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
     if (!shared) plot <- plot + corner_layer(data$summary, lines)
   }
   # one curve needs no legend, in any theme
-  guide <- if (shared) wrapped_legend(labels, one_column = numbers || length(colours) > many_curves) else "none"
+  guide <- wrapped_legend(labels, one_column = numbers || length(colours) > many_curves)
   plot <- plot + line_scales(colours, unname(labels), guide, aesthetics = c("colour", "fill")) +
     curve_titles(object, bands, histogram, shared, numbers, logit) + theme_ce() +
     ggplot2::theme(panel.grid.major = ggplot2::element_blank())
@@ -183,9 +183,8 @@ autoplot_reliability <- function(x, data, bands, histogram) {
   type <- if (single) "binned" else x$type
   plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed, colour = .data$colour,
                                               fill = .data$colour, linetype = .data$colour))
-  for (layer in band_layers(bands)) {
-    plot <- plot + band_layer(type, layer, if (bands == "null") "grey55" else NULL, several)
-  }
+  plot <- plot + if (bands == "null") limit_layers(bands, FALSE, several, fill = "grey55") else
+    limit_layers(bands, type == "binned", several)
   plot <- plot + ggplot2::annotate("segment", x = 0, y = 0, xend = data$top, yend = data$top, colour = "grey35",
                                    linewidth = 0.35, linetype = "22")
   split <- !several && x$notion == "binary" && x$type != "quantile"
@@ -208,24 +207,22 @@ band_layers <- function(bands) {
   )
 }
 
-# Bins are separate statements: bars. Curves: ribbons.
-band_layer <- function(type, layer, fill, several) {
-  low <- rlang::sym(layer[[1]])
-  high <- rlang::sym(layer[[2]])
-  alpha <- layer[[3]] * if (several) 0.6 else 1
-  aes <- ggplot2::aes(ymin = !!low, ymax = !!high)
-  if (type == "binned" && is.null(fill)) {
-    return(ggplot2::geom_linerange(aes, linewidth = if (layer[[1]] == "conf.low") 0.9 else 0.4,
-                                   alpha = if (several) 0.7 else 0.9, na.rm = TRUE))
-  }
-  if (is.null(fill)) return(ggplot2::geom_ribbon(aes, alpha = alpha, colour = NA, na.rm = TRUE))
-  ggplot2::geom_ribbon(aes, fill = fill, alpha = alpha, colour = NA, na.rm = TRUE)
+# Bins are separate statements: bars. Curves: ribbons. `...`: what does not come from the figure.
+limit_layers <- function(bands, bars, several = FALSE, ...) {
+  lapply(band_layers(bands), function(layer) {
+    aes <- ggplot2::aes(y = NULL, ymin = .data[[layer[[1]]]], ymax = .data[[layer[[2]]]])
+    if (!bars) {
+      return(ggplot2::geom_ribbon(aes, alpha = layer[[3]] * if (several) 0.6 else 1, colour = NA, na.rm = TRUE, ...))
+    }
+    ggplot2::geom_linerange(aes, linewidth = if (layer[[1]] == "conf.low") 0.9 else 0.4,
+                            alpha = if (several) 0.7 else 0.9, na.rm = TRUE, ...)
+  })
 }
 
 autoplot_pit <- function(data, bands) {
   curve <- data$curve
   several <- nlevels(curve$colour) > 1
-  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed))
+  plot <- ggplot2::ggplot(curve, ggplot2::aes(x = .data$confidence, y = .data$observed, group = .data$colour))
   width <- min(curve$right - curve$left)
   if (several) {
     plot <- plot + ggplot2::geom_col(ggplot2::aes(fill = .data$colour), width = 0.9 * width,
@@ -234,18 +231,12 @@ autoplot_pit <- function(data, bands) {
     plot <- plot + ggplot2::geom_col(fill = "grey78", colour = "white", width = width, linewidth = 0.3)
   }
   dodge <- ggplot2::position_dodge(width = if (several) 0.9 * width else 0)
-  for (layer in band_layers(bands)) {
-    low <- rlang::sym(layer[[1]])
-    high <- rlang::sym(layer[[2]])
-    plot <- plot + if (bands == "null") {
-      ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = !!low, ymax = !!high),
-                         fill = ce_colours[1], alpha = layer[[3]] * 0.7)
-    } else {
-      ggplot2::geom_linerange(ggplot2::aes(ymin = !!low, ymax = !!high, group = .data$colour), colour = "grey20",
-                              linewidth = if (layer[[1]] == "conf.low") 0.9 else 0.4, position = dodge)
-    }
-  }
-  plot + ggplot2::geom_hline(yintercept = 1, linetype = "22", colour = "grey35", linewidth = 0.35) +
+  limits <- if (bands != "null") limit_layers(bands, TRUE, colour = "grey20", position = dodge) else
+    lapply(band_layers(bands), function(layer) {
+      ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data[[layer[[1]]]],
+                                      ymax = .data[[layer[[2]]]]), fill = ce_colours[1], alpha = layer[[3]] * 0.7)
+    })
+  plot + limits + ggplot2::geom_hline(yintercept = 1, linetype = "22", colour = "grey35", linewidth = 0.35) +
     unit_scale(ggplot2::scale_x_continuous, nlevels(curve$panel), 1, expand = c(0, 0.01)) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.06)), limits = c(0, NA))
 }

@@ -31,13 +31,13 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
   rows <- decision_display(object, thresholds)
   models <- levels(rows$model)
   lines <- decision_lines(rows, recalibrated)
-  lost <- lines[lines$panel == decision_panels[2], ]
+  lost <- lines[lines$panel == decision_panels[2] & !is.na(lines$conf.low), ]
   single <- length(unique(rows$threshold)) == 1
   zero <- data.frame(zero = 0, panel = factor(decision_panels[2], decision_panels))
   plot <- ggplot2::ggplot(lines, ggplot2::aes(x = .data$threshold, y = .data$value)) +
     ggplot2::geom_hline(ggplot2::aes(yintercept = .data$zero), zero, colour = "grey55", linewidth = 0.35)
   # bands of several models would hide each other
-  plot <- plot + (if (length(models) < 2) limit_ribbons(lost, single)) +
+  plot <- plot + (if (length(models) < 2) decision_limit_layers(lost, single)) +
     (if (single) ggplot2::geom_point(ggplot2::aes(colour = .data$line), size = 1.8, na.rm = TRUE) else {
       ggplot2::geom_line(ggplot2::aes(colour = .data$line, linetype = .data$line), linewidth = 0.6, na.rm = TRUE)
     }) +
@@ -57,16 +57,10 @@ autoplot.ce_decision <- function(object, thresholds = NULL, type = c("curve", "d
 }
 
 # Limits at one threshold and at all; of a `single` threshold as bars.
-limit_ribbons <- function(rows, single = FALSE) {
-  rows <- rows[!is.na(rows$conf.low), ]
+decision_limit_layers <- function(rows, single = FALSE) {
   if (nrow(rows) == 0) return(NULL)
-  lapply(band_layers("conf"), function(layer) {
-    aes <- ggplot2::aes(y = NULL, ymin = .data[[layer[[1]]]], ymax = .data[[layer[[2]]]])
-    if (single) {
-      return(ggplot2::geom_linerange(aes, rows, colour = ce_colours[1], alpha = 3 * layer[[3]], linewidth = 2))
-    }
-    ggplot2::geom_ribbon(aes, rows, fill = ce_colours[1], alpha = layer[[3]], na.rm = TRUE)
-  })
+  if (single) return(limit_layers("conf", TRUE, data = rows, colour = ce_colours[1]))
+  limit_layers("conf", FALSE, data = rows, fill = ce_colours[1])
 }
 
 decision_references <- c("treat all" = "grey60", "treat none" = "grey20")
@@ -160,7 +154,7 @@ autoplot_differences <- function(object, thresholds) {
   rows[c("group", "pair")] <- list(labels_factor(rows, setdiff(object$keys, "model")), factor(pair, unique(pair)))
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$threshold, y = .data$difference)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey35", linewidth = 0.35)
-  plot + limit_ribbons(rows) +
+  plot + decision_limit_layers(rows[!is.na(rows$conf.low), ]) +
     ggplot2::geom_line(colour = ce_colours[1], linewidth = 0.6, na.rm = TRUE) +
     ggplot2::facet_grid(ggplot2::vars(.data$pair), if (nlevels(rows$group) > 1) ggplot2::vars(.data$group)) +
     ggplot2::labs(x = "threshold", y = "difference of net benefit", caption = wrap_text(band_note(object$level), 58)) +

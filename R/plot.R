@@ -15,12 +15,14 @@
 #' plot(ce_curve(vehicle_predictions, truth)) + ggplot2::ggtitle("Vehicles")
 plot.ce_result <- function(x, ...) {
   check_package("ggplot2", "Figures need")
-  drawn <- vapply(class(x), function(of) {
-    !is.null(utils::getS3method("autoplot", of, TRUE, asNamespace("ggplot2")))
-  }, NA)
-  stop_if(!any(drawn), "This result has no figure.", "x" = "It is {.cls {class(x)[1]}}.",
-          "i" = "{.code ?plot.ce_result} names the results that have one.", class = "unsupported", arg = "x")
   ggplot2::autoplot(x, ...)
+}
+
+#' @method autoplot ce_result
+#' @exportS3Method ggplot2::autoplot ce_result
+autoplot.ce_result <- function(object, ...) {
+  stop_input("This result has no figure.", "x" = "It is {.cls {class(object)[1]}}.",
+             "i" = "{.code ?plot.ce_result} names the results that have one.", class = "unsupported", arg = "x")
 }
 
 #' @rdname ce_grouped

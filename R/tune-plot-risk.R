@@ -5,19 +5,17 @@
 # error over folds. Class-wise: summed over classes with the same value in each.
 risk_table <- function(x) {
   rows <- x$tidy[!is.na(x$tidy$risk), ]
-  if (nrow(rows) == 0) stop_no_risk()
+  # a method of your own may have a risk beyond all numbers, which has no place in a figure
+  points <- paste(rows$method, rows$value)
+  rows <- rows[!points %in% points[is.infinite(rows$risk)], ]
+  stop_if(nrow(rows) == 0, "A risk needs at least two held-out rows in a fold.",
+          "x" = "No risk of this result is defined and finite.", class = "risk", arg = "type")
   rows <- best_kernels(rows)
   # folds of different splits are different folds
   rows$split <- if (is.null(rows[["split"]])) 1 else rows$split
   rows$unit <- paste(rows$split, rows$fold)
   key <- vctrs::vec_group_id(rows[c("method", "value")])
   sums <- tapply(rows$risk, list(key, rows$unit), sum)
-  # a method of your own may have a risk beyond all numbers, which has no place in a figure
-  drawn <- rowSums(is.infinite(sums)) == 0
-  if (!any(drawn)) stop_no_risk()
-  rows <- rows[drawn[key], ]
-  key <- match(key, which(drawn))[drawn[key]]
-  sums <- sums[drawn, , drop = FALSE]
   points <- rows[match(seq_len(nrow(sums)), key), c("method", "value")]
   best <- which.min(rowMeans(sums, na.rm = TRUE))
   gaps <- sums - rep(sums[best, ], each = nrow(sums))
@@ -34,11 +32,6 @@ risk_table <- function(x) {
   out$chosen <- stats::ave(out$risk, out$method, FUN = function(r) seq_along(r) == which.min(r)) == 1
   rownames(out) <- NULL
   out
-}
-
-stop_no_risk <- function() {
-  stop_input("A risk needs at least two held-out rows in a fold.",
-             "x" = "No risk of this result is defined and finite.", class = "risk", arg = "type")
 }
 
 # If there are several kernels: the one with the smallest mean risk at each value (and class).
@@ -66,12 +59,9 @@ path_place <- function(value, parameter) {
 
 risk_curve <- function(x) {
   table <- risk_table(x)
-  parameter <- x$glance$parameter[match(table$method, x$glance$method)]
-  table$place <- NA_real_
-  for (m in unique(table$method)) {
-    at <- which(table$method == m)
-    table$place[at] <- path_place(table$value[at], parameter[at][1])
-  }
+  # by method, as the rows are
+  parameter <- x$glance$parameter[match(levels(table$method), x$glance$method)]
+  table$place <- unlist(Map(path_place, split(table$value, table$method), parameter))
   table
 }
 

@@ -394,7 +394,7 @@ test_that("many curves have a panel each, with bare names, and no look twice in 
   expect_identical(nrow(built$layout$layout), 10L)
   expect_identical(unname(unlist(figure$facet$params$labeller(data.frame(panel = names(models))))), letters[1:10])
   shared <- ggplot2::ggplot_build(ggplot2::autoplot(curve, facet = FALSE))
-  lines <- Find(function(layer) all(c("linetype", "colour") %in% names(layer)) && length(unique(layer$group)) == 10,
+  lines <- Find(function(layer) all(c("linetype", "colour", "y") %in% names(layer)) && length(unique(layer$group)) == 10,
                 shared$data)
   expect_identical(nrow(unique(lines[c("colour", "linetype")])), 10L)
   expect_identical(shared$plot$theme$legend.position, "right")
