@@ -585,10 +585,6 @@ cpp_scaled_sum <- function(parts, scale) {
     .Call(`_calibrisk_cpp_scaled_sum`, parts, scale)
 }
 
-cpp_fold_moments <- function(folds) {
-    .Call(`_calibrisk_cpp_fold_moments`, folds)
-}
-
 cpp_cluster_sums <- function(x, cluster, clusters) {
     .Call(`_calibrisk_cpp_cluster_sums`, x, cluster, clusters)
 }

@@ -29,13 +29,6 @@ risk_estimate <- function(projections, design = NULL) {
 # Risks of folds and their standard errors, from each fold's projections and design. Rows left out (NA) do not count; NA
 # below three copies or clusters, where a U-statistic of pairs does not vary over rows.
 risk_facts <- function(folds, designs) {
-  if (all(vapply(designs, is_plain, NA))) {
-    moments <- cpp_fold_moments(folds)
-    n <- moments[1, ]
-    if (all(n > 2) && all(is.finite(moments))) {
-      return(list(value = moments[2, ], std.error = 2 * sqrt(moments[3, ] / (n * (n - 1)))))
-    }
-  }
   estimates <- Map(risk_estimate, folds, designs)
   list(value = vapply(estimates, `[[`, 0, "value"), std.error = vapply(estimates, function(estimate) {
     size <- cluster_count(estimate$design) %||% copy_count(estimate$design)

@@ -2004,16 +2004,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_fold_moments
-Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds);
-RcppExport SEXP _calibrisk_cpp_fold_moments(SEXP foldsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type folds(foldsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_fold_moments(folds));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_cluster_sums
 Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster, int clusters);
 RcppExport SEXP _calibrisk_cpp_cluster_sums(SEXP xSEXP, SEXP clusterSEXP, SEXP clustersSEXP) {
@@ -2787,7 +2777,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
     {"_calibrisk_cpp_squared_moments", (DL_FUNC) &_calibrisk_cpp_squared_moments, 2},
     {"_calibrisk_cpp_scaled_sum", (DL_FUNC) &_calibrisk_cpp_scaled_sum, 2},
-    {"_calibrisk_cpp_fold_moments", (DL_FUNC) &_calibrisk_cpp_fold_moments, 1},
     {"_calibrisk_cpp_cluster_sums", (DL_FUNC) &_calibrisk_cpp_cluster_sums, 3},
     {"_calibrisk_cpp_label_ranks", (DL_FUNC) &_calibrisk_cpp_label_ranks, 1},
     {"_calibrisk_cpp_weighted_quantile", (DL_FUNC) &_calibrisk_cpp_weighted_quantile, 5},

@@ -368,26 +368,6 @@ SEXP cpp_scaled_sum(Rcpp::List parts, Rcpp::NumericVector scale) {
   return out;
 }
 
-// The number of every vector's values that are not missing, and their moments.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_fold_moments(Rcpp::List folds) {
-  Rcpp::NumericMatrix out(3, static_cast<int>(folds.size()));
-  std::vector<double> known;
-  for (R_xlen_t f = 0; f < folds.size(); ++f) {
-    const Rcpp::NumericVector rows = folds[f];
-    known.clear();
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(known),
-                 [](double v) { return !std::isnan(v); });
-    const auto n = static_cast<R_xlen_t>(known.size());
-    const Moments of = moments_of(known.data(), n);
-    const int column = static_cast<int>(f);
-    out(0, column) = static_cast<double>(n);
-    out(1, column) = of.mean;
-    out(2, column) = of.squares;
-  }
-  return out;
-}
-
 // Sums of each column over the rows of a cluster (1..C).
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_cluster_sums(Rcpp::NumericMatrix x, Rcpp::IntegerVector cluster,
