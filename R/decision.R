@@ -75,9 +75,6 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   if (length(folds) == 1) check_counts(folds, lower = 2, upper = 1e6, size = 1L)
   # clusters are dealt by the values of their rows
   input <- evaluate_input_once(rows_input(copies = TRUE, clustered = FALSE), x)
-  axis <- NULL
-  event <- NULL
-  dropped <- 0
   read <- function(part) {
     # a data frame may have a model in each of several columns; without names there is one
     models <- if (several_models(part, input)) {
@@ -88,23 +85,20 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
     with_read(lapply(names(models) %||% list(NULL), function(name) {
       predictions <- if (is.null(name)) models[[1]] else models[[name]]
       check_decision_input(predictions)
-      axis <<- axis %||% probability_of(predictions)
-      event <<- event %||% list(label = event_label(predictions, horizon = input$design$horizon),
-                                hint = event_hint(predictions, horizon = input$design$horizon))
-      dropped <<- dropped + predictions$dropped
       problem <- notion_problems(predictions, "binary")[[1]]
       cluster <- predictions$design$cluster
       # a number of folds: by the rows' values, so that nothing is random
       fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster)
-      if (is.null(fold) && !default) {
-        check_fold_count(cluster_count(predictions$design) %||% copy_count(predictions$design), folds)
-      }
+      if (is.null(fold) && !default) check_fold_units(predictions$design, folds)
       dealt <- if (is.null(fold)) fold_copies(problem, folds) else problem
       fold <- fold %||% dealt$fold %||%
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
       better <- recalibrated_probs(dealt, recalibration, fold)
       list(model = name, curve = decision_curve(dealt, better, settings), design = predictions$design,
-           problem = problem, rows = predictions$rows)
+           problem = problem, rows = predictions$rows, axis = probability_of(predictions),
+           dropped = predictions$dropped,
+           event = list(label = event_label(predictions, horizon = input$design$horizon),
+                        hint = event_hint(predictions, horizon = input$design$horizon)))
     }), models)
   }
   parts <- read_curves(x, input$by, read)
@@ -113,9 +107,11 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
   bind <- function(what) bind_parts(keys, lapply(found, function(part) part$curve[[what]]))
   structure(
     list(curve = bind("curve"), summary = bind("summary"),
-         differences = decision_differences(found, keys, settings), keys = names(keys), axis = axis, level = level,
+         differences = decision_differences(found, keys, settings), keys = names(keys), level = level,
+         axis = found[[1]]$axis, event = found[[1]]$event,
          recalibration = list(label = format(recalibration), folds = folds),
-         design = design_sentence(lapply(found, `[[`, "design")), dropped = dropped, event = event),
+         design = design_sentence(lapply(found, `[[`, "design")),
+         dropped = sum(vapply(found, `[[`, 0, "dropped"))),
     class = c("ce_decision", "ce_result")
   )
 }

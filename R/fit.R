@@ -159,14 +159,11 @@ expand_rows <- function(out, rows, n, type, levels) {
   if (type == "pairs") {
     full <- matrix(NA_real_, n, n)
     full[rows, rows] <- out
-  } else if (type == "gap" && ncol(out) > 1) {
-    full <- matrix(NA_real_, n, ncol(out), dimnames = list(NULL, levels))
-    full[rows, ] <- out
-  } else {
-    full <- rep(NA_real_, n)
-    full[rows] <- out
+    return(full)
   }
-  full
+  full <- matrix(NA_real_, n, NCOL(out), dimnames = if (NCOL(out) > 1) list(NULL, levels))
+  full[rows, ] <- out
+  if (ncol(full) > 1) full else full[, 1]
 }
 
 read_new <- function(object, new, dots) {

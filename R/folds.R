@@ -28,11 +28,18 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
 }
 
 # `tested`: how many rows are for the test.
-check_fold_count <- function(n, folds, tested = 0) {
-  stop_if(n < folds, "There must be at least one row per fold.",
-          "x" = "{.arg folds} is {folds}, but there {cli::qty(n)}{?is/are} {n} row{?s}{if (tested > 0) ' for tuning'}.",
+check_fold_count <- function(n, folds, tested = 0, unit = "row") {
+  stop_if(n < folds, "There must be at least one {unit} per fold.",
+          "x" = "{.arg folds} is {folds}, but there {cli::qty(n)}{?is/are} {n} \\
+                 {unit}{cli::qty(n)}{?s}{if (tested > 0) ' for tuning'}.",
           "i" = if (tested > 0) "Use fewer folds, or a smaller {.arg test}.", class = c("rows", "folds"), arg = "folds",
           value = folds, n = n + tested)
+}
+
+# The same of the units of a design: rows with their copies, or clusters.
+check_fold_units <- function(design, folds) {
+  clusters <- cluster_count(design)
+  check_fold_count(clusters %||% copy_count(design), folds, unit = if (is.null(clusters)) "row" else "cluster")
 }
 
 # Number of test rows, and of those that each fold holds out; a state has no vector of folds.

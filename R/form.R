@@ -155,15 +155,9 @@ merge_forms.default <- function(form, forms) NULL
 
 block_diagonal <- function(cores) {
   if (all(vapply(cores, is.null, NA))) return(NULL)
-  cores <- lapply(cores, core_matrix)
-  sizes <- vapply(cores, nrow, 0L)
-  ends <- cumsum(sizes)
-  out <- matrix(0, sum(sizes), sum(sizes))
-  for (f in seq_along(cores)) {
-    rows <- seq_len(sizes[f]) + ends[f] - sizes[f]
-    out[rows, rows] <- cores[[f]]
-  }
-  out
+  Reduce(function(a, b) {
+    rbind(cbind(a, matrix(0, nrow(a), ncol(b))), cbind(matrix(0, nrow(b), ncol(a)), b))
+  }, lapply(cores, core_matrix))
 }
 
 #' @export

@@ -98,7 +98,6 @@ scattered_copies <- function(data, input) {
 # order; or those that are given.
 gain_folds <- function(folds, repeats, data) {
   if (!is.null(data$fold)) return(list(data$fold))
-  n <- copy_count(data$design)
   cluster <- data$design$cluster
   given <- given_folds(folds, data$design$n, data$rows, data$n_rows, cluster)
   if (!is.null(given)) {
@@ -106,14 +105,6 @@ gain_folds <- function(folds, repeats, data) {
             class = "folds", arg = "repeats")
     return(list(given))
   }
-  units <- if (is.null(cluster)) n else max(cluster)
-  if (units < folds) {
-    what <- if (is.null(cluster)) "row" else "cluster"
-    stop_input(
-      "There must be at least one {what} per fold.",
-      "x" = "{.arg folds} is {folds}, but there {cli::qty(units)}{?is/are} only {units} {what}{cli::qty(units)}{?s}.",
-      class = c("rows", "folds"), arg = "folds", value = folds, n = units
-    )
-  }
+  check_fold_units(data$design, folds)
   lapply(seq_len(repeats), function(r) design_folds(cbind(given_probs(data), r), data$truth, data$design, folds, TRUE))
 }

@@ -56,15 +56,9 @@ text_table <- function(table, format = NULL, caption = NA, escape = TRUE, ...) {
 
 # As kable() finds it: the markup has to be known before.
 table_format <- function(format) {
-  format <- format %||% getOption("knitr.table.format")
-  if (is.function(format)) format <- format()
-  if (is.null(format)) {
-    forced <- isTRUE(knitr::opts_knit$get("kable.force.latex")) && knitr::is_latex_output()
-    format <- if (forced) "latex" else if (is.null(knitr::pandoc_to())) document_format()
-  }
-  if (is.null(format) || identical(format, "markdown")) return("pipe")
-  if (identical(format, "pandoc")) return("simple")
-  check_choice(format, c("html", "latex", "pipe", "simple"), "format")
+  ours <- c("html", "latex", "pipe", "simple")
+  if (rlang::is_string(format) && !format %in% c("markdown", "pandoc")) check_choice(format, ours, "format")
+  check_choice(attr(knitr::kable(data.frame(x = 1), format), "format"), ours, "format")
 }
 
 # A data frame of texts with the columns' titles.

@@ -30,17 +30,13 @@ evaluate_pairs <- function(form, x, y) {
                class = "function", arg = "f", parent = cnd)
   })
   size <- as.numeric(nrow(x)) * nrow(y)
-  if (!(is.numeric(h) || (is.logical(h) && all(is.na(h)))) || length(h) != size) {
-    got <- if (is.null(dim(h))) paste("length", length(h)) else paste(dim(h), collapse = " x ")
-    stop_input("The function of {.fn method_function} must return a numeric matrix with one row per row of \\
-                its first argument and one column per row of its second.",
-               "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.",
-               class = "function", arg = "f")
-  }
-  stop_if(is.matrix(h) && nrow(h) != nrow(x),
-          "The function of {.fn method_function} must return one row per row of its first argument.",
-          "x" = "For {nrow(x)} and {nrow(y)} rows it returned a {nrow(h)} x {ncol(h)} matrix.", "i" = "Transpose it.",
-          class = "function", arg = "f")
+  is_right <- is.numeric(h) || is.logical(h) && all(is.na(h))
+  is_right <- is_right && length(h) == size && (!is.matrix(h) || nrow(h) == nrow(x))
+  got <- if (is.null(dim(h))) paste("length", length(h)) else paste(dim(h), collapse = " x ")
+  stop_if(!is_right, "The function of {.fn method_function} must return a numeric matrix with one row per row of its \\
+                      first argument and one column per row of its second.",
+          "x" = "For {nrow(x)} and {nrow(y)} rows it returned {.cls {class(h)[1]}} of size {got}.", class = "function",
+          arg = "f")
   h <- as.numeric(h)
   stop_if(any(is.infinite(h)), "The function of {.fn method_function} must return finite values, or {.val {NA}}.",
           "x" = "{sum(is.infinite(h))} of {length(h)} are infinite.", class = "function", arg = "f")

@@ -81,14 +81,6 @@ ridge_form <- function(of, size, bases) {
   new_form(of$type, map = map, basis = of$basis, core = of$core, gap = is.null(of$core))
 }
 
-# For all kernels of a method, whose bandwidths are numbers.
-has_explicit_features <- function(method, x) {
-  kernels <- if (is_kernel(method$kernel)) list(method$kernel) else method$kernel
-  all(vapply(kernels, function(kernel) {
-    is.numeric(kernel$bandwidth) && !is.null(cpp_scalar_features(kernel, as.matrix(x)))
-  }, NA))
-}
-
 # phi(p) = basis' k(p), with k(p) the kernels between p and the training rows.
 #' @export
 pair_features.ce_form_gram <- function(form, features) {

@@ -104,11 +104,8 @@ form_squared.ce_form_taylor <- function(form, features) {
 
 #' @export
 pair_features.ce_form_factor <- function(form, features) {
-  factor_map_features(form$map, features) %*% form$basis
-}
-
-factor_map_features <- function(map, features) {
-  cpp_factor_features(map$kernel, map$pivot_rows, map$triangle, features, thread_count())
+  map <- form$map
+  cpp_factor_features(map$kernel, map$pivot_rows, map$triangle, features, thread_count()) %*% form$basis
 }
 
 # kkr forms of the folds have one map: their mean has one core in its features.

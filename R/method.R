@@ -58,14 +58,16 @@ tune_checked <- function(method, problem, fold, grid, context) {
   UseMethod("tune_path")
 }
 
-# Few of the shortcuts over folds and grids can handle weights and clusters.
-has_own_path <- function(method, problem) is_plain(problem$design) || has_weighted_path(method, problem)
-
-# Whether a method's own tune_path() takes these rows with weights or clusters: features must be explicit.
-has_weighted_path <- function(method, problem) {
-  ridge <- inherits(method, "ce_method_ridge")
+# Few of the shortcuts over folds and grids can handle weights and clusters; of ridges, those of explicit features.
+has_own_path <- function(method, problem) {
+  if (is_plain(problem$design)) return(TRUE)
   if (ncol(problem$features) != 1) return(FALSE)
-  if (ridge) return(has_explicit_features(method, problem$features[, 1]))
+  if (inherits(method, "ce_method_ridge")) {
+    kernels <- if (is_kernel(method$kernel)) list(method$kernel) else method$kernel
+    return(all(vapply(kernels, function(kernel) {
+      is.numeric(kernel$bandwidth) && !is.null(cpp_scalar_features(kernel, problem$features))
+    }, NA)))
+  }
   clustered <- !is.null(problem$design$cluster)
   inherits(method, "ce_method_bins") && !(clustered && method$debias) ||
     inherits(method, "ce_method_kde") && !clustered

@@ -4,11 +4,8 @@
 
 write_moments <- function(mean, variance, layout) {
   if (layout$type == "law") {
-    out <- rep(pred_normal(0, 1), length(mean))
-    ok <- !is.na(variance)
-    out[ok] <- pred_normal(mean[ok], sqrt(variance[ok]))
-    out[!ok] <- NA
-    return(if (layout$frame) columns_frame(!!layout$columns := out) else out)
+    ok <- which(!is.na(variance))
+    return(write_laws(pred_normal(mean[ok], sqrt(variance[ok])), ok, length(mean), layout))
   }
   out <- do.call(cbind, list(mean = mean, variance = variance, sd = sqrt(variance))[layout$roles])
   colnames(out) <- layout$columns

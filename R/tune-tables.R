@@ -95,12 +95,10 @@ number_of <- function(parts, what) {
 
 # Share of the splits in which each method has the smallest mean risk.
 won_splits <- function(results) {
-  risks <- vapply(results, function(result) {
-    vapply(result$risks, function(risks) mean_over_folds(vapply(risks, `[[`, 0, "risk")), 0)
-  }, numeric(length(results[[1]]$risks)))
-  risks <- matrix(risks, ncol = length(results))
-  first <- apply(risks, 1, function(row) which.min(row)[1])
-  tabulate(first, length(results)) / nrow(risks)
+  risks <- do.call(cbind, lapply(results, function(result) {
+    number_of(result$risks, function(risks) mean_over_folds(number_of(risks, "risk")))
+  }))
+  tabulate(apply(risks, 1, function(row) which.min(row)[1]), length(results)) / nrow(risks)
 }
 
 # Mean h(p, p) on the test rows (estimates), over the splits; the splits share rows, so that their variances are

@@ -114,11 +114,10 @@ long_parts <- function(x, model, id) {
   name <- as.character(keys$model)
   code <- match(keys$id, unique(keys$id))
   rows <- split(seq_along(name), factor(name, unique(name)))
-  for (one in names(rows)) {
-    twice <- rows[[one]][anyDuplicated(code[rows[[one]]])]
-    stop_if(length(twice) > 0, "A model must have one row for each {.arg id}.",
-            "x" = "{.val {one}} has several of {.val {keys$id[twice]}}.", class = "columns", arg = "id", row = twice)
-  }
+  twice <- anyDuplicated(data.frame(name, code))
+  stop_if(twice > 0, "A model must have one row for each {.arg id}.",
+          "x" = "{.val {name[twice]}} has several of {.val {keys$id[twice]}}.", class = "columns", arg = "id",
+          row = twice)
   common <- Reduce(intersect, lapply(rows, function(at) code[at]))
   left_out <- length(unique(code)) - length(common)
   if (nrow(x) > 0 && length(common) == 0) stop_empty(left_out)

@@ -71,13 +71,13 @@ test_that("kernels without explicit features, and debiased bins of clusters, tak
   problem <- random_problem(60, seed = 6)
   problem$design <- new_design(60, rep(1:2, 30))
   for (kernel in list(kernel_laplace(.5), kernel_gaussian("median"), kernel_gaussian(1e-4))) {
-    expect_false(has_weighted_path(method_kkr(kernel = kernel), problem))
+    expect_false(has_own_path(method_kkr(kernel = kernel), problem))
     method <- method_kkr(c(.1, .01), kernel = kernel)
     expect_path_is_plain(method, problem, test_folds(60, 3), method_grid(method, "binary", 60))
   }
-  expect_true(has_weighted_path(method_kkr(), problem))
+  expect_true(has_own_path(method_kkr(), problem))
   problem$design <- new_design(60, cluster = rep(1:20, 3))
-  for (method in list(method_bins(3, debias = TRUE), method_kde(.1))) expect_false(has_weighted_path(method, problem))
+  for (method in list(method_bins(3, debias = TRUE), method_kde(.1))) expect_false(has_own_path(method, problem))
 })
 
 test_that("paths of clusters are the loop over fits", {
@@ -91,7 +91,7 @@ test_that("paths of clusters are the loop over fits", {
     for (w in list(NULL, withr::with_seed(9, rexp(240)))) {
       problem$design <- new_design(240, w, cluster)
       for (method in methods) {
-        expect_true(has_weighted_path(method, problem))
+        expect_true(has_own_path(method, problem))
         expect_path_is_plain(method, problem, fold, method_grid(method, "binary", 240), 1e-8)
       }
     }
