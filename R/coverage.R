@@ -202,19 +202,17 @@ coverage_parts <- function(data, level, conf_level) {
   expected <- do.call(cbind, lapply(seq_along(levels), function(k) {
     if (at_least) rep(levels[k], length(y)) else interval_probability(law, y, low[, k], high[, k], levels[k])
   }))
-  rows <- lapply(seq_along(levels), function(k) {
-    low <- low[, k]
-    high <- high[, k]
-    nominal <- if (at_least) levels[k] else mean(expected[, k])
-    size <- trials_of(hit[, k], design, conf_level)
-    found <- wilson_interval(mean(hit[, k]) * size, size, conf_level)
-    columns_frame(
-      level = levels[k], nominal = nominal, coverage = found$share, conf.low = found$low, conf.high = found$high,
-      p.value = share_p_value(found$share, size, nominal, at_least), p.adjusted = NA_real_, below = mean(y < low),
-      above = mean(y > high), width = mean(high - low),
-      interval_score = mean(high - low + 2 / (1 - levels[k]) * (pmax(low - y, 0) + pmax(y - high, 0))), n = design$n
-    )
-  })
+  means <- function(v) apply(v, 2, mean)
+  size <- apply(hit, 2, trials_of, design, conf_level)
+  found <- wilson_interval(means(hit) * size, size, conf_level)
+  nominal <- if (at_least) levels else means(expected)
+  missed <- rep(2 / (1 - levels), each = length(y)) * (pmax(low - y, 0) + pmax(y - high, 0))
+  table <- columns_frame(
+    level = levels, nominal = nominal, coverage = found$share, conf.low = found$low, conf.high = found$high,
+    p.value = mapply(share_p_value, found$share, size, nominal, at_least), p.adjusted = NA_real_,
+    below = means(y < low), above = means(y > high), width = means(high - low),
+    interval_score = means(high - low + missed), n = design$n
+  )
   # of each quantile: its score and the part of it that is over- or underprediction
   weight <- rep(at, each = length(y))
   score <- 2 * ((y <= q) - weight) * (q - y)
@@ -223,13 +221,12 @@ coverage_parts <- function(data, level, conf_level) {
   under <- pmax(y - q, 0) * 2 * (weight > 0.5) + missed * (q < y)
   parts <- vapply(list(score, over, under), function(v) mean(rowMeans(v)), 0)
   list(
-    levels = bind_rows(rows), at_least = at_least,
+    levels = table, at_least = at_least,
     rows = list(levels = levels, at = if (is.null(data$at)) (low + high) / 2 else replace(low, TRUE, data$at),
                 hit = hit, nominal = expected, design = design),
     scores = columns_frame(n = design$n, wis = parts[1], overprediction = parts[2], underprediction = parts[3],
                            dispersion = parts[1] - parts[2] - parts[3]),
-    quantiles = columns_frame(quantile_level = at, coverage = apply(y <= q, 2, mean),
-                              quantile_score = apply(score, 2, mean))
+    quantiles = columns_frame(quantile_level = at, coverage = means(y <= q), quantile_score = means(score))
   )
 }
 
