@@ -165,10 +165,6 @@ cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
     .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds, p)
 }
 
-cpp_class_widths <- function(probs, truth, fold, n_bins, n_folds, p) {
-    .Call(`_calibrisk_cpp_class_widths`, probs, truth, fold, n_bins, n_folds, p)
-}
-
 cpp_bin_terms <- function(bins, n, p, debias) {
     .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
 }

@@ -68,11 +68,9 @@ scheme_edges <- function(scheme) {
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
-  problems <- function() scheme$problems(predictions, scheme$notion)
-  # the mean over the classes, in one pass for each
-  counted <- scheme$notion == "class_wise" && is.finite(scheme$p) && !scheme$debias && is_counted(predictions, scheme)
-  value <- if (counted) class_ece(predictions, scheme) else scalar_ece(problems(), scheme)
-  columns <- error_columns(value$estimates, interval, problems(), function(part) {
+  problems <- scheme$problems(predictions, scheme$notion)
+  value <- scalar_ece(problems, scheme)
+  columns <- error_columns(value$estimates, interval, problems, function(part) {
     vapply(scalar_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
   })
   c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
@@ -123,20 +121,6 @@ problem_ece <- function(problem, scheme, honest) {
 is_counted <- function(problem, scheme, most = 8) {
   scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
     max(scheme$n_bins) <= 20000 && is_plain(problem$design) && is.null(problem$sorted)
-}
-
-class_ece <- function(predictions, scheme) {
-  probs <- simplex_probs(predictions)
-  truth <- simplex_truth(predictions)
-  design <- predictions$design
-  fold <- design_folds(probs, truth, design)
-  parts <- lapply(scheme$n_bins, function(n_bins) {
-    mean <- cpp_class_widths(probs, truth, fold, n_bins, crossfit_folds, scheme$p)
-    # for `known` and `largest` see combine_estimates()
-    honest <- new_estimate(mean$bound, mean$bound_rows, design, known = 2 * mean$known)
-    new_estimate(mean$power, mean$rows, design, scheme$p, honest, mean$noise, largest = min(1, 2 / ncol(probs)))
-  })
-  list(estimates = parts, n_bins = scheme$n_bins)
 }
 
 # As errors_of_bins(), of bins of equal width, with their number.

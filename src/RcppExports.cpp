@@ -564,21 +564,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_class_widths
-Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
-RcppExport SEXP _calibrisk_cpp_class_widths(SEXP probsSEXP, SEXP truthSEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP, SEXP pSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
-    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
-    Rcpp::traits::input_parameter< double >::type p(pSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_widths(probs, truth, fold, n_bins, n_folds, p));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_bin_terms
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias);
 RcppExport SEXP _calibrisk_cpp_bin_terms(SEXP binsSEXP, SEXP nSEXP, SEXP pSEXP, SEXP debiasSEXP) {
@@ -2672,7 +2657,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_picked_components", (DL_FUNC) &_calibrisk_cpp_picked_components, 2},
     {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
-    {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},

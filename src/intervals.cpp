@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
-#include "interrupt.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_rows.h>
-#include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/simplex_bins.h>
 #include <calibrisk/classical/width_cells.h>
+#include <calibrisk/classical/width_sums.h>
 
 #include <algorithm>
 
@@ -94,26 +93,6 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
   const calibrisk::BinTable bins = sums.bins();
   if (!folded) return named_list({{"bins", bin_list(bins)}, {"bound", R_NilValue}});
   return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(sums.bound(bins, p))}});
-}
-
-// The mean over the classes of the errors of bins of equal width, and of their bounds, with the
-// influence of each row; of rows that count 1 each.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
-                            Rcpp::IntegerVector fold, int n_bins, int n_folds, double p) {
-  const R_xlen_t n = probs.nrow();
-  if (truth.size() != n || fold.size() != n) Rcpp::stop("class_widths: a label and fold per row.");
-  Rcpp::NumericVector rows(n), bound_rows(n);
-  const auto mean = calibrisk::class_widths(probs.begin(), truth.begin(), fold.begin(), size_of(n),
-                                            probs.ncol(), n_bins, n_folds, p, rows.begin(),
-                                            bound_rows.begin(), check_interrupt);
-  return named_list({{"power", mean.power},
-                     {"noise", mean.noise},
-                     {"bound", mean.bound},
-                     {"known", mean.known},
-                     {"n_bins", mean.n_bins},
-                     {"rows", static_cast<SEXP>(rows)},
-                     {"bound_rows", static_cast<SEXP>(bound_rows)}});
 }
 
 // The error of bins among rows of weight n, with the terms of its variance and influence; `pairs`:
