@@ -345,6 +345,10 @@ cpp_skewed_quantile <- function(q, skew) {
     .Call(`_calibrisk_cpp_skewed_quantile`, q, skew)
 }
 
+cpp_skewed_limits <- function(value, std_error, influence, design, q) {
+    .Call(`_calibrisk_cpp_skewed_limits`, value, std_error, influence, design, q)
+}
+
 cpp_ensemble_null <- function(pool, at, times, design) {
     .Call(`_calibrisk_cpp_ensemble_null`, pool, at, times, design)
 }

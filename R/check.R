@@ -224,10 +224,6 @@ seen_values <- function(x) {
     return(paste0("All values are at most 0, as log-probabilities are, for `pred_confidence(scale = \"logprob\")`; ",
                   "logits may be too", if (is.matrix(x)) ", with the same softmax." else ", for `plogis()`."))
   }
-  outside <- x[!is.na(x) & (x < 0 | x > 1)]
-  if (length(outside) > 0 && all(outside == -1)) {
-    return("All values outside are -1, which `pred_confidence(scale = \"prob\")` takes for missing.")
-  }
   percent <- range[1] >= 0 && range[2] > 10 && range[2] <= 100
   logits <- min(mean(x < 0, na.rm = TRUE), mean(x > 1, na.rm = TRUE)) > 0 && mean(x < 0 | x > 1, na.rm = TRUE) > 0.5
   paste0(if (all(is.finite(x) | is.na(x))) "Values" else "Finite values", " range from ", range[1], " to ", range[2],

@@ -42,10 +42,3 @@ event_hint <- function(predictions, notion = "binary", horizon = NULL) {
   }
   paste0("The event is \"", event, "\". If you mean \"", other, "\", ", remedy, ".")
 }
-
-# ", events: No" of the binary rows of a state.
-state_event <- function(state) {
-  about <- state$about
-  if (!identical(about$notion, "binary") || !is.null(about$horizon) || length(about$levels) != 2) return(NULL)
-  paste0(", events: ", about$levels[about$event])
-}

@@ -107,16 +107,6 @@ moment_rows <- function(quantity, estimate, std.error, target, design, level, sk
                 p.value = p.value, target = target, n = design$n)
 }
 
-# Limits of an estimate in columns, with the skewness of its influence, raised as that of inst/include/calibrisk/
-# classical/moments.h.
-skewed_limits <- function(columns, influence, design, level) {
-  off <- influence - row_mean(influence, design)
-  skew <- 1.6 * sum(unit_powers(off, design, 3)) / sum(unit_powers(off, design, 2))^1.5
-  q <- design_quantile((1 + level) / 2, design)
-  std_error <- columns$std.error %||% NA_real_
-  as.list(columns$.estimate - std_error * cpp_skewed_quantile(c(q, -q), skew))
-}
-
 # Estimates with their errors: inst/include/calibrisk/classical/moments.h.
 moment_table <- function(data, level) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")

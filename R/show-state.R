@@ -1,9 +1,11 @@
 #' @export
 print.ce_state <- function(x, ...) {
   check_state(x)
-  cat("<ce_state> ", count_of(state_rows(x), "row"), if (!is.null(x$about)) paste0(", ", x$about$notion),
-      state_event(x), sep = "")
-  cat("\n")
+  about <- x$about
+  cat("<ce_state> ", count_of(state_rows(x), "row"), if (!is.null(about)) paste0(", ", about$notion),
+      if (!is.null(about) && !is.null(event_label(about, about$notion, about$horizon))) {
+        paste0(", events: ", about$levels[about$event])
+      }, "\n", sep = "")
   spec <- x$spec
   kept <- paste0(
     "Keeps: ", spec$notion %||% "default notion", ", ", length(spec$edges) - 1, " cells",

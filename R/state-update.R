@@ -117,7 +117,12 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
   if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
   state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
-  if (notion == "class_wise") state$sums[[1]]$cross <- add_cross(state$sums[[1]]$cross, problems, weights)
+  if (notion == "class_wise") {
+    # for the residuals of two classes, times the squared weights
+    e <- do.call(cbind, lapply(problems, `[[`, "residuals")) * if (importance) weights else 1
+    before <- state$sums[[1]]$cross %||% matrix(0, ncol(e) * (ncol(e) + 1) / 2, 2)
+    state$sums[[1]]$cross <- cpp_add_products(before, e, integer(nrow(e)))
+  }
   state$about <- about
   state$n <- state$n + length(rows)
   state$dropped <- state$dropped + predictions$dropped
@@ -163,12 +168,4 @@ empty_sums <- function(spec, about) {
 add_problem <- function(sums, problem, parts, weights, spec) {
   cpp_add_chunk(sums, problem$features[, 1], as.integer(problem$labels), parts$moments, parts$blocks, weights, spec,
                 c(moments_of_cell, moments_of_block, moments_of_narrow))
-}
-
-# For the residuals of two classes, times the squared weights.
-add_cross <- function(sums, problems, weights) {
-  e <- do.call(cbind, lapply(problems, `[[`, "residuals"))
-  if (length(weights) > 0) e <- weights * e
-  sums <- sums %||% matrix(0, ncol(e) * (ncol(e) + 1) / 2, 2)
-  cpp_add_products(sums, e, integer(nrow(e)))
 }

@@ -191,8 +191,9 @@ overall_rows <- function(problem, options) {
     columns <- scaled_columns(value, influence, design, options$level, scale, smallest = smallest)
     # the prevalence of few events is skewed, and so is what is divided by its variance
     if (term == "scaled_brier" && isTRUE(min(unit_count(1 - y, design), unit_count(y, design)) < 30)) {
-      columns[c("conf.low", "conf.high")] <-
-        lapply(skewed_limits(columns, influence, design, options$level), scale$back)
+      quantile <- design_quantile((1 + options$level) / 2, design)
+      limits <- cpp_skewed_limits(columns$.estimate, columns$std.error %||% NA_real_, influence, design, quantile)
+      columns[c("conf.low", "conf.high")] <- lapply(limits, scale$back)
     }
     validation_row("overall", term, columns)
   }

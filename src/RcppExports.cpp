@@ -1198,6 +1198,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_skewed_limits
+Rcpp::NumericVector cpp_skewed_limits(double value, double std_error, Rcpp::NumericVector influence, Rcpp::Nullable<Rcpp::List> design, double q);
+RcppExport SEXP _calibrisk_cpp_skewed_limits(SEXP valueSEXP, SEXP std_errorSEXP, SEXP influenceSEXP, SEXP designSEXP, SEXP qSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< double >::type std_error(std_errorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type influence(influenceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    Rcpp::traits::input_parameter< double >::type q(qSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_skewed_limits(value, std_error, influence, design, q));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_ensemble_null
 Rcpp::NumericMatrix cpp_ensemble_null(Rcpp::NumericMatrix pool, Rcpp::IntegerVector at, int times, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_ensemble_null(SEXP poolSEXP, SEXP atSEXP, SEXP timesSEXP, SEXP designSEXP) {
@@ -2702,6 +2716,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
+    {"_calibrisk_cpp_skewed_limits", (DL_FUNC) &_calibrisk_cpp_skewed_limits, 5},
     {"_calibrisk_cpp_ensemble_null", (DL_FUNC) &_calibrisk_cpp_ensemble_null, 4},
     {"_calibrisk_cpp_row_std_error", (DL_FUNC) &_calibrisk_cpp_row_std_error, 2},
     {"_calibrisk_cpp_row_covariance", (DL_FUNC) &_calibrisk_cpp_row_covariance, 2},

@@ -35,6 +35,17 @@ Rcpp::NumericVector cpp_skewed_quantile(Rcpp::NumericVector q, Rcpp::NumericVect
   return out;
 }
 
+// Limits of an estimate by the skewness of its influence, at the quantile q.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_skewed_limits(double value, double std_error, Rcpp::NumericVector influence,
+                                      Rcpp::Nullable<Rcpp::List> design, double q) {
+  const RowDesign of(design);
+  const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, influence.size());
+  const double skew = moments.skew(as_vector(influence));
+  return Rcpp::NumericVector::create(value - std_error * calibrisk::skewed_quantile(q, skew),
+                                     value - std_error * calibrisk::skewed_quantile(-q, skew));
+}
+
 // Bias, slope, squared error, gap, slope of variances and ratio of `times` samples in which any
 // column of `pool` may be the outcome of a row: [times x 6]. Draws in the order of the rows `at`.
 // [[Rcpp::export]]

@@ -55,7 +55,6 @@ test_that("errors for values that are no probabilities name the scale that is se
   }
   says(c(-0.1, -2, -0.3), "`pred_confidence(scale = \"logprob\")`; logits may be too, for `plogis()`")
   says(-matrix(1:6, 3), "same softmax")
-  says(c(0.2, -1, 0.7), "outside are -1")
   says(c(85, 20, 90), "`pred_confidence(scale = \"percent\")`")
   says(c("85%", "20%", "90 %"), "`pred_confidence(scale = \"percent\")`")
 })
