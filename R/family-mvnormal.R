@@ -85,11 +85,19 @@ mvnormal_affinity <- function(law) {
   out
 }
 
-temper_mvnormal <- function(name, squares, determinants) {
+# `name`: the field of the covariances.
+temper_mvnormal <- function(name) {
+  each <- function(law, of) {
+    cov <- full_covariance(law)
+    vapply(seq_len(nrow(cov)), function(i) of(matrix(cov[i, ], dimension_of(law)), i), 0)
+  }
   list(
     order = function(law) dimension_of(law) / 2,
-    exponents = function(law, y) squares(y - par_of(law, "mean"), par_of(law, name)) / 2,
-    volume = function(law) sqrt(determinants(par_of(law, name), dimension_of(law))),
+    exponents = function(law, y) {
+      gap <- y - par_of(law, "mean")
+      each(law, function(s, i) sum(backsolve(chol(s), gap[i, ], transpose = TRUE)^2)) / 2
+    },
+    volume = function(law) sqrt(pmax(each(law, function(s, i) det(s)), 0)),
     constant = function(law) dimension_of(law) / 2 * log(2 * pi),
     apply = function(law, temperature) {
       vctrs::field(law, name) <- vctrs::field(law, name) * temperature
@@ -109,16 +117,7 @@ family_mvnormal <- new_record(
   features = root_features,
   format = mvnormal_text,
   mixed = list(family = "mixture_mvnormal", fields = c(mean = "mean", cov = "cov")),
-  temper = temper_mvnormal(
-    name = "cov",
-    squares = function(gap, cov) {
-      d <- ncol(gap)
-      vapply(seq_len(nrow(gap)), function(i) {
-        sum(backsolve(chol(matrix(cov[i, ], d)), gap[i, ], transpose = TRUE)^2)
-      }, 0)
-    },
-    determinants = function(cov, d) apply(cov, 1, function(v) max(0, det(matrix(v, d))))
-  ),
+  temper = temper_mvnormal("cov"),
   reads = list(mvnorm = function(par) {
     pred_mvnormal(do.call(rbind, lapply(par$mu, as.vector)), simplify2array(lapply(par$sigma, as.matrix)))
   }),
@@ -140,11 +139,7 @@ family_mvnormal_diagonal <- new_record(
   features = function(law) cbind(par_of(law, "mean"), sqrt(par_of(law, "var"))),
   format = mvnormal_text,
   mixed = family_mvnormal$mixed,
-  temper = temper_mvnormal(
-    name = "var",
-    squares = function(gap, var) rowSums(gap^2 / var),
-    determinants = function(var, d) apply(var, 1, prod)
-  ),
+  temper = temper_mvnormal("var"),
   closed_forms = list(
     gaussian = function(law) {
       list(kind = "diagonal_normal", mean = par_of(law, "mean"), variance = par_of(law, "var"))

@@ -137,8 +137,8 @@ row_owner <- function(columns) {
 
 # Numbers in [0, 1) that depend on nothing but the row.
 value_units <- function(predictions) {
-  if (is.null(predictions$probs)) return(cpp_row_keys(matrix(predictions$prob), as.integer(predictions$outcome)))
-  cpp_row_keys(predictions$probs, predictions$truth)
+  labels <- as.integer(predictions$truth %||% predictions$outcome)
+  cpp_row_keys(predictions$probs %||% matrix(predictions$prob), labels)
 }
 
 id_units <- function(id) {

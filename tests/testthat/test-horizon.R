@@ -26,22 +26,6 @@ censored_rows <- function(n, seed) {
        w = censoring_weights(s[, "time"], s[, "status"] == 1, rep(1, n), .8))
 }
 
-test_that("censoring weights are those of the definition, ties of events before censoring", {
-  time <- c(1, 2, 2, 3, 3, 4, 5, 6)
-  status <- c(1, 1, 0, 0, 1, 1, 0, 1)
-  # at 2: 7 at risk, 1 event, 1 censored; at 3: 5 at risk, 1 event, 1 censored; at 5: 2 at risk
-  g2 <- 1 - 1 / 6
-  g3 <- g2 * (1 - 1 / 4)
-  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 4), c(1, 1, 0, 0, 1 / g2, 1 / g3, 1 / g3, 1 / g3))
-  # rows censored at the horizon are known to be free of the event
-  expect_equal(censoring_weights(time, status == 1, rep(1, 8), 3), c(1, 1, 0, rep(1 / g2, 5)))
-  # repeated rows
-  count <- c(2, 1, 0, 3, 1, 1, 2, 1)
-  again <- rep(1:8, count)
-  expect_equal(censoring_weights(time, status == 1, count, 4)[again],
-               censoring_weights(time[again], status[again] == 1, rep(1, 11), 4))
-})
-
 # Follow-up in which times, censored ones too, are at the horizon.
 boundary_cases <- function() {
   withr::with_seed(11, {
