@@ -125,7 +125,12 @@ moment_null <- function(data, of_means, of_variances, most = 1e7) {
   share <- row_shares(data$design)
   # in an order of their own, so that that of the rows does not matter
   at <- order(data$mean, data$variance, data$outcome, share)
-  if (identical(family_of(data$law), "draws")) return(ensemble_null(data, at, max(199, min(1999, 2e6 %/% n))))
+  if (identical(family_of(data$law), "draws")) {
+    # exchangeable with the outcome: inst/include/calibrisk/classical/moments.h
+    pool <- cbind(data$outcome, par_of(data$law, "draws"))
+    draws <- with_seed_kept(1, cpp_ensemble_null(pool, at, max(199, min(1999, 2e6 %/% n)), data$design))
+    return(list(draws = draws, target = c(0, colMeans(draws)[-1])))
+  }
   times <- max(199, min(1999, most %/% n))
   # empty without a slope
   known <- function(row) if (length(row) > 0) row else NA
@@ -143,13 +148,6 @@ moment_null <- function(data, of_means, of_variances, most = 1e7) {
   })))
   mean <- sum(share * data$variance)
   list(draws = null + rep(c(0, 1, 0, mean, 0, 0), each = nrow(null)), target = c(0, 1, mean, 0, 1, 1))
-}
-
-# An ensemble is exchangeable with the outcome: inst/include/calibrisk/classical/moments.h.
-ensemble_null <- function(data, at, times) {
-  pool <- cbind(data$outcome, par_of(data$law, "draws"))
-  draws <- with_seed_kept(1, cpp_ensemble_null(pool, at, times, data$design))
-  list(draws = draws, target = c(0, colMeans(draws)[-1]))
 }
 
 # Two-sided p-values, and limits that hold those of the null: shifted to the estimate, or on the scale of squared errors

@@ -116,7 +116,11 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
                 blocks = block_parts(units, spec))
   weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
   if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
-  state$sums <- Map(function(sums, problem) add_problem(sums, problem, parts, weights, spec), state$sums, problems)
+  m <- c(moments_of_cell, moments_of_block, moments_of_narrow)
+  state$sums <- Map(function(sums, problem) {
+    y <- as.integer(problem$labels)
+    cpp_add_chunk(sums, problem$features[, 1], y, parts$moments, parts$blocks, weights, spec, m)
+  }, state$sums, problems)
   if (notion == "class_wise") {
     # for the residuals of two classes, times the squared weights
     e <- do.call(cbind, lapply(problems, `[[`, "residuals")) * if (importance) weights else 1
@@ -163,9 +167,4 @@ empty_sums <- function(spec, about) {
     if (prod(dim) > 1e7) check_memory(prod(dim), 2, "the sums of a state")
     matrix(0, prod(dim), 2)
   })
-}
-
-add_problem <- function(sums, problem, parts, weights, spec) {
-  cpp_add_chunk(sums, problem$features[, 1], as.integer(problem$labels), parts$moments, parts$blocks, weights, spec,
-                c(moments_of_cell, moments_of_block, moments_of_narrow))
 }

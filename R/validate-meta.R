@@ -82,7 +82,9 @@ meta_term <- function(term, rows, df, groups, level) {
   error <- rows$std.error / scale$slope(value)
   known <- is.finite(value) & is.finite(error) & error > 0
   k <- sum(known)
-  of <- random_effects(value[known], error[known]^2, df[known])
+  of <- if (k > 1) cpp_random_effects(value[known], error[known]^2, df[known]) else {
+    list(mean = c(value[known], NA)[1], error = NA_real_, tau2 = NA_real_, q = NA_real_, p = NA_real_, weights = 1[k])
+  }
   around <- function(center, error, quantile) lapply(c(-1, 1), function(s) scale$back(center + s * quantile * error))
   limits <- around(of$mean, of$error, if (k > 1) stats::qt((1 + level) / 2, k - 1) else NA)
   new <- around(of$mean, sqrt(of$error^2 + of$tau2), if (k > 2) stats::qt((1 + level) / 2, k - 2) else NA)
@@ -97,11 +99,6 @@ meta_term <- function(term, rows, df, groups, level) {
     groups = columns_frame(term = term, group = groups, estimate = rows$estimate, std.error = rows$std.error,
                            conf.low = own[[1]], conf.high = own[[2]], weight = weight)
   )
-}
-
-random_effects <- function(value, variance, df) {
-  if (length(value) > 1) return(cpp_random_effects(value, variance, df))
-  list(mean = c(value, NA)[1], error = NA_real_, tau2 = NA_real_, q = NA_real_, p = NA_real_, weights = 1 + 0 * value)
 }
 
 #' @export

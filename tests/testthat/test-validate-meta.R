@@ -75,7 +75,7 @@ test_that("equal groups of a wrong model are compared by errors from the outcome
   size <- c(5, 9, 30)
   x <- withr::with_seed(1, rnorm(sum(size), rep(c(0, .5, .2), size), rep(1:3, size)))
   of <- rep(1:3, size)
-  found <- random_effects(c(tapply(x, of, mean)), c(tapply(x, of, var)) / size, size - 1)
+  found <- cpp_random_effects(c(tapply(x, of, mean)), c(tapply(x, of, var)) / size, size - 1)
   expect_equal(found$p, oneway.test(x ~ of)$p.value)
 })
 
