@@ -89,13 +89,16 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
       cluster <- predictions$design$cluster
       # a number of folds: by the rows' values, so that nothing is random
       fold <- given_folds(folds, length(problem$labels), predictions$rows, predictions$n_input, cluster)
-      if (is.null(fold) && !default) check_fold_units(predictions$design, folds)
+      # by default in fewer folds if there are fewer clusters, but not in one
+      if (is.null(fold) && (!default || !is.null(cluster))) {
+        check_fold_units(predictions$design, if (default) 2 else folds)
+      }
       dealt <- if (is.null(fold)) fold_copies(problem, folds) else problem
       fold <- fold %||% dealt$fold %||%
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
       better <- recalibrated_probs(dealt, recalibration, fold)
       list(model = name, curve = decision_curve(dealt, better, settings), design = predictions$design,
-           problem = problem, rows = predictions$rows, axis = probability_of(predictions),
+           folds = max(fold), problem = problem, rows = predictions$rows, axis = probability_of(predictions),
            dropped = predictions$dropped,
            event = list(label = event_label(predictions, horizon = input$design$horizon),
                         hint = event_hint(predictions, horizon = input$design$horizon)))
@@ -109,7 +112,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
     list(curve = bind("curve"), summary = bind("summary"),
          differences = decision_differences(found, keys, settings), keys = names(keys), level = level,
          axis = found[[1]]$axis, event = found[[1]]$event,
-         recalibration = list(label = format(recalibration), folds = folds),
+         recalibration = list(label = format(recalibration), folds = unique(vapply(found, `[[`, 1L, "folds"))),
          design = design_sentence(lapply(found, `[[`, "design")),
          dropped = sum(vapply(found, `[[`, 0, "dropped"))),
     class = c("ce_decision", "ce_result")

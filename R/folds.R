@@ -2,7 +2,7 @@
 # once, the first part tunes, the rest tests; folds are consecutive blocks, the first ones one row longer.
 
 # -> list(fold = integer n (0 = test row, 1..k), k)
-make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE) {
+make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE, unit = "row") {
   if (!is.null(cluster)) return(cluster_split(n, folds, test, cluster))
   given <- read_folds(folds)
   # fold 0 of a vector for all rows marks the test rows
@@ -17,7 +17,7 @@ make_split <- function(n, folds = 5, test = 0.2, cluster = NULL, single = FALSE)
       test_rows <- order[seq_len(n - n_tune) + n_tune]
       order <- order[seq_len(n_tune)]
     }
-    check_fold_count(length(order), folds, n - length(order))
+    check_fold_count(length(order), folds, n - length(order), unit)
     fold <- integer(n)
     fold[order] <- block_folds(length(order), folds)
   } else {
@@ -49,14 +49,14 @@ split_sizes <- function(split) split$sizes %||% tabulate(split$fold + 1, split$k
 cluster_split <- function(n, folds, test, cluster) {
   first <- match(seq_len(max(cluster)), cluster)
   if (length(folds) == 1 && is_share(test)) {
-    split <- make_split(length(first), folds, test)
+    split <- make_split(length(first), folds, test, unit = "cluster")
     split$fold <- split$fold[cluster]
     return(split)
   }
   if (length(folds) == 1) {
     rows <- check_test_rows(test, n, single = TRUE)
     check_whole_clusters(as.integer(seq_len(n) %in% rows), cluster)
-    split <- make_split(length(first), folds, which(first %in% rows), single = TRUE)
+    split <- make_split(length(first), folds, which(first %in% rows), single = TRUE, unit = "cluster")
     split$fold <- replace(split$fold[cluster], rows, 0L)
   } else {
     if (is_share(test) && test > 0 && !any(read_folds(folds) == 0)) {

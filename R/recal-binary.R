@@ -111,15 +111,17 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   p <- ncol(x)
   penalty <- rep_len(penalty, 2)
   ridge <- c(rep(penalty[1] / max(p - 1, 1), p - 1), penalty[2])
-  fit <- logistic_fit(x, outcome, centre, row_shares(design), offset, ridge)
   free <- all(ridge == 0)
+  # predictions of too few values: of all optima the one next to no change
+  known <- !free || length(unique(x[seq_len(min(nrow(x), 100)), 1])) >= p || length(unique(x[, 1])) >= p
+  fit <- logistic_fit(x, outcome, centre, row_shares(design), offset, if (known) ridge else rep(1e-9, p))
   # the log loss falls below what any finite optimum allows: everything on its side, for any offset
   eta <- drop(x %*% fit$theta)
   separated <- all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0) || p == 2 && is_separated(x[, 1], outcome)
   converged <- fit$converged && !(free && separated)
   # from the information; of weighted or clustered rows from the influences of their scores
   information <- fit$inverse / copy_count(design)
-  covariance <- if (!free || !converged) {
+  covariance <- if (!free || !known || !converged) {
     matrix(NA_real_, p, p)
   } else if (is_unweighted(design)) {
     information

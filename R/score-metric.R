@@ -94,15 +94,16 @@ score_frame <- function(x, input, scores, level, bound) {
   names <- vapply(scores, `[[`, "", "name")
   dots <- input$dots
   real <- read_as_real(x, dots, scores)
-  # a density has no largest value
-  smallest <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$smallest, 0)
-  infima <- vapply(scores, function(s) if (real && s$kind == "class") -Inf else s$infimum, 0)
-  stop_if(bound && any(is.infinite(infima)), "A score whose entropy is unbounded below has no upper bound.",
-          "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
-          "i" = "Give {.fn score_dss} its {.arg min_variance}, or compare mean scores: {.code bound = FALSE}.",
-          class = "score", arg = "score")
-  # `estimate`: of a score's mean, with its smallest value
-  columns <- function(estimate, notion, design, n = copy_count(design), log = NULL) {
+  # `estimate`: of a score's mean, with its smallest value; `density`: whether outcomes have one
+  columns <- function(estimate, notion, design, n = copy_count(design), log = NULL, density = FALSE) {
+    # a density has no largest value
+    least <- function(of) vapply(scores, function(s) if (density && s$kind == "class") -Inf else s[[of]], 0)
+    smallest <- least("smallest")
+    infima <- least("infimum")
+    stop_if(bound && any(is.infinite(infima)), "A score whose entropy is unbounded below has no upper bound.",
+            "x" = "It is {.val {names[is.infinite(infima)][1]}}.",
+            "i" = "Give {.fn score_dss} its {.arg min_variance}, or compare mean scores: {.code bound = FALSE}.",
+            class = "score", arg = "score")
     shift <- if (bound) infima else rep(0, length(infima))
     # no value of the score lies below `smallest`, hence no mean of them
     estimates <- lapply(seq_along(scores), function(k) {
@@ -119,7 +120,8 @@ score_frame <- function(x, input, scores, level, bound) {
   metric <- if (bound) "upper_bound" else names
   if (real) {
     return(regression_frame(x, input, metric, function(law, y, design) {
-      columns(function(s, smallest) score_estimate(s$real(law, y), design, smallest), "regression", design)
+      columns(function(s, smallest) score_estimate(s$real(law, y), design, smallest), "regression", design,
+              density = !is_count(law))
     }, list(level = level)))
   }
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots), scores)

@@ -39,11 +39,15 @@ set_scores <- function(probs, truth, design, score, order) {
       sets <- sets[, apply(matrix(design$cluster[sets], order), 2, anyDuplicated) == 0, drop = FALSE]
     }
     if (ncol(sets) == 0) next
-    arguments <- unlist(lapply(seq_len(order), function(k) {
-      list(probs[sets[k, ], , drop = FALSE], truth[sets[k, ]])
-    }), recursive = FALSE)
-    value <- check_scores(do.call(score, arguments), ncol(sets),
-                          cli::format_inline("For {ncol(sets)} sets of {order} rows and {ncol(probs)} classes."))
+    arguments <- lapply(seq_len(order), function(k) list(probs[sets[k, ], , drop = FALSE], truth[sets[k, ]]))
+    score_of <- function(arguments) {
+      check_scores(do.call(score, unlist(arguments, recursive = FALSE)), ncol(sets),
+                   cli::format_inline("For {ncol(sets)} sets of {order} rows and {ncol(probs)} classes."))
+    }
+    value <- score_of(arguments)
+    stop_if(i == 1 && !isTRUE(all.equal(value, score_of(rev(arguments)))),
+            "{.arg score} must not depend on the order of its predictions.",
+            "x" = "It returns other numbers for the same ones in reverse.", class = "score", arg = "score")
     for (k in seq_len(order)) {
       others <- Reduce(`*`, lapply(seq_len(order)[-k], function(j) w[sets[j, ]]))
       sums <- sum_by_cluster(cbind(others * value, others), sets[k, ], n)
