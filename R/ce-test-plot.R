@@ -78,8 +78,7 @@ draw_walk <- function(x, alpha) {
   walk <- data.frame(time = c(0, details$walk$time), value = c(0, details$walk$walk))
   end <- walk$value[nrow(walk)]
   shares <- c(0.02, 0.25, 0.5, 0.75, 0.98)
-  at <- vapply(shares, function(share) which.min(abs(details$walk$time - share)), 0L)
-  at <- unique(at)
+  at <- unique(vapply(shares, function(share) which.min(abs(details$walk$time - share)), 0L))
   critical <- if (!is.null(alpha) && details$cumulative == "ks") critical_draw(x, alpha)
   place <- details$walk$time[match(details$place, details$walk$place)]
   place[is.na(place)] <- 0

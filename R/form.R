@@ -73,9 +73,7 @@ NULL
 #' @rdname extending
 #' @export
 new_form <- function(type, ..., core = NULL, gap = FALSE) {
-  form <- list(..., core = core, gap = gap)
-  class(form) <- c(paste0("ce_form_", type), "ce_form")
-  form
+  structure(list(..., core = core, gap = gap), class = c(paste0("ce_form_", type), "ce_form"))
 }
 
 #' @rdname extending

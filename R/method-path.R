@@ -88,7 +88,5 @@ unseen_rows <- function(known, risk, form, held_out, test) {
 # Smallest mean risk, over the folds in which it is defined; the smallest value on ties.
 select_value <- function(risk, value) {
   mean_risk <- rowMeans(risk, na.rm = TRUE)
-  if (all(is.na(mean_risk))) return(1L)
-  order <- order(mean_risk, value)
-  order[1]
+  if (all(is.na(mean_risk))) 1L else order(mean_risk, value)[1]
 }

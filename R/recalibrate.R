@@ -154,11 +154,7 @@ new_map_fit <- function(map, terms, converged = TRUE, iterations = NA_integer_, 
        message = message, injective = injective, tests = tests, covariance = covariance)
 }
 
-new_map <- function(type, ...) {
-  out <- list(...)
-  class(out) <- c(paste0("ce_map_", type), "ce_map")
-  out
-}
+new_map <- function(type, ...) structure(list(...), class = c(paste0("ce_map_", type), "ce_map"))
 
 injectivity <- function(value, yes, no = yes) list(value = value, reason = if (value) yes else no)
 

@@ -78,13 +78,10 @@ tune_glance <- function(results, methods, grids, headline) {
     squared_holdout = number_of(holdout, "squared")
   )
   kernels <- Map(function(grid, result) grid[["kernel"]][result$v], grids, results)
-  tried <- lengths(kernels) > 0
-  if (any(tried)) {
-    out$kernel <- NA_character_
-    out$kernel[tried] <- vapply(kernels[tried], function(chosen) {
-      paste(unique(vapply(chosen, format, "")), collapse = " | ")
-    }, "")
-  }
+  names <- vapply(kernels, function(chosen) {
+    if (is.null(chosen)) NA_character_ else paste(unique(vapply(chosen, format, "")), collapse = " | ")
+  }, "", USE.NAMES = FALSE)
+  if (!all(is.na(names))) out$kernel <- names
   out
 }
 
