@@ -165,12 +165,20 @@ cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
     .Call(`_calibrisk_cpp_width_cells`, x, y, fold, n_bins, n_folds, p)
 }
 
+cpp_class_widths <- function(probs, truth, fold, n_bins, n_folds, p) {
+    .Call(`_calibrisk_cpp_class_widths`, probs, truth, fold, n_bins, n_folds, p)
+}
+
 cpp_bin_terms <- function(bins, n, p, debias) {
     .Call(`_calibrisk_cpp_bin_terms`, bins, n, p, debias)
 }
 
 cpp_bin_table <- function(sorted, ends) {
     .Call(`_calibrisk_cpp_bin_table`, sorted, ends)
+}
+
+cpp_blocks_power <- function(sorted, ends, p, debias, at_once) {
+    .Call(`_calibrisk_cpp_blocks_power`, sorted, ends, p, debias, at_once)
 }
 
 cpp_cell_bound <- function(size, d, d2, bins, p) {
@@ -183,6 +191,10 @@ cpp_median_cells <- function(probs, least) {
 
 cpp_simplex_errors <- function(probs, residuals, cell, fold, w, p, debias) {
     .Call(`_calibrisk_cpp_simplex_errors`, probs, residuals, cell, fold, w, p, debias)
+}
+
+cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
+    .Call(`_calibrisk_cpp_crossfit_bound`, d, w, fold, order, ends, p)
 }
 
 cpp_intervals <- function(x, edges, threads) {

@@ -68,9 +68,11 @@ scheme_edges <- function(scheme) {
 ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
-  problems <- scheme$problems(predictions, scheme$notion)
-  value <- scalar_ece(problems, scheme)
-  columns <- error_columns(value$estimates, interval, problems, function(part) {
+  problems <- function() scheme$problems(predictions, scheme$notion)
+  # the mean over the classes, in one pass for each
+  counted <- scheme$notion == "class_wise" && is.finite(scheme$p) && !scheme$debias && is_counted(predictions, scheme)
+  value <- if (counted) class_ece(predictions, scheme) else scalar_ece(problems(), scheme)
+  columns <- error_columns(value$estimates, interval, problems(), function(part) {
     vapply(scalar_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
   })
   c(columns, list(n_bins = value$n_bins, n = n_obs(predictions)))
@@ -103,7 +105,8 @@ problem_ece <- function(problem, scheme, honest) {
     of <- if (counted) errors_of_counts(problem, n_bins, scheme, fold) else {
       ends <- scheme$ends(sorted, n_bins)
       ends <- unique(ends[ends > 0])
-      errors_of_bins(sorted, ends, scheme, fold)
+      many <- length(ends) > many_bins && is.finite(scheme$p)
+      (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
     }
     bound <- of[["bound"]]
     honest <- if (!is.null(bound)) {
@@ -120,7 +123,21 @@ problem_ece <- function(problem, scheme, honest) {
 # Whether the sums of bins can do without a sort: one pass for each number of bins.
 is_counted <- function(problem, scheme, most = 8) {
   scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
-    max(scheme$n_bins) <= 20000 && is_plain(problem$design) && is.null(problem$sorted)
+    max(scheme$n_bins) <= many_bins && is_plain(problem$design) && is.null(problem$sorted)
+}
+
+class_ece <- function(predictions, scheme) {
+  probs <- simplex_probs(predictions)
+  truth <- simplex_truth(predictions)
+  design <- predictions$design
+  fold <- design_folds(probs, truth, design)
+  parts <- lapply(scheme$n_bins, function(n_bins) {
+    mean <- cpp_class_widths(probs, truth, fold, n_bins, crossfit_folds, scheme$p)
+    # for `known` and `largest` see combine_estimates()
+    honest <- new_estimate(mean$bound, mean$bound_rows, design, known = 2 * mean$known)
+    new_estimate(mean$power, mean$rows, design, scheme$p, honest, mean$noise, largest = min(1, 2 / ncol(probs)))
+  })
+  list(estimates = parts, n_bins = scheme$n_bins)
 }
 
 # As errors_of_bins(), of bins of equal width, with their number.
@@ -141,6 +158,9 @@ errors_of_counts <- function(problem, n_bins, scheme, fold) {
        }, n_bins = length(bins$size))
 }
 
+# More bins than this are treated in blocks.
+many_bins <- 20000L
+
 # Error and bound of bins, and the influences of the rows when they are asked for; without folds there is no bound.
 errors_of_bins <- function(sorted, ends, scheme, fold) {
   bins <- cpp_bin_table(sorted, ends)
@@ -149,6 +169,16 @@ errors_of_bins <- function(sorted, ends, scheme, fold) {
   top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
   list(value = value, size = top, rows = function() row_influence(sorted, bins, value$slope, value$offset),
        bound = bound, bound_rows = function() row_influence(sorted, bins, bound$slope, -bound$offset, fold))
+}
+
+errors_of_blocks <- function(sorted, ends, scheme, fold, at_once = many_bins) {
+  whole <- function() errors_of_bins(sorted, ends, scheme, fold)
+  list(value = cpp_blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
+       bound = if (!is.null(fold)) {
+         bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), fold, sorted$order, ends, scheme$p)
+         replace(bound, "known", bound$known / if (is.null(sorted$w)) sorted$n else sorted$n^2 / sum(sorted$w2))
+       },
+       bound_rows = function() whole()$bound_rows())
 }
 
 # With p = Inf the error is the largest gap itself, not a root.

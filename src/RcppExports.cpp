@@ -564,6 +564,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_class_widths
+Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
+RcppExport SEXP _calibrisk_cpp_class_widths(SEXP probsSEXP, SEXP truthSEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP, SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_widths(probs, truth, fold, n_bins, n_folds, p));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_bin_terms
 Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias);
 RcppExport SEXP _calibrisk_cpp_bin_terms(SEXP binsSEXP, SEXP nSEXP, SEXP pSEXP, SEXP debiasSEXP) {
@@ -585,6 +600,20 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_bin_table(sorted, ends));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_blocks_power
+Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double p, bool debias, int at_once);
+RcppExport SEXP _calibrisk_cpp_blocks_power(SEXP sortedSEXP, SEXP endsSEXP, SEXP pSEXP, SEXP debiasSEXP, SEXP at_onceSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
+    Rcpp::traits::input_parameter< int >::type at_once(at_onceSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_blocks_power(sorted, ends, p, debias, at_once));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -626,6 +655,21 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type p(pSEXP);
     Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_simplex_errors(probs, residuals, cell, fold, w, p, debias));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_crossfit_bound
+Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w, Rcpp::IntegerVector fold, Rcpp::IntegerVector order, Rcpp::NumericVector ends, double p);
+RcppExport SEXP _calibrisk_cpp_crossfit_bound(SEXP dSEXP, SEXP wSEXP, SEXP foldSEXP, SEXP orderSEXP, SEXP endsSEXP, SEXP pSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
+    Rcpp::traits::input_parameter< double >::type p(pSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_crossfit_bound(d, w, fold, order, ends, p));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2671,11 +2715,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_picked_components", (DL_FUNC) &_calibrisk_cpp_picked_components, 2},
     {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
+    {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
+    {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
     {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 2},
     {"_calibrisk_cpp_simplex_errors", (DL_FUNC) &_calibrisk_cpp_simplex_errors, 7},
+    {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},

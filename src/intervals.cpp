@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
+#include "interrupt.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_rows.h>
+#include <calibrisk/classical/class_widths.h>
+#include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/simplex_bins.h>
 #include <calibrisk/classical/width_cells.h>
-#include <calibrisk/classical/width_sums.h>
 
 #include <algorithm>
 
@@ -95,6 +97,26 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
   return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(sums.bound(bins, p))}});
 }
 
+// The mean over the classes of the errors of bins of equal width, and of their bounds, with the
+// influence of each row; of rows that count 1 each.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
+                            Rcpp::IntegerVector fold, int n_bins, int n_folds, double p) {
+  const R_xlen_t n = probs.nrow();
+  if (truth.size() != n || fold.size() != n) Rcpp::stop("class_widths: a label and fold per row.");
+  Rcpp::NumericVector rows(n), bound_rows(n);
+  const auto mean = calibrisk::class_widths(probs.begin(), truth.begin(), fold.begin(), size_of(n),
+                                            probs.ncol(), n_bins, n_folds, p, rows.begin(),
+                                            bound_rows.begin(), check_interrupt);
+  return named_list({{"power", mean.power},
+                     {"noise", mean.noise},
+                     {"bound", mean.bound},
+                     {"known", mean.known},
+                     {"n_bins", mean.n_bins},
+                     {"rows", static_cast<SEXP>(rows)},
+                     {"bound_rows", static_cast<SEXP>(bound_rows)}});
+}
+
 // The error of bins among rows of weight n, with the terms of its variance and influence; `pairs`:
 // of one without its noise, whose limits are those of a mean over pairs (R/influence.R).
 // [[Rcpp::export(rng = false)]]
@@ -128,6 +150,15 @@ Rcpp::List cpp_bin_table(Rcpp::List sorted, Rcpp::NumericVector ends) {
   return out;
 }
 
+// The error of very many bins of sorted rows, `at_once` of them at a time.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double p, bool debias,
+                            int at_once) {
+  const SortedRows rows(sorted);
+  const auto power = calibrisk::power_in_blocks(rows.sums, rows.used(ends), p, debias, at_once);
+  return named_list({{"power", power.power}, {"squares", power.squares}, {"noise", power.noise}});
+}
+
 // The cross-fitted bound from the sums of w, w d and w d^2 in every bin (rows) and fold (columns),
 // of these bins.
 // [[Rcpp::export(rng = false)]]
@@ -154,6 +185,35 @@ Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix res
       calibrisk::SimplexBins(as_matrix(probs), as_matrix(residuals), cell, as_vector(w))
           .errors(p, debias, fold);
   return named_list({{"value", of.value}, {"rows", of.rows}, {"gaps", of.gaps}});
+}
+
+// `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and
+// weights (none: 1) are in the order of the bins; `order`: which rows of the data, those of `fold`.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w,
+                              Rcpp::IntegerVector fold, Rcpp::IntegerVector order,
+                              Rcpp::NumericVector ends, double p) {
+  const auto n = size_of(d.size());
+  if (size_of(order.size()) != n || size_of(fold.size()) != n ||
+      (w.size() > 0 && size_of(w.size()) != n)) {
+    Rcpp::stop("crossfit_bound: one weight, fold and place per row.");
+  }
+  int n_folds = 1;
+  std::vector<int> own(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const int row = order[static_cast<R_xlen_t>(i)];
+    if (row < 1 || size_of(row) > n || fold[row - 1] < 1) Rcpp::stop("crossfit_bound: bad rows.");
+    own[i] = fold[row - 1];
+    n_folds = std::max(n_folds, own[i]);
+  }
+  std::vector<std::size_t> last(size_of(ends.size()));
+  for (std::size_t b = 0; b < last.size(); ++b) {
+    last[b] = static_cast<std::size_t>(ends[static_cast<R_xlen_t>(b)]);
+    if (last[b] > n) Rcpp::stop("crossfit_bound: a bin ends beyond the rows.");
+  }
+  const auto found = calibrisk::crossfit_bound(d.begin(), w.size() > 0 ? w.begin() : nullptr,
+                                               own.data(), last, n_folds, p);
+  return named_list({{"mean", found.mean}, {"squares", found.squares}, {"known", found.known}});
 }
 
 // [[Rcpp::export(rng = false)]]

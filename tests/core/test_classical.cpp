@@ -9,6 +9,7 @@
 #include <calibrisk/classical/random_effects.h>
 #include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/cell_gaps.h>
+#include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/moments.h>
 #include <calibrisk/classical/smooth_ece.h>
@@ -183,7 +184,9 @@ TEST(errors_of_bins_and_their_bounds_are_those_of_their_rows) {
   // bins of 30, 1 and 29 rows in three folds, of which the single row's bin is in one
   const Index n = 60;
   const int n_folds = 3;
+  const std::vector<std::size_t> ends = {30, 31, 60};
   std::vector<double> d;
+  std::vector<int> fold;
   Matrix size = Matrix::Zero(3, n_folds), sum = size, square = size, events = size;
   for (Index i = 0; i < n; ++i) {
     const auto at = static_cast<std::uint64_t>(i);
@@ -191,13 +194,21 @@ TEST(errors_of_bins_and_their_bounds_are_those_of_their_rows) {
     const double y = counter_uniform(2, 0, at) < 0.3 * prob ? 1.0 : 0.0;
     const Index bin = (i >= 30) + (i >= 31);
     d.push_back(prob - y);
-    const Index f = i % n_folds;
+    fold.push_back(static_cast<int>(i % n_folds) + 1);
+    const Index f = fold.back() - 1;
     size(bin, f) += 1.0;
     sum(bin, f) += d.back();
     square(bin, f) += d.back() * d.back();
     events(bin, f) += y;
   }
   const BinTable bins = bins_of_sums(size, sum, square, events);
+  for (const double p : {1.0, 1.5, 2.0}) {
+    const CellBound bound = cell_bound(size, sum, square, bins, p);
+    const CrossfitBound rows = crossfit_bound(d.data(), nullptr, fold.data(), ends, n_folds, p);
+    CHECK(is_near(bound.mean, rows.mean) && is_near(bound.squares, rows.squares));
+    // that of the mean prediction of a bin is not below the mean over its rows
+    CHECK(bound.known * static_cast<double>(n) > rows.known && rows.known > 0.0);
+  }
   for (const double p : {1.0, 1.5, 2.0, std::numeric_limits<double>::infinity()}) {
     const BinTerms terms = bin_terms(bins, static_cast<double>(n), p, false);
     // the mean of the influence is the power, and its variance that within and between bins
@@ -313,6 +324,12 @@ TEST(bins_of_sorted_rows_are_those_of_their_own_sums) {
     CHECK(is_near(bins.spread(b), std::max(square - gap * gap, 0.0)));
     CHECK(is_near(bins.concentration(b), own(w2).sum() / (weight * weight)));
     begin = end;
+  }
+  const BinTerms whole = bin_terms(bins, w.sum(), 2.0, false);
+  for (const Index at_once : {1, 3, 10}) {
+    const BinnedPower parts = power_in_blocks(rows, ends, 2.0, false, at_once);
+    CHECK(is_near(parts.power, whole.power) && is_near(parts.noise, whole.noise));
+    CHECK(is_near(parts.squares, w.sum() * (squares_about(whole, whole.power) + whole.within)));
   }
 }
 

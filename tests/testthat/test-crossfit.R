@@ -183,3 +183,25 @@ test_that("calibrated models have 0 in their intervals, bad ones keep their erro
     expect_gt(mean(out[2, k, ]), .7 * truth[k], label = names(errors)[k])
   }
 })
+
+test_that("errors of very many bins and their bound are the same block by block", {
+  x <- withr::with_seed(8, round(runif(3000), 4))
+  problem <- scalar_problem(x, withr::with_seed(9, as.numeric(runif(3000) < x)))
+  weighted <- replace(problem, "design", list(new_design(3000, w = withr::with_seed(10, runif(3000)))))
+  for (data in list(problem, weighted)) {
+    sorted <- sort_problem(data)
+    for (scheme in list(list(p = 1, debias = FALSE), list(p = 2, debias = TRUE), list(p = 3, debias = FALSE))) {
+      whole <- errors_of_bins(sorted, sorted$ties, scheme, problem_folds(data))
+      # the last block has one bin
+      for (at_once in c(700, length(sorted$ties) - 1)) {
+        blocks <- errors_of_blocks(sorted, sorted$ties, scheme, problem_folds(data), at_once)
+        expect_equal(blocks$value, whole$value[c("power", "squares", "noise")], tolerance = 1e-12)
+        expect_equal(blocks$bound[c("mean", "squares")], whole$bound[c("mean", "squares")], tolerance = 1e-12)
+        # cells of many bins do not keep their own squared weights
+        expect_equal(blocks$bound$known, whole$bound$known, tolerance = if (is.null(data$design$w)) 1e-12 else .05)
+        expect_equal(blocks$rows(), whole$rows())
+        expect_equal(blocks$bound_rows(), whole$bound_rows())
+      }
+    }
+  }
+})

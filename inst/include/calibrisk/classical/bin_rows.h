@@ -70,11 +70,44 @@ inline BinTable bins_of_rows(const SortedSums& rows, const std::vector<Index>& e
   return out;
 }
 
+// The power of the bins' error, the sum of the squares of its rows' influence, and its noise.
+struct BinnedPower {
+  double power = 0.0, squares = 0.0, noise = 0.0;
+};
+
 inline double squares_about(const BinTerms& terms, double power) {
   return exact_sum(terms.share.size(), [&](Index b) {
     const double off = terms.centre(b) - power;
     return terms.share(b) * (off * off);
   });
+}
+
+// For as many bins as rows, where a table of all of them would be most of the memory: `at_once`
+// bins at a time. `p` is finite.
+inline BinnedPower power_in_blocks(const SortedSums& rows, const std::vector<Index>& ends, double p,
+                                   bool debias, Index at_once) {
+  require(!ends.empty() && at_once > 0, "power_in_blocks: there are bins.");
+  const Index last = ends.back();
+  const double total = rows.w == nullptr ? static_cast<double>(last) : rows.sum_w[last - 1];
+  const Index n = static_cast<Index>(ends.size());
+  const auto each_block = [&](const auto& use) {
+    for (Index begin = 0; begin < n; begin += at_once) {
+      const std::vector<Index> some(ends.begin() + begin,
+                                    ends.begin() + std::min(begin + at_once, n));
+      const Index from = begin == 0 ? 0 : ends[static_cast<std::size_t>(begin - 1)];
+      use(bin_terms(bins_of_rows(rows, some, from), total, p, debias));
+    }
+  };
+  BinnedPower out;
+  double within = 0.0;
+  each_block([&](const BinTerms& terms) {
+    out.power += terms.power;
+    within += terms.within;
+    out.noise += terms.noise;
+  });
+  each_block([&](const BinTerms& terms) { out.squares += squares_about(terms, out.power); });
+  out.squares = total * (out.squares + within);
+  return out;
 }
 
 }  // namespace calibrisk

@@ -53,15 +53,16 @@ class WidthBins {
   std::vector<double> edges_;
 };
 
-// Cell `bin + (fold - 1) n_bins`; folds 1, 2, ..., or none. An event is the outcome 1.
+// Cell `bin + (fold - 1) n_bins`; folds 1, 2, ..., or none. An event is an outcome `event`.
 inline std::vector<WidthCell> width_cells(const double* x, const int* y, const int* fold,
-                                          std::size_t n, const WidthBins& bins, int n_folds) {
+                                          std::size_t n, const WidthBins& bins, int n_folds,
+                                          int event = 1) {
   std::vector<WidthCell> out(bins.size() * static_cast<std::size_t>(n_folds));
   for (std::size_t i = 0; i < n; ++i) {
     auto bin = bins.of(x[i]);
     if (fold != nullptr) bin += bins.size() * static_cast<std::size_t>(fold[i] - 1);
     WidthCell& cell = out[bin];
-    const int happened = y[i] == 1;
+    const int happened = y[i] == event;
     const double residual = x[i] - happened;
     ++cell.rows;
     cell.events += happened;
