@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The AUROC of rows that are known by sums over cells alone. Between cells events and other rows are
-// ordered as they are. Within one the nodes of both outcomes interleave as the rows do not, so that a
-// node is placed by the other outcome's distribution function: a line through the edges of the cell
-// and the function's values at its nodes (those below and half of its own: for Gauss's rule the
-// function lies between the sums without and with it). Fewer nodes than a rule may have are rows.
+// The AUROC of rows that are known by sums over cells alone. Between cells events and other rows
+// are ordered as they are. Within one the nodes of both outcomes interleave as the rows do not, so
+// that a node is placed by the other outcome's distribution function: a line through the edges of
+// the cell and the function's values at its nodes (those below and half of its own: for Gauss's
+// rule the function lies between the sums without and with it). Fewer nodes than a rule may have
+// are rows.
 #ifndef CALIBRISK_STATES_CELL_AUROC_H
 #define CALIBRISK_STATES_CELL_AUROC_H
 
@@ -28,7 +29,8 @@ class CellPlacements {
       : edges_(edges), cells_(edges.size() - 1) {
     std::vector<Index> order(static_cast<std::size_t>(nodes.x.size()));
     std::iota(order.begin(), order.end(), Index{0});
-    std::sort(order.begin(), order.end(), [&](Index i, Index j) { return nodes.x[i] < nodes.x[j]; });
+    std::sort(order.begin(), order.end(),
+              [&](Index i, Index j) { return nodes.x[i] < nodes.x[j]; });
     for (const Index i : order) {
       Side& side = cells_[cell_of(nodes.x[i])].of[nodes.event[i] == 1.0 ? 1 : 0];
       side.x.push_back(nodes.x[i]);
@@ -105,12 +107,13 @@ struct CellAuroc {
   Vector influence;
 };
 
-// `nodes`: of all rows; `parts`: of their parts, whose influences are returned (DeLong et al. 1988).
+// `nodes`: of all rows; `parts`: of their parts, whose influences are returned (DeLong et al.
+// 1988).
 inline CellAuroc cell_auroc(const CellNodes& nodes, const CellNodes& parts,
                             const std::vector<double>& edges, std::size_t most) {
   const CellPlacements placement(nodes, edges, most);
   const auto kind_of = [](const CellNodes& of, Index i) { return of.event[i] == 1.0 ? 1 : 0; };
-  const auto means = [&](const CellNodes& of, Vector* rows, double (&mean)[2], double (&total)[2]) {
+  const auto means = [&](const CellNodes& of, Vector* rows, double(&mean)[2], double(&total)[2]) {
     for (Index i = 0; i < of.x.size(); ++i) {
       const int k = kind_of(of, i);
       const double own = placement(of.x[i], k);
