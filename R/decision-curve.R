@@ -21,7 +21,7 @@ decision_curve <- function(problem, better, settings) {
     treat_all = (row_mean(y, design) - settings$thresholds) / (1 - settings$thresholds), loss = of$sums[[3]]$estimate,
     !!!of$sums[[3]][2:6], recalibrated = of$sums[[2]]$estimate,
     changed = if (is.null(design$copies)) as.integer(of$changed) else of$changed,
-    net_benefit.std.error = ifelse(own$std.error > 1e-14, own$std.error, NA), net_benefit.conf.low = one$low,
+    net_benefit.std.error = ifelse(own$std.error > 1e-14, own$std.error, NA_real_), net_benefit.conf.low = one$low,
     net_benefit.conf.high = one$high, net_benefit.band.low = band$low, net_benefit.band.high = band$high,
     useful = (of$sums[[4]]$band.high < 0 & of$sums[[5]]$band.high < 0) %in% TRUE
   )

@@ -27,7 +27,7 @@
 #' @return A tibble of class `ce_hierarchy` with a row per error: `quantity`, `value`, `below` (the error that bounds
 #' it from above), `slack` (how much room is left), `holds` (`NA` where the theorem asserts
 #' nothing, `p > 2`), `std.error`, `conf.low`, `conf.high`, `p`, `n_classes`, `n_distinct` (predictions), `n`.
-#' `tidy()` gives the plain tibble.
+#' `tidy()` gives the plain tibble, with the columns `term` and `estimate` for `quantity` and `value`.
 #' A single probability is a scalar problem, K = 1: CE_p is the error of the probability of the event, and there are
 #' no CWCE and TCE.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.

@@ -108,7 +108,8 @@ as_metrics <- function(metrics, arg = "metrics") {
   hint <- word_hint(wrong, meant_word(wrong, metric_names()))
   stop_if(!is.null(wrong), "{.arg {arg}} must be metrics of one number, such as {.code ece}, or their names.",
           "x" = "{.val {wrong}} is none of them.", "i" = if (!is.null(hint)) "{hint}", arg = arg, value = wrong)
-  if (length(metrics) == 0) as_metric(NULL)
+  stop_if(length(metrics) == 0, "{.arg {arg}} must hold at least one metric.", "x" = "It is empty.", arg = arg,
+          value = metrics)
   Map(function(metric, name) {
     metric <- as_metric(metric)
     if (nzchar(name)) metric$name <- name

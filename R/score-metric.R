@@ -38,7 +38,9 @@
 #' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
 #' no factor 2 for the second class, `"regression"`),
 #' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
-#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score).
+#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score). With few
+#' events they end too low: with some five events in 150 rows the upper one was below the mean score in 6 to 12% of 400
+#' samples (2.5% are meant), with 20 in 600 in 3 to 6%.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #'   DeLong, DeLong and Clarke-Pearson (1988) \doi{10.2307/2531595}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
@@ -81,6 +83,8 @@ ce_score <- new_metric("ce_score", function(x, truth, ..., score = "brier", boun
 # of_both: the log score is one of classes and of numbers, for who has both.
 as_scores <- function(score, of_both = FALSE) {
   if (inherits(score, "ce_score_rule") || is.function(score)) score <- list(score)
+  stop_if("auroc" %in% Filter(rlang::is_string, score), "{.val auroc} must be the only score.",
+          "x" = "It is one of {length(score)}.", class = "score", arg = "score", value = score)
   scores <- lapply(score, as_score)
   if (length(scores) == 0) as_score(NULL)
   class <- vapply(scores, `[[`, "", "kind") == "class"

@@ -308,3 +308,17 @@ test_that("useless risks are shown to be useful in few samples, useful ones in m
   }
   withr::with_seed(5, expect_true(shown(FALSE) <= .1 && shown(TRUE) >= .8))
 })
+
+test_that("clusters are dealt to as many folds as there can be, and one cluster to none", {
+  p <- withr::with_seed(2, stats::runif(120))
+  y <- withr::with_seed(3, stats::rbinom(120, 1, p))
+  one <- suppressWarnings(expect_error(ce_decision(p, y, cluster = rep(1, 120)), class = "calibrisk_error_folds"))
+  expect_match(conditionMessage(one), "there is 1 cluster")
+  three <- ce_decision(p, y, cluster = rep(1:3, 40), thresholds = .4)
+  expect_output(print(three), "in 3 folds")
+  for (fn in list(ce_decision, function(...) ce_recalibrate(..., method = "platt"))) {
+    expect_error(fn(p, y, cluster = rep(1:3, 40), folds = 5), "3 clusters", class = "calibrisk_error_folds")
+  }
+  # rows that are all the same have no error, up to rounding
+  expect_identical(ce_decision(rep(.01, 100), rep(0, 100), thresholds = .005)$curve$net_benefit.std.error, NA_real_)
+})

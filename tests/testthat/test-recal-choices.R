@@ -25,3 +25,15 @@ test_that("a new map of one probability is a constructor's value and two methods
   map <- ce_recalibrate(f$p[, 1], as.integer(f$y == 1), method = shift, folds = 3)
   expect_equal(predict(map, .3), stats::plogis(stats::qlogis(.3) + 1))
 })
+
+test_that("maps of predictions with two values or one have the frequencies of these", {
+  y <- rep(c(0, 1, 1, 0), c(89, 11, 62, 38))
+  for (method in c("beta", "platt", "isotonic")) {
+    expect_equal(predict(ce_recalibrate(rep(c(.3, .4), each = 100), y, method = method), c(.3, .4)), c(.11, .62),
+                 tolerance = 1e-5)
+  }
+  for (method in c("beta", "platt")) {
+    suppressWarnings(map <- ce_recalibrate(rep(.3, 200), y, method = method))
+    expect_equal(predict(map, .3), .365, tolerance = 1e-5)
+  }
+})

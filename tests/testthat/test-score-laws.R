@@ -71,5 +71,8 @@ test_that("the log score of distributions of numbers is that of their density", 
   expect_equal(both$.estimate[1], mean(-stats::dnorm(y, 0:2, 1, log = TRUE)))
   expect_identical(both$notion, rep("regression", 2))
   expect_error(ce_score(pred_normal(0:2, 1), y, score = "log", bound = TRUE), class = "calibrisk_error_score")
+  # the entropy of a count is 0 at least
+  expect_equal(ce_score(pred_poisson(1:3), 0:2, score = "log", bound = TRUE)$.estimate,
+               -mean(stats::dpois(0:2, 1:3, log = TRUE)))
   expect_error(ce_decompose(pred_normal(0:2, 1), y, score = c("log", "crps")), class = "calibrisk_error_score")
 })

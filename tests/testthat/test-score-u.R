@@ -25,6 +25,8 @@ test_that("bad scores are named", {
   expect_error(ce_score(b$p, b$y, score = kernel_score, bound = TRUE), "no upper bound",
                class = "calibrisk_error_score")
   expect_error(ce_score(b$p, b$y, score = function(p1, y1, p2, y2) 1), class = "calibrisk_error_score")
+  expect_error(ce_score(b$p, b$y, score = function(p1, y1, p2, y2) p1[, 1] - p2[, 1]), "order",
+               class = "calibrisk_error_score")
   expect_error(ce_score(.5, 1, score = kernel_score), class = "calibrisk_error_argument")
 })
 
