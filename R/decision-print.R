@@ -15,7 +15,7 @@ print.ce_decision <- function(x, ...) {
   print_lines(c(
     if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level),
     paste0("Recalibrated by ", x$recalibration$label, ", cross-fitted",
-           if (length(x$recalibration$folds) == 1) paste0(" in ", x$recalibration$folds, " folds"),
+           if (identical(x$recalibration$folds > 1, TRUE)) paste0(" in ", x$recalibration$folds, " folds"),
            "; a perfect recalibration adds at least as much on average."),
     facts_lines(x$event$hint, x$design, x$dropped)
   ))

@@ -98,7 +98,7 @@ ce_decision <- function(x, truth, ..., thresholds = seq(0.01, 0.99, by = 0.01), 
         design_folds(problem$features, problem$labels, predictions$design, folds, even = !is.null(cluster))
       better <- recalibrated_probs(dealt, recalibration, fold)
       list(model = name, curve = decision_curve(dealt, better, settings), design = predictions$design,
-           folds = max(fold), problem = problem, rows = predictions$rows, axis = probability_of(predictions),
+           folds = length(unique(fold)), problem = problem, rows = predictions$rows, axis = probability_of(predictions),
            dropped = predictions$dropped,
            event = list(label = event_label(predictions, horizon = input$design$horizon),
                         hint = event_hint(predictions, horizon = input$design$horizon)))

@@ -114,7 +114,8 @@ long_parts <- function(x, model, id) {
   name <- as.character(keys$model)
   code <- match(keys$id, unique(keys$id))
   rows <- split(seq_along(name), factor(name, unique(name)))
-  twice <- anyDuplicated(data.frame(name, code))
+  pairs <- vctrs::new_data_frame(list(name = name, code = code))
+  twice <- if (vctrs::vec_duplicate_any(pairs)) anyDuplicated(pairs) else 0
   stop_if(twice > 0, "A model must have one row for each {.arg id}.",
           "x" = "{.val {name[twice]}} has several of {.val {keys$id[twice]}}.", class = "columns", arg = "id",
           row = twice)

@@ -7,8 +7,6 @@
 
 #include <cmath>
 #include <exception>
-#include <limits>
-#include <new>
 #include <vector>
 
 using calibrisk::Vector;
@@ -16,68 +14,47 @@ using calibrisk::Vector;
 namespace {
 
 // The last point with its value and gradient: the optimiser asks for them one after the other. It
-// is C, through which nothing may be thrown: what is thrown waits, and the value is not finite,
-// which R's optimiser refuses with an error.
+// is C, through which nothing may be thrown, and jumps where a value is not finite. So from where
+// there is none, or something is thrown, it sees a low plain, at which it stops.
 struct Point {
   const std::function<double(const Vector&, Vector&)>& of;
   Vector theta, gradient;
   double value = 0.0;
   int tried = 0;
+  bool lost = false;
   std::exception_ptr thrown;
 
   void move(int n, const double* to) {
     const Eigen::Map<const Vector> point(to, n);
-    if (tried > 0 && theta == point) return;
-    if (!point.allFinite()) {
-      value = std::numeric_limits<double>::quiet_NaN();
-      return;
-    }
-    ++tried;
-    theta = point;
-    gradient = Vector::Zero(n);
+    if (lost || (tried > 0 && theta == point)) return;
     try {
+      Vector here = point, slope = Vector::Zero(n);
+      lost = !here.allFinite();
+      if (lost) return;
+      ++tried;
       check_interrupt();
-      value = of(theta, gradient);
+      value = of(here, slope);
+      lost = !std::isfinite(value) || !slope.allFinite();
+      if (lost) return;
+      theta.swap(here);
+      gradient.swap(slope);
     } catch (...) {
       thrown = std::current_exception();
-      value = std::numeric_limits<double>::quiet_NaN();
+      lost = true;
     }
   }
 };
 
-double value_at(int n, double* at, void* point) {
-  static_cast<Point*>(point)->move(n, at);
-  return static_cast<Point*>(point)->value;
+double value_at(int n, double* at, void* of) {
+  auto* point = static_cast<Point*>(of);
+  point->move(n, at);
+  return point->lost ? -1e300 : point->value;
 }
 
-void gradient_at(int n, double* at, double* gradient, void* point) {
-  static_cast<Point*>(point)->move(n, at);
-  Vector::Map(gradient, n) = static_cast<Point*>(point)->gradient;
-}
-
-// Nothing with a destructor: R jumps out of it.
-struct Search {
-  Point* point;
-  int n, memory, steps;
-  double tolerance;
-  double *theta, *bounds;
-  int* unbounded;
-  int evaluations, gradients, failed;
-};
-
-SEXP search(void* of) {
-  auto* s = static_cast<Search*>(of);
-  char message[60];
-  double value = 0.0;
-  lbfgsb(s->n, s->memory, s->theta, s->bounds, s->bounds, s->unbounded, &value, value_at,
-         gradient_at, &s->failed, s->point, s->tolerance, 0.0, &s->evaluations, &s->gradients,
-         s->steps, message, 0, 10);
-  return R_NilValue;
-}
-
-SEXP left_the_doubles(SEXP, void* of) {
-  static_cast<Search*>(of)->failed = -1;
-  return R_NilValue;
+void gradient_at(int n, double* at, double* gradient, void* of) {
+  auto* point = static_cast<Point*>(of);
+  point->move(n, at);
+  for (int i = 0; i < n; ++i) gradient[i] = point->lost ? 0.0 : point->gradient[i];
 }
 
 }  // namespace
@@ -88,16 +65,21 @@ QuasiNewton quasi_newton(const std::function<double(const Vector&, Vector&)>& va
   Vector theta = start;
   std::vector<double> bounds(static_cast<std::size_t>(n));
   std::vector<int> unbounded(static_cast<std::size_t>(n));
-  Point point{value, Vector(), Vector(), 0.0, 0, nullptr};
-  Search of{&point,           n, memory, steps, tolerance, theta.data(), bounds.data(),
-            unbounded.data(), 0, 0,      0};
+  Point point{value, start, Vector::Zero(n), 0.0, 0, false, nullptr};
+  int failed = 0, evaluations = 0, gradients = 0;
   void* const top = vmaxget();
-  R_tryCatchError(search, &of, left_the_doubles, &of);
+  // its own error is that R has no memory
+  Rcpp::unwindProtect([&]() -> SEXP {
+    char message[60];
+    double least = 0.0;
+    lbfgsb(n, memory, theta.data(), bounds.data(), bounds.data(), unbounded.data(), &least,
+           value_at, gradient_at, &failed, &point, tolerance, 0.0, &evaluations, &gradients, steps,
+           message, 0, 10);
+    return R_NilValue;
+  });
   vmaxset(top);
   if (point.thrown) std::rethrow_exception(point.thrown);
-  // R's other error is that it has no memory
-  if (of.failed < 0 && (point.tried == 0 || std::isfinite(point.value))) throw std::bad_alloc();
   // the parameters before are taken where there is no finite optimum
-  if (of.failed < 0) return {point.theta, point.tried, true};
-  return {theta, of.evaluations, of.failed != 0};
+  if (point.lost) return {point.theta, point.tried, true};
+  return {theta, evaluations, failed != 0};
 }

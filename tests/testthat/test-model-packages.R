@@ -179,3 +179,17 @@ test_that("predictions of mlr3 come in the order of the rows, and of the positiv
   learner$train(flowers)
   packages_fails(ce_predictions(learner$predict(flowers), iris), "predict_type")
 })
+
+test_that("classes without rows of the fit have no column, or none of another class", {
+  skip_if_not_installed("ranger")
+  d <- withr::with_seed(1, data.frame(x = stats::rnorm(60)))
+  for (used in list(c("a", "c"), c("a", "c", "d"))) {
+    d$y <- factor(rep(used, length.out = 60), levels = c("a", "b", "c", "d"))
+    model <- suppressWarnings(ranger::ranger(y ~ x, d, probability = TRUE, num.threads = 1))
+    found <- as.data.frame(ce_predictions(model, d))
+    own <- predict(model, d, num.threads = 1)$predictions
+    shown <- if (length(used) == 2) "c" else used
+    expect_equal(found[paste0(".pred_", shown)], as.data.frame(own[, shown, drop = FALSE]), ignore_attr = TRUE)
+    expect_false(any(c(".pred_b", if (length(used) == 2) ".pred_d") %in% names(found)))
+  }
+})

@@ -155,6 +155,11 @@ test_that("the AUROC of predictions in few cells is that of the rows", {
     rare <- list(stats::plogis(rnorm(5000, -4, .4)), stats::rbeta(5000, .3, 60), .11 + .009 * stats::rbeta(5000, 2, 1))
     for (p in rare) expect_lt(max(abs(values(p, rbinom(length(p), 1, p)))), .004)
     expect_lt(max(abs(values(rare[[3]], rbinom(5000, 1, .5)))), .004)
+    # tied rows among others, in a cell and at its edge
+    for (at in c(1 / 3, .2513, .5)) {
+      p <- c(stats::runif(2000), rep(at, 500))
+      expect_lt(max(abs(values(p, rbinom(2500, 1, pmin(pmax(p, .2), .8))))), .001)
+    }
   })
 })
 

@@ -126,7 +126,8 @@ inline FollowUpWeights entry_weights(const FollowUp& rows, double horizon) {
     if (stays(i)) staying += rows.count(i);
   }
   for (std::size_t k = 0; k < events.at.size(); ++k) {
-    const double share = (events.before[k + 1] - events.before[k]) / at_risk(events.at[k]);
+    double share = (events.before[k + 1] - events.before[k]) / at_risk(events.at[k]);
+    if (std::abs(1.0 - share) < 1e-10) share = 1.0;  // up to the rounding of sums of weights
     survival.push_back(survival.back() * (1.0 - share));
     if (survival.back() <= 0.0 && std::isnan(out.certain) && staying > 0.0) {
       out.certain = events.at[k];

@@ -52,7 +52,7 @@ class CellPlacements {
   double operator()(double x, int kind) const {
     const std::size_t c = cell_of(x);
     const int other = 1 - kind;
-    const double below = cells_[c].of[other].below(x, 1e-7 * (edges_[c + 1] - edges_[c]));
+    const double below = cells_[c].of[other].below(x, 1e-3 * (edges_[c + 1] - edges_[c]));
     return kind == 1 ? below / total_[other] : 1.0 - below / total_[other];
   }
 
@@ -78,13 +78,14 @@ class CellPlacements {
       }
       line.emplace_back(std::move(at), std::move(reached));
     }
+    // The rules of both outcomes put rows that are tied nearly at one place: `near`.
     double below(double value, double near) const {
-      if (!line.empty()) return before + line[0](value);
       double sum = before;
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        sum += x[i] < value - near ? weight[i] : x[i] <= value + near ? weight[i] / 2.0 : 0.0;
+      for (std::size_t i = 0; i < x.size() && x[i] <= value + near; ++i) {
+        if (x[i] >= value - near) return sum + weight[i] / 2.0;
+        sum += weight[i];
       }
-      return sum;
+      return line.empty() ? sum : before + line[0](value);
     }
   };
   struct Cell {
