@@ -409,7 +409,7 @@ SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
 Rcpp::NumericVector cpp_weighted_quantile(Rcpp::NumericVector values, Rcpp::NumericVector shares,
                                           Rcpp::NumericVector weights, Rcpp::NumericVector copies,
                                           bool interpolated) {
-  const calibrisk::WeightedValues of(as_vector(values), as_vector(weights), as_vector(copies));
+  const calibrisk::WeightedQuantiles of(as_vector(values), as_vector(weights), as_vector(copies));
   Rcpp::NumericVector out(shares.size());
   std::transform(shares.begin(), shares.end(), out.begin(), [&](double share) {
     return interpolated ? of.between(share) : of.reached(share);

@@ -441,7 +441,7 @@ TEST(weighted_quantiles_are_those_of_repeated_values) {
   copies << 2, 1, 3, 2;
   Vector repeated(8);
   repeated << 1, 2, 2, 3, 3, 4, 4, 4;
-  const WeightedValues of(values, copies, copies), again(repeated, Vector::Ones(8), Vector());
+  const WeightedQuantiles of(values, copies, copies), again(repeated, Vector::Ones(8), Vector());
   for (const double share : {0.0, 0.1, 0.3, 0.5, 0.77, 1.0}) {
     CHECK(is_near(of.between(share), again.between(share)));
     CHECK(of.reached(share) == again.reached(share));

@@ -237,16 +237,16 @@ class CurveSmoother {
     }
   }
 
-  // x' P x / 2 of every column x, for a symmetric P: of blocks of rows with those after them.
-  Vector half_forms(const Matrix& p, const Matrix& x) const {
+  // v' P v / 2 of every column v, for a symmetric P: of blocks of rows with those after them.
+  Vector half_forms(const Matrix& p, const Matrix& v) const {
     constexpr Index most = 24;
-    Vector out = Vector::Zero(x.cols());
+    Vector out = Vector::Zero(v.cols());
     for (Index begin = 0; begin < p.rows(); begin += most) {
       const Index size = std::min(most, p.rows() - begin), rest = p.rows() - begin;
       Matrix own = p.block(begin, begin, size, rest);
       own.leftCols(size) /= 2.0;
-      const Matrix product = engine_.dense.multiply(own, x.bottomRows(rest));
-      out += x.middleRows(begin, size).cwiseProduct(product).colwise().sum().transpose();
+      const Matrix product = engine_.dense.multiply(own, v.bottomRows(rest));
+      out += v.middleRows(begin, size).cwiseProduct(product).colwise().sum().transpose();
     }
     return out;
   }

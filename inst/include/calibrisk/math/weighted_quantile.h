@@ -13,12 +13,12 @@ namespace calibrisk {
 
 // Sorted values and the weight up to each: equal values by their weights, so that no order of the
 // rows matters.
-struct WeightedValues {
+struct WeightedQuantiles {
   std::vector<double> value, weight, copies, upto;
 
   // `copies_of` may be empty: one for each.
-  WeightedValues(const ConstVectorRef& values, const ConstVectorRef& weights,
-                 const ConstVectorRef& copies_of) {
+  WeightedQuantiles(const ConstVectorRef& values, const ConstVectorRef& weights,
+                    const ConstVectorRef& copies_of) {
     const Index n = values.size();
     require(n > 0 && weights.size() == n && (copies_of.size() == 0 || copies_of.size() == n),
             "weighted_quantile: one weight per value.");
