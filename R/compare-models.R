@@ -253,8 +253,8 @@ limits_of_own <- function(pair, apart, shown) {
 # lie between 0 and 1 + sqrt(2) times what resampling adds. Limits and test are valid at both ends.
 bootstrap_differences <- function(models, metric, values, at, settings) {
   design <- models[[1]]$design
+  counted <- !is.null(design$copies)
   draws <- vapply(seq_len(settings$times), function(b) {
-    counted <- !is.null(design$copies)
     rows <- if (counted) resampled_copies(design) else resampled_rows(design)
     drawn <- vapply(models, function(model) {
       sample <- if (counted) sampled_rows(model, rows) else take_rows(model, rows)

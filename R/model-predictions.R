@@ -204,12 +204,13 @@ add_classes <- function(newdata, probs, levels = NULL) {
   if (length(levels) == 2 && NCOL(probs) == 1) return(add_event(newdata, probs, levels[2]))
   # levels without rows of the fit may have no column
   if (!is.null(known) && all(known %in% levels)) levels <- intersect(levels, known)
-  stop_if(length(as.matrix(probs)) != nrow(newdata) * length(levels),
-          "A model must predict a probability of each of its classes.",
-          "x" = "The classes are {.val {levels}}, and there are {length(as.matrix(probs)) / nrow(newdata)} columns.",
-          class = "model", arg = "model")
   # of one row, or of one of several sizes, it may be no matrix
-  probs <- matrix(as.numeric(as.matrix(probs)), nrow(newdata), length(levels))
+  probs <- as.numeric(as.matrix(probs))
+  stop_if(length(probs) != nrow(newdata) * length(levels),
+          "A model must predict a probability of each of its classes.",
+          "x" = "The classes are {.val {levels}}, and there are {length(probs) / nrow(newdata)} columns.",
+          class = "model", arg = "model")
+  probs <- matrix(probs, nrow(newdata), length(levels))
   if (setequal(known, levels)) probs <- probs[, match(levels, known), drop = FALSE]
   if (length(levels) == 2) return(add_event(newdata, probs[, 2], levels[2]))
   add_columns(newdata, setNames(split_columns(probs), paste0(".pred_", levels)))

@@ -53,10 +53,10 @@ panels_by <- function(rows, by) if (nlevels(rows[[by]]) > 1) ggplot2::facet_wrap
 # Text above a figure of 6 inches; with a width of 58, the caption of one of 90 mm.
 wrap_text <- function(text, width = 78) paste(strwrap(text, width), collapse = "\n")
 
-# A legend below the figure, in as many rows as a column of a journal needs, or with an entry per row; none of a single
-# label.
-wrapped_legend <- function(labels, one_column = FALSE) {
-  if (length(labels) < 2) return("none")
+# A legend below the figure, in as many rows as a column of a journal needs, or with an entry per row; none of fewer
+# labels than `least`.
+wrapped_legend <- function(labels, one_column = FALSE, least = 2) {
+  if (length(labels) < least) return("none")
   rows <- if (one_column) length(labels) else legend_rows(nchar(labels))
   ggplot2::guide_legend(nrow = rows, byrow = TRUE)
 }

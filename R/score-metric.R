@@ -131,8 +131,8 @@ score_frame <- function(x, input, scores, level, bound) {
   if (!"data" %in% names(dots)) check_no_laws(x, check_dot_names(dots), scores)
   metric_frame(x, input, metric, function(predictions) {
     check_whole_sums(predictions)
-    columns(function(s, smallest) class_score(predictions, s, smallest), whole_notion(predictions), predictions$design,
-            n_obs(predictions), predictions$log)
+    columns(class_scores(predictions), whole_notion(predictions), predictions$design, n_obs(predictions),
+            predictions$log)
   }, choices = list(level = level), edges = numeric())
 }
 
@@ -181,20 +181,24 @@ score_estimate <- function(rows, design, smallest) {
   replace(one, c("value", "influence"), list(if (none) NA_real_ else one$value, NULL))
 }
 
-# The Brier score of one probability is a sum over its rows.
-class_score <- function(predictions, s, smallest) {
+# The estimate of each score; the Brier score of one probability is a sum over its rows. Columns of both classes are
+# made once, where a score needs them.
+class_scores <- function(predictions, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
   design <- predictions$design
-  if (!is_brier_of_one(predictions, s)) return(score_estimate(score_rows(predictions, s), design, smallest))
-  brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest)
+  function(s, smallest) {
+    if (!is_brier_of_one(predictions, s)) {
+      return(score_estimate(score_rows(predictions, s, probs, truth), design, smallest))
+    }
+    brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest)
+  }
 }
 
 is_brier_of_one <- function(predictions, s) s$name == "brier" && !is.null(predictions$prob)
 
-# Columns of both classes are made where a score of single probabilities needs them.
-score_rows <- function(predictions, s) {
+score_rows <- function(predictions, s, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
   check_ranked(s, predictions)
   if (is_brier_of_one(predictions, s)) return((predictions$prob - predictions$outcome)^2)
-  value <- s$value(simplex_probs(predictions), simplex_truth(predictions))
+  value <- s$value(probs, truth)
   if (n_classes(predictions) == 2) s$scalar * value else value
 }
 

@@ -49,14 +49,14 @@ panel_cells <- function(state, j, blocks = state$about$blocked) {
   sorted$ties <- unique(ends[ends > 0])
   problem[c("sorted", "cells")] <- list(sorted, TRUE)
   problem$extreme <- state_scores(state, j)[["extreme"]] > 0
-  moments <- over_parts(if (blocks) block_moments(state, j) else state_moments(state, j))
-  most <- dim(moments)[1] %/% 2
+  most <- (if (blocks) moments_of_block else moments_of_cell) %/% 2
   whole <- function(fewer = FALSE) {
+    moments <- over_parts(if (blocks) block_moments(state, j) else state_moments(state, j))
     rows <- cells_problem(edges, array(moments, c(dim(moments), 1)), most - fewer)
     replace(rows, "extreme", problem$extreme)
   }
   if (!blocks) problem$whole <- whole
-  # rows of a cell are in the order of their outcomes' nodes nearly, not exactly
+  # within a cell the nodes of both outcomes do not interleave as the rows do
   problem$auroc <- function() {
     nodes <- function(of) {
       list(x = as.numeric(of$features), event = as.numeric(of$labels), weight = design_weights(of$design))

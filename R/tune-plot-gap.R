@@ -121,9 +121,7 @@ autoplot_gap <- function(panels, classes = NULL) {
     ggplot2::geom_line(ggplot2::aes(colour = .data$method), linewidth = 0.8, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"),
                                  guide = if (several) ggplot2::guide_legend(order = 1) else "none") +
-    ggplot2::scale_linetype_manual(values = types, guide = ggplot2::guide_legend(
-      nrow = legend_rows(nchar(shown$others)), byrow = TRUE
-    )) +
+    ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others, least = 1)) +
     ggplot2::geom_hline(yintercept = shown$range[1], colour = "grey20", linewidth = 0.35) +
     ggplot2::scale_y_continuous(breaks = Filter(function(y) y >= shown$range[1], pretty(shown$range, 4)),
                                 expand = ggplot2::expansion(c(0, 0.05))) +
