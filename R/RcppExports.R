@@ -349,6 +349,10 @@ cpp_nested_headline <- function(numbers, products, facts, columns, df, level) {
     .Call(`_calibrisk_cpp_nested_headline`, numbers, products, facts, columns, df, level)
 }
 
+cpp_model_difference <- function(errors, std_errors, power, told, df, level) {
+    .Call(`_calibrisk_cpp_model_difference`, errors, std_errors, power, told, df, level)
+}
+
 cpp_moments <- function(mean, variance, outcome, design) {
     .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, design)
 }

@@ -143,8 +143,7 @@ check_two_models <- function(models, arg = "objects") {
           class = "length", arg = arg)
 }
 
-# Both values have their influence on the same rows. The test is on the scale on which they are means, where it is
-# defined near 0 too.
+# Both values have their influence on the same rows; see inst/include/calibrisk/classical/model_difference.h.
 influence_differences <- function(estimates, values, at, level) {
   # what every pair of a model asks for: its influence, its own limits (the headline's are those of its ladder), and
   # whether it is distinguished from 0, at twice its standard error
@@ -154,98 +153,25 @@ influence_differences <- function(estimates, values, at, level) {
     limits <- one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
     c(one, list(own = limits, told = isTRUE(one$value > 2 * estimate_std_error(one))))
   })
-  parts <- lapply(seq_len(ncol(at)), function(k) {
+  power <- models[[1]]$power
+  # a difference of AUROCs of few events has those of its standard error
+  df <- min(design_df(models[[1]]$design), models[[1]]$df)
+  parts <- vapply(seq_len(ncol(at)), function(k) {
     pair <- models[at[, k]]
-    means <- pair_means(pair)
-    c(difference_limits(pair, means, values[at[, k]], level), list(p.value = difference_p_value(pair, means)))
-  })
-  lapply(setNames(nm = names(parts[[1]])), function(name) vapply(parts, `[[`, 0, name))
-}
-
-mean_difference <- function(pair, slope = 1) {
-  of <- combine_estimates(pair, slope * c(1, -1))
-  list(value = of$value, std_error = estimate_std_error(of))
-}
-
-# Errors are biased upwards by the noise of their estimated gaps (R/crossfit.R), more so for the model whose gaps are
-# small compared with their noise. The difference of two errors is therefore biased. The difference of their honest
-# lower bounds is biased the other way, or not at all if both models are calibrated. The interval contains both
-# intervals and, except for an end beyond 0, all differences within the models' own limits. The p-value is the larger
-# one (1 if the two differences have opposite signs). Without honest bounds the first of the two alone.
-pair_means <- function(pair) {
-  honest <- lapply(pair, `[[`, "honest")
-  if (any(vapply(honest, is.null, NA))) return(list(mean_difference(pair)))
-  share <- function(bound, one) if (one$value > 0) bound$value / one$value else 0
-  inflation <- honest_inflation(pair[[1]]$power, min(max(min(unlist(Map(share, honest, pair))), 0), 1))
-  below <- mean_difference(honest)
-  below$std_error <- below$std_error * inflation
-  list(mean_difference(pair), c(below, list(bounds = honest, inflation = inflation)))
-}
-
-# Of the standard error: a difference of AUROCs of few events has theirs.
-pair_df <- function(pair) {
-  df <- min(design_df(pair[[1]]$design), pair[[1]]$df)
-  if (df < 1) NA_real_ else df
-}
-
-difference_p_value <- function(pair, means) {
-  value <- vapply(means, `[[`, 0, "value")
-  # the same predictions twice
-  if (identical(value[1], 0) || isTRUE(value[1] * value[length(value)] <= 0)) return(1)
-  z <- value / vapply(means, `[[`, 0, "std_error")
-  max(2 * stats::pt(-abs(z), pair_df(pair)))
-}
-
-# For a difference of roots r = value^(1/p): from influence / (p r^(p - 1)) where both are distinguished from 0; else
-# from their own limits.
-difference_limits <- function(pair, means, shown, level) {
-  power <- pair[[1]]$power
-  quantile <- stats::qt((1 + level) / 2, pair_df(pair))
-  around <- function(value, std_error) value + c(-1, 1) * quantile * std_error
-  apart <- range(unlist(lapply(means, function(one) around(one$value, one$std_error))))
-  if (power != 1 && !all(vapply(pair, `[[`, NA, "told"))) return(limits_of_own(pair, apart, shown))
-  slope <- if (power == 1) 1 else 1 / (power * shown^(power - 1))
-  std_error <- if (power == 1) means[[1]]$std_error else mean_difference(pair, slope)$std_error
-  reach <- around(shown[1] - shown[2], std_error)
-  if (length(means) > 1) {
-    honest <- means[[2]]
-    also <- around(honest$value, honest$std_error)
-    if (power != 1) {
-      below <- pmax(vapply(honest$bounds, `[[`, 0, "value"), 0)^(1 / power)
-      also <- around(below[1] - below[2], mean_difference(honest$bounds, slope)$std_error * honest$inflation)
-    }
-    own <- vapply(pair, `[[`, c(0, 0), "own")
-    # an end beyond 0 is the test's
-    end <- function(paired, apart) if (isTRUE(min(paired) > 0)) min(paired) else min(apart, paired, 0)
-    reach <- c(end(c(reach[1], also[1]), own[1, 1] - own[2, 2]), -end(-c(reach[2], also[2]), own[1, 2] - own[2, 1]))
-  }
-  if (power != 1) reach <- tested_reach(reach, pair, apart, shown)
-  c(list(std.error = std_error), conf.low = reach[1], conf.high = reach[2])
-}
-
-# The test is that of the difference before roots are taken, with the limits `apart`. Limits of the roots that include 0
-# where it rejects, or exclude 0 where it does not, get the end next to 0 that agrees with it.
-tested_reach <- function(reach, pair, apart, shown) {
-  if (anyNA(apart) || anyNA(reach)) return(reach)
-  if (apart[1] <= 0 && apart[2] >= 0) return(c(min(reach[1], 0), max(reach[2], 0)))
-  if (reach[1] > 0 || reach[2] < 0) return(reach)
-  own <- limits_of_own(pair, apart, shown)
-  if (apart[1] > 0) c(own$conf.low, reach[2]) else c(reach[1], own$conf.high)
-}
-
-# Smallest and largest a - b of roots within their own limits. If the limits `apart` of a^p - b^p exclude 0, which is
-# when the p-value is below 1 - level, the end next to 0 is that of the roots that are at least so far apart.
-limits_of_own <- function(pair, apart, shown) {
-  power <- pair[[1]]$power
-  own <- pmax(vapply(pair, `[[`, c(0, 0), "own"), 0)
-  most <- function(a, b, apart) {
-    if (!isTRUE(apart < 0)) return(a[2] - b[1])
-    b <- min(b[2], (a[2]^power - apart)^(1 / power))
-    min(a[2], max(b^power + apart, 0)^(1 / power)) - b
-  }
-  difference <- shown[1] - shown[2]
-  list(std.error = NA_real_, conf.low = min(-most(own[, 2], own[, 1], -apart[1]), difference),
-       conf.high = max(most(own[, 1], own[, 2], apart[2]), difference))
+    shown <- values[at[, k]]
+    honest <- lapply(pair, `[[`, "honest")
+    honest <- if (all(lengths(honest) > 0)) honest
+    told <- pair[[1]]$told && pair[[2]]$told
+    std_errors <- vapply(drop_null(list(pair, honest)), function(of) {
+      std_error <- function(slopes) estimate_std_error(combine_estimates(of, slopes * c(1, -1)))
+      own <- std_error(1)
+      c(own, if (power == 1 || !told) own else std_error(1 / (power * shown^(power - 1))))
+    }, c(0, 0))
+    bounds <- if (is.null(honest)) NA else vapply(honest, `[[`, 0, "value")
+    errors <- rbind(vapply(pair, `[[`, 0, "value"), bounds, shown, vapply(pair, `[[`, c(0, 0), "own"))
+    cpp_model_difference(errors, std_errors, power, told, if (df < 1) NA else df, level)
+  }, numeric(4))
+  list(std.error = parts[1, ], conf.low = parts[2, ], conf.high = parts[3, ], p.value = parts[4, ])
 }
 
 # The same resampled rows, or clusters, for all models. Resampling adds bias once more: all of it for smooth functions

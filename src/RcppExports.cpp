@@ -1218,6 +1218,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_model_difference
+Rcpp::NumericVector cpp_model_difference(Rcpp::NumericMatrix errors, Rcpp::NumericMatrix std_errors, double power, bool told, double df, double level);
+RcppExport SEXP _calibrisk_cpp_model_difference(SEXP errorsSEXP, SEXP std_errorsSEXP, SEXP powerSEXP, SEXP toldSEXP, SEXP dfSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type errors(errorsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type std_errors(std_errorsSEXP);
+    Rcpp::traits::input_parameter< double >::type power(powerSEXP);
+    Rcpp::traits::input_parameter< bool >::type told(toldSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_model_difference(errors, std_errors, power, told, df, level));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_moments
 Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance, Rcpp::NumericVector outcome, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_moments(SEXP meanSEXP, SEXP varianceSEXP, SEXP outcomeSEXP, SEXP designSEXP) {
@@ -2761,6 +2776,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_nested_upper", (DL_FUNC) &_calibrisk_cpp_nested_upper, 5},
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
+    {"_calibrisk_cpp_model_difference", (DL_FUNC) &_calibrisk_cpp_model_difference, 6},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
     {"_calibrisk_cpp_skewed_limits", (DL_FUNC) &_calibrisk_cpp_skewed_limits, 5},
