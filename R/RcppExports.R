@@ -417,6 +417,10 @@ cpp_pooled <- function(at, sides, complete, level, null) {
     .Call(`_calibrisk_cpp_pooled`, at, sides, complete, level, null)
 }
 
+cpp_ranks <- function(values) {
+    .Call(`_calibrisk_cpp_ranks`, values)
+}
+
 cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, progress) {
     .Call(`_calibrisk_cpp_rank_resamples`, models, kernels, truth, rows, settings, threads, progress)
 }

@@ -33,13 +33,16 @@ rank_estimates <- function(metric, overall, values, sign, level, compared) {
   models <- names(overall)
   overall <- unname(overall)
   of_samples <- if (ncol(values) > 0) {
+    ranks <- cpp_ranks(sign * values)
+    first <- ranks == 1L & !is.na(ranks)
     range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
     list(mean = rowMeans(values), std.deviation = apply(values, 1, sd), low = range[1, ], high = range[2, ],
-         best_share = rowMeans(first_places(sign * values)))
+         # shared between equal ones
+         best_share = rowMeans(first / rep(pmax(colSums(first), 1), each = nrow(first))))
   }
   out <- columns_frame(
     metric = metric, model = models, estimate = overall,
-    rank = as.integer(rank(tied_values(cbind(sign * overall)), ties.method = "min", na.last = "keep")), !!!of_samples,
+    rank = cpp_ranks(cbind(sign * overall))[, 1], !!!of_samples,
     can_be_best = !is.na(overall) & !models %in% shown_worse(compared, 1 - level, sign)
   )
   out[order(sign * out$estimate), ]
@@ -63,49 +66,18 @@ to_best <- function(tests, best, models) {
                 p.value = tests$p.value[rows])
 }
 
-# Positions that sort every column.
-order_columns <- function(values) order(col(values), values)
-
-# Models x subsamples: in every subsample, values that differ by rounding only become equal, the smallest of them.
-tied_values <- function(values, tolerance = 1e-12) {
-  at <- order_columns(values)
-  sorted <- values
-  sorted[] <- values[at]
-  for (i in seq_len(nrow(sorted))[-1]) {
-    near <- which(sorted[i, ] - sorted[i - 1, ] <= tolerance * abs(sorted[i, ]))
-    sorted[i, near] <- sorted[i - 1, near]
-  }
-  values[at] <- sorted
-  values
-}
-
-# 1 for the best model of a subsample, shared between equal ones, 0 where none is defined.
-first_places <- function(values) {
-  values <- tied_values(values)
-  least <- do.call(pmin, c(lapply(seq_len(nrow(values)), function(i) values[i, ]), na.rm = TRUE))
-  first <- values == rep(least, each = nrow(values))
-  first[is.na(first)] <- FALSE
-  first / rep(pmax(colSums(first), 1), each = nrow(values))
-}
-
-# "a < b = c" for every subsample; "a > b" where larger values, with a `sign` of -1, are better.
-order_labels <- function(values, models, sign = 1) {
+# "a < b = c" for every column of ranks; "a > b" where larger values, with a `sign` of -1, are better.
+order_labels <- function(ranks, models, sign) {
   better <- if (sign < 0) " > " else " < "
-  sorted <- tied_values(values)
-  at <- order_columns(sorted)
-  sorted[] <- sorted[at]
-  names <- matrix(models[row(values)[at]], nrow(values))
-  labels <- names[1, ]
-  for (i in seq_along(models)[-1]) {
-    equal <- (sorted[i, ] == sorted[i - 1, ]) %in% TRUE
-    labels <- paste0(labels, ifelse(equal, " = ", better), names[i, ])
-  }
-  labels
+  apply(ranks, 2, function(own) {
+    at <- order(own)
+    paste0(c("", ifelse(diff(own[at]) %in% 0L, " = ", better)), models[at], collapse = "")
+  })
 }
 
 rank_orders <- function(metric, overall, values, sign) {
-  seen <- if (ncol(values) > 0) order_labels(sign * values, names(overall), sign)
-  reference <- order_labels(sign * cbind(overall), names(overall), sign)
+  seen <- if (ncol(values) > 0) order_labels(cpp_ranks(sign * values), names(overall), sign)
+  reference <- order_labels(cpp_ranks(sign * cbind(overall)), names(overall), sign)
   counts <- table(factor(seen, levels = union(reference, unique(seen))))
   out <- columns_frame(
     metric = metric, order = names(counts), count = as.integer(counts),
@@ -125,7 +97,7 @@ rank_pairs <- function(metric, overall, values, sign) {
     b <- models[at[2, p]]
     gap <- values[a, ] - values[b, ]
     difference <- unname(overall[a] - overall[b])
-    both <- tied_values(sign * values[c(a, b), , drop = FALSE])
+    both <- cpp_ranks(sign * values[c(a, b), , drop = FALSE])
     ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
     of_samples <- if (length(gap) > 0) {
       list(mean = mean(gap), std.deviation = sd(gap),

@@ -1438,6 +1438,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_ranks
+Rcpp::IntegerMatrix cpp_ranks(Rcpp::NumericMatrix values);
+RcppExport SEXP _calibrisk_cpp_ranks(SEXP valuesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ranks(values));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_rank_resamples
 Rcpp::NumericMatrix cpp_rank_resamples(Rcpp::List models, Rcpp::List kernels, Rcpp::IntegerVector truth, Rcpp::IntegerMatrix rows, Rcpp::List settings, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_rank_resamples(SEXP modelsSEXP, SEXP kernelsSEXP, SEXP truthSEXP, SEXP rowsSEXP, SEXP settingsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -2793,6 +2803,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
     {"_calibrisk_cpp_random_effects", (DL_FUNC) &_calibrisk_cpp_random_effects, 3},
     {"_calibrisk_cpp_pooled", (DL_FUNC) &_calibrisk_cpp_pooled, 5},
+    {"_calibrisk_cpp_ranks", (DL_FUNC) &_calibrisk_cpp_ranks, 1},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},
     {"_calibrisk_cpp_class_losses", (DL_FUNC) &_calibrisk_cpp_class_losses, 6},

@@ -3,6 +3,41 @@
 #include "r_engine.h"
 #include <calibrisk/ckce/rank_resamples.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+// Ranks within each column, the smallest of equal values for all of them; of values that differ by
+// rounding only too. Not available where there is no number.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerMatrix cpp_ranks(Rcpp::NumericMatrix values) {
+  constexpr double tolerance = 1e-12;
+  Rcpp::IntegerMatrix out(values.nrow(), values.ncol());
+  std::fill(out.begin(), out.end(), NA_INTEGER);
+  std::vector<int> order(static_cast<std::size_t>(values.nrow()));
+  for (int t = 0; t < values.ncol(); ++t) {
+    const auto column = values.column(t);
+    std::iota(order.begin(), order.end(), 0);
+    const auto end =
+        std::remove_if(order.begin(), order.end(), [&](int i) { return std::isnan(column[i]); });
+    std::stable_sort(order.begin(), end, [&](int a, int b) { return column[a] < column[b]; });
+    double last = 0.0;  // a value takes that of the one before it
+    int rank = 0;
+    for (auto at = order.begin(); at != end; ++at) {
+      const double own = column[*at];
+      const bool same =
+          at != order.begin() && (own == last || own - last <= tolerance * std::abs(own));
+      if (!same) {
+        last = own;
+        rank = static_cast<int>(at - order.begin()) + 1;
+      }
+      out(*at, t) = rank;
+    }
+  }
+  return out;
+}
+
 // Metrics of every model on every resample: [metrics x (models * resamples)], models fastest.
 // rows: 1-based, [m x resamples]; kernels: bandwidth NaN is the subsample's median.
 // [[Rcpp::export(rng = false)]]
