@@ -109,12 +109,20 @@ cpp_quantile_jumps <- function(values, levels) {
     .Call(`_calibrisk_cpp_quantile_jumps`, values, levels)
 }
 
-cpp_mixture_cdf <- function(weight, location, scale, y, laplace, open) {
-    .Call(`_calibrisk_cpp_mixture_cdf`, weight, location, scale, y, laplace, open)
+cpp_mixture_cdf <- function(parts, y, open = FALSE) {
+    .Call(`_calibrisk_cpp_mixture_cdf`, parts, y, open)
 }
 
-cpp_mixture_crps <- function(weight, location, scale, y, laplace) {
-    .Call(`_calibrisk_cpp_mixture_crps`, weight, location, scale, y, laplace)
+cpp_mixture_crps <- function(parts, y) {
+    .Call(`_calibrisk_cpp_mixture_crps`, parts, y)
+}
+
+cpp_mixture_quantile <- function(parts, u) {
+    .Call(`_calibrisk_cpp_mixture_quantile`, parts, u)
+}
+
+cpp_draws_within <- function(draws, y, position) {
+    .Call(`_calibrisk_cpp_draws_within`, draws, y, position)
 }
 
 cpp_mixture_moments <- function(weight, mean, cov, dimension) {

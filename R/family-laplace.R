@@ -35,21 +35,22 @@ temper_scale <- function(power, constant) {
   )
 }
 
+# A mixture of one component.
+laplace_parts <- function(location, scale) {
+  list(weight = matrix(1, length(scale), 1), location = matrix(location), scale = matrix(scale), laplace = TRUE)
+}
+
 family_laplace <- family_record(
   "laplace", list(location = c(-Inf, Inf), scale = c(0, Inf)),
   moments = function(location, scale) list(mean = location, variance = 2 * scale^2),
-  cdf = function(y, location, scale) {
-    cpp_mixture_cdf(matrix(1, length(scale), 1), matrix(location), matrix(scale), y, TRUE, FALSE)
-  },
+  cdf = function(y, location, scale) cpp_mixture_cdf(laplace_parts(location, scale), y),
   quantile = function(u, location, scale) {
     location + scale * ifelse(u < 0.5, log(2 * u), -log(2 * (1 - u)))
   },
   draw = draw_laplace,
   density = function(y, location, scale) exp(-abs(y - location) / scale) / (2 * scale),
   support = "real",
-  crps = function(y, location, scale) {
-    cpp_mixture_crps(matrix(1, length(scale), 1), matrix(location), matrix(scale), y, TRUE)
-  },
+  crps = function(y, location, scale) cpp_mixture_crps(laplace_parts(location, scale), y),
   features = function(location, scale) cbind(location, sqrt(2) * scale),
   closed_forms = list(
     wasserstein = function(location, scale) cbind(location, sqrt(2) * scale), affinity = laplace_affinity

@@ -73,17 +73,14 @@ location_scale_mixture <- function(name, components, draw, variance) {
     moments = function(law) {
       mixture_moments(par_of(law, "weight"), par_of(law, "location"), variance * par_of(law, "scale")^2, 1L)
     },
-    cdf = function(law, y) location_scale_cdf(components_of(law), y),
+    cdf = function(law, y) cpp_mixture_cdf(components_of(law), y),
     draw = function(law, size, roots) {
       pick <- draw_components(par_of(law, "weight"), size)
       rows <- rep(seq_along(law), size)
       of <- function(name) par_of(law, name)[cbind(rows, as.vector(pick))]
       matrix(draw(length(rows), of("location"), of("scale")), length(law))
     },
-    crps = function(law, y) {
-      parts <- own_components(law)
-      cpp_mixture_crps(parts$weight, parts$location, parts$scale, y, components == "laplace_components")
-    },
+    crps = function(law, y) cpp_mixture_crps(components_of(law), y),
     features = root_features, kernel = function(law) kernel_mmd("median"), format = mixture_text,
     closed_forms = setNames(list(own_components, mixture_distances), c(components, "wasserstein"))
   )

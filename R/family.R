@@ -215,11 +215,6 @@ point_jumps <- function(points, values, level) {
   jump_table(tabulate(row, nrow(points)), level(row, value, TRUE), level(row, value, FALSE))
 }
 
-# P(Y <= y), or P(Y < y), by row.
-location_scale_cdf <- function(parts, y, open = FALSE) {
-  cpp_mixture_cdf(parts$weight, parts$location, parts$scale, y, parts$laplace, open)
-}
-
 # Of a mixture of normal or Laplace distributions the weights, locations and scales, n x K each, and which of the two
 # it is of; NULL of others.
 components_of <- function(law) {

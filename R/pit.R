@@ -46,13 +46,13 @@ count_pit <- function(law, y) {
 }
 
 location_scale_pit <- function(parts, y) {
-  high <- location_scale_cdf(parts, y)
+  high <- cpp_mixture_cdf(parts, y)
   points <- parts$scale == 0 & parts$weight > 0
   if (!any(points)) return(new_pit(high, high))
-  new_pit(location_scale_cdf(parts, y, open = TRUE), high, function(rows) {
+  new_pit(cpp_mixture_cdf(parts, y, open = TRUE), high, function(rows) {
     point_jumps(points[rows, , drop = FALSE], parts$location[rows, , drop = FALSE], function(at, value, open) {
       here <- lapply(parts[c("location", "scale", "weight")], function(v) v[rows[at], , drop = FALSE])
-      location_scale_cdf(c(here, parts["laplace"]), value, open)
+      cpp_mixture_cdf(c(here, parts["laplace"]), value, open)
     })
   })
 }

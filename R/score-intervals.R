@@ -16,7 +16,7 @@ law_quantiles <- function(law, at) {
   } else if (!is.null(record$quantile)) {
     function(u) record$quantile(law, rep(u, length(law)))
   } else if (!is.null(parts)) {
-    function(u) quantile_by_bisection(parts, u)
+    function(u) cpp_mixture_quantile(parts, u)
   } else {
     stop_family(law, "An interval")
   }
@@ -24,26 +24,6 @@ law_quantiles <- function(law, at) {
 }
 
 same_level <- function(a, b) abs(a - b) < 1e-9
-
-# Mixtures: P(Y <= high) >= u > P(Y <= low), from the quantiles of the components.
-quantile_by_bisection <- function(parts, u) {
-  z <- if (parts$laplace) -sign(u - 0.5) * log(2 * min(u, 1 - u)) else stats::qnorm(u)
-  each <- ifelse(parts$weight > 0, parts$location + z * parts$scale, NA)
-  end <- function(of) as.vector(do.call(of, c(asplit(each, 2), na.rm = TRUE)))
-  high <- end(pmax) + 1e-9 * (1 + abs(end(pmax)))
-  low <- end(pmin) - 1e-9 * (1 + abs(end(pmin)))
-  for (step in 1:50) {
-    middle <- (low + high) / 2
-    reached <- location_scale_cdf(parts, middle) >= u
-    high <- ifelse(reached, middle, high)
-    low <- ifelse(reached, low, middle)
-  }
-  # a point itself, not the number next to it
-  near <- parts$scale == 0 & abs(parts$location - high) <= 1e-12 * pmax(abs(high), 1)
-  point <- rowSums(near) > 0
-  high[point] <- parts$location[cbind(seq_along(high), max.col(near, "first"))[point, , drop = FALSE]]
-  high
-}
 
 sorted_draws <- function(law) {
   if (family_of(law) != "draws") return(law)
@@ -75,18 +55,5 @@ interval_probability <- function(law, y, low, high, level) {
   }
   if (family_of(law) != "draws") return(family_pit(law, high)$high - family_pit(law, low)$low)
   draws <- par_of(law, "draws")
-  # the outcome at its place among the draws
-  all <- pmax(cbind(-Inf, draws), pmin(cbind(draws, Inf), y))
-  position <- rank_position(ncol(all) - 1, (1 - level) / 2)
-  1 - missed_below(all, position) - missed_below(-all[, rev(seq_len(ncol(all))), drop = FALSE], position)
-}
-
-# Share of the values, sorted in each row, that are below the value at this position among the others.
-missed_below <- function(sorted, position) {
-  at <- floor(position)
-  next_one <- sorted[, at + 1]
-  gap <- (position - at) * (sorted[, at + 2] - sorted[, at])
-  untied <- if (position > at) next_one < sorted[, at + 2] else rep(FALSE, nrow(sorted))
-  lower <- rowSums(sorted[, seq_len(at), drop = FALSE] < next_one | untied)
-  (lower + (next_one < sorted[, at] + gap)) / ncol(sorted)
+  cpp_draws_within(draws, y, rank_position(ncol(draws), (1 - level) / 2))
 }

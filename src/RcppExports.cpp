@@ -391,31 +391,48 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_mixture_cdf
-Rcpp::NumericVector cpp_mixture_cdf(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace, bool open);
-RcppExport SEXP _calibrisk_cpp_mixture_cdf(SEXP weightSEXP, SEXP locationSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP laplaceSEXP, SEXP openSEXP) {
+Rcpp::NumericVector cpp_mixture_cdf(Rcpp::List parts, Rcpp::NumericVector y, bool open);
+RcppExport SEXP _calibrisk_cpp_mixture_cdf(SEXP partsSEXP, SEXP ySEXP, SEXP openSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< bool >::type laplace(laplaceSEXP);
     Rcpp::traits::input_parameter< bool >::type open(openSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_mixture_cdf(weight, location, scale, y, laplace, open));
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_cdf(parts, y, open));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_mixture_crps
-Rcpp::NumericVector cpp_mixture_crps(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location, Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace);
-RcppExport SEXP _calibrisk_cpp_mixture_crps(SEXP weightSEXP, SEXP locationSEXP, SEXP scaleSEXP, SEXP ySEXP, SEXP laplaceSEXP) {
+Rcpp::NumericVector cpp_mixture_crps(Rcpp::List parts, Rcpp::NumericVector y);
+RcppExport SEXP _calibrisk_cpp_mixture_crps(SEXP partsSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< bool >::type laplace(laplaceSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_mixture_crps(weight, location, scale, y, laplace));
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_crps(parts, y));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mixture_quantile
+Rcpp::NumericVector cpp_mixture_quantile(Rcpp::List parts, double u);
+RcppExport SEXP _calibrisk_cpp_mixture_quantile(SEXP partsSEXP, SEXP uSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type parts(partsSEXP);
+    Rcpp::traits::input_parameter< double >::type u(uSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mixture_quantile(parts, u));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_draws_within
+Rcpp::NumericVector cpp_draws_within(Rcpp::NumericMatrix draws, Rcpp::NumericVector y, double position);
+RcppExport SEXP _calibrisk_cpp_draws_within(SEXP drawsSEXP, SEXP ySEXP, SEXP positionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< double >::type position(positionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draws_within(draws, y, position));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2726,8 +2743,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_folded_normal", (DL_FUNC) &_calibrisk_cpp_folded_normal, 2},
     {"_calibrisk_cpp_ensemble_jumps", (DL_FUNC) &_calibrisk_cpp_ensemble_jumps, 2},
     {"_calibrisk_cpp_quantile_jumps", (DL_FUNC) &_calibrisk_cpp_quantile_jumps, 2},
-    {"_calibrisk_cpp_mixture_cdf", (DL_FUNC) &_calibrisk_cpp_mixture_cdf, 6},
-    {"_calibrisk_cpp_mixture_crps", (DL_FUNC) &_calibrisk_cpp_mixture_crps, 5},
+    {"_calibrisk_cpp_mixture_cdf", (DL_FUNC) &_calibrisk_cpp_mixture_cdf, 3},
+    {"_calibrisk_cpp_mixture_crps", (DL_FUNC) &_calibrisk_cpp_mixture_crps, 2},
+    {"_calibrisk_cpp_mixture_quantile", (DL_FUNC) &_calibrisk_cpp_mixture_quantile, 2},
+    {"_calibrisk_cpp_draws_within", (DL_FUNC) &_calibrisk_cpp_draws_within, 3},
     {"_calibrisk_cpp_mixture_moments", (DL_FUNC) &_calibrisk_cpp_mixture_moments, 4},
     {"_calibrisk_cpp_covariance_faults", (DL_FUNC) &_calibrisk_cpp_covariance_faults, 2},
     {"_calibrisk_cpp_covariance_roots", (DL_FUNC) &_calibrisk_cpp_covariance_roots, 2},

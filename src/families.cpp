@@ -16,6 +16,20 @@ using namespace calibrisk;
 
 namespace {
 
+// weight, location, scale: [rows x components]; laplace: of Laplace distributions, not normal ones.
+struct MixtureParts {
+  Rcpp::NumericMatrix weight, location, scale;
+  bool laplace;
+  explicit MixtureParts(const Rcpp::List& parts)
+      : weight(field(parts, "weight")),
+        location(field(parts, "location")),
+        scale(field(parts, "scale")),
+        laplace(flag_field(parts, "laplace")) {}
+  LocationScaleMixture of() const {
+    return {as_matrix(weight), as_matrix(location), as_matrix(scale)};
+  }
+};
+
 using Of = std::function<double(const QuantileForecast&, double)>;
 
 Of forecast_value(const std::string& what) {
@@ -82,20 +96,43 @@ Rcpp::List cpp_quantile_jumps(Rcpp::NumericMatrix values, Rcpp::NumericMatrix le
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_mixture_cdf(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location,
-                                    Rcpp::NumericMatrix scale, Rcpp::NumericVector y, bool laplace,
-                                    bool open) {
-  const auto cdf = laplace ? mixture_cdf<LaplaceComponents> : mixture_cdf<NormalComponents>;
-  return wrap_vector(
-      cdf(as_matrix(weight), as_matrix(location), as_matrix(scale), as_vector(y), open));
+Rcpp::NumericVector cpp_mixture_cdf(Rcpp::List parts, Rcpp::NumericVector y, bool open = false) {
+  const MixtureParts law(parts);
+  return wrap_vector(law.laplace ? mixture_cdf<LaplaceComponents>(law.of(), as_vector(y), open)
+                                 : mixture_cdf<NormalComponents>(law.of(), as_vector(y), open));
 }
 
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_mixture_crps(Rcpp::NumericMatrix weight, Rcpp::NumericMatrix location,
-                                     Rcpp::NumericMatrix scale, Rcpp::NumericVector y,
-                                     bool laplace) {
-  const auto crps = laplace ? mixture_crps<LaplaceComponents> : mixture_crps<NormalComponents>;
-  return wrap_vector(crps(as_matrix(weight), as_matrix(location), as_matrix(scale), as_vector(y)));
+Rcpp::NumericVector cpp_mixture_crps(Rcpp::List parts, Rcpp::NumericVector y) {
+  const MixtureParts law(parts);
+  return wrap_vector(law.laplace ? mixture_crps<LaplaceComponents>(law.of(), as_vector(y))
+                                 : mixture_crps<NormalComponents>(law.of(), as_vector(y)));
+}
+
+// The smallest value that is not exceeded with probability u.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_mixture_quantile(Rcpp::List parts, double u) {
+  const MixtureParts law(parts);
+  if (!law.laplace) {
+    return wrap_vector(mixture_quantile<NormalComponents>(law.of(), u, R::qnorm(u, 0, 1, 1, 0)));
+  }
+  const double z = std::log(2.0 * std::min(u, 1.0 - u)) * (u < 0.5 ? 1.0 : u > 0.5 ? -1.0 : 0.0);
+  return wrap_vector(mixture_quantile<LaplaceComponents>(law.of(), u, z));
+}
+
+// share_within() of sorted draws [n x S] and the outcome of each row.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_draws_within(Rcpp::NumericMatrix draws, Rcpp::NumericVector y,
+                                     double position) {
+  Rcpp::NumericVector out(draws.nrow());
+  std::vector<double> row(static_cast<std::size_t>(draws.ncol()));
+  for (int i = 0; i < draws.nrow(); ++i) {
+    for (int j = 0; j < draws.ncol(); ++j) row[static_cast<std::size_t>(j)] = draws(i, j);
+    std::vector<double> all = row;
+    all.insert(std::upper_bound(all.begin(), all.end(), y[i]), y[i]);
+    out[i] = share_within(std::move(all), position);
+  }
+  return out;
 }
 
 // [[Rcpp::export(rng = false)]]

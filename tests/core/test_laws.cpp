@@ -17,13 +17,16 @@ TEST(mixtures_are_the_weighted_functions_of_their_components) {
   scale << 2.0, 0.0;
   const Vector at = Vector::Constant(1, 2.0);
   const double normal = 0.25 * 0.69146246127401310, laplace = 0.25 * (1.0 - std::exp(-0.5) / 2.0);
-  CHECK(is_near(mixture_cdf<NormalComponents>(weight, location, scale, at, true)[0], normal));
-  CHECK(
-      is_near(mixture_cdf<NormalComponents>(weight, location, scale, at, false)[0], normal + 0.75));
-  CHECK(is_near(mixture_cdf<LaplaceComponents>(weight, location, scale, at, true)[0], laplace));
+  const LocationScaleMixture law{weight, location, scale};
+  CHECK(is_near(mixture_cdf<NormalComponents>(law, at, true)[0], normal));
+  CHECK(is_near(mixture_cdf<NormalComponents>(law, at, false)[0], normal + 0.75));
+  CHECK(is_near(mixture_cdf<LaplaceComponents>(law, at, true)[0], laplace));
   const Vector below = Vector::Constant(1, 0.0);
-  CHECK(is_near(mixture_cdf<LaplaceComponents>(weight, location, scale, below, true)[0],
-                0.25 * std::exp(-0.5) / 2.0));
+  CHECK(is_near(mixture_cdf<LaplaceComponents>(law, below, true)[0], 0.25 * std::exp(-0.5) / 2.0));
+  // a quantile is reached at the point, or where the distribution function has its level
+  CHECK(mixture_quantile<NormalComponents>(law, 0.5, 0.0)[0] == 2.0);
+  const Vector low = mixture_quantile<LaplaceComponents>(law, 0.1, std::log(0.2));
+  CHECK(is_near(mixture_cdf<LaplaceComponents>(law, low, false)[0], 0.1));
 }
 
 TEST(roots_of_covariances_are_symmetric_and_square_to_them) {

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace calibrisk {
 
@@ -44,38 +46,100 @@ struct LaplaceComponents {
   }
 };
 
-// P(X <= y) of every row, or P(X < y) if `open`; a column per component. One of scale 0 is a point.
-template <class Components>
-Vector mixture_cdf(const ConstMatrixRef& weight, const ConstMatrixRef& location,
-                   const ConstMatrixRef& scale, const ConstVectorRef& y, bool open) {
-  const Index n = weight.rows(), k = weight.cols();
-  require(location.rows() == n && location.cols() == k && scale.rows() == n && scale.cols() == k,
-          "mixture_cdf: every component has a weight, a location and a scale.");
-  require(y.size() == n || y.size() == 1, "mixture_cdf: one outcome for each row, or for all.");
-  Vector out(n);
-  for (Index i = 0; i < n; ++i) {
-    const double at = y[y.size() == 1 ? 0 : i];
+// Of every row: a column per component. One of scale 0 is a point.
+struct LocationScaleMixture {
+  ConstMatrixRef weight, location, scale;
+
+  void check() const {
+    const Index n = weight.rows(), k = weight.cols();
+    require(location.rows() == n && location.cols() == k && scale.rows() == n && scale.cols() == k,
+            "LocationScaleMixture: every component has a weight, a location and a scale.");
+  }
+  // P(X <= y), or P(X < y) if `open`, of row i.
+  template <class Components>
+  double below(Index i, double y, bool open) const {
     long double sum = 0.0L;
-    for (Index a = 0; a < k; ++a) {
-      const double off = at - location(i, a);
+    for (Index a = 0; a < weight.cols(); ++a) {
+      const double off = y - location(i, a);
       const bool point = scale(i, a) == 0.0;
       const double reached = point ? static_cast<double>(open ? off > 0.0 : off >= 0.0)
                                    : Components::below(off / scale(i, a));
       sum += static_cast<long double>(weight(i, a) * reached);
     }
     // weights sum to 1 up to rounding
-    out[i] = std::min(static_cast<double>(sum), 1.0);
+    return std::min(static_cast<double>(sum), 1.0);
+  }
+  // The smallest y of row i with P(X <= y) >= u, between the quantiles of its components; `z` is
+  // that of a standard one.
+  template <class Components>
+  double quantile(Index i, double u, double z) const {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    for (Index a = 0; a < weight.cols(); ++a) {
+      if (!(weight(i, a) > 0.0)) continue;
+      const double own = location(i, a) + z * scale(i, a);
+      low = std::min(low, own);
+      high = std::max(high, own);
+    }
+    high += 1e-9 * (1.0 + std::abs(high));
+    low -= 1e-9 * (1.0 + std::abs(low));
+    for (int step = 0; step < 50; ++step) {
+      const double middle = (low + high) / 2.0;
+      (below<Components>(i, middle, false) >= u ? high : low) = middle;
+    }
+    // a point itself, not the number next to it
+    for (Index a = 0; a < weight.cols(); ++a) {
+      const double off = std::abs(location(i, a) - high);
+      if (scale(i, a) == 0.0 && off <= 1e-12 * std::max(std::abs(high), 1.0)) return location(i, a);
+    }
+    return high;
+  }
+};
+
+template <class Components>
+Vector mixture_cdf(const LocationScaleMixture& law, const ConstVectorRef& y, bool open) {
+  law.check();
+  const Index n = law.weight.rows();
+  require(y.size() == n || y.size() == 1, "mixture_cdf: one outcome for each row, or for all.");
+  Vector out(n);
+  for (Index i = 0; i < n; ++i) {
+    out[i] = law.below<Components>(i, y[y.size() == 1 ? 0 : i], open);
   }
   return out;
 }
 
+template <class Components>
+Vector mixture_quantile(const LocationScaleMixture& law, double u, double z) {
+  law.check();
+  Vector out(law.weight.rows());
+  for (Index i = 0; i < out.size(); ++i) out[i] = law.quantile<Components>(i, u, z);
+  return out;
+}
+
+// Of a sorted row of draws and an outcome, which are exchangeable: the share of all of them that is
+// in the interval of the others, from their value at `position` (from 1) to that as far from the
+// end.
+inline double share_within(std::vector<double> sorted, double position) {
+  const auto at = static_cast<std::size_t>(position);
+  const double part = position - static_cast<double>(at);
+  const auto missed = [&](const std::vector<double>& v) {
+    const double next = v[at], after = at + 1 < v.size() ? v[at + 1] : next;
+    const bool untied = part > 0.0 && next < after;
+    double lower = next < v[at - 1] + part * (after - v[at - 1]);
+    for (std::size_t j = 0; j < at; ++j) lower += v[j] < next || untied;
+    return lower / static_cast<double>(v.size());
+  };
+  const double below = missed(sorted);
+  std::reverse(sorted.begin(), sorted.end());
+  for (double& v : sorted) v = -v;
+  return 1.0 - below - missed(sorted);
+}
+
 // E|X - y| - E|X - X'| / 2 of every row; a column per component.
 template <class Components>
-Vector mixture_crps(const ConstMatrixRef& weight, const ConstMatrixRef& location,
-                    const ConstMatrixRef& scale, const ConstVectorRef& y) {
+Vector mixture_crps(const LocationScaleMixture& law, const ConstVectorRef& y) {
+  law.check();
+  const ConstMatrixRef &weight = law.weight, &location = law.location, &scale = law.scale;
   const Index n = weight.rows(), k = weight.cols();
-  require(location.rows() == n && location.cols() == k && scale.rows() == n && scale.cols() == k,
-          "mixture_crps: every component has a weight, a location and a scale.");
   require(y.size() == n || y.size() == 1, "mixture_crps: one outcome for each row, or for all.");
   Vector out(n);
   for (Index i = 0; i < n; ++i) {
