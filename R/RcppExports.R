@@ -85,6 +85,22 @@ cpp_decision_curve <- function(p, better, y, design, thresholds, curve, times, l
     .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, times, level, pointwise, df, threads)
 }
 
+cpp_design_df <- function(design) {
+    .Call(`_calibrisk_cpp_design_df`, design)
+}
+
+cpp_estimate_std_error <- function(estimate) {
+    .Call(`_calibrisk_cpp_estimate_std_error`, estimate)
+}
+
+cpp_estimate_limits <- function(estimate, level, deviation) {
+    .Call(`_calibrisk_cpp_estimate_limits`, estimate, level, deviation)
+}
+
+cpp_known_limit <- function(value, known, estimated, z, skew = 0.0) {
+    .Call(`_calibrisk_cpp_known_limit`, value, known, estimated, z, skew)
+}
+
 cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress)
 }
@@ -329,16 +345,8 @@ cpp_pearson3_tail <- function(x, skew) {
     .Call(`_calibrisk_cpp_pearson3_tail`, x, skew)
 }
 
-cpp_known_limit <- function(value, known, estimated, z, skew = 0.0) {
-    .Call(`_calibrisk_cpp_known_limit`, value, known, estimated, z, skew)
-}
-
 cpp_refuted_low <- function(p, y, w, size, tails) {
     .Call(`_calibrisk_cpp_refuted_low`, p, y, w, size, tails)
-}
-
-cpp_pair_limits <- function(value, noise, own, trace, known, known_trace, z) {
-    .Call(`_calibrisk_cpp_pair_limits`, value, noise, own, trace, known, known_trace, z)
 }
 
 cpp_nested_low <- function(rungs, df, tail) {

@@ -141,13 +141,7 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) 
 # Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number, or
 # their number less that of the strata. For weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if
 # that is small, and infinite for equal weights.
-design_df <- function(design) {
-  strata <- design$strata
-  units <- cluster_count(design) %||% if (is.null(strata)) Inf else design$n
-  drawn_from <- if (is.null(strata)) 1 else vctrs::vec_unique_count(strata)
-  if (equal_copies(design)) return(units - drawn_from)
-  min(units - drawn_from, 1 / max(weight_concentration(design) - 1 / copy_count(design), 0))
-}
+design_df <- function(design) cpp_design_df(design)
 
 design_quantile <- function(p, design) {
   df <- design_df(design)

@@ -7,7 +7,10 @@
 #   honest     an estimate whose expectation is a lower bound of the value (R/crossfit.R); NULL
 #   noise      variance of the value under calibration, where the influence vanishes
 #   known      variance of the value if outcomes are drawn from the predictions, of a mean of terms; NULL
-#   pairs      of a mean over pairs whose interval depends on both: see degenerate_limits(); NULL
+#   pairs      of a mean over pairs whose interval depends on both (src/estimates.cpp): list(value, influence: without
+#              the pairs of a row with itself, NULL for that of the estimate; trace: sum of w_i^2 h_ii / W1^2; known and
+#              known_trace: expectations of noise and trace under calibration, the observed ones if there is no
+#              formula); NULL
 #   power      what is reported is value^(1 / power)
 #   smallest, largest  the smallest and largest value there can be: intervals end there
 #   lower      the lower limit as a function of the level, of an estimate with a test that it inverts; NULL
@@ -90,88 +93,21 @@ mean_estimate <- function(rows, design, ...) {
 }
 
 # The standard error of the value: no smaller than that of a calibrated model.
-estimate_std_error <- function(estimate) {
-  if (is.null(estimate$influence)) return(NA_real_)
-  design <- estimate$design
-  std_error <- if (!is.null(estimate$variance)) {
-    sqrt(estimate$variance)
-  } else if (is_plain(design) && !is.null(estimate$squares)) {
-    n <- design$n
-    if (n > 1) sqrt(max(estimate$squares, 0) / (n * (n - 1))) else NA_real_
-  } else {
-    row_std_error(influence_rows(estimate), design)
-  }
-  max(std_error, sqrt(estimate$noise))
-}
+estimate_std_error <- function(estimate) cpp_estimate_std_error(estimate)
 
 # Rows of different folds contribute to each other's estimated gap. If the error is all noise, this doubles the variance
 # of the mean; if the signs of the gaps are certain, it adds nothing. `share`: fraction of the value that is not noise.
 # For p >= 2 the scale of tangent_bound() compensates for this.
 honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
 
-# A lower confidence limit of the value that holds near calibration too, see R/crossfit.R.
-honest_limit <- function(estimate, level, quantile = design_quantile((1 + level) / 2, estimate$design)) {
-  honest <- estimate$honest
-  if (is.null(honest)) return(Inf)
-  variance <- estimate_std_error(honest)^2
-  if (is.na(variance + quantile)) return(NA_real_)
-  known <- null_known(honest$known %||% variance, variance, estimate$design)
-  cpp_known_limit(honest$value, known, variance, quantile * honest_inflation(estimate$power))
-}
-
 # Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An estimated error is biased
 # upwards, and that of resampled rows once more. The bias depends on the unknown gaps: it is 0 if all gaps are large and
 # of one sign. Limits that subtract it can be too small, and near calibration they exclude 0. The upper limit therefore
 # has no correction, and the lower one is honest.
 estimate_limits <- function(estimate, level, draws = NULL) {
-  limits <- moment_limits(estimate, level, draws)
-  limits$high <- min(limits$high, estimate$largest)
+  limits <- cpp_estimate_limits(estimate, level, if (!is.null(draws)) sd(draws))
   if (!is.null(estimate$lower)) limits$low <- estimate$lower(level)
   limits
-}
-
-moment_limits <- function(estimate, level, draws) {
-  pairs <- if (!is.null(estimate$pairs) && !is.null(estimate$influence)) degenerate_limits(estimate, level)
-  if (is.null(draws) && !is.null(pairs)) return(pairs)
-  std_error <- if (is.null(draws)) estimate_std_error(estimate) else sd(draws)
-  quantile <- design_quantile((1 + level) / 2, estimate$design)
-  half <- quantile * max(std_error, sqrt(estimate$known %||% 0))
-  if (is.finite(estimate$smallest) && isTRUE(half < 1e-8)) return(constant_limits(estimate, level))
-  # a value below the smallest possible one is taken as that, so the interval has a width
-  list(std.error = std_error, low = min(estimate$value - half, honest_limit(estimate, level, quantile), pairs$low),
-       high = max(max(estimate$value, estimate$smallest) + half, pairs$high))
-}
-
-# Rows that all contribute the same have no variance, but there may be others: those of which none is among m rows are
-# a share of at most 1 - (alpha / 2)^(1 / m) (Clopper and Pearson 1934). They lower a gap by at most their share, and
-# raise its power by as much, up to 1.
-constant_limits <- function(estimate, level) {
-  size <- min(1 / weight_concentration(estimate$design), cluster_count(estimate$design), estimate$size)
-  unseen <- 1 - ((1 - level) / 2)^(1 / size)
-  value <- max(estimate$value, 0)
-  low <- max(value^(1 / estimate$power) - unseen, 0)^estimate$power
-  list(std.error = 0, low = min(low, honest_limit(estimate, level)), high = max(value, min(value + unseen, 1)))
-}
-
-# For a mean over pairs: the x that a test does not reject whose variance grows with x (src/limits.cpp). The influence's
-# own variance cannot be used near calibration. It is a square of the same sums as the value, and so smallest where the
-# value is too small.
-#   pairs    list(value, influence: without the pairs of a row with itself, NULL for that of the estimate; trace: sum of
-#            w_i^2 h_ii / W1^2; known and known_trace: expectations of noise and trace under calibration, the observed
-#            ones if there is no formula)
-# The value is sum_k lambda_k ((Z_k + delta_k)^2 - 1): noise = 2 sum lambda^2, trace = sum lambda fix two sums of the
-# lambda_k. The influence-based variance counts the noise twice.
-degenerate_limits <- function(estimate, level) {
-  pairs <- estimate$pairs
-  df <- design_df(estimate$design)
-  own <- if (length(pairs$influence) > 0) row_std_error(pairs$influence, estimate$design) else
-    estimate_std_error(replace(estimate, "noise", 0))
-  if (is.na(own)) return(list(std.error = NA_real_, low = NA_real_, high = NA_real_))
-  if (!is.finite(estimate$noise)) return(list(std.error = Inf, low = NA_real_, high = NA_real_))
-  found <- cpp_pair_limits(pairs$value, estimate$noise, own, pairs$trace, pairs$known, pairs$known_trace,
-                           if (df < 1) 0 else stats::qt((1 + level) / 2, df))
-  if (df < 1) return(list(std.error = found[3], low = NA_real_, high = NA_real_))
-  list(std.error = found[3], low = min(found[1], max(pairs$value, 0)), high = max(found[2], estimate$value))
 }
 
 # Distances of the limits of a - b from a - b. The distances of the limits of a and of b are added as if the two were

@@ -312,6 +312,52 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_design_df
+double cpp_design_df(Rcpp::List design);
+RcppExport SEXP _calibrisk_cpp_design_df(SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_design_df(design));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_estimate_std_error
+double cpp_estimate_std_error(Rcpp::List estimate);
+RcppExport SEXP _calibrisk_cpp_estimate_std_error(SEXP estimateSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type estimate(estimateSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_estimate_std_error(estimate));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_estimate_limits
+Rcpp::List cpp_estimate_limits(Rcpp::List estimate, double level, Rcpp::Nullable<Rcpp::NumericVector> deviation);
+RcppExport SEXP _calibrisk_cpp_estimate_limits(SEXP estimateSEXP, SEXP levelSEXP, SEXP deviationSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type estimate(estimateSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type deviation(deviationSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_estimate_limits(estimate, level, deviation));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_known_limit
+double cpp_known_limit(double value, double known, double estimated, double z, double skew);
+RcppExport SEXP _calibrisk_cpp_known_limit(SEXP valueSEXP, SEXP knownSEXP, SEXP estimatedSEXP, SEXP zSEXP, SEXP skewSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< double >::type known(knownSEXP);
+    Rcpp::traits::input_parameter< double >::type estimated(estimatedSEXP);
+    Rcpp::traits::input_parameter< double >::type z(zSEXP);
+    Rcpp::traits::input_parameter< double >::type skew(skewSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_known_limit(value, known, estimated, z, skew));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_factor_sums
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::IntegerVector noise_rows, Rcpp::List moments, double ridge, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP noise_rowsSEXP, SEXP momentsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1139,20 +1185,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_known_limit
-double cpp_known_limit(double value, double known, double estimated, double z, double skew);
-RcppExport SEXP _calibrisk_cpp_known_limit(SEXP valueSEXP, SEXP knownSEXP, SEXP estimatedSEXP, SEXP zSEXP, SEXP skewSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
-    Rcpp::traits::input_parameter< double >::type known(knownSEXP);
-    Rcpp::traits::input_parameter< double >::type estimated(estimatedSEXP);
-    Rcpp::traits::input_parameter< double >::type z(zSEXP);
-    Rcpp::traits::input_parameter< double >::type skew(skewSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_known_limit(value, known, estimated, z, skew));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_refuted_low
 Rcpp::NumericVector cpp_refuted_low(Rcpp::NumericMatrix p, Rcpp::NumericMatrix y, Rcpp::NumericVector w, double size, Rcpp::NumericVector tails);
 RcppExport SEXP _calibrisk_cpp_refuted_low(SEXP pSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sizeSEXP, SEXP tailsSEXP) {
@@ -1164,22 +1196,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type tails(tailsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_refuted_low(p, y, w, size, tails));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_pair_limits
-Rcpp::NumericVector cpp_pair_limits(double value, double noise, double own, double trace, double known, double known_trace, double z);
-RcppExport SEXP _calibrisk_cpp_pair_limits(SEXP valueSEXP, SEXP noiseSEXP, SEXP ownSEXP, SEXP traceSEXP, SEXP knownSEXP, SEXP known_traceSEXP, SEXP zSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
-    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
-    Rcpp::traits::input_parameter< double >::type own(ownSEXP);
-    Rcpp::traits::input_parameter< double >::type trace(traceSEXP);
-    Rcpp::traits::input_parameter< double >::type known(knownSEXP);
-    Rcpp::traits::input_parameter< double >::type known_trace(known_traceSEXP);
-    Rcpp::traits::input_parameter< double >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pair_limits(value, noise, own, trace, known, known_trace, z));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2737,6 +2753,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_share_limits", (DL_FUNC) &_calibrisk_cpp_share_limits, 3},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
     {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 11},
+    {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
+    {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
+    {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
+    {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},
@@ -2798,9 +2818,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_law_test", (DL_FUNC) &_calibrisk_cpp_law_test, 11},
     {"_calibrisk_cpp_pearson3_quantile", (DL_FUNC) &_calibrisk_cpp_pearson3_quantile, 2},
     {"_calibrisk_cpp_pearson3_tail", (DL_FUNC) &_calibrisk_cpp_pearson3_tail, 2},
-    {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
     {"_calibrisk_cpp_refuted_low", (DL_FUNC) &_calibrisk_cpp_refuted_low, 5},
-    {"_calibrisk_cpp_pair_limits", (DL_FUNC) &_calibrisk_cpp_pair_limits, 7},
     {"_calibrisk_cpp_nested_low", (DL_FUNC) &_calibrisk_cpp_nested_low, 3},
     {"_calibrisk_cpp_nested_upper", (DL_FUNC) &_calibrisk_cpp_nested_upper, 5},
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},

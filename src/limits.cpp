@@ -3,7 +3,6 @@
 // test of nested bases.
 #include "nested_limits.h"
 #include <calibrisk/ladder/stack.h>
-#include <calibrisk/math/known_null.h>
 #include <calibrisk/math/tail_quantiles.h>
 
 #include <cmath>
@@ -55,17 +54,6 @@ Rcpp::NumericVector cpp_pearson3_tail(const Rcpp::NumericVector& x, double skew)
   return out;
 }
 
-// Lower limit of an error whose variance under calibration is known (NullVariance), at the normal
-// quantile z, or of a Pearson III law that has this skewness there. It may be negative.
-// [[Rcpp::export(rng = false)]]
-double cpp_known_limit(double value, double known, double estimated, double z, double skew = 0.0) {
-  const calibrisk::NullVariance variance{known, estimated};
-  return calibrisk::known_null_limit(value, variance, [&](double share) {
-    const double at = variance.at(share);
-    return pearson3_quantile(z, at > 0.0 ? skew * std::pow(known / at, 1.5) : 0.0);
-  });
-}
-
 // Lower limits of the calibration error, each missed with the probability of a tail, from outcomes
 // that were predicted to be impossible; 0 without any. Rows with a probability of 0, or of 1, have
 // as large an error as their failures; the limit is the root of their share times Clopper and
@@ -92,48 +80,6 @@ Rcpp::NumericVector cpp_refuted_low(Rcpp::NumericMatrix p, Rcpp::NumericMatrix y
     }
   }
   return out;
-}
-
-// Two-sided limits at the quantile z, and the standard error, of a mean over pairs: sum_k lambda_k
-// ((Z_k + delta_k)^2 - 1) with the variance `noise` and the trace sum lambda_k at calibration, from
-// the outcomes, and `known` and `known_trace`, from the predictions alone. Its third moment is 8
-// sum lambda^3 + 24 sum lambda^3 delta^2, as if all lambda_k were equal. `own`: the deviation by
-// influences, which has the noise twice.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_pair_limits(double value, double noise, double own, double trace,
-                                    double known, double known_trace, double z) {
-  // noise below the rounding error of the sum is raised to it
-  const double rounding = std::numeric_limits<double>::epsilon() * trace;
-  noise = std::max(noise, rounding * rounding);
-  const double unit = std::sqrt(noise > 0.0 ? noise : known);
-  // of these squares: all lambda but one can be 0
-  const auto lambda = [](double square, double sum) {
-    return square > 0.0 ? square / (2.0 * std::max(sum, std::sqrt(square / 2.0))) : 0.0;
-  };
-  const auto skewness = [](double third, double variance) {
-    return variance > 0.0 ? std::min(third / std::pow(variance, 1.5), std::sqrt(8.0)) : 0.0;
-  };
-  const double psi = value / unit, square = noise > 0.0 ? 1.0 : 0.0,
-               square_0 = known / (unit * unit);
-  const double one = lambda(square, trace / unit), one_0 = lambda(square_0, known_trace / unit);
-  const double slope =
-      calibrisk::slope_of_form(psi, square, own * own / (unit * unit) - 2.0 * square, 4.0 * one);
-  const double most = std::max(psi, 0.0);  // a value below that of no error is taken as that
-  const auto third = [&](double x) { return one * (4.0 * square + 6.0 * slope * x); };
-  const calibrisk::NullVariance variance{square_0, square + slope * most};
-  const calibrisk::NullVariance cube{4.0 * one_0 * square_0, third(most)};
-  const double low = calibrisk::known_null_limit(psi, variance, [&](double share) {
-    return pearson3_quantile(z, skewness(cube.at(share), variance.at(share)));
-  });
-  const auto excess = [&](double x) {
-    const double at = square + slope * x;
-    return most - x - pearson3_quantile(-z, skewness(third(x), at)) * std::sqrt(at);
-  };
-  double upto = most + 10.0 * (1.0 + slope);
-  while (excess(upto) > 0.0) upto *= 2.0;
-  const double high = calibrisk::bracketed_root(excess, 0.0, upto, 1e-15 * upto);
-  return Rcpp::NumericVector::create(std::max(low, 0.0) * unit, high * unit,
-                                     std::sqrt(variance.estimated) * unit);
 }
 
 // Lower limits of the squared errors of rungs (columns of psi, noise, skew, linear and scatter),

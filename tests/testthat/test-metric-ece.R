@@ -265,7 +265,7 @@ test_that("limits of debiased errors are those of a mean over pairs", {
     value = found$power, influence = rows, trace = sum(spread / n) / 200,
     known = 2 * sum((known / n / 200)^2 * n), known_trace = sum(known / n) / 200
   ))
-  limits <- degenerate_limits(by_hand, .95)
+  limits <- estimate_limits(by_hand, .95)
   expect_equal(c(found$conf.low, found$conf.high), sqrt(pmax(c(limits$low, limits$high), 0)), tolerance = 1e-6)
 })
 

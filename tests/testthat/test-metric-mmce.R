@@ -70,7 +70,7 @@ test_that("limits of a sum over classes are those of all their pairs", {
   # the noise of classes is between that of independent and of equal ones
   expect_gte(sum$pairs$known, total("known"))
   row <- mmce(d$p, d$y, notion = "class_wise", type = "unbiased")
-  expect_equal(row$conf.high^2, degenerate_limits(sum, .95)$high / 3)
+  expect_equal(row$conf.high^2, estimate_limits(sum, .95)$high / 3)
   # a class that nobody predicts or has adds nothing
   none <- mmce_estimate(scalar_problem(rep(0, 60), rep(0, 60)), .4, "unbiased")
   expect_identical(combine_estimates(c(parts, list(none)))$pairs, sum$pairs)

@@ -176,7 +176,7 @@ test_that("limits of few independent draws are finite numbers, those of the law 
     for (row in rows) expect_true(all(is.finite(c(row$.estimate, row$conf.low, row$conf.high))))
   }
   estimate <- estimate_of(skce(d$p, d$y, cluster = rep(1:2, 6)))
-  limits <- degenerate_limits(estimate, .95)
+  limits <- estimate_limits(estimate, .95)
   # the lower quantile of the law at the upper limit, in the noise's unit
   unit <- sqrt(estimate$noise)
   lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))

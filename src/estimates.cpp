@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Standard errors and limits of estimates (R/influence.R).
+#include "as_weights.h"
+#include "nested_limits.h"
+#include <calibrisk/classical/moments.h>
+#include <calibrisk/math/known_null.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <set>
+
+namespace {
+
+bool given(const Rcpp::List& list, const char* name) {
+  return has_field(list, name) && !Rf_isNull(field(list, name));
+}
+
+double number_or(const Rcpp::List& list, const char* name, double other) {
+  return given(list, name) ? number_field(list, name) : other;
+}
+
+// As R's min() and max() of them: missing where one is.
+template <class Better>
+double first_of(std::initializer_list<double> values, const Better& better) {
+  double out = *values.begin();
+  for (const double value : values) {
+    if (R_IsNA(value) || (!ISNAN(out) && (ISNAN(value) || better(value, out)))) out = value;
+  }
+  return out;
+}
+double least(std::initializer_list<double> values) { return first_of(values, std::less<>()); }
+double largest(std::initializer_list<double> values) { return first_of(values, std::greater<>()); }
+
+// What limits take from a design (R/design.R).
+class DesignFacts {
+ public:
+  explicit DesignFacts(const Rcpp::List& design)
+      : design_(design), n_(number_field(design, "n")), clustered_(given(design, "cluster")) {
+    if (clustered_) {
+      const Rcpp::IntegerVector labels(field(design, "cluster"));
+      clusters_ = labels.size() > 0 ? *std::max_element(labels.begin(), labels.end()) : 0;
+    }
+  }
+
+  double n() const { return n_; }
+  double clusters() const { return clusters_; }  // infinite without
+  bool plain() const { return !clustered_ && !given(design_, "w") && !given(design_, "strata"); }
+  // whether all copies have one weight
+  bool equal() const {
+    if (!given(design_, "w")) return true;
+    if (!given(design_, "copies")) return false;
+    const auto w = vector_view(field(design_, "w")), copies = vector_view(field(design_, "copies"));
+    return w.size() == copies.size() && (w.array() == copies.array()).all();
+  }
+  bool independent() const { return !clustered_ && equal(); }
+  // sum w^2 / W1^2 over all copies
+  double concentration() const {
+    if (!given(design_, "w")) return 1.0 / n_;
+    const RowDesign of(design_);
+    return calibrisk::RowMoments(of.weights, of.clusters, of.strata, rows()).concentration();
+  }
+  // of a standard error: see design_df()
+  double df() const {
+    const bool drawn = given(design_, "strata");
+    double units = clustered_ || !drawn ? clusters_ : n_;
+    if (drawn) {
+      const Rcpp::IntegerVector strata(field(design_, "strata"));
+      units -= static_cast<double>(std::set<int>(strata.begin(), strata.end()).size());
+    } else {
+      units -= 1.0;
+    }
+    if (equal()) return units;
+    const double copies =
+        given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
+    return std::min(units, 1.0 / std::max(concentration() - 1.0 / copies, 0.0));
+  }
+  double quantile(double level) const {
+    const double of = df();
+    return of < 1.0 ? NA_REAL : R::qt((1.0 + level) / 2.0, of, 1, 0);
+  }
+  double std_error(const Rcpp::NumericVector& rows) const {
+    const RowDesign of(design_);
+    const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, rows.size());
+    const double error = moments.std_error(as_vector(rows));
+    return std::isnan(error) ? NA_REAL : error;
+  }
+
+ private:
+  calibrisk::Index rows() const { return static_cast<calibrisk::Index>(n_); }
+
+  Rcpp::List design_;
+  double n_;
+  bool clustered_;
+  double clusters_ = R_PosInf;
+};
+
+// From the influence, which may be a function that returns it.
+double own_error(const Rcpp::List& estimate, const DesignFacts& design) {
+  const Rcpp::RObject influence(field(estimate, "influence"));
+  if (influence.isNULL()) return NA_REAL;
+  if (given(estimate, "variance")) return std::sqrt(number_field(estimate, "variance"));
+  if (design.plain() && given(estimate, "squares")) {
+    const double n = design.n(), squares = number_field(estimate, "squares");
+    return n > 1.0 ? std::sqrt(std::max(squares, 0.0) / (n * (n - 1.0))) : NA_REAL;
+  }
+  if (!Rf_isFunction(influence)) return design.std_error(Rcpp::NumericVector(influence));
+  return design.std_error(Rcpp::NumericVector(Rcpp::Function(influence)()));
+}
+
+double noisy_error(const Rcpp::List& estimate, const DesignFacts& design) {
+  const double error = own_error(estimate, design);
+  if (Rf_isNull(field(estimate, "influence"))) return error;
+  return largest({error, std::sqrt(number_field(estimate, "noise"))});
+}
+
+double known_limit(double value, double known, double estimated, double z, double skew = 0.0) {
+  const calibrisk::NullVariance variance{known, estimated};
+  return calibrisk::known_null_limit(value, variance, [&](double share) {
+    const double at = variance.at(share);
+    return pearson3_quantile(z, at > 0.0 ? skew * std::pow(known / at, 1.5) : 0.0);
+  });
+}
+
+// A lower limit of the value that holds near calibration too, see R/crossfit.R; infinite if nothing
+// gives one. Rows of different folds contribute to each other's estimated gap. If the error is all
+// noise, this doubles the variance of the mean. Dependence within clusters, and on weights, is not
+// known: of such rows the larger one of known and estimated variance.
+double honest_limit(const Rcpp::List& estimate, const DesignFacts& design, double quantile) {
+  if (!given(estimate, "honest")) return R_PosInf;
+  const Rcpp::List honest(field(estimate, "honest"));
+  const double error = noisy_error(honest, DesignFacts(Rcpp::List(field(honest, "design"))));
+  const double variance = error * error;
+  if (ISNAN(variance + quantile)) return NA_REAL;
+  double known = number_or(honest, "known", variance);
+  if (!design.independent()) known = std::max(known, variance);
+  const double inflation = number_field(estimate, "power") < 2.0 ? std::sqrt(2.0) : 1.0;
+  return known_limit(number_field(honest, "value"), known, variance, quantile * inflation);
+}
+
+struct Limits {
+  double std_error, low, high;
+};
+
+// Two-sided limits at the quantile z, and the standard error, of a mean over pairs: sum_k lambda_k
+// ((Z_k + delta_k)^2 - 1) with the variance `noise` and the trace sum lambda_k at calibration, from
+// the outcomes, and `known` and `known_trace`, from the predictions alone. Its third moment is 8
+// sum lambda^3 + 24 sum lambda^3 delta^2, as if all lambda_k were equal. `own`: the deviation by
+// influences, which has the noise twice.
+Limits pair_limits(double value, double noise, double own, double trace, double known,
+                   double known_trace, double z) {
+  // noise below the rounding error of the sum is raised to it
+  const double rounding = std::numeric_limits<double>::epsilon() * trace;
+  noise = std::max(noise, rounding * rounding);
+  const double unit = std::sqrt(noise > 0.0 ? noise : known);
+  // of these squares: all lambda but one can be 0
+  const auto lambda = [](double square, double sum) {
+    return square > 0.0 ? square / (2.0 * std::max(sum, std::sqrt(square / 2.0))) : 0.0;
+  };
+  const auto skewness = [](double third, double variance) {
+    return variance > 0.0 ? std::min(third / std::pow(variance, 1.5), std::sqrt(8.0)) : 0.0;
+  };
+  const double psi = value / unit, square = noise > 0.0 ? 1.0 : 0.0,
+               square_0 = known / (unit * unit);
+  const double one = lambda(square, trace / unit), one_0 = lambda(square_0, known_trace / unit);
+  const double slope =
+      calibrisk::slope_of_form(psi, square, own * own / (unit * unit) - 2.0 * square, 4.0 * one);
+  const double most = std::max(psi, 0.0);  // a value below that of no error is taken as that
+  const auto third = [&](double x) { return one * (4.0 * square + 6.0 * slope * x); };
+  const calibrisk::NullVariance variance{square_0, square + slope * most};
+  const calibrisk::NullVariance cube{4.0 * one_0 * square_0, third(most)};
+  const double low = calibrisk::known_null_limit(psi, variance, [&](double share) {
+    return pearson3_quantile(z, skewness(cube.at(share), variance.at(share)));
+  });
+  const auto excess = [&](double x) {
+    const double at = square + slope * x;
+    return most - x - pearson3_quantile(-z, skewness(third(x), at)) * std::sqrt(at);
+  };
+  double upto = most + 10.0 * (1.0 + slope);
+  while (excess(upto) > 0.0) upto *= 2.0;
+  const double high = calibrisk::bracketed_root(excess, 0.0, upto, 1e-15 * upto);
+  return {std::sqrt(variance.estimated) * unit, std::max(low, 0.0) * unit, high * unit};
+}
+
+// For a mean over pairs: the x that a test does not reject whose variance grows with x. The
+// influence's own variance cannot be used near calibration. It is a square of the same sums as the
+// value, and so smallest where the value is too small. The value is sum_k lambda_k ((Z_k +
+// delta_k)^2 - 1): noise = 2 sum lambda^2 and trace = sum lambda fix two sums of the lambda_k. The
+// influence-based variance counts the noise twice.
+Limits degenerate_limits(const Rcpp::List& estimate, const DesignFacts& design, double level) {
+  const Rcpp::List pairs(field(estimate, "pairs"));
+  const double noise = number_field(estimate, "noise"), df = design.df();
+  const bool influence = given(pairs, "influence") && Rf_xlength(field(pairs, "influence")) > 0;
+  const double own = influence ? design.std_error(Rcpp::NumericVector(field(pairs, "influence")))
+                               : own_error(estimate, design);
+  if (ISNAN(own)) return {NA_REAL, NA_REAL, NA_REAL};
+  if (!R_FINITE(noise)) return {R_PosInf, NA_REAL, NA_REAL};
+  const double value = number_field(pairs, "value");
+  const Limits found =
+      pair_limits(value, noise, own, number_field(pairs, "trace"), number_field(pairs, "known"),
+                  number_field(pairs, "known_trace"), df < 1.0 ? 0.0 : design.quantile(level));
+  if (df < 1.0) return {found.std_error, NA_REAL, NA_REAL};
+  return {found.std_error, least({found.low, std::max(value, 0.0)}),
+          largest({found.high, number_field(estimate, "value")})};
+}
+
+// Rows that all contribute the same have no variance, but there may be others: those of which none
+// is among m rows are a share of at most 1 - (alpha / 2)^(1 / m) (Clopper and Pearson 1934). They
+// lower a gap by at most their share, and raise its power by as much, up to 1.
+Limits constant_limits(const Rcpp::List& estimate, const DesignFacts& design, double level) {
+  const double size = std::min(
+      {1.0 / design.concentration(), design.clusters(), number_or(estimate, "size", R_PosInf)});
+  const double unseen = 1.0 - std::pow((1.0 - level) / 2.0, 1.0 / size);
+  const double power = number_field(estimate, "power");
+  const double value = std::max(number_field(estimate, "value"), 0.0);
+  const double low = std::pow(std::max(std::pow(value, 1.0 / power) - unseen, 0.0), power);
+  return {0.0, least({low, honest_limit(estimate, design, design.quantile(level))}),
+          std::max(value, std::min(value + unseen, 1.0))};
+}
+
+// `deviation`: that of bootstrap values, NULL for the standard error of the estimate.
+Limits limits_of(const Rcpp::List& estimate, double level,
+                 const Rcpp::Nullable<Rcpp::NumericVector>& deviation) {
+  const DesignFacts design{Rcpp::List(field(estimate, "design"))};
+  const bool paired = given(estimate, "pairs") && given(estimate, "influence");
+  Limits pairs{NA_REAL, R_PosInf, R_NegInf};
+  if (paired) pairs = degenerate_limits(estimate, design, level);
+  if (deviation.isNull() && paired) return pairs;
+  const double std_error =
+      deviation.isNull() ? noisy_error(estimate, design) : Rcpp::as<double>(deviation.get());
+  const double quantile = design.quantile(level);
+  const double half = quantile * largest({std_error, std::sqrt(number_or(estimate, "known", 0.0))});
+  const double smallest = number_field(estimate, "smallest");
+  if (R_FINITE(smallest) && half < 1e-8) return constant_limits(estimate, design, level);
+  const double value = number_field(estimate, "value");
+  // a value below the smallest possible one is taken as that, so the interval has a width
+  return {std_error, least({value - half, honest_limit(estimate, design, quantile), pairs.low}),
+          largest({largest({value, smallest}) + half, pairs.high})};
+}
+
+}  // namespace
+
+// Degrees of freedom of a standard error.
+// [[Rcpp::export(rng = false)]]
+double cpp_design_df(Rcpp::List design) { return DesignFacts(design).df(); }
+
+// No smaller than that of a calibrated model.
+// [[Rcpp::export(rng = false)]]
+double cpp_estimate_std_error(Rcpp::List estimate) {
+  return noisy_error(estimate, DesignFacts(Rcpp::List(field(estimate, "design"))));
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_estimate_limits(Rcpp::List estimate, double level,
+                               Rcpp::Nullable<Rcpp::NumericVector> deviation) {
+  const Limits found = limits_of(estimate, level, deviation);
+  return named_list({{"std.error", found.std_error},
+                     {"low", found.low},
+                     {"high", least({found.high, number_field(estimate, "largest")})}});
+}
+
+// Lower limit of an error whose variance under calibration is known (NullVariance), at the normal
+// quantile z, or of a Pearson III law that has this skewness there. It may be negative.
+// [[Rcpp::export(rng = false)]]
+double cpp_known_limit(double value, double known, double estimated, double z, double skew = 0.0) {
+  return known_limit(value, known, estimated, z, skew);
+}
