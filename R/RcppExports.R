@@ -153,6 +153,10 @@ cpp_covariance_roots <- function(cov, dimension) {
     .Call(`_calibrisk_cpp_covariance_roots`, cov, dimension)
 }
 
+cpp_covariances_commute <- function(cov, dimension) {
+    .Call(`_calibrisk_cpp_covariances_commute`, cov, dimension)
+}
+
 cpp_normal_draws <- function(mean, roots, pick, noise) {
     .Call(`_calibrisk_cpp_normal_draws`, mean, roots, pick, noise)
 }
@@ -323,6 +327,10 @@ cpp_draws_embedding <- function(kernel, draws, y, threads, progress = NULL) {
 
 cpp_law_sums <- function(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_law_sums`, factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress)
+}
+
+cpp_law_null <- function(blocks, target, kernel, outcomes, points, sets, off_diagonal, outcome, threads) {
+    .Call(`_calibrisk_cpp_law_null`, blocks, target, kernel, outcomes, points, sets, off_diagonal, outcome, threads)
 }
 
 cpp_bures <- function(mean, roots, threads) {
@@ -731,6 +739,14 @@ cpp_auroc <- function(y, w, ties, order) {
 
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {
     .Call(`_calibrisk_cpp_source_factor`, prediction, tolerance, max_rank, threads, progress)
+}
+
+cpp_source_diagonal <- function(prediction) {
+    .Call(`_calibrisk_cpp_source_diagonal`, prediction)
+}
+
+cpp_source_columns <- function(prediction, rows) {
+    .Call(`_calibrisk_cpp_source_columns`, prediction, rows)
 }
 
 cpp_residual_factor <- function(target, raise, dense_rows, max_rank, threads, progress) {

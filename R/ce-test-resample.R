@@ -119,7 +119,7 @@ redraw_factor <- function(problem, tolerance, products) {
   spec <- problem$prediction
   n <- problem$n
   rank <- if (is.null(tolerance)) min(n, max(redraw_rank[1], min(redraw_rank[2], products %/% n))) else n
-  diagonal <- mean(source_diagonal(spec))
+  diagonal <- mean(cpp_source_diagonal(spec))
   tolerance <- tolerance %||% (redraw_tolerance * diagonal)
   factor <- if (spec$kind == "features") {
     cpp_pivoted_cholesky(spec$kernel, spec$features, tolerance, rank, thread_count())

@@ -191,7 +191,7 @@ exact_rows <- 2000L
 # n ridge over the trace of K, of the smallest ridge. The dual form's relative error is about eps / share^2 where K has
 # few large eigenvalues.
 ridge_share <- function(ridge, problem, kernel) {
-  own <- if (is.null(problem$source)) cpp_gram_diagonal(kernel, problem$features) else source_diagonal(problem$source)
+  own <- if (is.null(problem$source)) cpp_gram_diagonal(kernel, problem$features) else cpp_source_diagonal(problem$source)
   min(ridge) * length(own) / sum(own)
 }
 eigen_share <- 1e-4

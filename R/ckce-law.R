@@ -47,7 +47,7 @@ law_problem <- function(laws, bound, choices, outcome) {
   }
   spec <- bound$prediction$spec
   problem <- c(if (spec$kind == "features") list(features = spec$features) else list(source = spec), residuals)
-  check_computable(c(sum(source_diagonal(spec)), problem$residuals))
+  check_computable(c(sum(cpp_source_diagonal(spec)), problem$residuals))
   weighted_problem(problem, laws$design)
 }
 
@@ -111,32 +111,13 @@ with_law_null <- function(numbers, inputs, choices, most = exact_rows) {
   laws <- inputs$laws
   target <- inputs$target
   off_diagonal <- choices$debias == "off_diagonal"
-  redrawn <- draw_outcomes(laws, choices$times)
+  outcomes <- cbind(draw_outcomes(laws, choices$times), laws$y)
   # for more rows than an n x n matrix takes
   factor <- if (laws$n > most) {
     outcome_factor(list(n = laws$n, laws = laws, target = target$spec, target_kernel = target$kernel))
   }
-  # sum_ij M_ij h_Y(i, j) except for what does not depend on y, M = F F' block by block
-  sums <- function(blocks, y, sets) {
-    if (is.null(factor)) {
-      weights <- matrix(0, laws$n, laws$n)
-      for (b in blocks) weights[b$rows, b$rows] <- tcrossprod(b$factor)
-      if (off_diagonal) diag(weights) <- 0
-      return(outcome_sums(weights, target$spec, target$kernel, y, sets))
-    }
-    Reduce(`+`, lapply(blocks, function(b) {
-      found <- cpp_law_sums(b$factor, factor$expected[b$rows, , drop = FALSE], target$kernel, factor$pivots,
-                            factor$triangle, y[b$rows, , drop = FALSE], sets, thread_count())
-      found[1, ] - if (off_diagonal) found[2, ] else 0
-    }))
-  }
-  shifts <- vapply(seq_len(nrow(numbers$values)), function(v) {
-    blocks <- lapply(numbers$blocks, function(b) {
-      list(rows = b$rows, factor = b$factor * rep(b$filters[, v], each = nrow(b$factor)))
-    })
-    sums(blocks, redrawn, choices$times) - sums(blocks, laws$y, 1)
-  }, numeric(choices$times))
-  shifts <- matrix(shifts, choices$times)
+  shifts <- cpp_law_null(numbers$blocks, target$spec, target$kernel, outcomes, target_points(target$spec, outcomes),
+                         choices$times + 1, off_diagonal, factor, thread_count())
   observed <- numbers$values$estimate - if (off_diagonal) numbers$values$diagonal else 0
   numbers$null_estimate <- sweep(shifts, 2, observed, `+`)
   numbers$null_diagonal <- 0 * shifts

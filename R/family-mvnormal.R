@@ -48,20 +48,9 @@ full_normal_form <- function(law, weight) {
 mvnormal_wasserstein <- function(law) {
   features <- root_features(law)
   d <- dimension_of(law)
-  if (commuting(par_of(law, "cov"), d)) return(features)
+  if (cpp_covariances_commute(par_of(law, "cov"), d)) return(features)
   roots <- features[, d + seq_len(d * d), drop = FALSE]
   list(distance = sqrt(cpp_bures(par_of(law, "mean"), roots, thread_count())), valid = FALSE)
-}
-
-# All covariances commute if the eigenvectors of one generic combination diagonalise each.
-commuting <- function(cov, d) {
-  if (d == 1) return(TRUE)
-  weight <- 1 + ((seq_len(nrow(cov)) * 0.6180339887498949) %% 1)
-  generic <- matrix(colSums(weight * cov), d)
-  v <- eigen(generic, symmetric = TRUE)$vectors
-  rotated <- cov %*% kronecker(v, v)  # row i: vec(v' S_i v)
-  off <- setdiff(seq_len(d * d), seq(1, d * d, by = d + 1))
-  max(abs(rotated[, off])) <= 1e-10 * max(abs(cov))
 }
 
 # n x d^2 covariances, for any storage.

@@ -125,15 +125,6 @@ kernel_bound <- function(kernel, simplex) {
   kernel$scale * value
 }
 
-# k(P_i, P_i)
-source_diagonal <- function(spec) {
-  switch(spec$kind,
-    features = cpp_gram_diagonal(spec$kernel, spec$features),
-    matrix = diag(spec$values),
-    spec$scale * Reduce(if (spec$kind == "sum") `+` else `*`, lapply(spec$parts, source_diagonal))
-  )
-}
-
 product_source <- function(factors) {
   if (length(factors) == 1) factors[[1]] else list(kind = "product", scale = 1, parts = factors)
 }

@@ -39,7 +39,7 @@ cme_locations <- function(problem, locations) {
   # there are no pivots if the kernel of every row with itself is NaN
   check_computable(if (length(pivots) == 0) NaN)
   rows <- rep_len(pivots, locations)
-  list(columns = prediction_columns(problem$prediction, rows), points = redraw_outcomes(take_rows(laws, rows))$y)
+  list(columns = cpp_source_columns(problem$prediction, rows), points = redraw_outcomes(take_rows(laws, rows))$y)
 }
 
 # Kernel between all predictions and those of `at`, with the problem's resolved kernel.
@@ -53,20 +53,8 @@ kernel_columns <- function(problem, at) {
   joint <- list(n = laws$n + at$n, y = rbind(laws$y, at$y), probs = if (classes) rbind(laws$probs, at$probs))
   if (!classes) joint$law <- c(laws$law, at$law)
   bound <- bind_prediction(problem$kernel, joint, problem$asked$draws)
-  columns <- prediction_columns(bound$spec, laws$n + seq_len(at$n))
+  columns <- cpp_source_columns(bound$spec, laws$n + seq_len(at$n))
   columns[seq_len(laws$n), , drop = FALSE]
-}
-
-# k(P_i, P_j) for all i and the given j.
-prediction_columns <- function(spec, rows) {
-  switch(spec$kind,
-    features = cpp_gram(spec$kernel, spec$features, spec$features[rows, , drop = FALSE], 1L),
-    matrix = spec$values[, rows, drop = FALSE],
-    {
-      parts <- lapply(spec$parts, prediction_columns, rows)
-      spec$scale * Reduce(if (spec$kind == "sum") `+` else `*`, parts)
-    }
-  )
 }
 
 # E l(t_j, Z_i), n x J: the same for all outcomes.

@@ -517,6 +517,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_covariances_commute
+bool cpp_covariances_commute(Rcpp::NumericMatrix cov, int dimension);
+RcppExport SEXP _calibrisk_cpp_covariances_commute(SEXP covSEXP, SEXP dimensionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type cov(covSEXP);
+    Rcpp::traits::input_parameter< int >::type dimension(dimensionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_covariances_commute(cov, dimension));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_normal_draws
 Rcpp::NumericMatrix cpp_normal_draws(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots, std::vector<int> pick, Rcpp::NumericMatrix noise);
 RcppExport SEXP _calibrisk_cpp_normal_draws(SEXP meanSEXP, SEXP rootsSEXP, SEXP pickSEXP, SEXP noiseSEXP) {
@@ -1113,6 +1124,24 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_law_sums(factor, expected, kernel, pivots, triangle, outcomes, sets, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_law_null
+Rcpp::NumericMatrix cpp_law_null(Rcpp::List blocks, Rcpp::List target, Rcpp::List kernel, Rcpp::NumericMatrix outcomes, Rcpp::NumericMatrix points, int sets, bool off_diagonal, Rcpp::Nullable<Rcpp::List> outcome, int threads);
+RcppExport SEXP _calibrisk_cpp_law_null(SEXP blocksSEXP, SEXP targetSEXP, SEXP kernelSEXP, SEXP outcomesSEXP, SEXP pointsSEXP, SEXP setsSEXP, SEXP off_diagonalSEXP, SEXP outcomeSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type blocks(blocksSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type kernel(kernelSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type outcomes(outcomesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< int >::type sets(setsSEXP);
+    Rcpp::traits::input_parameter< bool >::type off_diagonal(off_diagonalSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type outcome(outcomeSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_law_null(blocks, target, kernel, outcomes, points, sets, off_diagonal, outcome, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2499,6 +2528,27 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_source_diagonal
+Rcpp::NumericVector cpp_source_diagonal(Rcpp::List prediction);
+RcppExport SEXP _calibrisk_cpp_source_diagonal(SEXP predictionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_source_diagonal(prediction));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_source_columns
+Rcpp::NumericMatrix cpp_source_columns(Rcpp::List prediction, Rcpp::IntegerVector rows);
+RcppExport SEXP _calibrisk_cpp_source_columns(SEXP predictionSEXP, SEXP rowsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type rows(rowsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_source_columns(prediction, rows));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_residual_factor
 Rcpp::List cpp_residual_factor(Rcpp::List target, Rcpp::NumericVector raise, double dense_rows, double max_rank, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_residual_factor(SEXP targetSEXP, SEXP raiseSEXP, SEXP dense_rowsSEXP, SEXP max_rankSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -2770,6 +2820,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_mixture_moments", (DL_FUNC) &_calibrisk_cpp_mixture_moments, 4},
     {"_calibrisk_cpp_covariance_faults", (DL_FUNC) &_calibrisk_cpp_covariance_faults, 2},
     {"_calibrisk_cpp_covariance_roots", (DL_FUNC) &_calibrisk_cpp_covariance_roots, 2},
+    {"_calibrisk_cpp_covariances_commute", (DL_FUNC) &_calibrisk_cpp_covariances_commute, 2},
     {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
     {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
     {"_calibrisk_cpp_crps_t", (DL_FUNC) &_calibrisk_cpp_crps_t, 4},
@@ -2813,6 +2864,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 5},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},
+    {"_calibrisk_cpp_law_null", (DL_FUNC) &_calibrisk_cpp_law_null, 9},
     {"_calibrisk_cpp_bures", (DL_FUNC) &_calibrisk_cpp_bures, 3},
     {"_calibrisk_cpp_mixture_wasserstein", (DL_FUNC) &_calibrisk_cpp_mixture_wasserstein, 6},
     {"_calibrisk_cpp_law_test", (DL_FUNC) &_calibrisk_cpp_law_test, 11},
@@ -2915,6 +2967,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
+    {"_calibrisk_cpp_source_diagonal", (DL_FUNC) &_calibrisk_cpp_source_diagonal, 1},
+    {"_calibrisk_cpp_source_columns", (DL_FUNC) &_calibrisk_cpp_source_columns, 2},
     {"_calibrisk_cpp_residual_factor", (DL_FUNC) &_calibrisk_cpp_residual_factor, 6},
     {"_calibrisk_cpp_target_inner", (DL_FUNC) &_calibrisk_cpp_target_inner, 2},
     {"_calibrisk_cpp_add_moments", (DL_FUNC) &_calibrisk_cpp_add_moments, 7},

@@ -153,6 +153,11 @@ Rcpp::NumericMatrix cpp_covariance_roots(Rcpp::NumericMatrix cov, int dimension)
 }
 
 // [[Rcpp::export(rng = false)]]
+bool cpp_covariances_commute(Rcpp::NumericMatrix cov, int dimension) {
+  return covariances_commute(as_matrix(cov), dimension);
+}
+
+// [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_normal_draws(Rcpp::NumericMatrix mean, Rcpp::NumericMatrix roots,
                                      std::vector<int> pick, Rcpp::NumericMatrix noise) {
   return wrap_matrix(normal_draws(as_matrix(mean), as_matrix(roots), pick, as_matrix(noise)));

@@ -21,6 +21,23 @@ Rcpp::List cpp_source_factor(Rcpp::List prediction, double tolerance, double max
        {"residual_trace", factor.residual.size() == 0 ? 0.0 : factor.residual.mean()}});
 }
 
+// The kernel of every row with itself, and with these rows, numbered from 1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_source_diagonal(Rcpp::List prediction) {
+  return wrap_vector(as_prediction_source(prediction)->diagonal());
+}
+
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_source_columns(Rcpp::List prediction, Rcpp::IntegerVector rows) {
+  const PairSourcePtr source = as_prediction_source(prediction);
+  Matrix out(source->size(), rows.size());
+  for (Index j = 0; j < out.cols(); ++j) {
+    require(rows[j] >= 1 && rows[j] <= source->size(), "source_columns: no such row.");
+    source->block(0, rows[j] - 1, out.middleCols(j, 1));
+  }
+  return wrap_matrix(out);
+}
+
 // Residuals D of a target, h_Y + diag(raise) ~ D D', and the diagonal of what D lacks.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_residual_factor(Rcpp::List target, Rcpp::NumericVector raise, double dense_rows,

@@ -43,7 +43,7 @@ test_that("any kernel on the predictions has a factor", {
     low <- cpp_source_factor(problem$prediction, 0, 7, 1L, NULL)
     expect_equal(dim(low$L), c(40, 7))
     expect_equal(low$residual_trace, mean(diag(k - tcrossprod(low$L))), tolerance = 1e-10)
-    expect_equal(source_diagonal(problem$prediction), diag(k))
+    expect_equal(cpp_source_diagonal(problem$prediction), diag(k))
   }
 })
 
@@ -140,7 +140,7 @@ test_that("default locations of the CME test are pivots of the kernel, few, and 
   problem <- kernel_problem(read_laws(p, rlang::quo(rep(0:1, 250))), kernel_tv(.3))
   at <- withr::with_seed(2, cme_locations(problem, 3))
   rows <- cpp_pivoted_cholesky(kernel_tv(.3), problem$prediction$features, 0, 3, 1L)$pivots
-  expect_equal(at$columns, prediction_columns(problem$prediction, rows))
+  expect_equal(at$columns, cpp_source_columns(problem$prediction, rows))
   power <- function(locations) {
     withr::with_seed(3, mean(replicate(40, {
       p <- plogis(2 * rnorm(300))

@@ -61,6 +61,24 @@ inline Matrix covariance_roots(const ConstMatrixRef& cov, Index d) {
   return out;
 }
 
+// Whether all covariances commute: if the eigenvectors of one generic combination diagonalise each.
+inline bool covariances_commute(const ConstMatrixRef& cov, Index d) {
+  if (d == 1 || cov.rows() == 0) return true;
+  Vector weight(cov.rows());
+  for (Index i = 0; i < weight.size(); ++i) {
+    weight(i) = 1.0 + std::fmod(static_cast<double>(i + 1) * 0.6180339887498949, 1.0);
+  }
+  SymEigen generic;
+  if (!small_eigen(row_square(weight.transpose() * cov, 0, d), generic)) return false;
+  double largest = 0.0;
+  for (Index i = 0; i < cov.rows(); ++i) {
+    Matrix turned = generic.vectors.transpose() * row_square(cov, i, d) * generic.vectors;
+    turned.diagonal().setZero();
+    largest = std::max(largest, turned.cwiseAbs().maxCoeff());
+  }
+  return largest <= 1e-10 * cov.cwiseAbs().maxCoeff();
+}
+
 // mean + root noise for component `pick` (from 1) of each row's draws; noise and result
 // [n size x d], roots side by side [n x K d^2].
 inline Matrix normal_draws(const ConstMatrixRef& mean, const ConstMatrixRef& roots,

@@ -29,6 +29,11 @@ class PairSource {
     block(i, j, out);
     second = out.cwiseAbs2();
   }
+  virtual Vector diagonal() const {
+    Vector out(size());
+    for (Index i = 0; i < size(); ++i) block(i, i, out.segment(i, 1));
+    return out;
+  }
   // Kernel evaluations per entry, roughly: loops cut their tasks by it, so that they can report
   // and be interrupted.
   virtual double cost() const { return 1.0; }
@@ -46,6 +51,7 @@ class KernelSource : public PairSource {
     gram_block(kernel_, features_.middleRows(i, out.rows()), features_.middleRows(j, out.cols()),
                out);
   }
+  Vector diagonal() const override { return gram_diagonal(kernel_, features_); }
 
  private:
   Kernel kernel_;
@@ -62,6 +68,7 @@ class StoredSource : public PairSource {
   void block(Index i, Index j, MatrixRef out) const override {
     out = values_.block(i, j, out.rows(), out.cols());
   }
+  Vector diagonal() const override { return values_.diagonal(); }
 
  private:
   MatrixView values_;
@@ -120,6 +127,17 @@ class ComposedSource : public PairSource {
     }
     out *= scale_;
     second *= scale_ * scale_;
+  }
+  Vector diagonal() const override {
+    Vector out = parts_[0]->diagonal();
+    for (std::size_t p = 1; p < parts_.size(); ++p) {
+      if (product_) {
+        out.array() *= parts_[p]->diagonal().array();
+      } else {
+        out += parts_[p]->diagonal();
+      }
+    }
+    return out * scale_;
   }
   double cost() const override {
     double total = 0.0;
