@@ -45,8 +45,8 @@ cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }
 
-cpp_laplace_row_sums <- function(x, d, bandwidth) {
-    .Call(`_calibrisk_cpp_laplace_row_sums`, x, d, bandwidth)
+cpp_mmce_sums <- function(sorted, design, apart, bandwidth) {
+    .Call(`_calibrisk_cpp_mmce_sums`, sorted, design, apart, bandwidth)
 }
 
 cpp_falling_trends <- function(probs, labels, classes, copies) {
@@ -57,8 +57,8 @@ cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
     .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
 }
 
-cpp_cumulative <- function(prob, weight, block_end, walk, time, scale, times, seed, threads) {
-    .Call(`_calibrisk_cpp_cumulative`, prob, weight, block_end, walk, time, scale, times, seed, threads)
+cpp_cumulative <- function(sorted, times, seed, threads) {
+    .Call(`_calibrisk_cpp_cumulative`, sorted, times, seed, threads)
 }
 
 cpp_smooth_curve <- function(p, y, rows, noise, bandwidth, times, level, seeds, threads) {
@@ -81,8 +81,8 @@ cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, t
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, prob, rows, critical, times, level, seed, threads)
 }
 
-cpp_decision_curve <- function(p, better, y, design, thresholds, curve, times, level, pointwise, df, threads) {
-    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, times, level, pointwise, df, threads)
+cpp_decision_curve <- function(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads) {
+    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads)
 }
 
 cpp_design_df <- function(design) {
@@ -731,6 +731,10 @@ cpp_spiegelhalter <- function(p, y, w, w2) {
 
 cpp_isotonic_rows <- function(x, y, w) {
     .Call(`_calibrisk_cpp_isotonic_rows`, x, y, w)
+}
+
+cpp_library_ends <- function(library, x, n_bins, mass) {
+    .Call(`_calibrisk_cpp_library_ends`, library, x, n_bins, mass)
 }
 
 cpp_auroc <- function(y, w, ties, order) {

@@ -13,10 +13,9 @@ cumulative_test <- function(test, laws) {
   predictions <- laws$predictions
   predictions$event <- 2L
   sorted <- sort_problem(notion_problems(predictions, "binary")[[1]])
-  observed <- residual_walk(sorted)
+  found <- cpp_cumulative(sorted, test$times, draw_seed(), thread_count())
   # of the rows, then of redraws
-  extremes <- cpp_cumulative(sorted$x, sorted$w %||% rep(1, length(sorted$x)), sorted$ties, observed$walk,
-                             observed$time, observed$scale, test$times, draw_seed(), thread_count())
+  extremes <- found$extremes
   # "bridge": Fisher's combination of the asymptotic p-values of the walk's end (normal) and of the bridge (Kolmogorov),
   # which are independent under calibration; redraws give it its distribution
   value <- switch(test$statistic,
@@ -25,7 +24,6 @@ cumulative_test <- function(test, laws) {
   )
   statistic <- value[1]
   null <- value[-1]
-  extremes <- lapply(extremes, `[`, 1)
   name <- c(bridge = "two parts, mean and bridge", kuiper = "Kuiper", ks = "Kolmogorov-Smirnov")[[test$statistic]]
   list(
     estimate = cpp_ks_error(sorted, integer())$value,
@@ -33,8 +31,8 @@ cumulative_test <- function(test, laws) {
     parameter = c(times = test$times),
     p.value = resampled_p(statistic, null, test$add_one),
     method = paste0("Cumulated residuals (", name, "), outcomes simulated from the predictions"), null = null,
-    details = list(cumulative = test$statistic, walk = observed, extremes = extremes,
-                   place = cumulative_place(test$statistic, observed, extremes))
+    details = list(cumulative = test$statistic, walk = found$walk, extremes = lapply(extremes, `[`, 1),
+                   place = found$at[[test$statistic]])
   )
 }
 
@@ -46,29 +44,6 @@ check_cumulative <- function(laws) {
           } else {
             "The predictions have {ncol(laws$probs)} classes."
           }, "i" = "Use {.code test = \"conditional\"}.", class = "test", arg = "test")
-}
-
-# The walk S of w (y - p) at the ends of tied predictions, in standard deviations of its end under calibration; `time`:
-# the share of the variance up to there. Predictions that are all 0 or 1 have no variance: S is then in outcomes.
-residual_walk <- function(sorted) {
-  w <- sorted$w %||% 1
-  variance <- cumsum(w^2 * sorted$x * (1 - sorted$x))
-  total <- variance[length(variance)]
-  scale <- if (total > 0) sqrt(total) else 1
-  list(place = sorted$x[sorted$ties], walk = -sorted$sum_d[sorted$ties] / scale,
-       time = if (total > 0) variance[sorted$ties] / total else seq_along(sorted$ties) / length(sorted$ties),
-       scale = scale)
-}
-
-# The predictions at which the statistic is reached: one, or the two of Kuiper's range (0: the start of the walk).
-cumulative_place <- function(statistic, observed, extremes) {
-  at <- c(0, observed$place)
-  walk <- c(0, observed$walk)
-  switch(statistic,
-    ks = observed$place[which.max(abs(observed$walk))],
-    bridge = observed$place[which.max(abs(observed$walk - observed$time * extremes$end))],
-    kuiper = sort(at[c(which.max(walk), which.min(walk))])
-  )
 }
 
 # "Up to the prediction 0.41 there are 12.3 events fewer than predicted."

@@ -17,29 +17,12 @@ decision_differences <- function(found, keys, settings) {
       a <- found[[pair[1]]]$problem
       b <- found[[pair[2]]]$problem
       # NB(a) - NB(b) is the loss of b with a as its recalibration: both sum over the rows whose decision changes
-      of <- decision_limits(b$features[, 1], a$features[, 1], as.numeric(a$labels), a$design, settings)
-      limits <- of$sums[[1]]
       # other predictions may decide otherwise on other rows
-      if (!identical(a$features, b$features)) limits <- few_changes(limits, of$changed, a$design, settings)
+      limits <- decision_limits(b$features[, 1], a$features[, 1], as.numeric(a$labels), a$design, settings,
+                                few = !identical(a$features, b$features))$sums[[1]]
       columns_frame(threshold = settings$thresholds, difference = limits$estimate, !!!limits[2:6])
     })
   )
-}
-
-# If fewer than five rows have another decision, or none, the limits allow for Wilson's share of such rows.
-few_changes <- function(limits, changed, design, settings) {
-  n <- 1 / weight_concentration(design)
-  share <- changed / copy_count(design)
-  worth <- ifelse(changed < 5, pmax(1, settings$thresholds / (1 - settings$thresholds)), 0)
-  for (kind in c("conf", "band")) {
-    z <- if (kind == "band") limits$factor else design_quantile((1 + settings$level) / 2, design)
-    half <- worth * (wilson_interval(share * n, n, z = z)$high - share)
-    low <- paste0(kind, ".low")
-    high <- paste0(kind, ".high")
-    limits[[low]] <- pmin(limits[[low]], limits$estimate - half)
-    limits[[high]] <- pmax(limits[[high]], limits$estimate + half)
-  }
-  limits
 }
 
 # Models of a list may have different outcomes, or other rows that are complete.

@@ -50,43 +50,13 @@ mmce_columns <- function(problems, bandwidth, type, interval) {
   })
 }
 
-# The squared error: a mean over pairs of d_i d_j k_ij, without pairs of a row with itself where it is unbiased. The
-# squared kernel, of its variance under calibration, has half the bandwidth.
+# The squared error: a mean over pairs of d_i d_j k_ij, without pairs of a row with itself where it is unbiased.
 mmce_estimate <- function(problem, bandwidth, type) {
-  sorted <- sort_problem(problem)
-  design <- problem$design
-  d <- sorted$d
-  w <- sorted$w %||% rep(1, length(d))
-  each <- if (is.null(design$copies)) w else w / design$copies[sorted$order]
-  # `w`: of all copies of a row, `own`: of one
-  others <- function(d, w, own, bandwidth, cluster = NULL) {
-    d * cpp_laplace_row_sums(sorted$x, w * d, bandwidth) -
-      if (is.null(cluster)) own * d^2 else cluster_sums(sorted, cluster, d, w, bandwidth)
-  }
-  # the rows whose pairs with each other do not count
-  within <- if (type == "unbiased") design$cluster
-  sums <- list(off_diagonal = others(d, w, each, bandwidth, within), diagonal = each * d^2)
-  if (is.null(within) && !is.null(design$cluster)) sums$across <- others(d, w, each, bandwidth, design$cluster)
-  of_rows <- function(values) replace(values, sorted$order, values)
-  sums <- lapply(sums, of_rows)
-  sums$squares <- max(sum(w * each * others(d^2, w * each, each^2, bandwidth / 2, within)), 0)
-  variance <- sorted$x * (1 - sorted$x)
-  sums$known <- max(sum(w * each * others(variance, w * each, each^2, bandwidth / 2, within)), 0)
-  sums$trace <- sum(w * each * variance)
-  unsorted <- function() list(features = matrix(of_rows(sorted$x)), residuals = matrix(of_rows(d)))
-  sums <- with_clusters(sums, design, problem_pairs(unsorted(), kernel_laplace(bandwidth), NULL))
+  sums <- cpp_mmce_sums(sort_problem(problem), problem$design, type == "unbiased", bandwidth)
+  sums <- with_clusters(sums, problem$design, problem_pairs(problem, kernel_laplace(bandwidth), NULL))
   out <- pair_estimate(sums, type, problem$design)
   out[c("power", "largest")] <- list(2, 1)
   # a V-statistic is not negative; rounding can make it so where it is zero
   if (type == "biased") out$value <- max(out$value, 0)
-  out
-}
-
-# Per row, the part of its sum over pairs that is with its own cluster.
-cluster_sums <- function(sorted, cluster, d, w, bandwidth) {
-  out <- 0 * d
-  for (rows in split(seq_along(d), cluster[sorted$order])) {
-    out[rows] <- d[rows] * cpp_laplace_row_sums(sorted$x[rows], (w * d)[rows], bandwidth)
-  }
   out
 }

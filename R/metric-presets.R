@@ -61,7 +61,9 @@ preset_scheme <- function(preset, given) {
   pick <- function(name, default) given[[name]] %||% choices[[name]][1] %||% default
   scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1), pick("debias", FALSE), given$notion)
   scheme$preset <- preset
-  scheme$ends <- function(sorted, n_bins) preset_ends(preset, scheme$type, sorted, n_bins)
+  if (scheme$type != "discrete") {
+    scheme$ends <- function(sorted, n_bins) cpp_library_ends(preset, sorted$x, n_bins, scheme$type == "mass")
+  }
   # the top label of a matrix, except for libraries that take the second of two columns
   scheme$default <- function(predictions) {
     second <- preset %in% c("netcal", "scikit-learn") && n_classes(predictions) == 2
@@ -72,57 +74,8 @@ preset_scheme <- function(preset, given) {
   scheme
 }
 
-# torch's: multiples of the step from 0 in the first half, from 1 down in the second, in
-# single precision throughout.
-torch_edges <- function(n_bins) {
-  step <- to_single(1 / n_bins)
-  i <- seq(0, n_bins)
-  low <- to_single(step * i)
-  high <- to_single(1 - to_single(step * (n_bins - i)))
-  ifelse(i < (n_bins + 1) %/% 2, low, high)
-}
-
 # Rounded to single precision.
 to_single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4), "numeric", length(x), size = 4)
-
-# Rows at or below (right-closed) or strictly below (left-closed) each inner edge, then all.
-inner_ends <- function(sorted, edges, right_closed) {
-  c(findInterval(edges, sorted$x, left.open = !right_closed), length(sorted$x))
-}
-
-preset_ends <- function(preset, type, sorted, n_bins) {
-  if (preset == "torchmetrics") {
-    edges <- torch_edges(n_bins)
-    return(inner_ends(sorted, edges[-1], right_closed = FALSE))  # the last bin is exactly 1
-  }
-  if (preset %in% c("netcal", "scikit-learn")) {
-    # numpy's linspace(0, 1, B + 1): multiples of the rounded step, the last set to 1
-    edges <- c(seq(0, n_bins - 1) * (1 / n_bins), 1)
-    if (type != "width") edges <- quantile(sorted$x, edges, names = FALSE, type = 7)
-    return(inner_ends(sorted, edges[-c(1, n_bins + 1)], right_closed = preset == "scikit-learn"))
-  }
-  switch(type,
-    width = width_ends(sorted, n_bins),
-    discrete = sorted$ties,
-    mass = chunk_ends(sorted, n_bins, even = preset == "uncertainty-calibration")
-  )
-}
-
-# Consecutive chunks of the sorted values, as even as possible or of ceiling(N / B) rows; the edge is the mid-point
-# between two chunks, so that ties on both sides go left.
-chunk_ends <- function(sorted, n_bins, even) {
-  n <- sorted$n
-  n_bins <- min(n_bins, n)
-  size <- if (even) {
-    rep(c(n %/% n_bins + 1, n %/% n_bins), c(n %% n_bins, n_bins - n %% n_bins))
-  } else {
-    rep(ceiling(n / n_bins), n_bins)
-  }
-  last <- cumsum(size)
-  last <- last[last < n]
-  edges <- unique((sorted$x[last] + sorted$x[last + 1]) / 2)
-  c(findInterval(edges, sorted$x), n)
-}
 
 preset_problems <- function(preset, predictions, notion) {
   k <- NCOL(predictions$probs) # 1 where there are none

@@ -213,16 +213,13 @@ overall_rows <- function(problem, options) {
 
 # As in ce_decision().
 utility_rows <- function(problem, options) {
+  if (length(options$thresholds) == 0) return(NULL)
+  at <- sort(options$thresholds)
   p <- problem$features[, 1]
-  y <- as.numeric(problem$labels)
-  design <- problem$design
-  vctrs::vec_rbind(!!!lapply(options$thresholds, function(c) {
-    benefit <- mean_estimate(reached(p, c) * (y - c) / (1 - c), design)
-    std_error <- estimate_std_error(benefit)
-    share <- function(outcome) row_mean(reached(p, c) * (y == outcome), design)
-    limits <- net_benefit_limits(benefit$value, share(1), share(0), c, std_error, design,
-                                 design_quantile((1 + options$level) / 2, design))
-    validation_term("utility", paste0("net_benefit(", format(c), ")"), benefit$value,
-                    if (isTRUE(std_error > 0)) std_error else NA_real_, limits$low, limits$high)
+  own <- decision_limits(p, p, as.numeric(problem$labels), problem$design,
+                         list(thresholds = at, times = 1, level = options$level), curve = TRUE)$sums[[1]]
+  vctrs::vec_rbind(!!!lapply(match(options$thresholds, at), function(k) {
+    validation_term("utility", paste0("net_benefit(", format(at[k]), ")"), own$estimate[k],
+                    if (isTRUE(own$std.error[k] > 0)) own$std.error[k] else NA_real_, own$conf.low[k], own$conf.high[k])
   }))
 }

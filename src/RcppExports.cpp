@@ -160,15 +160,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_laplace_row_sums
-Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVector d, double bandwidth);
-RcppExport SEXP _calibrisk_cpp_laplace_row_sums(SEXP xSEXP, SEXP dSEXP, SEXP bandwidthSEXP) {
+// cpp_mmce_sums
+Rcpp::List cpp_mmce_sums(Rcpp::List sorted, Rcpp::List design, bool apart, double bandwidth);
+RcppExport SEXP _calibrisk_cpp_mmce_sums(SEXP sortedSEXP, SEXP designSEXP, SEXP apartSEXP, SEXP bandwidthSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    Rcpp::traits::input_parameter< bool >::type apart(apartSEXP);
     Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_laplace_row_sums(x, d, bandwidth));
+    rcpp_result_gen = Rcpp::wrap(cpp_mmce_sums(sorted, design, apart, bandwidth));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -202,20 +203,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_cumulative
-Rcpp::List cpp_cumulative(Rcpp::NumericVector prob, Rcpp::NumericVector weight, std::vector<int> block_end, std::vector<double> walk, std::vector<double> time, double scale, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_cumulative(SEXP probSEXP, SEXP weightSEXP, SEXP block_endSEXP, SEXP walkSEXP, SEXP timeSEXP, SEXP scaleSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_cumulative(Rcpp::List sorted, int times, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_cumulative(SEXP sortedSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type block_end(block_endSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type walk(walkSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type time(timeSEXP);
-    Rcpp::traits::input_parameter< double >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cumulative(prob, weight, block_end, walk, time, scale, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_cumulative(sorted, times, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -293,8 +289,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_decision_curve
-Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, int times, double level, double pointwise, double df, int threads);
-RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP designSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, bool few, int times, double level, double pointwise, double df, double n, int threads);
+RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP designSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP fewSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP nSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
@@ -303,12 +299,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
     Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
+    Rcpp::traits::input_parameter< bool >::type few(fewSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);
     Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, design, thresholds, curve, times, level, pointwise, df, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2501,6 +2499,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_library_ends
+Rcpp::IntegerVector cpp_library_ends(std::string library, std::vector<double> x, int n_bins, bool mass);
+RcppExport SEXP _calibrisk_cpp_library_ends(SEXP librarySEXP, SEXP xSEXP, SEXP n_binsSEXP, SEXP massSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type library(librarySEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
+    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< bool >::type mass(massSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_library_ends(library, x, n_bins, mass));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_auroc
 Rcpp::List cpp_auroc(SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::IntegerVector ties, Rcpp::IntegerVector order);
 RcppExport SEXP _calibrisk_cpp_auroc(SEXP ySEXP, SEXP wSEXP, SEXP tiesSEXP, SEXP orderSEXP) {
@@ -2793,16 +2804,16 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_errors_without_clusters", (DL_FUNC) &_calibrisk_cpp_errors_without_clusters, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
-    {"_calibrisk_cpp_laplace_row_sums", (DL_FUNC) &_calibrisk_cpp_laplace_row_sums, 3},
+    {"_calibrisk_cpp_mmce_sums", (DL_FUNC) &_calibrisk_cpp_mmce_sums, 4},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
-    {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 9},
+    {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 4},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_simulated_band", (DL_FUNC) &_calibrisk_cpp_simulated_band, 2},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
     {"_calibrisk_cpp_share_limits", (DL_FUNC) &_calibrisk_cpp_share_limits, 3},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
-    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 11},
+    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
@@ -2965,6 +2976,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ks_plain", (DL_FUNC) &_calibrisk_cpp_ks_plain, 3},
     {"_calibrisk_cpp_spiegelhalter", (DL_FUNC) &_calibrisk_cpp_spiegelhalter, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
+    {"_calibrisk_cpp_library_ends", (DL_FUNC) &_calibrisk_cpp_library_ends, 4},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_source_diagonal", (DL_FUNC) &_calibrisk_cpp_source_diagonal, 1},

@@ -8,12 +8,52 @@
 
 #include <cmath>
 
-// x ascending
+using calibrisk::Vector;
+
+namespace {
+
+// Values of sorted rows in the order of the data, and the other way round; rows count from 1.
+Vector in_data_order(const Vector& values, const std::vector<int>& order) {
+  Vector out(values.size());
+  for (Eigen::Index i = 0; i < out.size(); ++i)
+    out(order[static_cast<std::size_t>(i)] - 1) = values(i);
+  return out;
+}
+
+Vector in_sorted_order(const Vector& values, const std::vector<int>& order) {
+  Vector out(values.size());
+  for (Eigen::Index i = 0; i < out.size(); ++i)
+    out(i) = values(order[static_cast<std::size_t>(i)] - 1);
+  return out;
+}
+
+}  // namespace
+
+// Sums over pairs of the squared error (classical/mmce.h) of rows in the order of the data, from
+// the sorted rows. `apart`: whether pairs of a cluster are left out.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_laplace_row_sums(Rcpp::NumericVector x, Rcpp::NumericVector d,
-                                         double bandwidth) {
-  return Rcpp::wrap(calibrisk::laplace_row_sums(x.begin(), d.begin(),
-                                                static_cast<std::size_t>(x.size()), bandwidth));
+Rcpp::List cpp_mmce_sums(Rcpp::List sorted, Rcpp::List design, bool apart, double bandwidth) {
+  const Rcpp::NumericVector x = sorted["x"], d = sorted["d"];
+  const auto order = Rcpp::as<std::vector<int>>(sorted["order"]);
+  calibrisk::require(order.size() == static_cast<std::size_t>(x.size()), "mmce: an order of rows.");
+  const auto given = [&](const char* name) {
+    if (!has_field(design, name) || Rf_isNull(field(design, name))) return Vector();
+    return in_sorted_order(as_vector(Rcpp::NumericVector(field(design, name))), order);
+  };
+  const Vector cluster = given("cluster");
+  const auto sums = calibrisk::mmce_sums(
+      as_vector(x), as_vector(d), calibrisk::RowWeights(given("w"), given("copies")),
+      calibrisk::RowClusters(calibrisk::Labels(cluster.data(), cluster.data() + cluster.size())),
+      apart, bandwidth);
+  const Rcpp::RObject across = sums.across.size() == 0
+                                   ? Rcpp::RObject(R_NilValue)
+                                   : Rcpp::RObject(wrap_vector(in_data_order(sums.across, order)));
+  return named_list({{"off_diagonal", in_data_order(sums.off_diagonal, order)},
+                     {"diagonal", in_data_order(sums.diagonal, order)},
+                     {"across", static_cast<SEXP>(across)},
+                     {"squares", sums.squares},
+                     {"known", sums.known},
+                     {"trace", sums.trace}});
 }
 
 // The trends (classical/falling_trend.h) of every column of `probs` [n x classes], whose events are
@@ -56,25 +96,39 @@ Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector&
                      {"converged", fit.converged}});
 }
 
-// Extremes of the walk of cumulated residuals, then of those of redrawn outcomes: end, largest,
-// range and bridge, and the log p-value of the last.
+// Extremes of the walk of cumulated residuals of sorted rows, then of those of redrawn outcomes:
+// end, largest, range and bridge, and the log p-value of the last. With the walk itself, and the
+// predictions `at` which it has its extremes.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_cumulative(Rcpp::NumericVector prob, Rcpp::NumericVector weight,
-                          std::vector<int> block_end, std::vector<double> walk,
-                          std::vector<double> time, double scale, int times, double seed,
-                          int threads) {
+Rcpp::List cpp_cumulative(Rcpp::List sorted, int times, double seed, int threads) {
   REngine engine(threads);
-  const calibrisk::WalkExtremes own = calibrisk::walk_extremes(walk, time);
+  const Rcpp::NumericVector prob = sorted["x"], sum_d = sorted["sum_d"];
+  const Rcpp::NumericVector weight = Rf_isNull(sorted["w"])
+                                         ? Rcpp::NumericVector(prob.size(), 1.0)
+                                         : Rcpp::NumericVector(field(sorted, "w"));
+  const auto ties = Rcpp::as<std::vector<int>>(sorted["ties"]);
+  const auto walk =
+      calibrisk::residual_walk(as_vector(prob), as_vector(weight), as_vector(sum_d), ties);
+  const calibrisk::WalkExtremes own = calibrisk::walk_extremes(walk.walk, walk.time);
   calibrisk::Matrix all(times + 1, 4);
   all.row(0) << own.end, own.largest, own.range, own.bridge;
   all.bottomRows(times) =
-      calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight), block_end, time,
-                                  scale, times, static_cast<std::uint64_t>(seed));
+      calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight), ties, walk.time,
+                                  walk.scale, times, static_cast<std::uint64_t>(seed));
   const auto column = [&](Eigen::Index k) -> calibrisk::Vector { return all.col(k); };
+  const calibrisk::WalkPlaces at = calibrisk::walk_places(walk);
   return named_list(
-      {{"end", column(0)},
-       {"largest", column(1)},
-       {"range", column(2)},
-       {"bridge", column(3)},
-       {"tail", calibrisk::Vector(column(3).unaryExpr(&calibrisk::log_kolmogorov_tail))}});
+      {{"extremes",
+        static_cast<SEXP>(named_list(
+            {{"end", column(0)},
+             {"largest", column(1)},
+             {"range", column(2)},
+             {"bridge", column(3)},
+             {"tail", calibrisk::Vector(column(3).unaryExpr(&calibrisk::log_kolmogorov_tail))}}))},
+       {"walk", static_cast<SEXP>(named_list({{"place", walk.place},
+                                              {"walk", walk.walk},
+                                              {"time", walk.time},
+                                              {"scale", walk.scale}}))},
+       {"at", static_cast<SEXP>(
+                  named_list({{"ks", at.largest}, {"bridge", at.bridge}, {"kuiper", at.range}}))}});
 }

@@ -148,60 +148,59 @@ Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
 
 // Per threshold the net benefit, that of the first better predictions (both where `curve`), and
 // what each of the better predictions adds: each with its limits at one threshold and at all, which
-// are `factor` standard errors away. With the rows that the first ones change, and the shares of
-// treated rows with and without an event.
+// are `factor` standard errors away, of the net benefit itself at least as wide as those of two
+// shares of `rows` rows. Those of differences between models (`few`) allow for decisions that
+// differ in few rows. With the number of rows that the first ones change.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better,
                               Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design,
-                              Rcpp::NumericVector thresholds, bool curve, int times, double level,
-                              double pointwise, double df, int threads) {
+                              Rcpp::NumericVector thresholds, bool curve, bool few, int times,
+                              double level, double pointwise, double df, double n, int threads) {
   using calibrisk::Benefit;
   using calibrisk::Vector;
   REngine host(threads);
   const calibrisk::Engine engine = host;
   const RowDesign rows(design);
-  const auto reached = as_vector(thresholds);
+  const Vector reached = as_vector(thresholds);
   const calibrisk::NormalDraws draws(engine, reached.size(), times, df);
   const auto more = as_matrix(better);
-  const calibrisk::Index first = curve ? 2 : 0;
-  calibrisk::Matrix value(reached.size(), first + more.cols()), std_error = value;
-  std::vector<double> factor;
-  Vector changed, events, others;
+  Rcpp::List sums((curve ? 2 : 0) + more.cols());
+  R_xlen_t place = 0;
+  Vector changed;
   for (calibrisk::Index j = 0; j < more.cols(); ++j) {
     const calibrisk::DecisionCurve own(
         engine, {as_vector(p), more.col(j), as_vector(y), rows.weights, rows.clusters, rows.strata},
         reached);
+    if (j == 0) changed = own.changed();
     const auto add = [&](Benefit which, const Vector& least) {
       const auto of = own.moments(which, least);
-      value.col(static_cast<calibrisk::Index>(factor.size())) = of.value;
-      std_error.col(static_cast<calibrisk::Index>(factor.size())) = of.std_error;
-      factor.push_back(own.band_factor(of, draws, level, pointwise));
+      const auto limits = [&](double z) -> calibrisk::BenefitLimits {
+        if (which == Benefit::own) {
+          return calibrisk::net_benefit_limits(of.value, of.std_error, own.treated(1.0),
+                                               own.treated(0.0), reached, n, z);
+        }
+        const Vector half = z * of.std_error;
+        calibrisk::BenefitLimits out{of.value - half, of.value + half};
+        if (few) {
+          calibrisk::allow_few_changes(out, of.value, changed, reached,
+                                       rows.weights.count(p.size()), n, z);
+        }
+        return out;
+      };
+      const calibrisk::BenefitLimits one = limits(pointwise),
+                                     all = limits(own.band_factor(of, draws, level, pointwise));
+      sums[place++] = named_list({{"estimate", of.value},
+                                  {"std.error", of.std_error},
+                                  {"conf.low", one.low},
+                                  {"conf.high", one.high},
+                                  {"band.low", all.low},
+                                  {"band.high", all.high}});
     };
-    if (j == 0) {
-      changed = own.changed();
-      events = own.treated(1.0);
-      others = own.treated(0.0);
-      const Vector none = Vector::Zero(reached.size());
-      if (curve) add(Benefit::own, none);
-      if (curve) add(Benefit::better, none);
+    if (j == 0 && curve) {
+      add(Benefit::own, Vector::Zero(reached.size()));
+      add(Benefit::better, Vector::Zero(reached.size()));
     }
     add(Benefit::difference, own.noise());
   }
-  Rcpp::List sums(factor.size());
-  for (std::size_t j = 0; j < factor.size(); ++j) {
-    const auto column = static_cast<calibrisk::Index>(j);
-    const Vector at = value.col(column), error = std_error.col(column);
-    const Vector reach = factor[j] * error, half = pointwise * error;
-    sums[static_cast<R_xlen_t>(j)] = named_list({{"estimate", at},
-                                                 {"std.error", error},
-                                                 {"conf.low", Vector(at - half)},
-                                                 {"conf.high", Vector(at + half)},
-                                                 {"band.low", Vector(at - reach)},
-                                                 {"band.high", Vector(at + reach)},
-                                                 {"factor", factor[j]}});
-  }
-  return named_list({{"sums", static_cast<SEXP>(sums)},
-                     {"changed", changed},
-                     {"true", events},
-                     {"false", others}});
+  return named_list({{"sums", static_cast<SEXP>(sums)}, {"changed", changed}});
 }

@@ -2,6 +2,7 @@
 // Rows in the order of a number: their prefix sums, and isotonic regression.
 #include "r_values.h"
 #include <calibrisk/classical/ks.h>
+#include <calibrisk/classical/library_bins.h>
 #include <calibrisk/classical/sorted_rows.h>
 
 #include <algorithm>
@@ -359,6 +360,25 @@ Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp:
                        {"low", low},
                        {"high", high}});
   });
+}
+
+// Ends of the bins of another library, of values x in ascending order. `mass`: of equal mass.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_library_ends(std::string library, std::vector<double> x, int n_bins,
+                                     bool mass) {
+  using calibrisk::EdgeSide;
+  if (library == "torchmetrics") {
+    return Rcpp::wrap(calibrisk::inner_ends(x, calibrisk::torch_edges(n_bins), EdgeSide::above));
+  }
+  if (library == "netcal" || library == "scikit-learn") {
+    return Rcpp::wrap(
+        calibrisk::inner_ends(x, calibrisk::numpy_edges(x, n_bins, mass),
+                              library == "netcal" ? EdgeSide::above : EdgeSide::below));
+  }
+  std::vector<double> edges(static_cast<std::size_t>(n_bins));
+  for (int b = 0; b < n_bins; ++b) edges[static_cast<std::size_t>(b)] = (b + 1.0) / n_bins;
+  if (mass) edges = calibrisk::chunk_edges(x, n_bins, library == "uncertainty-calibration");
+  return Rcpp::wrap(calibrisk::inner_ends(x, edges, EdgeSide::below));
 }
 
 // The AUROC of sorted rows, and its influence in the order that they had.

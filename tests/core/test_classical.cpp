@@ -10,6 +10,9 @@
 #include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/cell_gaps.h>
 #include <calibrisk/classical/crossfit_bound.h>
+#include <calibrisk/classical/decision_curve.h>
+#include <calibrisk/classical/library_bins.h>
+#include <calibrisk/classical/mmce.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/moments.h>
 #include <calibrisk/classical/smooth_ece.h>
@@ -390,6 +393,104 @@ TEST(the_tail_of_the_largest_value_of_a_bridge_is_right_on_both_of_its_branches)
   for (int k = 0; k < 4; ++k) CHECK(is_near(std::exp(log_kolmogorov_tail(x[k])), tail[k], 1e-7));
   CHECK(is_near(log_kolmogorov_tail(1.0 - 1e-9), log_kolmogorov_tail(1.0 + 1e-9), 1e-7));
   CHECK(log_kolmogorov_tail(0.0) == 0.0);
+}
+
+TEST(walks_of_residuals_are_their_sums_and_have_their_extremes_where_they_say) {
+  Vector prob(4), weight(4), sum_d(4);
+  prob << 0.2, 0.2, 0.5, 0.9;
+  weight << 1, 2, 1, 1;
+  sum_d << 0.2, -1.4, -0.9, -1.0;  // of w (p - y) with y = 0, 1, 0, 1
+  const ResidualWalk of = residual_walk(prob, weight, sum_d, {2, 3, 4});
+  const double total = 5.0 * 0.16 + 0.25 + 0.09;
+  CHECK(is_near(of.scale, std::sqrt(total)));
+  CHECK(is_near(of.walk[0], 1.4 / of.scale) && is_near(of.walk[2], 1.0 / of.scale));
+  CHECK(is_near(of.time[1], 1.05 / total) && is_near(of.time[2], 1.0));
+  const WalkPlaces at = walk_places(of);
+  CHECK(at.largest == 0.2 && at.range == (std::vector<double>{0.0, 0.2}) && at.bridge == 0.2);
+  const ResidualWalk sure =
+      residual_walk(Vector::Ones(2), Vector::Ones(2), Vector::Ones(2), {1, 2});
+  CHECK(sure.scale == 1.0 && sure.time == (std::vector<double>{0.5, 1.0}));
+}
+
+TEST(sums_of_the_laplace_kernel_are_those_of_a_loop_over_pairs) {
+  const Index n = 9;
+  const double bandwidth = 0.3;
+  Vector x = uniform(n), d(n), w = uniform(n).array() + 0.5, copies(n);
+  std::sort(x.data(), x.data() + n);
+  Labels cluster;
+  for (Index i = 0; i < n; ++i) {
+    d(i) = x(i) - static_cast<double>(i % 2);
+    copies(i) = 1.0 + static_cast<double>(i % 3);
+    cluster.push_back(1 + static_cast<int>(i % 4));
+  }
+  const RowWeights weights(w, copies);
+  const RowClusters clusters(cluster);
+  const auto kernel = [&](Index i, Index j) {
+    return std::exp(-std::abs(x(i) - x(j)) / bandwidth);
+  };
+  for (const bool apart : {false, true}) {
+    const MmceSums plain = mmce_sums(x, d, weights, RowClusters(), apart, bandwidth);
+    const MmceSums found = mmce_sums(x, d, RowWeights(w), clusters, apart, bandwidth);
+    double squares = 0.0, squares_apart = 0.0, known = 0.0, trace = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      double off = 0.0, across = 0.0, all = 0.0;
+      for (Index j = 0; j < n; ++j) {
+        const double h = d(i) * d(j) * kernel(i, j), own = weights.each(i), other = weights.each(j);
+        const double pairs = copies(i) * (copies(j) - (i == j ? 1.0 : 0.0));
+        off += other * (copies(j) - (i == j ? 1.0 : 0.0)) * h;
+        squares += pairs * std::pow(own * other * h, 2);
+        known +=
+            pairs * std::pow(own * other * kernel(i, j), 2) * x(i) * (1 - x(i)) * x(j) * (1 - x(j));
+        const bool same = clusters.unit(i) == clusters.unit(j);
+        across += same ? 0.0 : w(j) * h;
+        all += i == j ? 0.0 : w(j) * h;
+        squares_apart += (apart ? same : i == j) ? 0.0 : std::pow(w(i) * w(j) * h, 2);
+      }
+      trace += weights.squares(i) * x(i) * (1 - x(i));
+      CHECK(is_near(plain.off_diagonal(i), off) &&
+            is_near(plain.diagonal(i), weights.each(i) * d(i) * d(i)));
+      CHECK(is_near(found.off_diagonal(i), apart ? across : all));
+      if (!apart) CHECK(is_near(found.across(i), across));
+    }
+    CHECK(is_near(plain.squares, squares) && is_near(plain.known, known));
+    CHECK(is_near(plain.trace, trace) && is_near(found.squares, squares_apart));
+    CHECK(plain.across.size() == 0 && (found.across.size() == 0) == apart);
+  }
+}
+
+TEST(bins_of_other_libraries_end_where_theirs_do) {
+  const std::vector<double> x = {0.0, 0.1, 0.25, 0.25, 0.5, 0.7, 0.75, 1.0};
+  using Ends = std::vector<int>;
+  // a value on an edge is above it in torchmetrics and netcal, below it in scikit-learn
+  CHECK(inner_ends(x, torch_edges(4), EdgeSide::above) == (Ends{2, 4, 6, 7, 8}));
+  CHECK(torch_edges(3)[1] == static_cast<double>(1.0f - 1.0f / 3.0f));
+  CHECK(inner_ends(x, numpy_edges(x, 4, false), EdgeSide::above) == (Ends{2, 4, 6, 8}));
+  CHECK(inner_ends(x, numpy_edges(x, 4, false), EdgeSide::below) == (Ends{4, 5, 7, 8}));
+  const auto quantiles = numpy_edges(x, 4, true);
+  CHECK(is_near(quantiles[0], 0.2125) && is_near(quantiles[1], 0.375) &&
+        is_near(quantiles[2], 0.7125));
+  CHECK(chunk_edges(x, 3, true) == (std::vector<double>{0.25, (0.7 + 0.75) / 2}));
+  CHECK(chunk_edges(x, 5, false) ==
+        (std::vector<double>{(0.1 + 0.25) / 2, 0.375, (0.7 + 0.75) / 2}));
+  CHECK(chunk_edges(x, 20, true).size() == 7);
+}
+
+TEST(limits_of_net_benefit_are_wilsons_where_nothing_varies) {
+  Vector at(2), value = Vector::Zero(2), error = Vector::Zero(2);
+  at << 0.2, 0.5;
+  const double n = 50.0, z = 1.96, most = z * z / (n + z * z);
+  const BenefitLimits of = net_benefit_limits(value, error, value, value, at, n, z);
+  CHECK(is_near(of.high(0), most) && is_near(of.low(0), -0.25 * most) && is_near(of.low(1), -most));
+  BenefitLimits few{value, value};
+  Vector changed(2);
+  changed << 0.0, 6.0;
+  allow_few_changes(few, value, changed, at, n, n, z);
+  CHECK(is_near(few.high(0), most) && is_near(few.low(0), -most) && few.high(1) == 0.0);
+  error(0) = std::nan("");
+  CHECK(std::isnan(net_benefit_limits(value, error, value, value, at, n, z).low(0)));
+  const auto wilson = wilson_limits(0.3, n, z);
+  for (const double p : wilson) CHECK(is_near(std::abs(0.3 - p), z * std::sqrt(p * (1 - p) / n)));
+  CHECK(wilson_limits(1.0, n, z)[1] == 1.0);
 }
 
 TEST(weights_of_follow_up_are_those_of_the_product_limit_estimate) {

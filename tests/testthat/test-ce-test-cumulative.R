@@ -25,8 +25,8 @@ test_that("redrawn walks have the extremes of their outcomes", {
   # certain outcomes: the redraw is the truth; one row in doubt has two walks
   p <- c(0, .25, 1)
   walks <- function(threads) {
-    of <- cpp_cumulative(p, rep(1, 3), 1:3, c(0, 1, 1), c(0, 1, 1), sqrt(.1875), 2000, 7, threads)
-    do.call(cbind, of[1:4])[-1, ]
+    of <- cpp_cumulative(sorted_values(p, c(0, 1, 1)), 2000, 7, threads)
+    do.call(cbind, of$extremes[1:4])[-1, ]
   }
   draws <- unname(walks(1))
   values <- unique(round(draws, 12))

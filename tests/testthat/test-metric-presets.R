@@ -57,10 +57,9 @@ test_that("uncertainty-calibration: right-closed, even chunks, class mean", {
 
 test_that("chunks can be fewer than asked for", {
   z <- (seq_len(167) - .5) / 167
-  sorted <- sorted_values(z, rep(0L, 167))
-  expect_length(chunk_ends(sorted, 15, even = FALSE), 14)
-  expect_length(chunk_ends(sorted, 15, even = TRUE), 15)
-  expect_equal(diff(c(0, chunk_ends(sorted, 15, even = TRUE))), rep(c(12, 11), c(2, 13)))
+  ends <- function(library) cpp_library_ends(library, z, 15, TRUE)
+  expect_length(ends("better-uncertainty-calibration"), 14)
+  expect_equal(diff(c(0, ends("uncertainty-calibration"))), rep(c(12, 11), c(2, 13)))
 })
 
 test_that("scikit-learn: right-closed linspace edges, second column, two classes only", {

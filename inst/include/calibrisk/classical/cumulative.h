@@ -37,6 +37,66 @@ inline WalkExtremes walk_extremes(const std::vector<double>& walk,
   return out;
 }
 
+// The walk S of w (y - p) at the ends of tied predictions, in standard deviations (`scale`) of its
+// end under calibration; `time`: the share of the variance up to there. Predictions that are all 0
+// or 1 have no variance: S is then in outcomes. `sum_d`: of w (p - y) up to each row.
+struct ResidualWalk {
+  std::vector<double> place, walk, time;
+  double scale = 1.0;
+};
+
+inline ResidualWalk residual_walk(const ConstVectorRef& prob, const ConstVectorRef& weight,
+                                  const ConstVectorRef& sum_d, const std::vector<int>& ties) {
+  require(!ties.empty() && ties.back() == prob.size() && weight.size() == prob.size() &&
+              sum_d.size() == prob.size(),
+          "residual_walk: the last tie ends at n.");
+  ResidualWalk out;
+  long double variance = 0.0L;
+  Index row = 0;
+  for (const int end : ties) {
+    for (; row < end; ++row) variance += weight(row) * weight(row) * prob(row) * (1.0 - prob(row));
+    out.place.push_back(prob(end - 1));
+    out.walk.push_back(-sum_d(end - 1));
+    out.time.push_back(static_cast<double>(variance));
+  }
+  const double total = out.time.back();
+  if (total > 0.0) out.scale = std::sqrt(total);
+  for (std::size_t k = 0; k < ties.size(); ++k) {
+    out.walk[k] /= out.scale;
+    out.time[k] = total > 0.0 ? out.time[k] / total
+                              : static_cast<double>(k + 1) / static_cast<double>(ties.size());
+  }
+  return out;
+}
+
+// Where |S| and the bridge are largest, and the two ends of the range of S (0: its start).
+struct WalkPlaces {
+  double largest, bridge;
+  std::vector<double> range;
+};
+
+inline WalkPlaces walk_places(const ResidualWalk& of) {
+  const double end = of.walk.back();
+  const auto place_of_largest = [&](const auto& value) {
+    std::size_t best = 0;
+    for (std::size_t k = 1; k < of.walk.size(); ++k) {
+      if (value(k) > value(best)) best = k;
+    }
+    return best;
+  };
+  const auto extreme = [&](double sign) {
+    const std::size_t k = place_of_largest([&](std::size_t i) { return sign * of.walk[i]; });
+    return sign * of.walk[k] > 0.0 ? of.place[k] : 0.0;
+  };
+  const auto largest = [&](std::size_t k) { return std::abs(of.walk[k]); };
+  const auto bridge = [&](std::size_t k) { return std::abs(of.walk[k] - of.time[k] * end); };
+  WalkPlaces out{of.place[place_of_largest(largest)],
+                 of.place[place_of_largest(bridge)],
+                 {extreme(1.0), extreme(-1.0)}};
+  std::sort(out.range.begin(), out.range.end());
+  return out;
+}
+
 // log P(max |B| > x) of a Brownian bridge B.
 inline double log_kolmogorov_tail(double x) {
   constexpr double pi = 3.14159265358979323846;

@@ -9,6 +9,7 @@
 #include <calibrisk/classical/simulated_band.h>
 #include <calibrisk/ladder/row_strata.h>
 
+#include <array>
 #include <numeric>
 
 namespace calibrisk {
@@ -41,6 +42,56 @@ struct DecisionRows {
   const RowClusters& clusters;
   const RowStrata& strata;
 };
+
+// Limits at every threshold. Where a number is missing, so is what is made of it.
+struct BenefitLimits {
+  Vector low, high;
+};
+
+inline double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
+
+// Wilson's score interval of a share of n rows, at z standard errors.
+inline std::array<double, 2> wilson_limits(double share, double n, double z) {
+  const double successes = std::min(share * n, n);
+  share = successes / n;
+  const double centre = share + z * z / (2.0 * n), scale = 1.0 + z * z / n;
+  const double half = z * std::sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n));
+  // at the ends the two terms cancel exactly, but not in floating point
+  return {successes == 0.0 ? 0.0 : (centre - half) / scale,
+          successes == n ? 1.0 : (centre + half) / scale};
+}
+
+// Limits of the net benefit at z standard errors; `events` and `others`: the shares of treated rows
+// with and without an event. If few rows are treated, or none, their outcomes may all be the same,
+// with a variance of 0. The limits are therefore at least as wide as Wilson's for the two shares
+// together (Zou and Donner 2008).
+inline BenefitLimits net_benefit_limits(const Vector& value, const Vector& std_error,
+                                        const Vector& events, const Vector& others,
+                                        const Vector& thresholds, double n, double z) {
+  BenefitLimits out{value, value};
+  const auto both = [](double a, double b) { return std::hypot(larger(a, 0.0), larger(b, 0.0)); };
+  for (Index k = 0; k < value.size(); ++k) {
+    const double odds = thresholds(k) / (1.0 - thresholds(k));
+    const auto acts = wilson_limits(events(k), n, z), needless = wilson_limits(others(k), n, z);
+    const double half = z * std_error(k);
+    out.low(k) -= larger(half, both(events(k) - acts[0], odds * (needless[1] - others(k))));
+    out.high(k) += larger(half, both(acts[1] - events(k), odds * (others(k) - needless[0])));
+  }
+  return out;
+}
+
+// If fewer than five rows have another decision, or none, limits allow for Wilson's share of such
+// rows. `changed`: of `copies` rows that count as n.
+inline void allow_few_changes(BenefitLimits& limits, const Vector& value, const Vector& changed,
+                              const Vector& thresholds, double copies, double n, double z) {
+  for (Index k = 0; k < value.size(); ++k) {
+    if (!(changed(k) < 5.0)) continue;
+    const double share = changed(k) / copies, odds = thresholds(k) / (1.0 - thresholds(k));
+    const double half = std::max(1.0, odds) * (wilson_limits(share, n, z)[1] - share);
+    limits.low(k) = -larger(-limits.low(k), half - value(k));
+    limits.high(k) = larger(limits.high(k), value(k) + half);
+  }
+}
 
 // What the net benefit, the one with the better predictions, and the difference sum over.
 enum class Benefit { own, better, difference };

@@ -7,6 +7,10 @@
 #ifndef CALIBRISK_CLASSICAL_MMCE_H
 #define CALIBRISK_CLASSICAL_MMCE_H
 
+#include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/ladder/row_weights.h>
+
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -29,6 +33,64 @@ inline std::vector<double> laplace_row_sums(const double* x, const double* d, st
     if (i > 0) right = (right + d[i]) * std::exp(-(x[i] - x[i - 1]) / bandwidth);
   }
   return r;
+}
+
+// The sums of pair_sums.h for h_ij = d_i d_j k(x_i, x_j), of rows with x ascending: off_diagonal
+// and `squares` over the other copies, or over the other clusters where those are `apart`; across:
+// over the other clusters where they are not; known and trace: of the variances x (1 - x).
+struct MmceSums {
+  Vector off_diagonal, diagonal, across;
+  double squares = 0.0, known = 0.0, trace = 0.0;
+};
+
+inline MmceSums mmce_sums(const ConstVectorRef& x, const ConstVectorRef& d,
+                          const RowWeights& weights, const RowClusters& clusters, bool apart,
+                          double bandwidth) {
+  const Index n = x.size();
+  require(d.size() == n, "mmce_sums: one residual per row.");
+  Vector w(n), each(n);
+  for (Index i = 0; i < n; ++i) {
+    w(i) = weights(i);
+    each(i) = weights.each(i);
+  }
+  const auto row_sums = [](const Vector& at, const Vector& of, double width) {
+    const auto sums =
+        laplace_row_sums(at.data(), of.data(), static_cast<std::size_t>(at.size()), width);
+    return Vector(Eigen::Map<const Vector>(sums.data(), at.size()));
+  };
+  // `all_copies`: the weight of all copies of a row, `own`: of one
+  const auto others = [&](const Vector& of, const Vector& all_copies, const Vector& own,
+                          double width, bool without) -> Vector {
+    const Vector all = of.cwiseProduct(row_sums(x, all_copies.cwiseProduct(of), width));
+    if (!without) return all - own.cwiseProduct(of.cwiseAbs2());
+    Vector within(n);
+    for (Index c = 0; c < clusters.units(n); ++c) {
+      const auto rows = clusters.rows(c);
+      Vector at(static_cast<Index>(rows.size())), part(at.size());
+      Index place = 0;
+      for (const Index i : rows) {
+        at(place) = x(i);
+        part(place++) = all_copies(i) * of(i);
+      }
+      const Vector sums = row_sums(at, part, width);
+      place = 0;
+      for (const Index i : rows) within(i) = of(i) * sums(place++);
+    }
+    return all - within;
+  };
+  const bool without = apart && clusters.given();
+  const Vector pairs = w.cwiseProduct(each), variance = (x.array() * (1.0 - x.array())).matrix();
+  // the squared kernel has half the bandwidth
+  const auto noise = [&](const Vector& of) {
+    const Vector sums = others(of, pairs, each.cwiseAbs2(), bandwidth / 2.0, without);
+    return std::max(exact_sum(n, [&](Index i) { return pairs(i) * sums(i); }), 0.0);
+  };
+  MmceSums out{others(d, w, each, bandwidth, without), each.cwiseProduct(d.cwiseAbs2()), Vector()};
+  if (!apart && clusters.given()) out.across = others(d, w, each, bandwidth, true);
+  out.squares = noise(d.cwiseAbs2());
+  out.known = noise(variance);
+  out.trace = exact_sum(n, [&](Index i) { return pairs(i) * variance(i); });
+  return out;
 }
 
 }  // namespace calibrisk
