@@ -65,16 +65,8 @@ cpp_smooth_curve <- function(p, y, rows, noise, bandwidth, times, level, seeds, 
     .Call(`_calibrisk_cpp_smooth_curve`, p, y, rows, noise, bandwidth, times, level, seeds, threads)
 }
 
-cpp_simulated_band <- function(draws, level) {
-    .Call(`_calibrisk_cpp_simulated_band`, draws, level)
-}
-
 cpp_bin_count_limits <- function(prob, copies, bin, n_bins, level) {
     .Call(`_calibrisk_cpp_bin_count_limits`, prob, copies, bin, n_bins, level)
-}
-
-cpp_share_limits <- function(prob, n, tail) {
-    .Call(`_calibrisk_cpp_share_limits`, prob, n, tail)
 }
 
 cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, threads) {
@@ -83,6 +75,26 @@ cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, t
 
 cpp_decision_curve <- function(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads) {
     .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads)
+}
+
+cpp_wilson_limits <- function(share, n, level) {
+    .Call(`_calibrisk_cpp_wilson_limits`, share, n, level)
+}
+
+cpp_clopper_pearson <- function(successes, n, tail) {
+    .Call(`_calibrisk_cpp_clopper_pearson`, successes, n, tail)
+}
+
+cpp_binned_curve <- function(p, y, edges, copies, counts, level) {
+    .Call(`_calibrisk_cpp_binned_curve`, p, y, edges, copies, counts, level)
+}
+
+cpp_pit_bars <- function(low, high, upper, v, draws, whole, level, total) {
+    .Call(`_calibrisk_cpp_pit_bars`, low, high, upper, v, draws, whole, level, total)
+}
+
+cpp_quantile_curve <- function(low, high, levels, upper, v, draws, whole, few, level) {
+    .Call(`_calibrisk_cpp_quantile_curve`, low, high, levels, upper, v, draws, whole, few, level)
 }
 
 cpp_design_df <- function(design) {

@@ -204,12 +204,13 @@ coverage_parts <- function(data, level, conf_level) {
   }))
   means <- function(v) apply(v, 2, mean)
   size <- apply(hit, 2, trials_of, design, conf_level)
-  found <- wilson_interval(means(hit) * size, size, conf_level)
+  share <- pmin(means(hit), 1)
+  found <- cpp_wilson_limits(share, size, conf_level)
   nominal <- if (at_least) levels else means(expected)
   missed <- rep(2 / (1 - levels), each = length(y)) * (pmax(low - y, 0) + pmax(y - high, 0))
   table <- columns_frame(
-    level = levels, nominal = nominal, coverage = found$share, conf.low = found$low, conf.high = found$high,
-    p.value = mapply(share_p_value, found$share, size, nominal, at_least), p.adjusted = NA_real_,
+    level = levels, nominal = nominal, coverage = share, conf.low = found$low, conf.high = found$high,
+    p.value = mapply(share_p_value, share, size, nominal, at_least), p.adjusted = NA_real_,
     below = means(y < low), above = means(y > high), width = means(high - low),
     interval_score = means(high - low + missed), n = design$n
   )

@@ -54,12 +54,6 @@ even_counts <- function(counts) {
 # Probabilities with k-fold odds.
 times_odds <- function(prob, k) if (k == 1) prob else k * prob / (k * prob + 1 - prob)
 
-frame_times_odds <- function(frame, k) {
-  at <- c("observed", band_columns)
-  frame[at] <- lapply(frame[at], times_odds, k)
-  frame
-}
-
 # What rows count where outcomes are drawn (inst/include/calibrisk/classical/count_draws.h). The variance of weighted
 # sums is that of the fractions of rows; weights that depend on the outcome are drawn with it.
 draw_counts <- function(counts, copies, rows = TRUE) {
@@ -72,33 +66,4 @@ draw_counts <- function(counts, copies, rows = TRUE) {
 weighted_edges <- function(p, w, n_bins) {
   sorted <- sort_values(p, 0 * p, w)
   unique(sorted$x[weighted_ends(sorted, seq_len(n_bins - 1) / n_bins)])
-}
-
-# Bins of weighted rows. Each has its own effective number of rows; the limits of calibrated models are those of as many
-# as give the weighted sum of outcomes its variance.
-binned_points_weighted <- function(p, y, control, counts) {
-  w <- counts$w
-  edges <- if (control$bins == "mass") weighted_edges(p, w, control$n_bins) else bin_edges(p, control$n_bins, "width")
-  bin <- findInterval(p, edges, left.open = TRUE) + 1L
-  rows <- copies_by_group(counts$copies, bin, length(edges) + 1L)
-  used <- which(rows > 0)
-  even <- even_counts(counts)
-  u <- even$w
-  squares <- u^2 / (counts$copies %||% 1)
-  prob <- times_odds(p, 1 / counts$k)
-  sums <- sum_by_cluster(cbind(w, w * p, u, u * y, squares, u * prob, squares * prob * (1 - prob)),
-                         cumsum(rows > 0)[bin])
-  mean <- sums[, 2] / sums[, 1]
-  share <- pmin(sums[, 4] / sums[, 3], 1)
-  size <- counts$shrink * sums[, 3]^2 / sums[, 5]
-  expected <- sums[, 6] / sums[, 3]
-  trials <- counts$shrink * sums[, 3]^2 * expected * (1 - expected) / pmax(sums[, 7], 1e-300)
-  null <- function(level) cpp_share_limits(expected, trials, (1 - level) / 2)
-  one <- control$level
-  all <- one^(1 / length(used))
-  out <- curve_frame(unname(mean), unname(share), rows[used], c(0, edges)[used], c(edges, 1)[used],
-                     wilson_interval(share * size, size, one), clopper_pearson(share * size, size, (1 - all) / 2),
-                     null(one), null(all))
-  out[] <- lapply(out, unname)
-  frame_times_odds(out, counts$k)
 }

@@ -4,10 +4,7 @@ curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
   found <- cpp_smooth_curve(values, as.numeric(problem$labels), draw_counts(counts, problem$design$copies),
                             if (is.null(counts)) numeric() else counts_noise(counts), control$bandwidth %||% 0,
                             control$times, control$level, c(draw_seed(), draw_seed(), draw_seed()), thread_count())
-  out <- curve_frame(found$x, found$observed, conf = found$conf, band = found$band, null = found$null,
-                     null_band = found$null_band)
-  attr(out, "bandwidth") <- found$bandwidth
-  out
+  structure(curve_frame(found), bandwidth = found$bandwidth)
 }
 
 # Probabilities nearer to 0 or 1 than 1e-5 count as that near.

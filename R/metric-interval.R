@@ -51,26 +51,3 @@ sampled_problem <- function(problem, counts) {
   }
   out
 }
-
-# Wilson's score interval of a share.
-wilson_interval <- function(successes, trials, level = 0.95, z = qnorm((1 + level) / 2)) {
-  # sums of weights are so up to rounding
-  successes <- pmin(successes, trials)
-  share <- successes / trials
-  centre <- share + z^2 / (2 * trials)
-  half <- z * sqrt(share * (1 - share) / trials + z^2 / (4 * trials^2))
-  # at the ends the two terms cancel exactly, but not in floating point
-  low <- ifelse(successes == 0, 0, (centre - half) / (1 + z^2 / trials))
-  high <- ifelse(successes == trials, 1, (centre + half) / (1 + z^2 / trials))
-  list(share = share, low = low, high = high)
-}
-
-# Clopper and Pearson's, with the error probability of each side. Covers for any probabilities of the trials whose mean
-# is the target.
-clopper_pearson <- function(successes, n, tail) {
-  successes <- pmin(successes, n)
-  list(
-    low = ifelse(successes <= 0, 0, stats::qbeta(tail, successes, n - successes + 1)),
-    high = ifelse(successes >= n, 1, stats::qbeta(tail, successes + 1, n - successes, lower.tail = FALSE))
-  )
-}

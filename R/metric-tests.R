@@ -112,7 +112,7 @@ oe_columns <- function(problem, level) {
   events <- observed * n
   if (!isTRUE(expected > 0 && (observed %in% c(0, 1) || alike && events < 20))) return(out)
   if (alike) events <- round(events)
-  out[c("conf.low", "conf.high")] <- lapply(clopper_pearson(events, n, (1 - level) / 2), `/`, expected)
+  out[c("conf.low", "conf.high")] <- lapply(cpp_clopper_pearson(events, n, (1 - level) / 2), `/`, expected)
   chance <- stats::pbeta(expected, events + 0:1, n - events + 1:0)
   out$p.value <- min(1, 2 * chance[1], 2 * (1 - chance[2]))
   out

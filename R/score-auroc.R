@@ -26,7 +26,7 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   df <- if (logit) min(design_df(design), few - 1) else design_df(design)
   at <- scale$to(value)
   reach <- stats::qt((1 + level) / 2, df) * std_error / scale$slope(at)
-  bound <- wilson_interval(value * few, few, level)
+  bound <- cpp_wilson_limits(value, few, level)
   # up to 10 rows Wilson's limits alone, from 30 on those of the standard error alone
   rows <- min(units(replace(design, "cluster", list(NULL))))
   share <- if (isTRUE(std_error > 0)) min(max((30 - rows) / 20, 0), 1) else 1

@@ -233,17 +233,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_simulated_band
-Rcpp::List cpp_simulated_band(Rcpp::NumericMatrix draws, double level);
-RcppExport SEXP _calibrisk_cpp_simulated_band(SEXP drawsSEXP, SEXP levelSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_simulated_band(draws, level));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_bin_count_limits
 Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> bin, int n_bins, double level);
 RcppExport SEXP _calibrisk_cpp_bin_count_limits(SEXP probSEXP, SEXP copiesSEXP, SEXP binSEXP, SEXP n_binsSEXP, SEXP levelSEXP) {
@@ -255,18 +244,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_bin_count_limits(prob, copies, bin, n_bins, level));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_share_limits
-Rcpp::List cpp_share_limits(Rcpp::NumericVector prob, Rcpp::NumericVector n, double tail);
-RcppExport SEXP _calibrisk_cpp_share_limits(SEXP probSEXP, SEXP nSEXP, SEXP tailSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type n(nSEXP);
-    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_share_limits(prob, n, tail));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -307,6 +284,80 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type n(nSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_wilson_limits
+SEXP cpp_wilson_limits(Rcpp::NumericVector share, Rcpp::NumericVector n, double level);
+RcppExport SEXP _calibrisk_cpp_wilson_limits(SEXP shareSEXP, SEXP nSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_wilson_limits(share, n, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_clopper_pearson
+SEXP cpp_clopper_pearson(Rcpp::NumericVector successes, double n, double tail);
+RcppExport SEXP _calibrisk_cpp_clopper_pearson(SEXP successesSEXP, SEXP nSEXP, SEXP tailSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type successes(successesSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_clopper_pearson(successes, n, tail));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_binned_curve
+Rcpp::List cpp_binned_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, std::vector<double> edges, Rcpp::NumericVector copies, Rcpp::Nullable<Rcpp::List> counts, double level);
+RcppExport SEXP _calibrisk_cpp_binned_curve(SEXP pSEXP, SEXP ySEXP, SEXP edgesSEXP, SEXP copiesSEXP, SEXP countsSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_binned_curve(p, y, edges, copies, counts, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pit_bars
+Rcpp::List cpp_pit_bars(Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector upper, Rcpp::Nullable<Rcpp::NumericVector> v, Rcpp::NumericMatrix draws, bool whole, double level, double total);
+RcppExport SEXP _calibrisk_cpp_pit_bars(SEXP lowSEXP, SEXP highSEXP, SEXP upperSEXP, SEXP vSEXP, SEXP drawsSEXP, SEXP wholeSEXP, SEXP levelSEXP, SEXP totalSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type upper(upperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type v(vSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< bool >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< double >::type total(totalSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_bars(low, high, upper, v, draws, whole, level, total));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_quantile_curve
+Rcpp::List cpp_quantile_curve(Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, Rcpp::NumericVector upper, Rcpp::Nullable<Rcpp::NumericVector> v, Rcpp::NumericMatrix draws, bool whole, bool few, double level);
+RcppExport SEXP _calibrisk_cpp_quantile_curve(SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP upperSEXP, SEXP vSEXP, SEXP drawsSEXP, SEXP wholeSEXP, SEXP fewSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type upper(upperSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type v(vSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< bool >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< bool >::type few(fewSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_quantile_curve(low, high, levels, upper, v, draws, whole, few, level));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2809,11 +2860,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 4},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
-    {"_calibrisk_cpp_simulated_band", (DL_FUNC) &_calibrisk_cpp_simulated_band, 2},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
-    {"_calibrisk_cpp_share_limits", (DL_FUNC) &_calibrisk_cpp_share_limits, 3},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
     {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
+    {"_calibrisk_cpp_wilson_limits", (DL_FUNC) &_calibrisk_cpp_wilson_limits, 3},
+    {"_calibrisk_cpp_clopper_pearson", (DL_FUNC) &_calibrisk_cpp_clopper_pearson, 3},
+    {"_calibrisk_cpp_binned_curve", (DL_FUNC) &_calibrisk_cpp_binned_curve, 6},
+    {"_calibrisk_cpp_pit_bars", (DL_FUNC) &_calibrisk_cpp_pit_bars, 8},
+    {"_calibrisk_cpp_quantile_curve", (DL_FUNC) &_calibrisk_cpp_quantile_curve, 9},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},

@@ -85,16 +85,6 @@ Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::
                      {"bandwidth", out.bandwidth}});
 }
 
-// A band of curves like these draws [places x draws].
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_simulated_band(Rcpp::NumericMatrix draws, double level) {
-  const calibrisk::CurveLimits out = calibrisk::simulated_band(as_matrix(draws), level);
-  return named_list({{"low", out.low},
-                     {"high", out.high},
-                     {"band_low", out.band_low},
-                     {"band_high", out.band_high}});
-}
-
 // Least and largest numbers of events per bin (from 1), at one bin and at all, [4 x bins].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::NumericVector copies,
@@ -102,27 +92,6 @@ Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::Numeric
   for (int& own : bin) --own;
   return wrap_matrix(
       calibrisk::bin_count_limits(as_vector(prob), as_vector(copies), bin, n_bins, level));
-}
-
-// The smallest and largest shares of n independent rows (any fraction of a row) whose Clopper and
-// Pearson limits of this tail hold `prob`.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_share_limits(Rcpp::NumericVector prob, Rcpp::NumericVector n, double tail) {
-  const auto lowest = [&](double of, double rows) {
-    double low = 0.0, high = 1.0;
-    for (int step = 0; step < 50; ++step) {
-      const double middle = (low + high) / 2.0;
-      const bool holds = R::pbeta(of, middle * rows + 1.0, (1.0 - middle) * rows, 0, 0) >= tail;
-      (holds ? high : low) = middle;
-    }
-    return low;
-  };
-  calibrisk::Vector low(prob.size()), high(prob.size());
-  for (R_xlen_t i = 0; i < prob.size(); ++i) {
-    low(i) = lowest(prob[i], n[i]);
-    high(i) = 1.0 - lowest(1.0 - prob[i], n[i]);
-  }
-  return limits_list(low, high);
 }
 
 // The isotonic curve of rows in ascending order of p, with the limits of its likelihood ratio

@@ -93,7 +93,7 @@ test_that("models, groups, weights and clusters are one grid", {
   expect_equal(weighted$coverage, sum(d$v * (d$y >= law_quantiles(sorted_draws(d$ens), .25) & d$y <= law_quantiles(sorted_draws(d$ens), .75))) /
                  sum(d$v))
   size <- sum(d$v)^2 / sum(d$v^2)
-  expect_gt(weighted$conf.high - weighted$conf.low, diff(unlist(wilson_interval(size * weighted$coverage, size)[2:3])))
+  expect_gt(weighted$conf.high - weighted$conf.low, diff(unlist(cpp_wilson_limits(weighted$coverage, size, .95))))
   clustered <- ce_coverage(d, y, ens, cluster = centre)
   expect_equal(tidy(clustered)$coverage, tidy(ce_coverage(d, y, ens))$coverage)
   expect_gt(tidy(clustered)$conf.high[1], tidy(ce_coverage(d, y, ens))$conf.high[1])

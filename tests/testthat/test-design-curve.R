@@ -13,8 +13,8 @@ test_that("limits of curves of a sample drawn by outcome are those of its rows, 
   bin <- ceiling(p * 4)
   trials <- tabulate(bin) * shrink
   events <- as.vector(rowsum(y, bin)) * shrink
-  expect_equal(curve$conf.low, odds(wilson_interval(events, trials)$low))
-  expect_equal(curve$conf.high, odds(wilson_interval(events, trials)$high))
+  expect_equal(curve$conf.low, odds(cpp_wilson_limits(events / trials, trials, .95)$low))
+  expect_equal(curve$conf.high, odds(cpp_wilson_limits(events / trials, trials, .95)$high))
   tail <- (1 - .95^(1 / 4)) / 2
   expect_equal(curve$band.low, odds(stats::qbeta(tail, events, trials - events + 1)))
   # calibrated outcomes of the sample have 2.5-fold odds: lowest and highest share that is no surprise

@@ -5,7 +5,7 @@ test_models <- function(n = 200, m = 4, seed = 1, alpha = .3) {
 }
 
 test_that("Wilson intervals have the published values and stay in [0, 1]", {
-  w <- wilson_interval(c(70, 100, 0), 100)
+  w <- cpp_wilson_limits(c(.7, 1, 0), 100, .95)
   expect_equal(w$low, c(.604151453667, .963006501793, 0), tolerance = 1e-10)
   expect_equal(w$high, c(.781051147051, 1, 1 - .963006501793), tolerance = 1e-10)
 })

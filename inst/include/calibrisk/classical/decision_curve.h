@@ -6,6 +6,7 @@
 #ifndef CALIBRISK_CLASSICAL_DECISION_CURVE_H
 #define CALIBRISK_CLASSICAL_DECISION_CURVE_H
 
+#include <calibrisk/classical/share_limits.h>
 #include <calibrisk/classical/simulated_band.h>
 #include <calibrisk/ladder/row_strata.h>
 
@@ -49,17 +50,6 @@ struct BenefitLimits {
 };
 
 inline double larger(double a, double b) { return std::isnan(a) || a > b ? a : b; }
-
-// Wilson's score interval of a share of n rows, at z standard errors.
-inline std::array<double, 2> wilson_limits(double share, double n, double z) {
-  const double successes = std::min(share * n, n);
-  share = successes / n;
-  const double centre = share + z * z / (2.0 * n), scale = 1.0 + z * z / n;
-  const double half = z * std::sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n));
-  // at the ends the two terms cancel exactly, but not in floating point
-  return {successes == 0.0 ? 0.0 : (centre - half) / scale,
-          successes == n ? 1.0 : (centre + half) / scale};
-}
 
 // Limits of the net benefit at z standard errors; `events` and `others`: the shares of treated rows
 // with and without an event. If few rows are treated, or none, their outcomes may all be the same,

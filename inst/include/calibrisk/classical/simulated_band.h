@@ -32,6 +32,15 @@ inline double upper_order(std::vector<double> values, double level) {
   return values[at];
 }
 
+// Between two values in order: type 7 of Hyndman and Fan (1996).
+inline double interpolated_quantile(std::vector<double> values, double share) {
+  std::sort(values.begin(), values.end());
+  const double place = static_cast<double>(values.size() - 1) * share;
+  const auto below = static_cast<std::size_t>(place);
+  const double next = values[std::min(below + 1, values.size() - 1)];
+  return values[below] + (place - static_cast<double>(below)) * (next - values[below]);
+}
+
 inline std::vector<double> column_maxima(const Matrix& x) {
   std::vector<double> out(static_cast<std::size_t>(x.cols()));
   for (Index j = 0; j < x.cols(); ++j) out[static_cast<std::size_t>(j)] = x.col(j).maxCoeff();
@@ -58,12 +67,8 @@ inline double normal_maximum(const Engine& engine, const Matrix& weights, const 
     if (size > 0.0) process.row(g) /= size;
   }
   const Matrix normal = counter_normals(engine, process.cols(), times, seed);
-  std::vector<double> largest = column_maxima(engine.dense.multiply(process, normal).cwiseAbs());
-  std::sort(largest.begin(), largest.end());
-  const double place = static_cast<double>(times - 1) * level;
-  const auto below = static_cast<std::size_t>(place);
-  const double next = largest[std::min(below + 1, largest.size() - 1)];
-  return largest[below] + (place - static_cast<double>(below)) * (next - largest[below]);
+  return interpolated_quantile(column_maxima(engine.dense.multiply(process, normal).cwiseAbs()),
+                               level);
 }
 
 // Draws are columns: pointwise quantiles, widened on each side by one factor so that the share
