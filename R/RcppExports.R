@@ -325,8 +325,12 @@ cpp_ladder <- function(features, residuals, weights, copies, cluster, bases, mom
     .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, copies, cluster, bases, moments, threads)
 }
 
-cpp_gap_products <- function(gaps, weights, threads) {
-    .Call(`_calibrisk_cpp_gap_products`, gaps, weights, threads)
+cpp_nested_ladder <- function(features, residuals, weights, copies, cluster, bases, facts, df, level, scatter, expected_copies, expected_scale, threads) {
+    .Call(`_calibrisk_cpp_nested_ladder`, features, residuals, weights, copies, cluster, bases, facts, df, level, scatter, expected_copies, expected_scale, threads)
+}
+
+cpp_scaling_rung <- function(probs, residuals, weights, cluster, threads) {
+    .Call(`_calibrisk_cpp_scaling_rung`, probs, residuals, weights, cluster, threads)
 }
 
 cpp_ladder_gap <- function(shapes, scale, features, d, threads) {

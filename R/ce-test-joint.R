@@ -24,7 +24,7 @@ joint_test <- function(test, laws, level) {
   untested <- is.na(ladder$p.value)
   said <- c(impossible_sentence(ladder$p.value), if (untested) paste0(untested_words(ladder$estimate), "."),
             ladder$found, ladder$note, few_clusters_sentence(ladder$least, level))
-  redrawn <- !flipped && (is.null(ladder$rungs) || !is.null(ladder$found))
+  redrawn <- !flipped && (is.null(ladder$numbers) || !is.null(ladder$found))
   list(
     estimate = ladder$estimate, statistic = c(T = if (untested) NA_real_ else ladder$statistic),
     parameter = if (redrawn) {
@@ -32,7 +32,7 @@ joint_test <- function(test, laws, level) {
     } else if (flipped) {
       c(flips = ladder$flips)
     } else {
-      c(bases = length(ladder$rungs))
+      c(bases = ncol(ladder$numbers))
     },
     p.value = ladder$p.value,
     method = paste(if (redrawn || flipped) "Joint test of" else "Leave-one-out test on nested bases of", notion,

@@ -56,18 +56,7 @@ cell_knots <- function(edges, moments, inner = edges) {
 # those of every rung. `squares`: the sums of squares of the residuals of rows and of clusters; the larger one is the
 # scatter. `total`: the sum of weights. `size`: the effective number of rows.
 clustered_cells_ladder <- function(problem, knots, squares, total, size, df, level) {
-  classes <- ncol(problem$residuals)
-  design <- problem$design
   bases <- lapply(seq_along(knots[[1]]), function(m) list(recipe = "hats", at = lapply(knots, `[[`, m)))
-  rungs <- lapply(core_ladder(problem, bases, TRUE), function(rung) {
-    rung$scatter <- 4 * max(squares) / total^2
-    rung
-  })
-  facts <- score_facts(rowSums(problem$residuals^2), design, if (classes == 1) 1 else 2, size)
-  rungs <- predicted_noise(rungs, facts, function() {
-    copies <- design_weights(design) * size / total
-    cpp_ladder(problem$features, predicted_residuals(problem$features) * sqrt(classes), copies, copies, integer(),
-               bases, TRUE, thread_count())
-  })
-  finish_ladder(rungs, design, facts, level, df)
+  run_ladder(problem, bases, level, square_facts(problem, size), df, 4 * max(squares) / total^2,
+             design_weights(problem$design) * size / total, sqrt(ncol(problem$residuals)))
 }

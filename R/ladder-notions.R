@@ -65,7 +65,7 @@ canonical_ladder <- function(own, predictions, problem, level, known) {
     run_ladder(problem, ladder_bases("class_wise", ncol(problem$residuals), copy_count(problem$design)), level)
   all <- c(list(own, class_wise), top_ladders(predictions, problem, level, known), scaling_ladder(problem, level))
   # three conservative tests keep the level together; the one of the top label alone uses all of it
-  tested <- Filter(function(ladder) !is.null(ladder$rungs), all)
+  tested <- Filter(function(ladder) !is.null(ladder$numbers), all)
   largest <- function(field, of = all) max(vapply(of, `[[`, 0, field), na.rm = TRUE)
   most <- which.max(vapply(all, `[[`, 0, "estimate"))
   if (length(most) == 1 && most > 1) {
@@ -92,25 +92,11 @@ scaling_ladder <- function(problem, level, most = 2e7) {
   columns <- 4 * k + 3
   if (columns > n / 10 || columns * n * k > most) return(NULL)
   rows <- rep(seq_len(design$n), design$copies %||% 1)
-  p <- problem$features[rows, , drop = FALSE]
-  long <- new_design(length(p), if (!equal_copies(design)) rep((design$w / (design$copies %||% 1))[rows], k),
-                     rep(if (is.null(design$cluster)) seq_along(rows) else design$cluster[rows], k))
-  rung <- core_ladder(list(features = matrix(p), residuals = matrix(problem$residuals[rows, ]), design = long),
-                      list(list(recipe = "columns", columns = scaling_columns(p))), TRUE)[[1]]
-  numbers <- c("psi", "noise", "linear", "scatter")
-  rung[numbers] <- Map(`*`, rung[numbers], k^c(1, 2, 2, 2))
-  upper <- nested_upper(list(rung), columns, score_facts(rowSums(problem$residuals^2), design, 2), design_df(design))
+  numbers <- cpp_scaling_rung(problem$features[rows, , drop = FALSE], problem$residuals[rows, , drop = FALSE],
+                              if (equal_copies(design)) numeric() else (design$w / (design$copies %||% 1))[rows],
+                              if (is.null(design$cluster)) seq_along(rows) else design$cluster[rows], thread_count())
+  upper <- nested_upper(numbers, columns, square_facts(problem), design_df(design))
   list(list(estimate = 0, high = upper((1 - level) / 2)[1], upper = upper))
-}
-
-scaling_columns <- function(p) {
-  l <- log(pmax(p, 1e-300))
-  at <- function(q) {
-    bias <- lapply(seq_len(ncol(p)), function(k) c(q * (rep(seq_len(ncol(p)) == k, each = nrow(p)) - q[, k])))
-    cbind(c(q), do.call(cbind, bias), do.call(cbind, Map(function(b, k) b * l[, k], bias, seq_along(bias))))
-  }
-  tempered <- function(b) cpp_class_rows(b * l, TRUE, 0, FALSE, thread_count())
-  cbind(c(p), at(tempered(1 / 2)), at(tempered(1 / 4)))
 }
 
 # The largest of several, within the bound of the first.

@@ -1118,15 +1118,39 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_gap_products
-Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads);
-RcppExport SEXP _calibrisk_cpp_gap_products(SEXP gapsSEXP, SEXP weightsSEXP, SEXP threadsSEXP) {
+// cpp_nested_ladder
+Rcpp::List cpp_nested_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector cluster, Rcpp::List bases, Rcpp::List facts, double df, double level, double scatter, Rcpp::NumericVector expected_copies, double expected_scale, int threads);
+RcppExport SEXP _calibrisk_cpp_nested_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP factsSEXP, SEXP dfSEXP, SEXP levelSEXP, SEXP scatterSEXP, SEXP expected_copiesSEXP, SEXP expected_scaleSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type gaps(gapsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type facts(factsSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< double >::type scatter(scatterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type expected_copies(expected_copiesSEXP);
+    Rcpp::traits::input_parameter< double >::type expected_scale(expected_scaleSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_gap_products(gaps, weights, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_nested_ladder(features, residuals, weights, copies, cluster, bases, facts, df, level, scatter, expected_copies, expected_scale, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_scaling_rung
+Rcpp::NumericMatrix cpp_scaling_rung(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, std::vector<int> cluster, int threads);
+RcppExport SEXP _calibrisk_cpp_scaling_rung(SEXP probsSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_scaling_rung(probs, residuals, weights, cluster, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2925,7 +2949,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
     {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
     {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
-    {"_calibrisk_cpp_gap_products", (DL_FUNC) &_calibrisk_cpp_gap_products, 3},
+    {"_calibrisk_cpp_nested_ladder", (DL_FUNC) &_calibrisk_cpp_nested_ladder, 13},
+    {"_calibrisk_cpp_scaling_rung", (DL_FUNC) &_calibrisk_cpp_scaling_rung, 5},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 5},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
     {"_calibrisk_cpp_law_sums", (DL_FUNC) &_calibrisk_cpp_law_sums, 9},

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "as_weights.h"
+#include "nested_limits.h"
 #include "r_engine.h"
 #include <calibrisk/ladder/recipes.h>
+#include <calibrisk/recal/class_scores.h>
+
+#include <algorithm>
+#include <cmath>
 
 using calibrisk::Index;
 using calibrisk::Matrix;
 using calibrisk::Recipe;
+using calibrisk::Vector;
 
 namespace {
 
@@ -59,29 +65,20 @@ calibrisk::BasisShape as_shape(const Rcpp::List& basis, Index classes) {
   return out;
 }
 
-}  // namespace
+// A basis and its rung.
+struct Step {
+  Recipe recipe;
+  calibrisk::BasisSizes sizes;
+  std::vector<std::vector<double>> at;
+  Matrix columns;
+  calibrisk::BasisShape shape;
+  calibrisk::Rung rung;
+};
 
-// Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
-// `landmarks`), its knots `at` of every coordinate, or `columns`. `weights` and `cluster` (1..C)
-// may be empty, and so may `copies`, how many copies each row stands for. Without `moments` only
-// psi, the sums of products of the gaps of every two rungs and what new rows need.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
-                      Rcpp::NumericVector weights, Rcpp::NumericVector copies,
-                      Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads) {
-  REngine host(threads);
-  const calibrisk::Engine engine = host;
-  const auto x = as_matrix(features), e = as_matrix(residuals);
-  const calibrisk::RowWeights v = as_row_weights(weights, copies);
-  const calibrisk::RowClusters clusters(as_labels(cluster));
-  struct Step {
-    Recipe recipe;
-    calibrisk::BasisSizes sizes;
-    std::vector<std::vector<double>> at;
-    Matrix columns;
-    calibrisk::BasisShape shape;
-    calibrisk::Rung rung;
-  };
+std::vector<Step> make_steps(const calibrisk::Engine& engine, const calibrisk::ConstMatrixRef& x,
+                             const calibrisk::ConstMatrixRef& e, const calibrisk::RowWeights& v,
+                             const calibrisk::RowClusters& clusters, const Rcpp::List& bases,
+                             bool moments) {
   std::vector<Step> steps;
   for (R_xlen_t m = 0; m < bases.size(); ++m) {
     const Rcpp::List basis = bases[m];
@@ -121,6 +118,52 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
   } else {
     for (Step& step : steps) make(engine, step);
   }
+  return steps;
+}
+
+// The number of knots of each coordinate, or of columns where a basis has none.
+double resolution_of(const Step& step) {
+  double knots = 0.0;
+  for (const auto& own : step.shape.own) knots = std::max(knots, static_cast<double>(own.size()));
+  if (knots > 0.0 || step.recipe != Recipe::columns) return knots;
+  return static_cast<double>(step.rung.weights[0].rows());
+}
+
+// Residuals of the size that predictions say.
+Matrix predicted_residuals(const calibrisk::ConstMatrixRef& p, double scale) {
+  return p.unaryExpr([=](double one) {
+    const double variance = one * (1.0 - one);
+    return variance > 0.0 ? scale * std::sqrt(variance) : 0.0;
+  });
+}
+
+// What limits need of rungs, a column each.
+Rcpp::NumericMatrix rung_numbers(const std::vector<Vector>& rungs) {
+  Rcpp::NumericMatrix out(5, static_cast<int>(rungs.size()));
+  for (std::size_t m = 0; m < rungs.size(); ++m) {
+    std::copy(rungs[m].data(), rungs[m].data() + 5, out.begin() + 5 * m);
+  }
+  Rcpp::CharacterVector names = {"psi", "noise", "skew", "linear", "scatter"};
+  out.attr("dimnames") = Rcpp::List::create(names, R_NilValue);
+  return out;
+}
+
+}  // namespace
+
+// Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
+// `landmarks`), its knots `at` of every coordinate, or `columns`. `weights` and `cluster` (1..C)
+// may be empty, and so may `copies`, how many copies each row stands for. Without `moments` only
+// psi, the sums of products of the gaps of every two rungs and what new rows need.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
+                      Rcpp::NumericVector weights, Rcpp::NumericVector copies,
+                      Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto x = as_matrix(features), e = as_matrix(residuals);
+  const calibrisk::RowWeights v = as_row_weights(weights, copies);
+  const calibrisk::RowClusters clusters(as_labels(cluster));
+  const std::vector<Step> steps = make_steps(engine, x, e, v, clusters, bases, moments);
   Matrix products;
   if (!moments) {
     std::vector<calibrisk::ConstMatrixRef> gaps;
@@ -151,16 +194,157 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
   return out;
 }
 
-// Sums of products of gaps, a matrix for each rung.
+// The headline of nested bases (limits.cpp), without rungs that have no noise: those are `numbers`.
+// With the number of knots of the finest basis (`resolution`), its columns, and for the squared
+// estimate the influences of the rows, the weights of the rungs taken as fixed, and its noise.
+// Rungs see much the same noise: its standard deviation is at most the sum of theirs. `facts`: of
+// the squared residuals (score_facts() in R). If failures lack, a rung's variance where predictions
+// are calibrated is also that which they give themselves: what squares of residuals that are mostly
+// absent understate. Rows are independent there, and may have `expected_copies` and residuals times
+// `expected_scale`. `scatter`: of the rungs, NA where it is that of the residuals.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_gap_products(Rcpp::List gaps, Rcpp::NumericVector weights, int threads) {
-  REngine engine(threads);
-  std::vector<Rcpp::NumericMatrix> held;
-  for (R_xlen_t m = 0; m < gaps.size(); ++m) held.emplace_back(gaps[m]);
-  std::vector<calibrisk::ConstMatrixRef> parts;
-  for (const Rcpp::NumericMatrix& gap : held) parts.emplace_back(as_matrix(gap));
-  return wrap_matrix(
-      calibrisk::gap_products(engine, parts, calibrisk::RowWeights(as_vector(weights))));
+Rcpp::List cpp_nested_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
+                             Rcpp::NumericVector weights, Rcpp::NumericVector copies,
+                             Rcpp::IntegerVector cluster, Rcpp::List bases, Rcpp::List facts,
+                             double df, double level, double scatter,
+                             Rcpp::NumericVector expected_copies, double expected_scale,
+                             int threads) {
+  // Among 300 predictions of .999 that were all right nothing varies, but the accuracy may be .99
+  // (all are right in 5% of such samples). All are right in three of four samples of a calibrated
+  // model. The variance of unseen failures is added, less of it up to so many failures.
+  constexpr double few_failures = 10.0;
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto x = as_matrix(features), e = as_matrix(residuals);
+  const calibrisk::RowWeights v = as_row_weights(weights, copies);
+  const calibrisk::RowClusters clusters(as_labels(cluster));
+  const std::vector<Step> steps = make_steps(engine, x, e, v, clusters, bases, true);
+  if (std::isnan(scatter)) scatter = calibrisk::residual_scatter(engine, e, v, clusters);
+  const SquareFacts squares = square_facts(facts, df);
+  const double lack = squares.lack(few_failures);
+  std::vector<Step> expected;
+  double expected_scatter = 0.0;
+  if (lack > 0.0) {
+    const calibrisk::RowWeights rows =
+        expected_copies.size() > 0 ? as_row_weights(expected_copies, expected_copies) : v;
+    const Matrix redrawn = predicted_residuals(x, expected_scale);
+    expected = make_steps(engine, x, redrawn, rows, {}, bases, true);
+    expected_scatter = calibrisk::residual_scatter(engine, redrawn, rows, {});
+  }
+  std::vector<Vector> used;
+  std::vector<const calibrisk::Rung*> rungs;
+  double resolution = 0.0, columns = 0.0;
+  for (std::size_t m = 0; m < steps.size(); ++m) {
+    const calibrisk::Rung& rung = steps[m].rung;
+    resolution = std::max(resolution, resolution_of(steps[m]));
+    columns =
+        std::max(columns, static_cast<double>(rung.columns) / static_cast<double>(rung.gap.cols()));
+    Vector numbers(5);
+    numbers << rung.psi, rung.noise, rung.skew, rung.linear, scatter;
+    if (lack > 0.0) {
+      const double noise = lack * expected[m].rung.noise;
+      if (noise > rung.noise) numbers.segment(1, 2) << noise, expected[m].rung.skew;
+      numbers(4) = std::max(scatter, lack * expected_scatter);
+    }
+    if (!std::isfinite(numbers(1)) || numbers(1) <= 0.0 || !(df > 0.0)) continue;
+    used.push_back(numbers);
+    rungs.push_back(&rung);
+  }
+  const Rcpp::NumericMatrix numbers = rung_numbers(used);
+  const auto with_facts = [&](Rcpp::List found, double noise, const Vector& influence) {
+    found.push_back(numbers, "numbers");
+    found.push_back(columns, "columns");
+    found.push_back(resolution, "resolution");
+    found.push_back(noise, "noise");
+    found.push_back(wrap_vector(influence), "influence");
+    return found;
+  };
+  if (used.empty()) {
+    const Upper limits = upper_limits({}, squares, columns, (1.0 - level) / 2.0);
+    return with_facts(named_list({{"estimate", squares.certain() ? 0.0 : NA_REAL},
+                                  {"std.error", NA_REAL},
+                                  {"low", 0.0},
+                                  {"high", limits.error},
+                                  {"lower_bound", 0.0},
+                                  {"p.value", NA_REAL},
+                                  {"statistic", NA_REAL},
+                                  {"upper_bound", limits.root_brier},
+                                  {"weights", Vector()}}),
+                      0.0, Vector());
+  }
+  std::vector<calibrisk::ConstMatrixRef> gaps;
+  for (const calibrisk::Rung* rung : rungs) gaps.emplace_back(rung->gap);
+  const Matrix products = calibrisk::gap_products(engine, gaps, v) / v.total(x.rows());
+  const Rcpp::List found =
+      cpp_nested_headline(numbers, wrap_matrix(products), facts, columns, df, level);
+  const Rcpp::NumericVector share = found["weights"];
+  const double sum = as_vector(share).sum();
+  Vector influence = Vector::Zero(x.rows());
+  double deviation = 0.0;
+  for (std::size_t m = 0; m < rungs.size(); ++m) {
+    const double own = share[static_cast<R_xlen_t>(m)];
+    const double scale = sum > 0.0 ? own / std::sqrt(sum) : own;
+    influence += scale * rungs[m]->half;
+    deviation += scale * std::sqrt(used[m](1));
+  }
+  return with_facts(found, deviation * deviation, 2.0 * influence);
+}
+
+// What limits need of the rung of tangents of vector scaling at the temperatures 2 and 4, whose
+// coefficients all residuals of a row share: they are a cluster of one long column. `cluster`: of
+// the rows; `weights` may be empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_scaling_rung(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals,
+                                     Rcpp::NumericVector weights, std::vector<int> cluster,
+                                     int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  const auto p = as_matrix(probs), e = as_matrix(residuals);
+  const Index n = p.rows(), k = p.cols();
+  calibrisk::require(e.rows() == n && e.cols() == k && static_cast<Index>(cluster.size()) == n &&
+                         (weights.size() == 0 || weights.size() == n),
+                     "scaling_rung: a residual for each probability.");
+  const Matrix logs = p.array().max(1e-300).log();
+  Matrix columns(n * k, 4 * k + 3);
+  const auto block = [&](Index column) {
+    return Eigen::Map<Matrix>(columns.col(column).data(), n, k);
+  };
+  block(0) = p;
+  Index next = 1;
+  for (const double slope : {0.5, 0.25}) {
+    const Matrix tempered = slope * logs;
+    const calibrisk::ClassScores scores(engine, tempered, true, 0.0);
+    Matrix q(n, k);
+    scores.for_blocks(engine, [&](Index begin, Index size) {
+      calibrisk::RowBlock rows;
+      scores.probs(begin, size, rows);
+      q.middleRows(begin, size) = rows.matrix();
+    });
+    block(next) = q;
+    for (Index c = 0; c < k; ++c) {
+      auto bias = block(next + 1 + c), weight = block(next + 1 + k + c);
+      for (Index j = 0; j < k; ++j) {
+        bias.col(j) = q.col(j).array() * ((j == c ? 1.0 : 0.0) - q.col(c).array());
+        weight.col(j) = bias.col(j).cwiseProduct(logs.col(c));
+      }
+    }
+    next += 1 + 2 * k;
+  }
+  calibrisk::Labels rows;
+  for (Index j = 0; j < k; ++j) rows.insert(rows.end(), cluster.begin(), cluster.end());
+  const Vector each = as_vector(weights).replicate(k, 1);
+  const calibrisk::RowWeights v = calibrisk::RowWeights(each);
+  const calibrisk::RowClusters clusters(rows);
+  const Eigen::Map<const Vector> x(p.data(), n * k), d(e.data(), n * k);
+  const auto shape = calibrisk::basis_shape(engine, Recipe::columns, {0, 0, 0, 0}, x, v);
+  const calibrisk::Rung rung =
+      calibrisk::shape_rung(engine, worker_algebra(), shape, x, columns, d, v, clusters, true);
+  const double scatter = calibrisk::residual_scatter(engine, d, v, clusters);
+  const auto scale = static_cast<double>(k), square = scale * scale;
+  Vector numbers(5);
+  numbers << scale * rung.psi, square * rung.noise, rung.skew, square * rung.linear,
+      square * scatter;
+  return rung_numbers({numbers});
 }
 
 // Gaps of new rows by the shapes of rungs (with `columns` of the new rows where they are the

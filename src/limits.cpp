@@ -25,16 +25,6 @@ std::vector<Rung> as_rungs(const Rcpp::NumericMatrix& numbers) {
   return out;
 }
 
-SquareFacts square_facts(const Rcpp::List& facts, double df) {
-  return {number_field(facts, "mean"),
-          number_field(facts, "error"),
-          number_field(facts, "third"),
-          number_field(facts, "size"),
-          number_field(facts, "rows"),
-          number_field(facts, "largest"),
-          df};
-}
-
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]

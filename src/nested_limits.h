@@ -91,6 +91,16 @@ struct SquareFacts {
   }
 };
 
+inline SquareFacts square_facts(const Rcpp::List& facts, double df) {
+  return {number_field(facts, "mean"),
+          number_field(facts, "error"),
+          number_field(facts, "third"),
+          number_field(facts, "size"),
+          number_field(facts, "rows"),
+          number_field(facts, "largest"),
+          df};
+}
+
 struct Upper {
   double error, root_brier, unseen;  // the last one squared
 };
@@ -105,5 +115,10 @@ inline Upper upper_limits(const std::vector<Rung>& rungs, const SquareFacts& fac
   for (const Rung& rung : rungs) most = std::max(most, rung.high(z));
   return {std::min(bound, std::sqrt(most)), bound, unseen};
 }
+
+// See limits.cpp.
+Rcpp::List cpp_nested_headline(const Rcpp::NumericMatrix& numbers,
+                               const Rcpp::NumericMatrix& products, const Rcpp::List& facts,
+                               double columns, double df, double level);
 
 #endif

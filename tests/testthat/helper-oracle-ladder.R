@@ -122,3 +122,9 @@ ladder_data <- function(n, K, seed, power = .7) {
   e[cbind(seq_len(n), y)] <- e[cbind(seq_len(n), y)] - 1
   list(p = p, y = y, features = p, residuals = e, design = new_design(n))
 }
+
+rungs_of <- function(features, residuals, bases, v = numeric(), cluster = integer()) {
+  cpp_ladder(features, residuals, v, numeric(), cluster, bases, TRUE, thread_count())
+}
+
+numbers_of <- function(rung) unlist(rung[c("psi", "noise", "skew", "linear", "scatter")])

@@ -55,7 +55,7 @@ test_that("facts of the scores are those of a loop over draws", {
 
 test_that("the worst-case bound inverts a test whose variance grows with the mean, where large squares are few", {
   facts <- score_facts(rep(0:1, c(97, 3)), new_design(100), 1)
-  bound <- cpp_nested_upper(rung_numbers(list()), facts, 1, Inf, .025)[2]
+  bound <- cpp_nested_upper(matrix(0, 5, 0), facts, 1, Inf, .025)[2]
   lack <- 1 - facts$error^6 / facts$third^2 / 25
   variance <- facts$error^2 + facts$third / facts$error^2 * lack * (bound^2 - facts$mean)
   expect_close(bound^2 - facts$mean, stats::qnorm(.975) * sqrt(variance), 1e-10)
@@ -75,16 +75,17 @@ test_that("the variance at calibration is at least that of the predictions, wher
   y <- replace(rep(1, 200), 17, 0)
   problem <- scalar_problem(p, y)
   basis <- list(list(recipe = "hats", own = 8))
-  rung <- run_ladder(problem, basis, .95)$rungs[[1]]
+  rung <- run_ladder(problem, basis, .95)$numbers[, 1]
   B <- oracle_hats(p, 8, rep(1, 200))
   expected <- oracle_rung(matrix(sqrt(p * (1 - p))), B)
   lack <- 1 - sum((p - y)^2) / 10
-  expect_close(rung$noise, lack * expected$noise, 1e-12)
-  expect_close(rung$scatter, max(lack * expected$scatter, oracle_rung(matrix(p - y), B)$scatter), 1e-12)
+  expect_close(rung[["noise"]], lack * expected$noise, 1e-12)
+  expect_close(rung[["scatter"]], max(lack * expected$scatter, oracle_rung(matrix(p - y), B)$scatter), 1e-12)
   # not where they are many
   d <- ladder_data(200, 2, 5)
   many <- scalar_problem(d$p[, 2], d$y - 1)
-  expect_identical(run_ladder(many, basis, .95)$rungs, core_ladder(many, basis, TRUE))
+  expect_identical(run_ladder(many, basis, .95)$numbers[, 1],
+                   numbers_of(rungs_of(many$features, many$residuals, basis)[[1]]))
 })
 
 test_that("counted and blocked rows have the limits of the rows", {

@@ -1,9 +1,9 @@
 # One rung alone: its limits and its p-value, doubled for two sides.
 one_rung <- function(rung, level = .95, df = Inf) {
   facts <- list(mean = .2, error = .01, third = 0, size = 1e4, rows = 1e4, largest = 1)
-  cpp_nested_headline(rung_numbers(list(rung)), matrix(1), facts, 1, df, level)
+  cpp_nested_headline(matrix(numbers_of(rung)), matrix(1), facts, 1, df, level)
 }
-lowest <- function(rung, p, df = Inf) cpp_nested_low(rung_numbers(list(rung)), df, 1 - p)
+lowest <- function(rung, p, df = Inf) cpp_nested_low(matrix(numbers_of(rung)), df, 1 - p)
 
 test_that("Pearson III quantiles and tails are those of a shifted Gamma law", {
   for (skew in c(0, .5, 2)) {
