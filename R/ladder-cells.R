@@ -8,22 +8,15 @@
 #   edges    increasing; cells are (e_k, e_k+1], the first one with its lower edge
 #   moments  array m x 2 x cells: sums of w T_k(u) over the rows with outcome 0 and 1
 
-# Rows with counts: list(x, y, count).
+# Rows with counts: list(x, y, count, part), of all parts where moments are an array with the parts last.
 cell_rows <- function(edges, moments, nodes = dim(moments)[1] %/% 2) {
   low <- rep(edges[-length(edges)], each = 2)
   high <- rep(edges[-1], each = 2)
   # the first cell has its lower edge
-  rows <- cpp_group_rows(low, high, replace(low, 1:2, -Inf), high, moments, dim(moments)[1], nodes)
-  list(x = rows[, 2], y = (rows[, 1] - 1) %% 2, count = rows[, 3])
-}
-
-# The rows with counts of all parts of moments (an array, the parts last), and which part they are of.
-part_rows <- function(edges, moments, ...) {
-  parts <- lapply(seq_len(dim(moments)[4]), function(part) {
-    rows <- cell_rows(edges, moments[, , , part], ...)
-    c(rows, list(part = rep(part, length(rows$x))))
-  })
-  lapply(setNames(nm = names(parts[[1]])), function(name) unlist(lapply(parts, `[[`, name)))
+  groups <- list(low, high, replace(low, 1:2, -Inf), high)
+  parts <- length(moments) / (dim(moments)[1] * length(low))
+  rows <- do.call(cpp_group_rows, c(lapply(groups, rep, parts), list(moments, dim(moments)[1], nodes)))
+  list(x = rows[, 2], y = (rows[, 1] - 1) %% 2, count = rows[, 3], part = (rows[, 1] - 1) %/% length(low) + 1)
 }
 
 # Sums of w u^k -> sums of w T_k(u): multiply the moments of a cell from the left by this m x m matrix.

@@ -56,7 +56,7 @@ state_knots <- function(state, j) {
 # have its feature), all in one problem: residuals times the root of K compensate for K times the rows.
 block_ladder <- function(state, level) {
   classes <- seq_along(state$sums)
-  own <- lapply(classes, function(j) part_rows(state$spec$edges, block_moments(state, j)))
+  own <- lapply(classes, function(j) cell_rows(state$spec$edges, block_moments(state, j)))
   class <- rep(classes, lengths(lapply(own, `[[`, "x")))
   rows <- lapply(setNames(nm = names(own[[1]])), function(name) unlist(lapply(own, `[[`, name)))
   e <- (rows$x - rows$y) * sqrt(length(classes))

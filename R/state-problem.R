@@ -2,7 +2,7 @@
 
 # `...`: fewer nodes.
 cells_problem <- function(edges, moments, ...) {
-  rows <- part_rows(edges, moments, ...)
+  rows <- cell_rows(edges, moments, ...)
   problem <- scalar_problem(rows$x, rows$y)
   problem$design <- new_design(length(rows$x), copies = rows$count)
   problem$part <- rows$part
