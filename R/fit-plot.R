@@ -16,12 +16,7 @@
 #' plot(ce_fit(vehicle_predictions, truth, method = method_kde(0.05)))
 autoplot.ce_fit <- function(object, classes = NULL, ...) {
   check_empty(...)
-  autoplot_fits(list(object), classes)
-}
-
-# `fits`: named by group where there are several.
-autoplot_fits <- function(fits, classes = NULL) {
-  autoplot_gap(lapply(fits, fit_panel), classes)
+  autoplot_gap(list(fit_panel(object)), classes)
 }
 
 # The parts that figures of a tuning result need, with one method and one fold.

@@ -31,7 +31,7 @@ autoplot.ce_result <- function(object, ...) {
 autoplot.ce_grouped <- function(object, ...) {
   switch(class(object$results[[1]])[1],
     ce_tune = autoplot_tunes(group_panels(object), ...),
-    ce_fit = autoplot_fits(group_panels(object), ...),
+    ce_fit = autoplot_gap(lapply(group_panels(object), fit_panel), ...),
     ce_recalibration = autoplot_maps(group_panels(object), ...),
     one_group(object, "autoplot")
   )

@@ -65,30 +65,26 @@ gap_bars <- function(x, classes, range) {
 }
 
 # Curves of all panels, those of the chosen method named and coloured, and the bars below them.
-gap_shown <- function(panels, classes) {
+autoplot_gap <- function(panels, classes = NULL) {
   curve <- bind_panels(panels, function(x) gap_curve(x, classes))
-  inside <- c(curve$gap, curve$low[curve$chosen], curve$high[curve$chosen])
+  front <- curve[curve$chosen, ]
+  inside <- c(curve$gap, front$low, front$high)
   range <- range(inside[is.finite(inside)], 0)
   # a band that is wider than a few times the gaps themselves is cut
   widest <- 2.5 * range(curve$gap[is.finite(curve$gap)], 0.02, -0.02)
   range <- c(max(range[1], widest[1]), min(range[2], widest[2]))
   bars <- bind_panels(panels, function(x) gap_bars(x, classes, range))
   bars$class <- factor(bars$class, levels = levels(curve$class))
-  chosen <- unique(curve$method[curve$chosen])
+  chosen <- unique(front$method)
   others <- setdiff(unique(curve$method), chosen)
-  list(curve = curve, bars = bars, range = range, chosen = chosen, others = others,
-       band = any(is.finite(curve$low[curve$chosen])))
-}
-
-autoplot_gap <- function(panels, classes = NULL) {
-  shown <- gap_shown(panels, classes)
+  # a fit has no band, and an empty ribbon cannot be drawn
+  band <- any(is.finite(front$low))
   notion <- panels[[1]]$notion
-  front <- shown$curve[shown$curve$chosen, ]
   # no band reaches into the strip
-  front$low <- pmax(front$low, shown$range[1])
-  colours <- colours_for(shown$chosen)
-  types <- setNames(rep_len(c("solid", "22", "42", "13", "1343"), length(shown$others)), shown$others)
-  several <- length(shown$others) > 0 || length(shown$chosen) > 1
+  front$low <- pmax(front$low, range[1])
+  colours <- colours_for(chosen)
+  types <- setNames(rep_len(c("solid", "22", "42", "13", "1343"), length(others)), others)
+  several <- length(others) > 0 || length(chosen) > 1
   level <- panels[[1]][["level"]] %||% 0.95
   reading <- switch(notion,
     top_label = "Above zero the model is overconfident",
@@ -96,8 +92,8 @@ autoplot_gap <- function(panels, classes = NULL) {
     "Above zero the probability is predicted too high"
   )
   caption <- paste0(
-    reading, if (shown$band) paste0("; band: ", percent_text(level), " pointwise (jackknife over folds)"),
-    if (length(shown$others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
+    reading, if (band) paste0("; band: ", percent_text(level), " pointwise (jackknife over folds)"),
+    if (length(others) > 0) "; grey: other methods", "; below: the predictions (square root scale)"
   )
   by_group <- length(panels) > 1
   facets <- if (by_group && notion == "class_wise") {
@@ -107,25 +103,24 @@ autoplot_gap <- function(panels, classes = NULL) {
   }
   ggplot2::ggplot(front, ggplot2::aes(x = .data$confidence, y = .data$gap)) +
     ggplot2::geom_rect(
-      data = shown$bars, fill = "grey80", inherit.aes = FALSE,
+      data = bars, fill = "grey80", inherit.aes = FALSE,
       ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = .data$bottom, ymax = .data$top)
     ) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey40", linewidth = 0.4) +
-    ggplot2::geom_line(data = shown$curve[!shown$curve$chosen, ], ggplot2::aes(linetype = .data$method),
+    ggplot2::geom_line(data = curve[!curve$chosen, ], ggplot2::aes(linetype = .data$method),
                        colour = "grey60", linewidth = 0.4, na.rm = TRUE) +
-    # a fit has no band, and an empty ribbon cannot be drawn
-    (if (any(is.finite(front$low))) {
+    (if (band) {
       ggplot2::geom_ribbon(ggplot2::aes(ymin = .data$low, ymax = .data$high, fill = .data$method), alpha = 0.2,
                            na.rm = TRUE)
     }) +
     ggplot2::geom_line(ggplot2::aes(colour = .data$method), linewidth = 0.8, na.rm = TRUE) +
     ggplot2::scale_colour_manual(values = colours, aesthetics = c("colour", "fill"),
                                  guide = if (several) ggplot2::guide_legend(order = 1) else "none") +
-    ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(shown$others, least = 1)) +
-    ggplot2::geom_hline(yintercept = shown$range[1], colour = "grey20", linewidth = 0.35) +
-    ggplot2::scale_y_continuous(breaks = Filter(function(y) y >= shown$range[1], pretty(shown$range, 4)),
+    ggplot2::scale_linetype_manual(values = types, guide = wrapped_legend(others, least = 1)) +
+    ggplot2::geom_hline(yintercept = range[1], colour = "grey20", linewidth = 0.35) +
+    ggplot2::scale_y_continuous(breaks = Filter(function(y) y >= range[1], pretty(range, 4)),
                                 expand = ggplot2::expansion(c(0, 0.05))) +
-    ggplot2::coord_cartesian(ylim = c(min(shown$bars$bottom), shown$range[2])) +
+    ggplot2::coord_cartesian(ylim = c(min(bars$bottom), range[2])) +
     ggplot2::labs(x = gap_axis(panels[[1]]), y = "estimated miscalibration\n(predicted minus observed)",
                   caption = wrap_text(caption, 58)) +
     theme_ce() +
