@@ -217,6 +217,10 @@ cpp_bin_table <- function(sorted, ends) {
     .Call(`_calibrisk_cpp_bin_table`, sorted, ends)
 }
 
+cpp_hosmer <- function(sorted, ends, weighted) {
+    .Call(`_calibrisk_cpp_hosmer`, sorted, ends, weighted)
+}
+
 cpp_blocks_power <- function(sorted, ends, p, debias, at_once) {
     .Call(`_calibrisk_cpp_blocks_power`, sorted, ends, p, debias, at_once)
 }
@@ -819,6 +823,10 @@ cpp_group_rows <- function(low, high, above, most, moments, m, nodes) {
 
 cpp_cell_auroc <- function(nodes, parts, edges, most) {
     .Call(`_calibrisk_cpp_cell_auroc`, nodes, parts, edges, most)
+}
+
+cpp_cell_knots <- function(edges, mass, range, inner, sizes) {
+    .Call(`_calibrisk_cpp_cell_knots`, edges, mass, range, inner, sizes)
 }
 
 cpp_plain_table <- function(columns) {

@@ -29,20 +29,8 @@ monomial_to_chebyshev <- function(m) {
 # Edges as knots of the rungs of the default ladder: of those in `inner` the nearest to quantiles of the predictions.
 cell_knots <- function(edges, moments, inner = edges) {
   mass <- colSums(moments[1, , ])
-  below <- c(0, cumsum(mass))
-  total <- below[length(below)]
-  range <- range(cell_rows(edges, moments)$x)
-  slack <- 1e-9 * diff(edges)
-  first <- max(which(edges - c(slack, 0) <= range[1]))
-  last <- min(which(edges + c(0, slack) >= range[2]))
-  inside <- intersect(seq(first, last), match(inner, edges))
-  # no given knot is between the predictions
-  if (length(inside) == 0) inside <- c(first, last)
-  lapply(vapply(ladder_bases("binary", 1, total), `[[`, 0, "own"), function(m) {
-    targets <- seq_len(max(m - 2, 0)) / (m - 1) * total
-    at <- vapply(targets, function(target) inside[which.min(abs(below[inside] - target))], 0L)
-    edges[sort(unique(c(first, at, last)))]
-  })
+  sizes <- vapply(ladder_bases("binary", 1, sum(mass)), `[[`, 0, "own")
+  cpp_cell_knots(edges, mass, range(cell_rows(edges, moments)$x), match(inner, edges), sizes)
 }
 
 # The nested bases of rows that stand for those of clusters, which are left out as a whole. `knots`: of each class,

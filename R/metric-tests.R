@@ -246,22 +246,9 @@ hosmer_columns <- function(problem, n_groups, fitted) {
           "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \\
                  {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster")
   sorted <- sort_problem(problem)
-  bins <- cpp_bin_table(sorted, mass_ends(sorted, n_groups))
-  expected <- bins$size * (bins$accuracy + bins$gap)
-  groups <- length(bins$size)
-  difference <- bins$size * bins$gap
-  share <- expected / bins$size
-  # N_g where all rows count 1, sum w^2 of weights
-  variance <- share * (1 - share) * bins$size^2 * bins$concentration
-  if (!equal_copies(problem$design)) {
-    squares <- bins$size^2 * bins$concentration
-    k <- cpp_outcome_weighting(squares, bins$size * bins$accuracy, bins$size, sum(sorted$w2 * sorted$y))
-    variance <- variance * (k * (1 - share) + share) / (k * share + 1 - share)
-  }
-  # a group of certain predictions that all came true adds nothing
-  statistic <- sum(ifelse(abs(difference) < 1e-12 * bins$size, 0, difference^2 / variance))
-  df <- max(groups - if (fitted) 2 else 0, 1)
-  list(.estimate = statistic, p.value = stats::pchisq(statistic, df, lower.tail = FALSE), df = df, n_groups = groups)
+  found <- cpp_hosmer(sorted, mass_ends(sorted, n_groups), !equal_copies(problem$design))
+  df <- max(found[2] - if (fitted) 2 else 0, 1)
+  list(.estimate = found[1], p.value = stats::pchisq(found[1], df, lower.tail = FALSE), df = df, n_groups = found[2])
 }
 
 # For every place the share of the mass below it plus half of the mass at it; places 1, 2, ..., each with a row.

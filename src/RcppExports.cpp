@@ -726,6 +726,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_hosmer
+Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted);
+RcppExport SEXP _calibrisk_cpp_hosmer(SEXP sortedSEXP, SEXP endsSEXP, SEXP weightedSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
+    Rcpp::traits::input_parameter< bool >::type weighted(weightedSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hosmer(sorted, ends, weighted));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_blocks_power
 Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double p, bool debias, int at_once);
 RcppExport SEXP _calibrisk_cpp_blocks_power(SEXP sortedSEXP, SEXP endsSEXP, SEXP pSEXP, SEXP debiasSEXP, SEXP at_onceSEXP) {
@@ -2811,6 +2823,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cell_knots
+Rcpp::List cpp_cell_knots(std::vector<double> edges, std::vector<double> mass, std::vector<double> range, std::vector<int> inner, std::vector<int> sizes);
+RcppExport SEXP _calibrisk_cpp_cell_knots(SEXP edgesSEXP, SEXP massSEXP, SEXP rangeSEXP, SEXP innerSEXP, SEXP sizesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type mass(massSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type range(rangeSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type inner(innerSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type sizes(sizesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cell_knots(edges, mass, range, inner, sizes));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_plain_table
 SEXP cpp_plain_table(Rcpp::List columns);
 RcppExport SEXP _calibrisk_cpp_plain_table(SEXP columnsSEXP) {
@@ -2922,6 +2948,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
+    {"_calibrisk_cpp_hosmer", (DL_FUNC) &_calibrisk_cpp_hosmer, 3},
     {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
     {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 2},
@@ -3073,6 +3100,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_id_units", (DL_FUNC) &_calibrisk_cpp_id_units, 1},
     {"_calibrisk_cpp_group_rows", (DL_FUNC) &_calibrisk_cpp_group_rows, 7},
     {"_calibrisk_cpp_cell_auroc", (DL_FUNC) &_calibrisk_cpp_cell_auroc, 4},
+    {"_calibrisk_cpp_cell_knots", (DL_FUNC) &_calibrisk_cpp_cell_knots, 5},
     {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
     {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},

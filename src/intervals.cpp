@@ -11,6 +11,7 @@
 #include <calibrisk/classical/width_cells.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace {
 std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
@@ -148,6 +149,35 @@ Rcpp::List cpp_bin_table(Rcpp::List sorted, Rcpp::NumericVector ends) {
   Rcpp::List out = bin_list(calibrisk::bins_of_rows(rows.sums, used, 0));
   out.push_front(Rcpp::IntegerVector(used.begin(), used.end()), "ends");
   return out;
+}
+
+// See rows.cpp.
+double cpp_outcome_weighting(Rcpp::NumericVector squares, Rcpp::NumericVector events,
+                             Rcpp::NumericVector size, double event_squares);
+
+// The statistic of Hosmer and Lemeshow, the sum of (O - E)^2 / V over groups of sorted rows, and
+// the number of groups. V is N p (1 - p) where all rows count 1, with sums of w^2 of weights, which
+// may depend on the outcome. A group of certain predictions that all came true adds nothing.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted) {
+  const SortedRows rows(sorted);
+  const calibrisk::BinTable bins = calibrisk::bins_of_rows(rows.sums, rows.used(ends), 0);
+  const calibrisk::Vector squares = bins.size.cwiseAbs2().cwiseProduct(bins.concentration);
+  double k = 1.0;
+  if (weighted) {
+    const double events = calibrisk::exact_sum(
+        rows.n, [&](calibrisk::Index i) { return rows.sums.w2[i] * rows.sums.y[i]; });
+    k = cpp_outcome_weighting(wrap_vector(squares),
+                              wrap_vector(bins.size.cwiseProduct(bins.accuracy)),
+                              wrap_vector(bins.size), events);
+  }
+  const double statistic = calibrisk::exact_sum(bins.size.size(), [&](calibrisk::Index b) {
+    const double share = bins.accuracy(b) + bins.gap(b), difference = bins.size(b) * bins.gap(b);
+    const double tilt = (k * (1.0 - share) + share) / (k * share + 1.0 - share);
+    if (std::abs(difference) < 1e-12 * bins.size(b)) return 0.0;
+    return difference * difference / (share * (1.0 - share) * squares(b) * tilt);
+  });
+  return Rcpp::NumericVector::create(statistic, static_cast<double>(bins.size.size()));
 }
 
 // The error of very many bins of sorted rows, `at_once` of them at a time.

@@ -365,3 +365,50 @@ Rcpp::List cpp_cell_auroc(Rcpp::List nodes, Rcpp::List parts, std::vector<double
                                                          static_cast<std::size_t>(most));
   return named_list({{"value", out.value}, {"influence", out.influence}});
 }
+
+// Edges of cells as knots, for each number of knots: of those at `inner` (positions from 1) the
+// nearest to quantiles of the rows, and the ends of the cells that hold the `range` of the
+// predictions. `mass`: of each cell.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_cell_knots(std::vector<double> edges, std::vector<double> mass,
+                          std::vector<double> range, std::vector<int> inner,
+                          std::vector<int> sizes) {
+  const std::size_t cells = mass.size();
+  calibrisk::require(cells > 0 && edges.size() == cells + 1 && range.size() == 2,
+                     "cell_knots: cells have edges.");
+  std::vector<double> below = {0.0};
+  long double sum = 0.0L;
+  for (const double own : mass) below.push_back(static_cast<double>(sum += own));
+  const auto slack = [&](std::size_t cell) { return 1e-9 * (edges[cell + 1] - edges[cell]); };
+  std::size_t first = 0, last = cells;
+  for (std::size_t k = 0; k <= cells; ++k) {
+    if (edges[k] - (k < cells ? slack(k) : 0.0) <= range[0]) first = k;
+  }
+  for (std::size_t k = cells + 1; k-- > 0;) {
+    if (edges[k] + (k > 0 ? slack(k - 1) : 0.0) >= range[1]) last = k;
+  }
+  std::vector<std::size_t> inside;
+  for (const int position : inner) {
+    const auto k = static_cast<std::size_t>(position) - 1;
+    if (position > 0 && k >= first && k <= last) inside.push_back(k);
+  }
+  std::sort(inside.begin(), inside.end());
+  // no given knot is between the predictions
+  if (inside.empty()) inside = {first, last};
+  Rcpp::List out(static_cast<R_xlen_t>(sizes.size()));
+  for (std::size_t s = 0; s < sizes.size(); ++s) {
+    std::vector<std::size_t> at = {first, last};
+    for (int j = 1; j < sizes[s] - 1; ++j) {
+      const double target = static_cast<double>(j) / (sizes[s] - 1) * below.back();
+      at.push_back(*std::min_element(inside.begin(), inside.end(), [&](auto a, auto b) {
+        return std::abs(below[a] - target) < std::abs(below[b] - target);
+      }));
+    }
+    std::sort(at.begin(), at.end());
+    at.erase(std::unique(at.begin(), at.end()), at.end());
+    std::vector<double> knots;
+    for (const std::size_t k : at) knots.push_back(edges[k]);
+    out[static_cast<R_xlen_t>(s)] = Rcpp::NumericVector(knots.begin(), knots.end());
+  }
+  return out;
+}
