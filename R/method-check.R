@@ -47,3 +47,10 @@ check_point <- function(point, method) {
           "{.arg point} must be a list with one number, the hyperparameter {.field value}.",
           "x" = "It is {describe(point)}.", arg = "point")
 }
+
+check_context <- function(context) {
+  stop_if(!is.list(context) || !is.environment(context$cache),
+          "{.arg context} must be a list of {.field progress} and {.field cache}.",
+          "x" = "It is {describe(context)}.", "i" = "{.code list(progress = NULL, cache = new.env())}.",
+          arg = "context")
+}

@@ -30,6 +30,7 @@ fit_form <- function(method, problem, point, context) {
   check_method(method)
   check_problem(problem)
   check_point(point, method)
+  check_context(context)
   UseMethod("fit_form")
 }
 
@@ -46,6 +47,7 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_problem(problem)
   check_fold(fold, nrow(problem$features))
   check_grid(grid)
+  check_context(context)
   if (!has_own_path(method, problem)) return(tune_path.default(method, problem, fold, grid, context))
   UseMethod("tune_path")
 }

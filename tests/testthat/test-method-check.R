@@ -55,7 +55,7 @@ test_that("folds that are none are errors of every method", {
   }
 })
 
-test_that("grids, points and methods that are none are errors", {
+test_that("grids, points, contexts and methods that are none are errors", {
   problem <- random_problem(30)
   fold <- rep(1:3, 10)
   method <- method_bins(5)
@@ -64,6 +64,9 @@ test_that("grids, points and methods that are none are errors", {
   }
   for (wrong in list(5, list(), list(value = 1:2))) {
     expect_error(fit_form(method, problem, wrong, context), class = "calibrisk_error_argument")
+  }
+  for (wrong in list(NULL, list(progress = NULL), list(cache = 1))) {
+    expect_error(fit_form(method, problem, list(value = 5), wrong), class = "calibrisk_error_argument")
   }
   expect_error(fit_form("bins", problem, list(value = 5), context), class = "calibrisk_error_method")
 })
