@@ -61,16 +61,16 @@ cpp_cumulative <- function(sorted, times, seed, threads) {
     .Call(`_calibrisk_cpp_cumulative`, sorted, times, seed, threads)
 }
 
-cpp_smooth_curve <- function(p, y, rows, noise, bandwidth, times, level, seeds, threads) {
-    .Call(`_calibrisk_cpp_smooth_curve`, p, y, rows, noise, bandwidth, times, level, seeds, threads)
+cpp_smooth_curve <- function(p, y, counts, copies, bandwidth, times, level, seeds, threads) {
+    .Call(`_calibrisk_cpp_smooth_curve`, p, y, counts, copies, bandwidth, times, level, seeds, threads)
 }
 
 cpp_bin_count_limits <- function(prob, copies, bin, n_bins, level) {
     .Call(`_calibrisk_cpp_bin_count_limits`, prob, copies, bin, n_bins, level)
 }
 
-cpp_isotonic_curve <- function(p, y, prob, rows, critical, times, level, seed, threads) {
-    .Call(`_calibrisk_cpp_isotonic_curve`, p, y, prob, rows, critical, times, level, seed, threads)
+cpp_isotonic_curve <- function(p, y, counts, copies, critical, times, level, seed, threads) {
+    .Call(`_calibrisk_cpp_isotonic_curve`, p, y, counts, copies, critical, times, level, seed, threads)
 }
 
 cpp_decision_curve <- function(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads) {
@@ -85,8 +85,8 @@ cpp_clopper_pearson <- function(successes, n, tail) {
     .Call(`_calibrisk_cpp_clopper_pearson`, successes, n, tail)
 }
 
-cpp_binned_curve <- function(p, y, edges, copies, counts, level) {
-    .Call(`_calibrisk_cpp_binned_curve`, p, y, edges, copies, counts, level)
+cpp_binned_curve <- function(p, y, edges, counts, copies, level) {
+    .Call(`_calibrisk_cpp_binned_curve`, p, y, edges, counts, copies, level)
 }
 
 cpp_pit_bars <- function(low, high, upper, v, draws, whole, level, total) {

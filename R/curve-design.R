@@ -11,7 +11,7 @@
 #   v       numeric n, what each row counts: the weights in units in which they sum to the effective number of rows
 #   copies  numeric n, how many each row stands for, NULL: 1
 #   shrink  what that number was multiplied by because of clusters and few of them or few effective rows
-#   k       how many times as large weights are with an event as without one; factor: k for an event, else 1
+#   k       how many times as large weights are with an event as without one
 #   rate    `rate`, the outcomes' fit, NULL where they are values of the probability integral transform.
 row_counts <- function(values, y, rate, design, level) {
   # values of the transform have counts wherever rows do
@@ -31,36 +31,11 @@ row_counts <- function(values, y, rate, design, level) {
     cpp_outcome_weighting(sums[, 1], sums[, 2], sums[, 3], sum(squares * y))
   }
   list(w = w, copies = design$copies, v = row_shares(design) * shrink / weight_concentration(design), shrink = shrink,
-       k = k, factor = if (k == 1) 1 else k^y, rate = rate)
-}
-
-# The variance of rows with a v of 1 and their event rates, as a multiple of that of independent rows. Weights are in
-# proportion to k with an event and 1 without, and so are their squares over them.
-counts_noise <- function(counts) {
-  k <- counts$k
-  rate <- counts$rate
-  (k * (1 - rate) + rate) * sum(counts$w) / sum(counts$w * (k * rate + 1 - rate))
-}
-
-# Those of the weights u.
-even_counts <- function(counts) {
-  if (is.null(counts) || counts$k == 1) return(counts)
-  u <- counts$w / counts$factor
-  squares <- sum(u^2 / (counts$copies %||% 1))
-  list(w = u, copies = counts$copies, v = u * counts$shrink * sum(u) / squares, shrink = counts$shrink, k = 1,
-       factor = 1)
+       k = k, rate = rate)
 }
 
 # Probabilities with k-fold odds.
 times_odds <- function(prob, k) if (k == 1) prob else k * prob / (k * prob + 1 - prob)
-
-# What rows count where outcomes are drawn (inst/include/calibrisk/classical/count_draws.h). The variance of weighted
-# sums is that of the fractions of rows; weights that depend on the outcome are drawn with it.
-draw_counts <- function(counts, copies, rows = TRUE) {
-  of <- function(v) if (is.null(v)) numeric() else as.numeric(v[rows])
-  u <- if (!is.null(counts)) counts$v / counts$factor / sqrt(counts$shrink)
-  list(copies = of(copies), v = of(counts$v), u = of(u), k = counts$k %||% 1)
-}
 
 # Upper edges of bins of equal weight, without the last.
 weighted_edges <- function(p, w, n_bins) {

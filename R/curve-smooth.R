@@ -1,9 +1,9 @@
 # The smooth curve (inst/include/calibrisk/classical/smooth_curve.h).
 #' @export
 curve_points.curve_smooth <- function(curve, problem, values, control, counts) {
-  found <- cpp_smooth_curve(values, as.numeric(problem$labels), draw_counts(counts, problem$design$copies),
-                            if (is.null(counts)) numeric() else counts_noise(counts), control$bandwidth %||% 0,
-                            control$times, control$level, c(draw_seed(), draw_seed(), draw_seed()), thread_count())
+  found <- cpp_smooth_curve(values, as.numeric(problem$labels), counts, as.numeric(problem$design$copies),
+                            control$bandwidth %||% 0, control$times, control$level,
+                            c(draw_seed(), draw_seed(), draw_seed()), thread_count())
   structure(curve_frame(found), bandwidth = found$bandwidth)
 }
 

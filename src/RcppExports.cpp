@@ -216,20 +216,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_smooth_curve
-Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::List rows, Rcpp::NumericVector noise, double bandwidth, int times, double level, std::vector<double> seeds, int threads);
-RcppExport SEXP _calibrisk_cpp_smooth_curve(SEXP pSEXP, SEXP ySEXP, SEXP rowsSEXP, SEXP noiseSEXP, SEXP bandwidthSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedsSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, double bandwidth, int times, double level, std::vector<double> seeds, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP bandwidthSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type noise(noiseSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type seeds(seedsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_smooth_curve(p, y, rows, noise, bandwidth, times, level, seeds, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_curve(p, y, counts, copies, bandwidth, times, level, seeds, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -248,20 +248,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_isotonic_curve
-Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::NumericVector prob, Rcpp::List rows, std::vector<double> critical, int times, double level, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_isotonic_curve(SEXP pSEXP, SEXP ySEXP, SEXP probSEXP, SEXP rowsSEXP, SEXP criticalSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, std::vector<double> critical, int times, double level, double seed, int threads);
+RcppExport SEXP _calibrisk_cpp_isotonic_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP criticalSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type critical(criticalSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_curve(p, y, prob, rows, critical, times, level, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_isotonic_curve(p, y, counts, copies, critical, times, level, seed, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -312,17 +312,17 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_binned_curve
-Rcpp::List cpp_binned_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, std::vector<double> edges, Rcpp::NumericVector copies, Rcpp::Nullable<Rcpp::List> counts, double level);
-RcppExport SEXP _calibrisk_cpp_binned_curve(SEXP pSEXP, SEXP ySEXP, SEXP edgesSEXP, SEXP copiesSEXP, SEXP countsSEXP, SEXP levelSEXP) {
+Rcpp::List cpp_binned_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, std::vector<double> edges, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, double level);
+RcppExport SEXP _calibrisk_cpp_binned_curve(SEXP pSEXP, SEXP ySEXP, SEXP edgesSEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP levelSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_binned_curve(p, y, edges, copies, counts, level));
+    rcpp_result_gen = Rcpp::wrap(cpp_binned_curve(p, y, edges, counts, copies, level));
     return rcpp_result_gen;
 END_RCPP
 }

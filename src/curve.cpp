@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Calibration curves with their bands, and decision curves.
 #include "as_weights.h"
+#include "curve_counts.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_counts.h>
 #include <calibrisk/classical/decision_curve.h>
@@ -11,13 +12,9 @@
 #include <Rmath.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace {
-
-calibrisk::RowCounts row_counts_of(const Rcpp::List& rows) {
-  return {vector_view(field(rows, "copies")), vector_view(field(rows, "v")),
-          vector_view(field(rows, "u")), number_field(rows, "k")};
-}
 
 Rcpp::List limits_list(const calibrisk::Vector& low, const calibrisk::Vector& high) {
   return named_list({{"low", low}, {"high", high}});
@@ -65,17 +62,20 @@ Rcpp::List honest_band(const calibrisk::IsotonicCurve& curve, double level) {
 
 }  // namespace
 
-// The smooth curve of predictions and outcomes with its limits. `rows`: what they count, see
-// draw_counts(); `bandwidth` 0: chosen from the data; a seed each for the null, the curve's own
-// band, and the largest of many normal numbers.
+// The smooth curve of predictions and outcomes with its limits. `counts`, `copies`: see
+// CurveCounts; `bandwidth` 0: chosen from the data; a seed each for the null, the curve's own band,
+// and the largest of many normal numbers.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::List rows,
-                            Rcpp::NumericVector noise, double bandwidth, int times, double level,
-                            std::vector<double> seeds, int threads) {
+Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
+                            Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies,
+                            double bandwidth, int times, double level, std::vector<double> seeds,
+                            int threads) {
   REngine engine(threads);
-  const calibrisk::SmoothCurve out = calibrisk::smooth_curve(
-      engine, as_vector(p), as_vector(y), row_counts_of(rows), as_vector(noise), bandwidth, times,
-      level, {seeds.begin(), seeds.end()});
+  const CurveCounts of(counts, copies, y);
+  const CurveCounts::Drawn drawn(of, false, {});
+  const calibrisk::SmoothCurve out =
+      calibrisk::smooth_curve(engine, as_vector(p), as_vector(y), drawn.rows(), of.noise(),
+                              bandwidth, times, level, {seeds.begin(), seeds.end()});
   return named_list({{"x", out.x},
                      {"observed", out.observed},
                      {"conf", limits_list(out.own.low, out.own.high)},
@@ -94,18 +94,31 @@ Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::Numeric
       calibrisk::bin_count_limits(as_vector(prob), as_vector(copies), bin, n_bins, level));
 }
 
-// The isotonic curve of rows in ascending order of p, with the limits of its likelihood ratio
-// (`critical`: at places of one row and of several), its honest_band(), and the limits of outcomes
-// drawn from `prob`.
+// The isotonic curve with the limits of its likelihood ratio (`critical`: at places of one row and
+// of several), its honest_band(), and the limits of outcomes drawn from the predictions. Of weights
+// u k^y it is that of the weights u: a monotone map of outcomes' means is one of their isotonic
+// fit.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
-                              Rcpp::NumericVector prob, Rcpp::List rows,
+                              Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies,
                               std::vector<double> critical, int times, double level, double seed,
                               int threads) {
   REngine engine(threads);
-  const calibrisk::IsotonicCurve out = calibrisk::isotonic_curve(
-      engine, as_vector(p), as_vector(y), as_vector(prob), row_counts_of(rows), critical, times,
-      level, static_cast<std::uint64_t>(seed));
+  std::vector<int> order(static_cast<std::size_t>(p.size()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return p[a] < p[b]; });
+  const CurveCounts of(counts, copies, y);
+  calibrisk::Vector at(p.size()), outcome(p.size()), prob(p.size());
+  for (calibrisk::Index i = 0; i < at.size(); ++i) {
+    const int row = order[static_cast<std::size_t>(i)];
+    at(i) = p[row];
+    outcome(i) = y[row];
+    prob(i) = of.even_prob(p[row]);
+  }
+  const CurveCounts::Drawn drawn(of, true, order);
+  const calibrisk::IsotonicCurve out =
+      calibrisk::isotonic_curve(engine, at, outcome, prob, drawn.rows(), critical, times, level,
+                                static_cast<std::uint64_t>(seed));
   return named_list({{"x", out.x},
                      {"rows", out.rows},
                      {"observed", out.observed},

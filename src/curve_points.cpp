@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Binned curves and those of the probability integral transform, with their limits: Wilson's at one
 // place, Clopper and Pearson's at all, and those of calibrated predictions.
+#include "curve_counts.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_counts.h>
 #include <calibrisk/classical/share_limits.h>
@@ -140,32 +141,23 @@ SEXP cpp_clopper_pearson(Rcpp::NumericVector successes, double n, double tail) {
 
 // One place per bin that has rows. Limits of calibrated predictions: the exact distribution of each
 // bin's count; at once one tail probability for all bins, the largest with which all counts are
-// inside with probability `level`. `counts`: of weighted rows, see R/curve-design.R: each bin has
-// its own effective number of rows, and the limits of calibrated models are those of as many as
-// give the weighted sum of outcomes its variance.
+// inside with probability `level`. Of weighted rows (CurveCounts) each bin has its own effective
+// number of rows, and the limits of calibrated models are those of as many as give the weighted sum
+// of outcomes its variance.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_binned_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, std::vector<double> edges,
-                            Rcpp::NumericVector copies, Rcpp::Nullable<Rcpp::List> counts,
+                            Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies,
                             double level) {
   const std::vector<int> bin = bins_of(p, edges);
   const auto size = static_cast<Index>(edges.size()) + 1;
-  const bool plain = counts.isNull();
-  const Rcpp::List given = plain ? Rcpp::List() : Rcpp::List(counts.get());
-  Rcpp::NumericVector w, u;
-  double k = 1.0, shrink = 1.0;
-  if (!plain) {
-    w = field(given, "w");
-    u = field(given, "u");
-    k = number_field(given, "k");
-    shrink = number_field(given, "shrink");
-  }
+  const CurveCounts of(counts, copies, y);
   // rows; of the weights: their sum, that of p; of u: their sum, that of y, of squares, of the
   // probabilities and of their variances
   Matrix sums = Matrix::Zero(size, 8);
   for (R_xlen_t i = 0; i < p.size(); ++i) {
-    const double own = copies.size() == 0 ? 1.0 : copies[i], weight = plain ? own : w[i],
-                 even = plain ? own : u[i], square = even * even / own,
-                 prob = k == 1.0 ? p[i] : p[i] / (p[i] + k * (1.0 - p[i]));
+    const double own = of.row(i), weight = of.plain() ? own : of.w(i),
+                 even = of.plain() ? own : of.even(i), square = even * even / own,
+                 prob = of.even_prob(p[i]);
     auto row = sums.row(bin[static_cast<std::size_t>(i)]);
     row(0) += own;
     row(1) += weight;
@@ -195,17 +187,17 @@ Rcpp::List cpp_binned_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, std::v
     out.rows(j) = row(0);
     out.left(j) = b == 0 ? 0.0 : edges[static_cast<std::size_t>(b) - 1];
     out.right(j) = b + 1 == size ? 1.0 : edges[static_cast<std::size_t>(b)];
-    trials(j) = shrink * row(3) * row(3) / row(5);
+    trials(j) = of.shrink * row(3) * row(3) / row(5);
     expected(j) = row(6) / row(3);
     variance(j) =
-        shrink * row(3) * row(3) * expected(j) * (1.0 - expected(j)) / std::max(row(7), 1e-300);
+        of.shrink * row(3) * row(3) * expected(j) * (1.0 - expected(j)) / std::max(row(7), 1e-300);
   }
   out.conf = Limits::at(
       m, [&](Index j) { return calibrisk::wilson_limits(out.observed(j), trials(j), z); });
   out.band = Limits::at(m, [&](Index j) {
     return clopper_pearson(out.observed(j) * trials(j), trials(j), (1.0 - all) / 2.0);
   });
-  if (plain) {
+  if (of.plain()) {
     std::vector<int> at;
     at.reserve(bin.size());
     for (const int b : bin) at.push_back(place[static_cast<std::size_t>(b)]);
