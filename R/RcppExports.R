@@ -57,6 +57,10 @@ cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
     .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
 }
 
+cpp_cox <- function(z, y, weight, unit, reach) {
+    .Call(`_calibrisk_cpp_cox`, z, y, weight, unit, reach)
+}
+
 cpp_cumulative <- function(sorted, times, seed, threads) {
     .Call(`_calibrisk_cpp_cumulative`, sorted, times, seed, threads)
 }
@@ -501,16 +505,16 @@ cpp_variance_scaling <- function(variance, r, share) {
     .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
 }
 
-cpp_network_start <- function(hidden, b, spread, bends) {
-    .Call(`_calibrisk_cpp_network_start`, hidden, b, spread, bends)
+cpp_network_start <- function(hidden, b, logp, copies) {
+    .Call(`_calibrisk_cpp_network_start`, hidden, b, logp, copies)
 }
 
 cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
     .Call(`_calibrisk_cpp_network_loss`, parameters, hidden, range, n_cells, logits, y, weights, loss, threads)
 }
 
-cpp_network_fit <- function(start, hidden, range, n_cells, logits, y, weights, loss, penalty, threads) {
-    .Call(`_calibrisk_cpp_network_fit`, start, hidden, range, n_cells, logits, y, weights, loss, penalty, threads)
+cpp_network_fit <- function(given, logits, floor, y, weights, copies, hidden, n_cells, b, loss, penalty, threads) {
+    .Call(`_calibrisk_cpp_network_fit`, given, logits, floor, y, weights, copies, hidden, n_cells, b, loss, penalty, threads)
 }
 
 cpp_network_map <- function(parameters, hidden, range, n_cells, x) {
@@ -535,6 +539,10 @@ cpp_pit_sums <- function(low, high, levels, weight) {
 
 cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
     .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
+}
+
+cpp_cubic_basis <- function(z, knots) {
+    .Call(`_calibrisk_cpp_cubic_basis`, z, knots)
 }
 
 cpp_resample_counts <- function(n, times) {

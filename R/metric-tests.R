@@ -90,8 +90,14 @@ cox_columns <- function(problem, floor, level, robust = FALSE) {
   )
   design <- problem$design
   alike <- !robust && is_unweighted(design)
-  fit <- cox_fits(stats::qlogis(p), y, design, if (alike) design$copies)
-  columns <- if (alike) cox_likelihood(fit, level) else cox_robust(fit, design, level)
+  copies <- if (alike) design$copies
+  unit <- if (is.null(copies)) 1 else mean(copies)
+  w <- if (is.null(copies)) relative_weights(design) else copies / unit
+  z <- stats::qlogis(p)
+  fit <- cpp_cox(z, y, w %||% numeric(), unit, qnorm((1 + level) / 2))
+  warn_if(!all(fit$ok), "Cox's regression has no finite estimate.", "i" = "{logistic_failure(matrix(z), y, fit$apart)}",
+          class = "convergence")
+  columns <- if (alike) fit$columns else cox_robust(fit, z, y, design, level)
   columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
   c(columns, list(converged = fit$ok))
 }
@@ -124,45 +130,12 @@ cell_error_text <- function(error) {
   paste0("error of the cells at most ", format(10^ceiling(log10(error)), digits = 1))
 }
 
-# The regressions with both coefficients, with slope 1 and without intercept; which have a finite estimate.
-# `copies`: how many rows each of them stands for.
-cox_fits <- function(z, y, design, copies = NULL) {
-  unit <- if (is.null(copies)) 1 else mean(copies)
-  w <- if (is.null(copies)) relative_weights(design) else copies / unit
-  both <- logistic_fit(cbind(1, z, deparse.level = 0), y, c(0, 1), w)
-  large <- logistic_fit(matrix(1, length(z)), y, 0, w, z)
-  apart <- is_separated(z, y)
-  two <- both$converged && !apart
-  ok <- c(two, two, large$converged && any(y != y[1]), two)
-  warn_if(!all(ok), "Cox's regression has no finite estimate.", "i" = "{logistic_failure(matrix(z), y, apart)}",
-          class = "convergence")
-  list(z = z, y = y, both = both, large = large, ok = ok, w = w, unit = unit)
-}
-
-# Independent, unweighted rows: the likelihood's own errors, or of the calibration in the large the robust one if it is
-# larger, and the ratio for both coefficients at once.
-cox_likelihood <- function(fit, level) {
-  both <- fit$both
-  large <- fit$large
-  ratio <- fit$unit * 2 * max(large$first_loss - both$loss, 0)
-  estimate <- c(both$theta, large$theta, ratio)
-  # with a slope that is not 1 the likelihood's error of the calibration in the large is too small
-  n <- length(fit$z) * fit$unit
-  scatter <- sum((fit$w %||% 1) * (fit$y - stats::plogis(large$theta + fit$z))^2) * n / (n - 1)
-  variance <- c(diag(both$inverse), max(large$inverse, large$inverse^2 * scatter), NA) / fit$unit
-  std_error <- sqrt(pmax(variance, 0))
-  half <- qnorm((1 + level) / 2) * std_error
-  list(.estimate = estimate, std.error = std_error, conf.low = estimate - half, conf.high = estimate + half,
-       p.value = c(2 * pnorm(-abs(estimate - c(0, 1, 0, 0)) / std_error)[1:3],
-                   stats::pchisq(ratio, 2, lower.tail = FALSE)))
-}
-
 # Weights and clusters: the influence of a row is its score times the inverse of the mean second derivative, for any
 # distribution of the outcomes; Wald's tests.
-cox_robust <- function(fit, design, level) {
+cox_robust <- function(fit, z, y, design, level) {
   # the weights of the fit are 1 on average
-  both <- logistic_influence(fit$both, cbind(1, fit$z, deparse.level = 0), fit$y, design)
-  large <- logistic_influence(fit$large, matrix(1, length(fit$z)), fit$y, design, fit$z)
+  both <- logistic_influence(fit$both, cbind(1, z, deparse.level = 0), y, design)
+  large <- logistic_influence(fit$large, matrix(1, length(z)), y, design, z)
   value <- c(fit$both$theta, fit$large$theta)
   rows <- list(both[, 1], both[, 2], large[, 1])
   estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf), value, rows)

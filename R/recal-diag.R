@@ -26,17 +26,12 @@ most_parameters <- 1e5
 fit_map.map_diag <- function(method, data) {
   hidden <- as.integer(method$hidden)
   start <- best_temperature(data, method)
-  data <- in_own_order(data)
-  # log-probabilities lie in [log(floor), 0] for any data: one grid for fit and prediction
-  range <- c(min(data$logp, log(.Machine$double.eps)), 0)
-  # the penalty pulls there: without it slopes run away where tiny probabilities never met their label
-  theta_start <- start_network(hidden, start$b, data$logp, data$design$copies)
-  fit <- cpp_network_fit(theta_start, hidden, range, network_cells, data$logp, data$truth, core_weights(data),
-                         method$loss, method$penalty, thread_count())
+  fit <- of_given(cpp_network_fit, data, data$truth, core_weights(data), data$design$copies %||% numeric(), hidden,
+                  network_cells, start$b, method$loss, method$penalty)
   # a plateau of a non-convex objective counts as an optimum where the loss has stopped moving
   converged <- fit$converged && start$converged
   new_map_fit(
-    new_map("network", parameters = fit$parameters, hidden = hidden, range = range),
+    new_map("network", parameters = fit$parameters, hidden = hidden, range = fit$range),
     network_terms(fit$parameters, hidden), converged, fit$evaluations,
     if (!start$converged) start$message else if (converged) "" else {
       paste0("L-BFGS stopped after ", fit$evaluations, " evaluations; the largest gradient entry is ",
@@ -44,28 +39,6 @@ fit_map.map_diag <- function(method, data) {
     },
     injectivity(TRUE, "one increasing function of every log-probability is one to one on the simplex")
   )
-}
-
-# Rows and classes in an order that their values alone give. The path of an optimiser through a surface with many
-# minima depends on the last digits of its sums, which depend on the order of their terms.
-in_own_order <- function(data) {
-  logp <- given_logs(data)
-  own <- logp[cbind(seq_along(data$truth), data$truth)]
-  columns <- split_columns(logp)
-  rows <- order(own, do.call(pmax, columns), do.call(pmin, columns), design_weights(data$design))
-  classes <- order(colSums(logp[rows, , drop = FALSE] * (data$design$copies[rows] %||% 1)))
-  list(logp = logp[rows, classes, drop = FALSE], truth = match(data$truth[rows], classes),
-       design = design_rows(data$design, rows))
-}
-
-# The parameters of a start without chance.
-start_network <- function(hidden, b, logp, copies = NULL) {
-  copies <- if (!is.null(copies)) rep(copies, ncol(logp))
-  spread <- if (is.null(copies)) stats::sd(logp) else {
-    sqrt(sum((logp - sum(logp * copies) / sum(copies))^2 * copies) / (sum(copies) - 1))
-  }
-  bends <- weighted_quantile(c(logp), (seq_len(hidden[1]) - 0.5) / hidden[1], copies, copies = copies)
-  cpp_network_start(hidden, b, max(spread, 1e-3), bends)
 }
 
 network_terms <- function(theta, hidden) {

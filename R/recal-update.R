@@ -48,18 +48,6 @@ fit_scalar.map_update <- function(method, p, log_p, log_q, outcome, design) {
   )
 }
 
-# Restricted cubic splines: z, and a column for each knot but two, cubic between the knots and linear beyond.
-spline_basis <- function(z, knots) {
-  k <- length(knots)
-  cube <- function(at) pmax(z - at, 0)^3
-  last <- knots[k] - knots[k - 1]
-  columns <- lapply(knots[seq_len(k - 2)], function(at) {
-    (cube(at) - cube(knots[k - 1]) * (knots[k] - at) / last + cube(knots[k]) * (knots[k - 1] - at) / last) /
-      (knots[k] - knots[1])^2
-  })
-  cbind(z, do.call(cbind, columns), deparse.level = 0)
-}
-
 # The regressions on the logit, each NULL where there are too few distinct predictions for it; of the model without a
 # change there is nothing to fit.
 update_fits <- function(z, knots, outcome, design) {
@@ -71,7 +59,7 @@ update_fits <- function(z, knots, outcome, design) {
     intercept = regression(matrix(0, length(z), 0), 0, z),
     slope = if (distinct > 1) regression(z, c(1, 0)),
     flexible = if (length(knots) > 2 && distinct > length(knots)) {
-      regression(spline_basis(z, knots), c(1, rep(0, length(knots) - 1)))
+      regression(cpp_cubic_basis(z, knots), c(1, rep(0, length(knots) - 1)))
     }
   )
 }
@@ -149,7 +137,7 @@ update_injective <- function(model, fit, knots) {
               "the curve rises and falls")
 }
 
-spline_logit <- function(z, knots, theta) drop(cbind(spline_basis(z, knots), 1, deparse.level = 0) %*% theta)
+spline_logit <- function(z, knots, theta) drop(cbind(cpp_cubic_basis(z, knots), 1, deparse.level = 0) %*% theta)
 
 #' @export
 map_scalar.ce_map_identity <- function(map, p, log_p, log_q) p

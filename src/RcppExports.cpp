@@ -202,6 +202,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cox
+Rcpp::List cpp_cox(Rcpp::NumericVector z, Rcpp::NumericVector y, Rcpp::NumericVector weight, double unit, double reach);
+RcppExport SEXP _calibrisk_cpp_cox(SEXP zSEXP, SEXP ySEXP, SEXP weightSEXP, SEXP unitSEXP, SEXP reachSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
+    Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cox(z, y, weight, unit, reach));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_cumulative
 Rcpp::List cpp_cumulative(Rcpp::List sorted, int times, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_cumulative(SEXP sortedSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -1732,15 +1746,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_network_start
-Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, double spread, Rcpp::NumericVector bends);
-RcppExport SEXP _calibrisk_cpp_network_start(SEXP hiddenSEXP, SEXP bSEXP, SEXP spreadSEXP, SEXP bendsSEXP) {
+Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, Rcpp::NumericMatrix logp, Rcpp::NumericVector copies);
+RcppExport SEXP _calibrisk_cpp_network_start(SEXP hiddenSEXP, SEXP bSEXP, SEXP logpSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::vector<int> >::type hidden(hiddenSEXP);
     Rcpp::traits::input_parameter< double >::type b(bSEXP);
-    Rcpp::traits::input_parameter< double >::type spread(spreadSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bends(bendsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_network_start(hidden, b, spread, bends));
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_network_start(hidden, b, logp, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1763,21 +1777,23 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_network_fit
-Rcpp::List cpp_network_fit(Rcpp::NumericVector start, std::vector<int> hidden, Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, double penalty, int threads);
-RcppExport SEXP _calibrisk_cpp_network_fit(SEXP startSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_network_fit(Rcpp::NumericVector given, bool logits, double floor, Rcpp::IntegerVector y, Rcpp::NumericVector weights, Rcpp::NumericVector copies, std::vector<int> hidden, int n_cells, double b, std::string loss, double penalty, int threads);
+RcppExport SEXP _calibrisk_cpp_network_fit(SEXP givenSEXP, SEXP logitsSEXP, SEXP floorSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP hiddenSEXP, SEXP n_cellsSEXP, SEXP bSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type start(startSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type hidden(hiddenSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type range(rangeSEXP);
-    Rcpp::traits::input_parameter< int >::type n_cells(n_cellsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type given(givenSEXP);
+    Rcpp::traits::input_parameter< bool >::type logits(logitsSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type hidden(hiddenSEXP);
+    Rcpp::traits::input_parameter< int >::type n_cells(n_cellsSEXP);
+    Rcpp::traits::input_parameter< double >::type b(bSEXP);
     Rcpp::traits::input_parameter< std::string >::type loss(lossSEXP);
     Rcpp::traits::input_parameter< double >::type penalty(penaltySEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_network_fit(start, hidden, range, n_cells, logits, y, weights, loss, penalty, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_network_fit(given, logits, floor, y, weights, copies, hidden, n_cells, b, loss, penalty, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1857,6 +1873,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cubic_basis
+Rcpp::NumericMatrix cpp_cubic_basis(Rcpp::NumericVector z, Rcpp::NumericVector knots);
+RcppExport SEXP _calibrisk_cpp_cubic_basis(SEXP zSEXP, SEXP knotsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type knots(knotsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cubic_basis(z, knots));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2908,6 +2935,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_mmce_sums", (DL_FUNC) &_calibrisk_cpp_mmce_sums, 4},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
+    {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},
     {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 4},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
@@ -3021,13 +3049,14 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
     {"_calibrisk_cpp_network_start", (DL_FUNC) &_calibrisk_cpp_network_start, 4},
     {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
-    {"_calibrisk_cpp_network_fit", (DL_FUNC) &_calibrisk_cpp_network_fit, 10},
+    {"_calibrisk_cpp_network_fit", (DL_FUNC) &_calibrisk_cpp_network_fit, 12},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
     {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
     {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
+    {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},

@@ -4,6 +4,7 @@
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
 #include <calibrisk/recal/monotone_network.h>
+#include <calibrisk/recal/own_order.h>
 #include <calibrisk/recal/pit.h>
 #include <calibrisk/recal/poisson_binomial.h>
 #include <calibrisk/recal/softmax_regression.h>
@@ -178,12 +179,25 @@ Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVecto
       {{"w", fit.w}, {"b", fit.b}, {"falls", fit.falls}, {"candidates", fit.candidates}});
 }
 
-// Parameters of a network before it is fitted.
+namespace {
+
+using Layers = std::vector<calibrisk::Index>;
+
+// The parameters of a start without chance: the temperature 1 / b of these rows.
+calibrisk::Vector network_start(const Layers& hidden, double b, const calibrisk::Matrix& logp,
+                                const calibrisk::ConstVectorRef& copies) {
+  const calibrisk::NumberSpread spread(logp, copies, hidden.at(0));
+  return calibrisk::start_parameters(hidden, b, std::max(spread.deviation, 1e-3), spread.quantiles);
+}
+
+}  // namespace
+
+// Parameters of a network before it is fitted. `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, double spread,
-                                      Rcpp::NumericVector bends) {
-  return wrap_vector(calibrisk::start_parameters(
-      std::vector<calibrisk::Index>(hidden.begin(), hidden.end()), b, spread, as_vector(bends)));
+Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, Rcpp::NumericMatrix logp,
+                                      Rcpp::NumericVector copies) {
+  return wrap_vector(
+      network_start(Layers(hidden.begin(), hidden.end()), b, as_matrix(logp), as_vector(copies)));
 }
 
 // Mean loss of the monotone network map and its gradient in the network's parameters.
@@ -201,34 +215,41 @@ Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector 
 }
 
 // The network of the smallest mean loss with its penalty: the mean square of what moves from the
-// start, where it pulls.
+// start at the temperature 1 / b, where it pulls. `range`: of log-probabilities, which lie in
+// [log(floor), 0] for any data: one grid for fit and prediction.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_network_fit(Rcpp::NumericVector start, std::vector<int> hidden,
-                           Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits,
-                           Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss,
-                           double penalty, int threads) {
+Rcpp::List cpp_network_fit(Rcpp::NumericVector given, bool logits, double floor,
+                           Rcpp::IntegerVector y, Rcpp::NumericVector weights,
+                           Rcpp::NumericVector copies, std::vector<int> hidden, int n_cells,
+                           double b, std::string loss, double penalty, int threads) {
+  const Layers layers(hidden.begin(), hidden.end());
   // as map_diag() says: the optimiser stores forty times as many
-  calibrisk::require(start.size() <= 100000, "A network has at most 100,000 weights.");
+  calibrisk::require(calibrisk::SlopeNetwork::size(layers) <= 100000,
+                     "A network has at most 100,000 weights.");
   REngine host(threads);
   const calibrisk::Engine engine = host;
-  calibrisk::SlopeTable table = table_of(range, n_cells);
-  const std::vector<calibrisk::Index> layers(hidden.begin(), hidden.end());
-  const calibrisk::Labels labels = as_labels(y);
+  const Rcpp::NumericMatrix logp = cpp_class_rows(given, logits, floor, true, threads);
+  const calibrisk::OwnOrder rows(as_matrix(logp), as_labels(y), as_vector(weights),
+                                 as_vector(copies));
+  const double lowest =
+      std::min(rows.logs.minCoeff(), std::log(std::numeric_limits<double>::epsilon()));
+  calibrisk::SlopeTable table(lowest, 0.0, n_cells);
+  const calibrisk::Vector start = network_start(layers, b, rows.logs, rows.copies);
   const auto value = [&](const calibrisk::Vector& at, calibrisk::Vector& gradient) {
-    const auto point =
-        calibrisk::network_loss(engine, calibrisk::SlopeNetwork(layers, at), table,
-                                as_matrix(logits), labels, as_vector(weights), as_loss(loss));
-    const calibrisk::Vector pull = at - as_vector(start);
+    const auto point = calibrisk::network_loss(engine, calibrisk::SlopeNetwork(layers, at), table,
+                                               rows.logs, rows.labels, rows.weights, as_loss(loss));
+    const calibrisk::Vector pull = at - start;
     const auto n = static_cast<double>(pull.size());
     gradient = point.gradient + (2.0 * penalty / n) * pull;
     // L-BFGS divides by squares of the gradient, which must not underflow
     gradient = (gradient.array().abs() < 1e-100).select(0.0, gradient);
     return point.value + penalty * pull.squaredNorm() / n;
   };
-  const QuasiNewton found = quasi_newton(value, as_vector(start), 1000, 1e8, 20);
+  const QuasiNewton found = quasi_newton(value, start, 1000, 1e8, 20);
   calibrisk::Vector gradient;
   value(found.theta, gradient);
   return named_list({{"parameters", found.theta},
+                     {"range", std::vector<double>{lowest, 0.0}},
                      {"evaluations", found.evaluations},
                      {"converged", !found.stopped},
                      {"steepest", gradient.cwiseAbs().maxCoeff()}});
@@ -288,4 +309,25 @@ Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector lo
   return wrap_matrix(calibrisk::pit_draws(
       engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), times,
       static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(first_row)));
+}
+
+// Restricted cubic splines: z, and a column for each knot but two, cubic between the knots and
+// linear beyond.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_cubic_basis(Rcpp::NumericVector z, Rcpp::NumericVector knots) {
+  const R_xlen_t k = knots.size();
+  calibrisk::require(k >= 2, "A spline has two knots.");
+  const double end = knots[k - 1], before = knots[k - 2], last = end - before;
+  const double unit = (end - knots[0]) * (end - knots[0]);
+  Rcpp::NumericMatrix out(Rcpp::no_init(static_cast<int>(z.size()), static_cast<int>(k) - 1));
+  for (int i = 0; i < out.nrow(); ++i) {
+    const auto cube = [&](double at) { return std::pow(std::max(z[i] - at, 0.0), 3.0); };
+    out(i, 0) = z[i];
+    for (int j = 1; j < out.ncol(); ++j) {
+      const double at = knots[j - 1];
+      out(i, j) =
+          (cube(at) - cube(before) * (end - at) / last + cube(end) * (before - at) / last) / unit;
+    }
+  }
+  return out;
 }

@@ -10,6 +10,7 @@
 #include <calibrisk/recal/isotonic.h>
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
+#include <calibrisk/recal/own_order.h>
 #include <calibrisk/recal/softmax_regression.h>
 #include <calibrisk/recal/temperature.h>
 
@@ -32,6 +33,43 @@ double naive_loss(const Matrix& scores, const Labels& y, const Vector& w, Loss l
 }
 
 }  // namespace
+
+TEST(rows_and_classes_have_an_order_of_their_own_and_copies_are_repeated_rows) {
+  const Index n = 12, k = 3;
+  const Matrix logs = -Matrix::Random(n, k).cwiseAbs();
+  Labels y;
+  Vector w(n), copies(n);
+  for (Index i = 0; i < n; ++i) {
+    y.push_back(1 + static_cast<int>(i % 3));
+    copies(i) = 1.0 + static_cast<double>(i % 2);
+    w(i) = copies(i) / 2.0;
+  }
+  const OwnOrder of(logs, y, w, copies);
+  // rows from the last to the first, classes moved on
+  Labels moved(y.rbegin(), y.rend());
+  for (int& label : moved) label = 1 + label % 3;
+  Matrix turned(n, k);
+  for (Index j = 0; j < k; ++j) turned.col((j + 1) % k) = logs.col(j).reverse();
+  const OwnOrder again(turned, moved, w.reverse(), copies.reverse());
+  CHECK(of.logs == again.logs && of.labels == again.labels);
+  CHECK(of.weights == again.weights && of.copies == again.copies);
+  double last = -1e9;
+  for (Index i = 0; i < n; ++i) {
+    const double own = of.logs(i, of.labels[static_cast<std::size_t>(i)] - 1);
+    CHECK(own >= last);
+    last = own;
+  }
+  Matrix repeated(18, k);
+  Index row = 0;
+  for (Index i = 0; i < n; ++i) {
+    for (int c = 0; c < copies(i); ++c) repeated.row(row++) = logs.row(i);
+  }
+  const NumberSpread counted(logs, copies, 4), each(repeated, Vector(), 4);
+  CHECK(is_near(counted.deviation, each.deviation));
+  CHECK((counted.quantiles - each.quantiles).cwiseAbs().maxCoeff() < 1e-12);
+  const double mean = repeated.mean();
+  CHECK(is_near(each.deviation, std::sqrt((repeated.array() - mean).square().sum() / 53.0)));
+}
 
 TEST(losses_of_softmax_scores_have_their_gradients) {
   ThreadedEngine host(2);

@@ -65,7 +65,7 @@ test_that("the network's gradient agrees with numeric differentiation", {
 test_that("the network starts at temperature scaling and does not get worse", {
   f <- simulate_classes(250, 3, 2)
   temperature <- ce_recalibrate(f$p, f$y)
-  start <- start_network(c(4L, 3L), 1 / parameter(temperature, "temperature"), log(f$p))
+  start <- cpp_network_start(c(4L, 3L), 1 / parameter(temperature, "temperature"), log(f$p), numeric())
   value <- cpp_network_loss(start, c(4L, 3L), c(log(.Machine$double.eps), 0),
                             network_cells, log(f$p), f$y, numeric(), "log", 1L)$value
   expect_equal(value, temperature$objective[["after"]], tolerance = 1e-6)
