@@ -45,6 +45,18 @@ cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }
 
+cpp_motion_tail <- function(x) {
+    .Call(`_calibrisk_cpp_motion_tail`, x)
+}
+
+cpp_motion_limit <- function(value, known, estimated, level) {
+    .Call(`_calibrisk_cpp_motion_limit`, value, known, estimated, level)
+}
+
+cpp_group_scores <- function(y, group, w, crps) {
+    .Call(`_calibrisk_cpp_group_scores`, y, group, w, crps)
+}
+
 cpp_mmce_sums <- function(sorted, design, apart, bandwidth) {
     .Call(`_calibrisk_cpp_mmce_sums`, sorted, design, apart, bandwidth)
 }

@@ -82,7 +82,7 @@ ks_columns <- function(problems, interval) {
   )
   shown <- c("location", "kuiper", "sigma", "p.value")
   if (several) return(c(columns, stats::setNames(as.list(rep(NA_real_, 4)), shown)))
-  c(columns, c(parts[[1]], list(p.value = largest_motion_p(parts[[1]]$sigma)))[shown])
+  c(columns, c(parts[[1]], list(p.value = cpp_motion_tail(parts[[1]]$sigma)))[shown])
 }
 
 # The error in units of the standard deviation under calibration.
@@ -90,23 +90,12 @@ ks_sigma <- function(value, spread) {
   if (is.null(spread)) NA_real_ else if (value == 0) 0 else value / sqrt(spread[["known"]])
 }
 
-# The least x with value - x <= c sigma(x); 0 where the test does not reject.
+# 0 where the test does not reject.
 ks_lower <- function(value, spread) {
   function(level) {
-    if (!rejects_at(largest_motion_p(ks_sigma(value, spread)), level)) return(0)
-    quantile <- stats::uniroot(function(x) largest_motion_p(x) - (1 - level), c(1e-3, 40), tol = 1e-10)$root
-    max(cpp_known_limit(value, spread[["known"]], spread[["estimated"]], quantile), 0)
+    if (!rejects_at(cpp_motion_tail(ks_sigma(value, spread)), level)) return(0)
+    max(cpp_motion_limit(value, spread[["known"]], spread[["estimated"]], level), 0)
   }
-}
-
-# P(max |B(t)| > x) of a Brownian motion on [0, 1]: by reflection, and where that converges slowly, for small x, by the
-# eigenfunctions of the heat equation.
-largest_motion_p <- function(x) {
-  if (is.na(x) || x == 0) return(if (is.na(x)) NA_real_ else 1)
-  odd <- 2 * (0:20) + 1
-  sign <- rep_len(c(1, -1), 21)
-  if (x > 1) return(min(1, 4 * sum(sign * pnorm(-odd * x))))
-  1 - 4 / pi * sum(sign / odd * exp(-(odd * pi / x)^2 / 8))
 }
 
 check_scalar_notion <- function(notion) {

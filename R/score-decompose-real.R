@@ -32,31 +32,8 @@ law_groups <- function(law, n_bins, w = NULL) {
 
 # Score of every outcome under the empirical distribution of its group, with weights w (NULL: none).
 empirical_scores <- function(score, y, group, w = NULL) {
-  switch(score$name,
-    crps = empirical_crps(y, group, w),
-    mse = (y - group_means(y, group, w))^2,
-    dss = {
-      r <- (y - group_means(y, group, w))^2
-      dss_terms(group_means(r, group, w), r)
-    }
-  )
-}
-
-group_means <- function(v, group, w = NULL) {
-  if (is.null(w)) stats::ave(v, group) else stats::ave(w * v, group) / stats::ave(w, group)
-}
-
-# mean_j |y_i - y_j| - mean_jk |y_j - y_k| / 2, from sorted sums.
-empirical_crps <- function(y, group, w = NULL) {
-  w <- w %||% rep(1, length(y))
-  near <- numeric(length(y))
-  for (rows in split(seq_along(y), group)) {
-    rows <- rows[order(y[rows])]
-    sorted <- y[rows]
-    below <- cumsum(w[rows] * sorted)
-    weight <- cumsum(w[rows])
-    m <- length(rows)
-    near[rows] <- (sorted * weight - below + (below[m] - below) - sorted * (weight[m] - weight)) / weight[m]
-  }
-  near - group_means(near, group, w) / 2
+  of_groups <- function(v, crps = FALSE) cpp_group_scores(v, group, as.numeric(w), crps)
+  if (score$name == "crps") return(of_groups(y, TRUE))
+  r <- (y - of_groups(y))^2
+  if (score$name == "mse") r else dss_terms(of_groups(r), r)
 }

@@ -160,6 +160,42 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_motion_tail
+double cpp_motion_tail(double x);
+RcppExport SEXP _calibrisk_cpp_motion_tail(SEXP xSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type x(xSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_motion_tail(x));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_motion_limit
+double cpp_motion_limit(double value, double known, double estimated, double level);
+RcppExport SEXP _calibrisk_cpp_motion_limit(SEXP valueSEXP, SEXP knownSEXP, SEXP estimatedSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< double >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< double >::type known(knownSEXP);
+    Rcpp::traits::input_parameter< double >::type estimated(estimatedSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_motion_limit(value, known, estimated, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_group_scores
+Rcpp::NumericVector cpp_group_scores(Rcpp::NumericVector y, Rcpp::IntegerVector group, Rcpp::NumericVector w, bool crps);
+RcppExport SEXP _calibrisk_cpp_group_scores(SEXP ySEXP, SEXP groupSEXP, SEXP wSEXP, SEXP crpsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type group(groupSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< bool >::type crps(crpsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_group_scores(y, group, w, crps));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_mmce_sums
 Rcpp::List cpp_mmce_sums(Rcpp::List sorted, Rcpp::List design, bool apart, double bandwidth);
 RcppExport SEXP _calibrisk_cpp_mmce_sums(SEXP sortedSEXP, SEXP designSEXP, SEXP apartSEXP, SEXP bandwidthSEXP) {
@@ -2932,6 +2968,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_errors_without_clusters", (DL_FUNC) &_calibrisk_cpp_errors_without_clusters, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
+    {"_calibrisk_cpp_motion_tail", (DL_FUNC) &_calibrisk_cpp_motion_tail, 1},
+    {"_calibrisk_cpp_motion_limit", (DL_FUNC) &_calibrisk_cpp_motion_limit, 4},
+    {"_calibrisk_cpp_group_scores", (DL_FUNC) &_calibrisk_cpp_group_scores, 4},
     {"_calibrisk_cpp_mmce_sums", (DL_FUNC) &_calibrisk_cpp_mmce_sums, 4},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},

@@ -3,8 +3,11 @@
 #include "r_engine.h"
 #include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/falling_trend.h>
+#include <calibrisk/classical/group_scores.h>
 #include <calibrisk/classical/logistic.h>
 #include <calibrisk/classical/mmce.h>
+#include <calibrisk/math/known_null.h>
+#include <calibrisk/math/roots.h>
 
 #include <Rmath.h>
 #include <algorithm>
@@ -29,7 +32,42 @@ Vector in_sorted_order(const Vector& values, const std::vector<int>& order) {
   return out;
 }
 
+// P(max |B(t)| > x) of a Brownian motion on [0, 1]: by reflection, and where that converges slowly,
+// for small x, by the eigenfunctions of the heat equation.
+double largest_motion_tail(double x) {
+  if (std::isnan(x) || x == 0.0) return x == 0.0 ? 1.0 : NA_REAL;
+  long double sum = 0.0L;
+  for (int j = 0; j <= 20; ++j) {
+    const double odd = 2.0 * j + 1.0, sign = j % 2 == 0 ? 1.0 : -1.0, rate = odd * M_PI / x;
+    sum += x > 1.0 ? sign * R::pnorm(-odd * x, 0.0, 1.0, 1, 0)
+                   : sign / odd * std::exp(-rate * rate / 8.0);
+  }
+  const auto total = static_cast<double>(sum);
+  return x > 1.0 ? std::min(1.0, 4.0 * total) : 1.0 - 4.0 / M_PI * total;
+}
+
 }  // namespace
+
+// [[Rcpp::export(rng = false)]]
+double cpp_motion_tail(double x) { return largest_motion_tail(x); }
+
+// The least x with value - x <= c sd(x), for the c that the largest value of a Brownian motion is
+// beyond with probability 1 - level.
+// [[Rcpp::export(rng = false)]]
+double cpp_motion_limit(double value, double known, double estimated, double level) {
+  const double c = calibrisk::bracketed_root(
+      [&](double x) { return largest_motion_tail(x) - (1.0 - level); }, 1e-3, 40.0, 1e-13);
+  return calibrisk::known_null_limit(value, {known, estimated}, [c](double) { return c; });
+}
+
+// Means of the rows' groups (from 1), or the CRPS of each row under the empirical distribution of
+// its group.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_group_scores(Rcpp::NumericVector y, Rcpp::IntegerVector group,
+                                     Rcpp::NumericVector w, bool crps) {
+  const auto of = crps ? calibrisk::group_crps : calibrisk::group_means;
+  return wrap_vector(of(as_vector(y), as_labels(group), as_vector(w)));
+}
 
 // Sums over pairs of the squared error (classical/mmce.h) of rows in the order of the data, from
 // the sorted rows. `apart`: whether pairs of a cluster are left out.

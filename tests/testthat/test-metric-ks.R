@@ -47,10 +47,10 @@ test_that("published values of weighted cumulative errors", {
 
 test_that("the law of the largest Brownian motion, and the level of its test", {
   # its 0.95 quantile
-  expect_equal(largest_motion_p(2.2414), .05, tolerance = 1e-3)
-  expect_equal(largest_motion_p(1 + 1e-9), largest_motion_p(1), tolerance = 1e-7)
-  expect_identical(largest_motion_p(0), 1)
-  expect_lt(abs(largest_motion_p(.2) - 1), 1e-9)
+  expect_equal(cpp_motion_tail(2.2414), .05, tolerance = 1e-3)
+  expect_equal(cpp_motion_tail(1 + 1e-9), cpp_motion_tail(1), tolerance = 1e-7)
+  expect_identical(cpp_motion_tail(0), 1)
+  expect_lt(abs(cpp_motion_tail(.2) - 1), 1e-9)
   found <- withr::with_seed(3, vapply(1:400, function(i) {
     p <- stats::runif(400)
     w <- stats::rexp(400)
@@ -86,5 +86,5 @@ test_that("the lower limit is above 0 exactly where the p-value is below alpha, 
   spread <- c(known = 4e-4, estimated = 6e-4)
   low <- ks_lower(.1, spread)(.95)
   sigma <- sqrt(4e-4 + 2e-4 * low / .1)
-  expect_equal(largest_motion_p((.1 - low) / sigma), .05, tolerance = 1e-8)
+  expect_equal(cpp_motion_tail((.1 - low) / sigma), .05, tolerance = 1e-8)
 })

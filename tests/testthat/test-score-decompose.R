@@ -161,8 +161,8 @@ test_that("weighted laws of outcomes are those of the definition", {
     share <- w[own] / sum(w[own])
     sum(share * abs(y[i] - y[own])) - sum(outer(share, share) * abs(outer(y[own], y[own], "-"))) / 2
   }, 0)
-  expect_equal(empirical_crps(y, group, w), crps)
-  expect_equal(empirical_crps(y, group), empirical_crps(y, group, rep(2, 6)))
+  expect_equal(cpp_group_scores(y, group, w, TRUE), crps)
+  expect_equal(cpp_group_scores(y, group, numeric(), TRUE), cpp_group_scores(y, group, rep(2, 6), TRUE))
   # mean score = entropy + calibration - sharpness, whatever the weights
   data <- design_rows_frame()
   data$prob <- round(data$prob, 1)
