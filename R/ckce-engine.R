@@ -1,29 +1,12 @@
 # From predictions to numbers: what cpp_ckce() needs, which computation to use, and how
 # the terms of groups add up.
 #   problem  list(features, or source where no kernel on one matrix of features will do; residuals, variances, scale):
-#            n rows each; for redrawn classes probs, embedding, truth; else see law_problem()
+#            n rows each; for redrawn classes probs, embedding; see law_problem()
 #   group    NULL, or list(type = "delta" | "shared" | "kernel", id, features, kernel)
 #   options  see ckce_options()
 
-# Residuals D = (Q - onehot(Y)) embedding; the embedding's rows are the classes in the target kernel's feature space
-# (the identity for the Kronecker kernel).
-class_problem <- function(predictions, target_kernel) {
-  check_feature_kernel(target_kernel, "target_kernel")
-  probs <- simplex_probs(predictions)
-  truth <- simplex_truth(predictions)
-  residuals <- canonical_residuals(probs, truth)
-  if (identical(target_kernel$type, "white")) {
-    embedding <- diag(sqrt(target_kernel$scale), ncol(probs))
-  } else {
-    classes <- matrix(as.numeric(seq_len(ncol(probs))))
-    gram <- cpp_gram(resolve_kernel(target_kernel, classes), classes, classes, 1L)
-    embedding <- matrix_root(gram)
-  }
-  problem <- c(list(features = probs, truth = truth), finite_residuals(residuals, probs, embedding))
-  weighted_problem(problem, predictions$design)
-}
-
-# For outcomes that are labels: residuals, probs - onehot, and probs in the space that the rows of embedding span.
+# For outcomes that are labels: residuals, probs - onehot, and probs in the space that the rows of embedding span, the
+# labels in the target kernel's feature space (the identity for the Kronecker kernel).
 finite_residuals <- function(residuals, probs, embedding) {
   list(
     residuals = residuals %*% embedding,
@@ -191,7 +174,7 @@ exact_rows <- 2000L
 # n ridge over the trace of K, of the smallest ridge. The dual form's relative error is about eps / share^2 where K has
 # few large eigenvalues.
 ridge_share <- function(ridge, problem, kernel) {
-  own <- if (is.null(problem$source)) cpp_gram_diagonal(kernel, problem$features) else cpp_source_diagonal(problem$source)
+  own <- cpp_source_diagonal(problem$source %||% feature_spec(kernel, problem$features))
   min(ridge) * length(own) / sum(own)
 }
 eigen_share <- 1e-4

@@ -13,18 +13,6 @@ check_debias <- function(debias) {
   check_choice(debias, c("none", "off_diagonal", "null_mean"), "debias")
 }
 
-# One set of rows: the problem, and its kernel, groups and options.
-ckce_inputs <- function(predictions, choices, group, progress) {
-  check_feature_kernel(choices$kernel, "kernel")
-  problem <- class_problem(predictions, choices$target_kernel %||% kernel_white())
-  kernel <- resolve_kernel(choices$kernel, problem$features, predictions$design$copies)
-  group <- ckce_group(group, choices$group_kernel, predictions)
-  options <- asked_options(problem, kernel, choices, progress)
-  options$times <- choices$times
-  if (choices$times > 0) options$seed <- draw_seed()
-  list(problem = problem, kernel = kernel, shown = kernel, group = group, options = options)
-}
-
 asked_options <- function(problem, kernel, choices, progress) {
   options <- ckce_options(choices$computation, tolerance = choices$tolerance, max_rank = choices$max_rank,
                           errors = TRUE, progress = progress)

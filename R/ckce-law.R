@@ -1,17 +1,21 @@
 # Predictive distributions of numbers as ckce_numbers() takes them: the Gram matrix G of l(y_i, .) - E l(Z_i, .) is
 # factored once, G = D D', and the rows of D are the residuals.
 
-# One set of rows, as ckce_inputs() for classes; `laws` and `target` for redrawn outcomes.
-ckce_law_inputs <- function(laws, choices, group, progress) {
+# One set of rows: the problem, and its kernel, groups and options; of predictive distributions also `target`, by which
+# outcomes are redrawn. Those that are classes are redrawn in the core.
+ckce_inputs <- function(laws, choices, group, progress) {
+  classes <- is.null(laws$law)
+  if (classes) check_feature_kernel(choices$kernel, "kernel")
   bound <- bind_ckce(laws, choices)
   regressed <- is_choice(choices$ridge, "ridge") && choices$ridge$target == "outcome"
   problem <- law_problem(laws, bound, choices, regressed)
   kernel <- if (is.null(problem$source)) bound$prediction$spec$kernel
   group <- ckce_group(group, choices$group_kernel, laws)
   options <- asked_options(problem, kernel, choices, progress)
-  options$keep <- choices$times > 0
+  options$keep <- choices$times > 0 && !classes
+  if (choices$times > 0 && classes) options[c("times", "seed")] <- list(choices$times, draw_seed())
   list(problem = problem, kernel = kernel, shown = bound$prediction$kernel, group = group, options = options,
-       laws = laws, target = bound$target)
+       laws = laws, target = if (!classes) bound$target)
 }
 
 # Both kernels on the data.
@@ -20,7 +24,7 @@ bind_ckce <- function(laws, choices) {
   # outcomes that are redrawn must not have chosen the kernels
   if (choices$times > 0) target <- outcome_kernel(target, laws)
   target <- bind_target(target, laws, choices$draws)
-  kernel <- if (choices$default_kernel) default_ckce_kernel(laws, target$kernel) else choices$kernel
+  kernel <- if (choices$default_kernel && is_real(laws)) default_ckce_kernel(laws, target$kernel) else choices$kernel
   list(target = target, prediction = bind_prediction(kernel, laws, choices$draws))
 }
 
@@ -105,7 +109,7 @@ expected_square <- function(kernel, laws, draws) {
   )
 }
 
-# Outcomes redrawn from the predictions: the draws of the statistic, as null_statistic() takes them. The same outcomes
+# Outcomes redrawn from the predictions: the draws of the statistic, as debiased() takes them. The same outcomes
 # for all ridges.
 with_law_null <- function(numbers, inputs, choices, most = exact_rows) {
   laws <- inputs$laws

@@ -84,9 +84,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     rows <- if (is.null(laws$law)) laws$predictions else laws
     columns <- function() {
       check_ckce_design(rows$design, choices)
-      inputs_of <- if (is.null(laws$law)) ckce_inputs else ckce_law_inputs
-      inputs <- inputs_of(rows, choices, values, progress_callback("CKCE"))
-      ckce_columns(inputs, rows$design, choices)
+      ckce_columns(ckce_inputs(laws, choices, values, progress_callback("CKCE")), rows$design, choices)
     }
     frame <- if (is.null(laws$law)) class_frame("ckce", rows, columns, kept = c("n", "ridge")) else
       result_frame("ckce", family_text(laws), if (laws$na) list(.estimate = NA_real_, n = laws$n) else columns(),
@@ -96,7 +94,7 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
   with_terms(out)
 }
 
-# inputs: of ckce_inputs() or ckce_law_inputs()
+# inputs: of ckce_inputs()
 ckce_columns <- function(inputs, design, choices) {
   problem <- inputs$problem
   kernel <- inputs$kernel
@@ -121,7 +119,11 @@ ckce_columns <- function(inputs, design, choices) {
   estimates <- lapply(seq_along(estimate), function(v) {
     operator_estimate(estimate[v], numbers$influence[, v], numbers$values[v, ], design, effect)
   })
-  null <- if (choices$times > 0) null_statistic(numbers, choices$debias)
+  # the null mean is the same for all draws and shifts nothing
+  null <- if (choices$times > 0) {
+    debiased(list(estimate = numbers$null_estimate, diagonal = numbers$null_diagonal,
+                  null_mean = rep(numbers$values$null_mean, each = choices$times)), choices$debias, cut = FALSE)
+  }
   target <- inputs$target
   drop_null(c(squared_columns(estimates, choices$level), list(
     n = n, ridge = ridge, bandwidth = first_bandwidth(inputs$shown),

@@ -90,3 +90,10 @@ loo_errors <- function(..., ridge = NULL, target = "outcome") ckce(..., ridge = 
 
 # The joint error as a function beside skce() and ckce().
 joint_error <- function(x, truth, ..., kernel = "ckce") skce(x, {{ truth }}, ..., kernel = kernel)
+
+# The problem of ckce() for classes.
+ckce_problem <- function(predictions, target_kernel = kernel_white()) {
+  laws <- class_laws(predictions)
+  law_problem(laws, list(target = bind_target(target_kernel, laws), prediction = bind_prediction(kernel_white(), laws)),
+              NULL, FALSE)
+}

@@ -1,7 +1,7 @@
 test_that("the null's mean is the closed form, with and without the diagonal", {
   p <- withr::with_seed(1, draw_dirichlet(60, 4, .3))
   y <- withr::with_seed(2, draw_labels(p))
-  problem <- class_problem(new_predictions(p, y), kernel_white())
+  problem <- ckce_problem(new_predictions(p, y))
   kernel <- resolve_kernel(kernel_linear() + kernel_gaussian("median"), p)
   for (computation in c("eigen", "low_rank")) {
     numbers <- ckce_numbers(problem, kernel, c(.36, .05),

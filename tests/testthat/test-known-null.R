@@ -43,7 +43,7 @@ test_that("CKCE has them in every computation, with weights", {
     a <- solve(k + .6 * diag(6))
     # the residuals of a weighted row are scaled as its features are
     expected <- redrawn_moments(p, a %*% k %*% a * relative)
-    problem <- weighted_problem(class_problem(new_predictions(p, y), kernel_white()), new_design(6, w))
+    problem <- weighted_problem(ckce_problem(new_predictions(p, y)), new_design(6, w))
     for (computation in c("dual", "eigen", "low_rank")) {
       options <- ckce_options(computation, errors = TRUE, tolerance = 1e-10)
       values <- ckce_numbers(problem, kernel_gaussian(1), .1, options)$values

@@ -11,7 +11,7 @@ test_that("every part of predictions, problems and laws that has a value per row
   expect_equal(take_rows(read(1:6), rows), read(rows))
   problem <- function(data) notion_problems(data, "canonical")[[1]][c("features", "residuals", "labels", "design")]
   expect_equal(take_rows(problem(read(1:6)), rows), problem(read(rows)))
-  conditional <- class_problem(read(1:6), kernel_gaussian(1))
+  conditional <- ckce_problem(read(1:6), kernel_gaussian(1))
   expect_equal(take_rows(conditional, rows)$residuals, conditional$residuals[rows, ])
   expect_identical(take_rows(conditional, rows)[c("scale", "embedding")],
                    list(scale = conditional$scale[rows], embedding = conditional$embedding))
