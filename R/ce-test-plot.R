@@ -33,44 +33,33 @@ autoplot.ce_test <- function(object, alpha = 0.05, ...) {
   check_empty(...)
   check_number(alpha, lower = 0, upper = 1, open = TRUE, null = TRUE)
   if (object$test == "cumulative" && !is.null(object$details$walk)) return(draw_walk(object, alpha))
-  shown <- null_shape(object, alpha)
-  lines <- data.frame(at = c(shown$statistic, shown$critical), line = factor(shown$labels, shown$labels))
-  colours <- c(ce_colours[2], "grey20")[seq_along(shown$labels)]
-  types <- c("solid", "dashed")[seq_along(shown$labels)]
+  stop_if(is.na(object$p.value), "A test without a p-value cannot be drawn.",
+          "x" = "{.val {object$method}} has a missing p-value.", class = "test")
+  law <- reference_law(object)
+  stop_if(is.null(object$null) && is.null(law), "Only tests with a null distribution can be drawn.",
+          "x" = "{.code test = \"{object$test}\"} bounds the p-value without one.",
+          "i" = "Use {.code test = \"conditional\"}.", class = "test")
+  statistic <- unname(object$statistic)
+  critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(object, alpha) else law$quantile(1 - alpha)
+  labels <- c("observed", if (!is.null(critical)) paste("critical value, level", percent_text(alpha)))
+  lines <- data.frame(at = c(statistic, critical), line = factor(labels, labels))
   ggplot2::ggplot() +
-    (if (shown$draws) {
-      ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = 0, ymax = .data$height), shown$null,
-                         fill = ce_colours[1], alpha = 0.35, colour = "white", linewidth = 0.1)
+    (if (is.null(law)) {
+      ggplot2::geom_rect(ggplot2::aes(xmin = .data$left, xmax = .data$right, ymin = 0, ymax = .data$height),
+                         null_bars(object$null), fill = ce_colours[1], alpha = 0.35, colour = "white", linewidth = 0.1)
     } else {
-      ggplot2::geom_area(ggplot2::aes(x = .data$x, y = .data$height), shown$null, fill = ce_colours[1], alpha = 0.35)
+      ggplot2::geom_area(ggplot2::aes(x = .data$x, y = .data$height), null_curve(law, statistic), fill = ce_colours[1],
+                         alpha = 0.35)
     }) +
     ggplot2::geom_vline(ggplot2::aes(xintercept = .data$at, colour = .data$line, linetype = .data$line), lines,
                         linewidth = 0.7, key_glyph = "path") +
-    ggplot2::scale_colour_manual(values = colours) +
-    ggplot2::scale_linetype_manual(values = types) +
+    ggplot2::scale_colour_manual(values = c(ce_colours[2], "grey20")) +
+    ggplot2::scale_linetype_manual(values = c("solid", "dashed")) +
     ggplot2::scale_y_continuous(expand = ggplot2::expansion(c(0, 0.05))) +
-    ggplot2::labs(x = shown$axis, y = "null density", subtitle = shown$text) +
+    ggplot2::labs(x = statistic_axis(object), y = "null density", subtitle = paste0(
+      test_subtitle(object), if (is.null(law)) paste0(", ", length(object$null), " resamples")
+    )) +
     theme_ce()
-}
-
-# The parts that both figures draw: list(null = bars (left, right, height) or curve (x, height), draws, statistic,
-# critical = NULL or a value, labels of the lines, axis, text).
-null_shape <- function(x, alpha) {
-  stop_if(is.na(x$p.value), "A test without a p-value cannot be drawn.",
-          "x" = "{.val {x$method}} has a missing p-value.", class = "test")
-  law <- reference_law(x)
-  stop_if(is.null(x$null) && is.null(law), "Only tests with a null distribution can be drawn.",
-          "x" = "{.code test = \"{x$test}\"} bounds the p-value without one.",
-          "i" = "Use {.code test = \"conditional\"}.", class = "test")
-  statistic <- unname(x$statistic)
-  null <- if (is.null(law)) null_bars(x$null) else null_curve(law, statistic)
-  critical <- if (is.null(alpha)) NULL else if (is.null(law)) critical_draw(x, alpha) else law$quantile(1 - alpha)
-  list(
-    null = null, draws = is.null(law), statistic = statistic, critical = critical,
-    labels = c("observed", if (!is.null(critical)) paste("critical value, level", percent_text(alpha))),
-    axis = statistic_axis(x),
-    text = paste0(test_subtitle(x), if (is.null(law)) paste0(", ", length(x$null), " resamples"))
-  )
 }
 
 draw_walk <- function(x, alpha) {

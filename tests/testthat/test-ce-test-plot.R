@@ -5,7 +5,7 @@ run <- function(...) withr::with_seed(2, ce_test(data$p, data$y, ...))
 test_that("the critical value is where the p-value passes alpha", {
   for (add_one in c(TRUE, FALSE)) {
     out <- run(test = test_bootstrap(99, add_one))
-    critical <- null_shape(out, 0.1)$critical
+    critical <- critical_draw(out, 0.1)
     p_at <- function(statistic) {
       reached <- sum(out$null >= statistic)
       if (add_one) (1 + reached) / 100 else reached / 99
@@ -13,8 +13,7 @@ test_that("the critical value is where the p-value passes alpha", {
     expect_gt(p_at(critical), 0.1)
     expect_lte(p_at(critical + 1e-9), 0.1)
   }
-  expect_null(null_shape(run(test = test_conditional(9)), 0.05)$critical)
-  expect_null(null_shape(run(test = test_conditional(99)), NULL)$critical)
+  expect_null(critical_draw(run(test = test_conditional(9)), 0.05))
 })
 
 test_that("reference laws have the test's p-value right of the statistic", {
@@ -27,10 +26,9 @@ test_that("reference laws have the test's p-value right of the statistic", {
     tail <- integrate(law$density, unname(out$statistic), Inf, rel.tol = 1e-10)$value
     expect_equal(tail, out$p.value, tolerance = 1e-6)
     expect_equal(law$quantile(1 - out$p.value), unname(out$statistic), tolerance = 1e-8)
-    shown <- null_shape(out, 0.05)
-    expect_false(shown$draws)
-    expect_true(all(is.finite(shown$null$height)))
-    expect_gte(max(shown$null$x), out$statistic)
+    shown <- null_curve(law, unname(out$statistic))
+    expect_true(all(is.finite(shown$height)))
+    expect_gte(max(shown$x), out$statistic)
   }
 })
 
@@ -48,8 +46,9 @@ test_that("every test with a null distribution draws", {
     # without building it again
     expect_no_error(plot(ggplot2::ggplot_gtable(drawn)))
     expect_equal(drawn$data[[2]]$xintercept[1], unname(out$statistic))
-    expect_equal(nrow(drawn$data[[2]]), 1 + !is.null(null_shape(out, 0.05)$critical))
+    expect_equal(nrow(drawn$data[[2]]), if (identical(out, tests[[7]])) 1 else 2)
   }
+  expect_equal(nrow(ggplot2::layer_data(ggplot2::autoplot(tests[[1]], alpha = NULL), 2)), 1)
 })
 
 test_that("tests without a null distribution say so", {
