@@ -104,12 +104,8 @@ given_folds <- function(folds, n, rows, n_rows, cluster = NULL) {
   fold <- read_folds(folds)
   if (is.null(fold)) return(NULL)
   if (length(fold) == n_rows) fold <- fold[rows]
-  stop_if(length(fold) != n, "{.arg folds} must give the fold of each row.",
-          "x" = "It has length {length(fold)}; there are {n} rows.", class = "folds", arg = "folds")
-  fold <- match(fold, sort(unique(fold)))
+  fold <- place_folds(match(fold, sort(unique(fold))), n)
   if (!is.null(cluster)) check_whole_clusters(fold, cluster)
-  stop_if(max(fold) < 2, "There must be at least two folds.", "x" = "{.arg folds} puts all rows in one.",
-          class = "folds", arg = "folds")
   fold
 }
 
@@ -142,7 +138,7 @@ check_test_rows <- function(test, n, single = FALSE) {
 }
 
 # A fold for every row (length n, test rows overridden) or for every non-test row in order.
-place_folds <- function(given, n, test_rows) {
+place_folds <- function(given, n, test_rows = integer()) {
   fold <- integer(n)
   tune <- setdiff(seq_len(n), test_rows)
   if (length(given) == n) {
@@ -150,8 +146,9 @@ place_folds <- function(given, n, test_rows) {
   } else if (length(given) == length(tune)) {
     fold[tune] <- given
   } else {
-    stop_input("{.arg folds} must give the fold of each of the {length(tune)} non-test rows (or of all {n} rows).",
-               "x" = "It has length {length(given)}.", class = "folds", arg = "folds", value = given)
+    stop_input("{.arg folds} must give the fold of each row{if (length(tune) < n) ', or of each that does not test'}.",
+               "x" = "It has length {length(given)}; there are {n} rows, and {n - length(tune)} test.", class = "folds",
+               arg = "folds", value = given)
   }
   labels <- sort(unique(fold[fold > 0]))
   stop_if(length(labels) < 2, "{.arg folds} must make at least two folds of the tuning rows.",

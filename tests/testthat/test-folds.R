@@ -11,10 +11,8 @@ test_that("explicit folds and test rows are honoured", {
   split <- make_split(10, folds = rep(c(2, 1), 4), test = c(3, 7))
   expect_equal(which(split$fold == 0), c(3, 7))
   expect_equal(split$fold[-c(3, 7)], rep(c(2, 1), 4))
-  full <- make_split(10, folds = rep(1:2, 5), test = c(3, 7))
-  expect_equal(full$fold, c(1, 2, 0, 2, 1, 2, 0, 2, 1, 2))
-  none <- make_split(10, folds = 2, test = 0)
-  expect_equal(sum(none$fold == 0), 0)
+  expect_equal(make_split(10, folds = rep(1:2, 5), test = c(3, 7))$fold, c(1, 2, 0, 2, 1, 2, 0, 2, 1, 2))
+  expect_equal(sum(make_split(10, folds = 2, test = 0)$fold == 0), 0)
 })
 
 test_that("fold 0 in a vector for all rows marks the test rows", {
@@ -32,7 +30,7 @@ test_that("impossible splits are classed errors", {
   }
   expect_error(make_split(10, rep(1, 8), 1:2), class = "calibrisk_error_folds")
   expect_error(make_split(10, rep(1:2, 3), 1:2), class = "calibrisk_error_folds")
-  expect_error(make_split(10, rep(1:2, 3), 0.2), "8 non-test rows", class = "calibrisk_error_folds")
+  expect_error(make_split(10, rep(1:2, 3), 0.2), "10 rows, and 2 test", class = "calibrisk_error_folds")
 })
 
 test_that("an rset that holds out every row once is a fold vector", {
