@@ -150,16 +150,12 @@ check_same_kind <- function(before, after) {
 
 # by_groups() for two inputs with the same rows; the groups are those of the first.
 by_pairs <- function(x, y, by, fn) {
-  groups <- find_groups(x, by)
-  if (is.data.frame(x)) {
-    x <- ungroup_frame(x)
-    y <- ungroup_frame(y)
-  }
-  if (is.null(groups)) return(as_counted(all_rows(fn(x, y))))
-  parts <- run_groups(groups, function(rows) {
-    group_parts(x, function(x) fn(x, vctrs::vec_slice(y, rows)))(rows)
+  plain <- function(data) if (is.data.frame(data)) ungroup_frame(data) else data
+  y <- plain(y)
+  by_groups(x, by, function(part) {
+    rows <- attr(part, "rows", exact = TRUE)
+    fn(plain(part), if (is.null(rows)) y else vctrs::vec_slice(y, rows))
   })
-  as_counted(bind_parts(groups$keys, lapply(parts, with_read, NULL)), lapply(parts, attr, "read"))
 }
 
 # Both predictions on the rows that are complete in both.

@@ -27,7 +27,7 @@ group_parts <- function(x, fn) {
     })
   }
   x <- ungroup_frame(x)
-  function(rows) fn(structure(vctrs::vec_slice(x, rows), in_group = TRUE))
+  function(rows) fn(structure(vctrs::vec_slice(x, rows), in_group = TRUE, rows = rows))
 }
 
 # A value that has what was read for it as an attribute, until a result says it: predictions, laws, or a list of them.
