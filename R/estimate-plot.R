@@ -42,11 +42,9 @@ autoplot.ce_estimate <- function(object, ...) {
   ggplot2::ggplot(rows, ggplot2::aes(x = .data$estimate, y = .data$line)) +
     interval_layers() +
     ggplot2::expand_limits(x = 0) +
-    ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
       x = "calibration error (root, L2)", y = NULL,
       subtitle = paste0("Intervals: ", attr(object, "estimand")[["Interval"]])
     ) +
-    theme_rows() +
     (if (grouped) panels_by(rows, "notion"))
 }

@@ -28,12 +28,10 @@ autoplot.ce_gain <- function(object, ...) {
   ggplot2::ggplot(shown, ggplot2::aes(x = .data$gain, y = .data$map)) +
     ggplot2::geom_vline(xintercept = 0, colour = "grey35", linewidth = 0.35, linetype = "22") +
     interval_layers() +
-    ggplot2::scale_y_discrete(limits = rev) +
     ggplot2::labs(
       x = paste0("gain in ", number_fact(score, "words") %|% score, " (before minus after)"), y = NULL,
       subtitle = paste0("Evaluated on rows not used to fit the map; ", percent_text(rows$level[1]),
                         " intervals; dashed: no map")
     ) +
-    theme_rows() +
     panels_by(rows, "group")
 }

@@ -42,11 +42,9 @@ preset_choices <- list(
                   notion = c("top_label", "binary")),
   "uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"), p = NULL,
                                    debias = c(FALSE, TRUE), notion = c("top_label", "class_wise", "binary")),
-  "scikit-learn" = list(n_bins = 5, type = c("width", "mass"), p = NULL, debias = FALSE, notion = "binary"),
-  "better-uncertainty-calibration" = list(n_bins = 15, type = c("width", "mass", "discrete"),
-                                          p = NULL, debias = c(FALSE, TRUE),
-                                          notion = c("top_label", "class_wise", "binary"))
+  "scikit-learn" = list(n_bins = 5, type = c("width", "mass"), p = NULL, debias = FALSE, notion = "binary")
 )
+preset_choices[["better-uncertainty-calibration"]] <- preset_choices[["uncertainty-calibration"]]
 
 preset_scheme <- function(preset, given) {
   preset <- check_choice(preset, names(preset_choices), "preset")

@@ -45,9 +45,10 @@ rows_of_groups <- function(x, first) {
   rows
 }
 
-# A dot with its interval, across.
+# A row for each line from the top, with a dot and its interval, across.
 interval_layers <- function() {
   list(ggplot2::geom_linerange(ggplot2::aes(xmin = .data$conf.low, xmax = .data$conf.high), colour = ce_colours[1],
                                linewidth = 0.7, na.rm = TRUE),
-       ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE))
+       ggplot2::geom_point(colour = ce_colours[1], size = 2.4, na.rm = TRUE), ggplot2::scale_y_discrete(limits = rev),
+       theme_rows())
 }

@@ -3,23 +3,20 @@
 #' @rdname ce_maps
 #' @export
 map_temperature <- function(loss = c("log", "brier"), range = c(0.01, 100)) {
-  loss <- check_choice(loss, c("log", "brier"))
-  check_range(range)
-  new_choice("map", "temperature", loss = loss, range = range)
+  new_choice("map", "temperature", loss = check_choice(loss, c("log", "brier")), range = check_range(range))
 }
 
 #' @rdname ce_maps
 #' @export
 map_ets <- function(loss = c("brier", "log"), range = c(0.01, 100)) {
-  loss <- check_choice(loss, c("brier", "log"))
-  check_range(range)
-  new_choice("map", "ets", loss = loss, range = range)
+  new_choice("map", "ets", loss = check_choice(loss, c("brier", "log")), range = check_range(range))
 }
 
 check_range <- function(range) {
   check_numbers(range, "range", lower = 0, open = TRUE, size = 2)
   stop_if(range[1] >= range[2], "{.arg range} must give the smallest and then the largest temperature.",
           "x" = "It is {range[1]}, {range[2]}.", arg = "range", value = range)
+  range
 }
 
 # Densities if the predictions are such (R/recal-density.R), else probabilities of classes, as for every map.
