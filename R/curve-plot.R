@@ -147,8 +147,7 @@ logit_layers <- function(curve, histogram, summary) {
   drawn <- drawn[is.finite(drawn) & drawn > 0 & drawn < 1]
   ends <- stats::qlogis(range(pmin(pmax(if (length(drawn) > 0) drawn else c(0.01, 0.99), 1e-4), 1 - 1e-4)))
   ends <- ends + c(-0.2, 0.2)
-  columns <- intersect(c("confidence", "observed", "left", "right", paste0(
-    rep(c("conf", "band", "null", "null_band"), each = 2), c(".low", ".high"))), names(curve))
+  columns <- intersect(c("confidence", "observed", "left", "right", band_columns), names(curve))
   curve[columns] <- lapply(curve[columns], logit_place, ends)
   histogram <- histogram[histogram$left >= ends[1] & histogram$right <= ends[2], ]
   place <- function(z) (z - ends[1]) / (ends[2] - ends[1])

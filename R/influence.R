@@ -95,11 +95,6 @@ mean_estimate <- function(rows, design, ...) {
 # The standard error of the value: no smaller than that of a calibrated model.
 estimate_std_error <- function(estimate) cpp_estimate_std_error(estimate)
 
-# Rows of different folds contribute to each other's estimated gap. If the error is all noise, this doubles the variance
-# of the mean; if the signs of the gaps are certain, it adds nothing. `share`: fraction of the value that is not noise.
-# For p >= 2 the scale of tangent_bound() compensates for this.
-honest_inflation <- function(power, share = 0) if (power < 2) sqrt(2 - share) else 1
-
 # Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An estimated error is biased
 # upwards, and that of resampled rows once more. The bias depends on the unknown gaps: it is 0 if all gaps are large and
 # of one sign. Limits that subtract it can be too small, and near calibration they exclude 0. The upper limit therefore
@@ -108,14 +103,6 @@ estimate_limits <- function(estimate, level, draws = NULL) {
   limits <- cpp_estimate_limits(estimate, level, if (!is.null(draws)) sd(draws))
   if (!is.null(estimate$lower)) limits$low <- estimate$lower(level)
   limits
-}
-
-# Distances of the limits of a - b from a - b. The distances of the limits of a and of b are added as if the two were
-# independent (Zou and Donner 2008).
-zou_donner <- function(a, b) {
-  distance <- function(one, k, sign) pmax(sign * (one[[k]] - one[[1]]), 0)
-  list(below = sqrt(distance(a, 2, -1)^2 + distance(b, 3, 1)^2),
-       above = sqrt(distance(a, 3, 1)^2 + distance(b, 2, -1)^2))
 }
 
 # The columns of squared errors, which are reported as they are and may be negative; limits end at 0.

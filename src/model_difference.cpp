@@ -20,7 +20,10 @@ Rcpp::NumericVector cpp_model_difference(Rcpp::NumericMatrix errors, Rcpp::Numer
   calibrisk::ModelDifference difference(model(0), model(1), power, told, column(0));
   if (std_errors.ncol() > 1) {
     difference.set_bounds(column(1), [&](double share) {
-      // as honest_inflation() in R/influence.R
+      // Rows of different folds contribute to each other's estimated gap. If the error is all
+      // noise, this doubles the variance of the mean; if the signs of the gaps are certain, it adds
+      // nothing. `share`: of the value that is not noise. For p >= 2 the scale of tangent_bound()
+      // in R compensates for this.
       return power < 2.0 ? std::sqrt(2.0 - share) : 1.0;
     });
   }
