@@ -24,7 +24,7 @@ using calibrisk::Vector;
 using Ends = std::array<double, 2>;
 
 // `tail`: error probability of each side. They cover for any probabilities of the trials whose mean
-// is the target.
+// is the target. By R's quantile, since that of the core loses digits of very many trials.
 Ends clopper_pearson(double successes, double n, double tail) {
   successes = std::min(successes, n);
   return {successes <= 0.0 ? 0.0 : R::qbeta(tail, successes, n - successes + 1.0, 1, 0),
