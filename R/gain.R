@@ -153,7 +153,7 @@ by_pairs <- function(x, y, by, fn) {
   plain <- function(data) if (is.data.frame(data)) ungroup_frame(data) else data
   y <- plain(y)
   by_groups(x, by, function(part) {
-    rows <- attr(part, "rows", exact = TRUE)
+    rows <- if (isTRUE(attr(part, "in_group"))) attr(part, "rows", exact = TRUE)
     fn(plain(part), if (is.null(rows)) y else vctrs::vec_slice(y, rows))
   })
 }

@@ -4,6 +4,7 @@
 #include "curve_counts.h"
 #include "r_engine.h"
 #include <calibrisk/classical/bin_counts.h>
+#include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/share_limits.h>
 #include <calibrisk/classical/simulated_band.h>
 #include <calibrisk/recal/pit.h>
@@ -231,7 +232,8 @@ Rcpp::List cpp_pit_bars(Rcpp::NumericVector low, Rcpp::NumericVector high,
   const auto m = static_cast<Index>(upper.size());
   const Rcpp::NumericVector w =
       v.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(v.get());
-  const double n = std::accumulate(w.begin(), w.end(), 0.0), z = normal_score(level);
+  const double n = calibrisk::exact_sum(w.size(), [&](R_xlen_t i) { return w[i]; }),
+               z = normal_score(level);
   // at once: Bonferroni, whose loss is small for shares that sum to 1
   const double one = (1.0 - level) / 2.0, tail = one / static_cast<double>(m);
   PointsOf out;
@@ -289,7 +291,8 @@ Rcpp::List cpp_quantile_curve(Rcpp::NumericVector low, Rcpp::NumericVector high,
   const auto m = static_cast<Index>(levels.size());
   const Rcpp::NumericVector w =
       v.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(v.get());
-  const double n = std::accumulate(w.begin(), w.end(), 0.0), z = normal_score(level);
+  const double n = calibrisk::exact_sum(w.size(), [&](R_xlen_t i) { return w[i]; }),
+               z = normal_score(level);
   const double one = (1.0 - level) / 2.0, tail = one / static_cast<double>(m);
   const auto at = as_vector(levels);
   PointsOf out;

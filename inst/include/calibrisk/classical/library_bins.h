@@ -40,7 +40,8 @@ inline std::vector<double> torch_edges(int bins) {
 }
 
 // numpy's linspace(0, 1, B + 1) without its ends: multiples of the rounded step; `mass`: the
-// quantiles of these levels, as numpy (and type 7 of R) has them.
+// quantiles of these levels with numpy's roundings, by which a value is on one side of its own edge
+// or on the other.
 inline std::vector<double> numpy_edges(const std::vector<double>& sorted, int bins, bool mass) {
   std::vector<double> out;
   for (int i = 1; i < bins; ++i) {
@@ -50,8 +51,8 @@ inline std::vector<double> numpy_edges(const std::vector<double>& sorted, int bi
     const double place = static_cast<double>(sorted.size() - 1) * level;
     const auto low = static_cast<std::size_t>(place);
     const double value = sorted[low], part = place - static_cast<double>(low);
-    const double next = sorted[std::min(low + 1, sorted.size() - 1)];
-    out.back() = part > 0.0 && next != value ? (1.0 - part) * value + part * next : value;
+    const double next = sorted[std::min(low + 1, sorted.size() - 1)], step = next - value;
+    out.back() = part < 0.5 ? value + step * part : next - step * (1.0 - part);
   }
   return out;
 }

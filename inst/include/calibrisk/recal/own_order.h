@@ -95,7 +95,9 @@ struct NumberSpread {
     } else {
       mean = static_cast<double>(sum([&](double x, Index row) { return x * each(row); })) / count;
     }
-    const auto squares = sum([&](double x, Index row) {
+    const auto squares = sum([&](double x, Index row) -> long double {
+      if (copies.size() == 0)
+        return (static_cast<long double>(x) - mean) * (static_cast<long double>(x) - mean);
       const double off = x - mean;
       return off * off * each(row);
     });
