@@ -193,16 +193,12 @@ cpp_normal_affinity <- function(mean, cov, threads) {
     .Call(`_calibrisk_cpp_normal_affinity`, mean, cov, threads)
 }
 
-cpp_crps_t <- function(y, df, location, scale) {
-    .Call(`_calibrisk_cpp_crps_t`, y, df, location, scale)
+cpp_family_crps <- function(family, y, parameters) {
+    .Call(`_calibrisk_cpp_family_crps`, family, y, parameters)
 }
 
-cpp_negbin_spread <- function(mean, size) {
-    .Call(`_calibrisk_cpp_negbin_spread`, mean, size)
-}
-
-cpp_laplace_affinity <- function(location, scale) {
-    .Call(`_calibrisk_cpp_laplace_affinity`, location, scale)
+cpp_family_affinity <- function(family, parameters) {
+    .Call(`_calibrisk_cpp_family_affinity`, family, parameters)
 }
 
 cpp_crps_draws <- function(draws, y) {

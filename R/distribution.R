@@ -99,6 +99,15 @@ family_record <- function(name, ranges, moments, cdf, quantile, draw, density, s
   )
 }
 
+# Closed forms of the package's families, by their parameters in order: src/families.cpp.
+core_crps <- function(family) function(y, ...) cpp_family_crps(family, y, list(...))
+
+core_affinity <- function(family) function(...) {
+  stop_if(any(..2 == 0), "The Hellinger distance needs positive scales.", "x" = "Some predictions are point masses.",
+          class = "kernel", arg = "kernel")
+  cpp_family_affinity(family, list(...))
+}
+
 # `fields` are vectors or matrices with one row per observation; `family` names what they mean, `record` is the family
 # itself where it is not one of the package; `dimension` is d, `components` the number of mixture components.
 new_distribution <- function(fields, family, dimension = 1L, components = NULL, record = NULL) {

@@ -8,11 +8,6 @@ draw_laplace <- function(n, location, scale) {
   location + scale * stats::rexp(n) * sample(c(-1, 1), n, replace = TRUE)
 }
 
-laplace_affinity <- function(location, scale) {
-  check_spread(scale)
-  cpp_laplace_affinity(location, scale)
-}
-
 # A mixture of one.
 one_component <- function(law) {
   parts <- parameters_of(law)
@@ -53,7 +48,7 @@ family_laplace <- family_record(
   crps = function(y, location, scale) cpp_mixture_crps(laplace_parts(location, scale), y),
   features = function(location, scale) cbind(location, sqrt(2) * scale),
   closed_forms = list(
-    wasserstein = function(location, scale) cbind(location, sqrt(2) * scale), affinity = laplace_affinity
+    wasserstein = function(location, scale) cbind(location, sqrt(2) * scale), affinity = core_affinity("laplace")
   ),
   law_forms = list(laplace_components = one_component),
   label = "Laplace", closed = TRUE, temper = temper_scale(1, log(2)),

@@ -17,13 +17,8 @@ family_lognormal <- family_record(
     list(mean = mean, variance = mean^2 * expm1(sdlog^2))
   },
   cdf = stats::plnorm, quantile = stats::qlnorm, draw = stats::rlnorm, density = stats::dlnorm, support = "positive",
-  crps = function(y, meanlog, sdlog) {
-    z <- (log(pmax(y, 0)) - meanlog) / sdlog
-    # mean times a probability: the mean alone may be too large for a double
-    part <- function(z) exp(meanlog + sdlog^2 / 2 + pnorm(z, log.p = TRUE))
-    y * (2 * pnorm(z) - 1) + 2 * (part(-sdlog / sqrt(2)) - part(z - sdlog))
-  },
+  crps = core_crps("lognormal"),
   # the Hellinger distance does not depend on the scale of the outcomes
-  closed_forms = list(affinity = function(meanlog, sdlog) normal_affinity(meanlog, sdlog)),
+  closed_forms = list(affinity = core_affinity("normal")),
   reads = list(lognormal = function(par) pred_lognormal(par$mu, par$sigma))
 )

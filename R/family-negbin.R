@@ -12,13 +12,7 @@ family_negbin <- family_record(
   draw = function(n, mean, size) stats::rnbinom(n, size, mu = mean),
   density = function(y, mean, size, log = FALSE) stats::dnbinom(y, size, mu = mean, log = log),
   support = "count",
-  # (y - mean) (2 F(y) - 1) + 2 E[mean - X; X <= y] - E|X - X'| / 2, with
-  # E[mean - X; X <= y] = mean (1 + y / size) f(y)
-  crps = function(y, mean, size) {
-    below <- stats::pnbinom(y, size, mu = mean)
-    part <- mean * (1 + floor(y) / size) * stats::dnbinom(floor(y), size, mu = mean)
-    (y - mean) * (2 * below - 1) + 2 * part - cpp_negbin_spread(mean, size)
-  },
+  crps = core_crps("negbin"),
   # root mean, and root of the variance over that of a Poisson distribution
   features = function(mean, size) cbind(sqrt(mean), sqrt(1 + mean / size)),
   window = function(law, tail) {

@@ -4,17 +4,6 @@ pred_normal <- function(mean, sd) {
   make_distribution(family_normal, list(mean = mean, sd = sd))
 }
 
-normal_affinity <- function(mean, sd) {
-  check_spread(sd)
-  v <- outer(sd^2, sd^2, `+`)
-  sqrt(2 * outer(sd, sd) / v) * exp(-outer(mean, mean, `-`)^2 / (4 * v))
-}
-
-check_spread <- function(scale) {
-  stop_if(any(scale == 0), "The Hellinger distance needs positive scales.", "x" = "Some predictions are point masses.",
-          class = "kernel", arg = "kernel")
-}
-
 family_normal <- family_record(
   "normal", list(mean = c(-Inf, Inf), sd = c(0, Inf)),
   moments = function(mean, sd) list(mean = mean, variance = sd^2),
@@ -22,7 +11,7 @@ family_normal <- family_record(
   # E |mean + sd Z - y| less its half between two draws
   crps = function(y, mean, sd) cpp_folded_normal(mean - y, sd) - sd / sqrt(pi),
   features = function(mean, sd) cbind(mean, sd),
-  closed_forms = list(wasserstein = function(mean, sd) cbind(mean, sd), affinity = normal_affinity),
+  closed_forms = list(wasserstein = function(mean, sd) cbind(mean, sd), affinity = core_affinity("normal")),
   law_forms = list(
     normal_components = one_component,
     gaussian = function(law) {

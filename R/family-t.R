@@ -18,7 +18,7 @@ family_t <- family_record(
     if (log) value else exp(value)
   },
   support = "real",
-  crps = function(y, df, location, scale) cpp_crps_t(y, df, location, scale),
+  crps = core_crps("t"),
   # in the unit of the outcomes, and that of a normal distribution for many degrees of freedom
   features = function(df, location, scale) cbind(location, scale, scale / df),
   reads = list(student_t = function(par) pred_t(par$df, par$mu, par$sigma))

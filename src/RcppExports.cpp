@@ -652,38 +652,26 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_crps_t
-Rcpp::NumericVector cpp_crps_t(Rcpp::NumericVector y, Rcpp::NumericVector df, Rcpp::NumericVector location, Rcpp::NumericVector scale);
-RcppExport SEXP _calibrisk_cpp_crps_t(SEXP ySEXP, SEXP dfSEXP, SEXP locationSEXP, SEXP scaleSEXP) {
+// cpp_family_crps
+Rcpp::NumericVector cpp_family_crps(std::string family, Rcpp::NumericVector y, Rcpp::List parameters);
+RcppExport SEXP _calibrisk_cpp_family_crps(SEXP familySEXP, SEXP ySEXP, SEXP parametersSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type df(dfSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type scale(scaleSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_crps_t(y, df, location, scale));
+    Rcpp::traits::input_parameter< Rcpp::List >::type parameters(parametersSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_family_crps(family, y, parameters));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_negbin_spread
-Rcpp::NumericVector cpp_negbin_spread(Rcpp::NumericVector mean, Rcpp::NumericVector size);
-RcppExport SEXP _calibrisk_cpp_negbin_spread(SEXP meanSEXP, SEXP sizeSEXP) {
+// cpp_family_affinity
+Rcpp::NumericMatrix cpp_family_affinity(std::string family, Rcpp::List parameters);
+RcppExport SEXP _calibrisk_cpp_family_affinity(SEXP familySEXP, SEXP parametersSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type mean(meanSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type size(sizeSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_negbin_spread(mean, size));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_laplace_affinity
-Rcpp::NumericMatrix cpp_laplace_affinity(Rcpp::NumericVector location, Rcpp::NumericVector scale);
-RcppExport SEXP _calibrisk_cpp_laplace_affinity(SEXP locationSEXP, SEXP scaleSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type location(locationSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type scale(scaleSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_laplace_affinity(location, scale));
+    Rcpp::traits::input_parameter< std::string >::type family(familySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type parameters(parametersSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_family_affinity(family, parameters));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3005,9 +2993,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_covariances_commute", (DL_FUNC) &_calibrisk_cpp_covariances_commute, 2},
     {"_calibrisk_cpp_normal_draws", (DL_FUNC) &_calibrisk_cpp_normal_draws, 4},
     {"_calibrisk_cpp_normal_affinity", (DL_FUNC) &_calibrisk_cpp_normal_affinity, 3},
-    {"_calibrisk_cpp_crps_t", (DL_FUNC) &_calibrisk_cpp_crps_t, 4},
-    {"_calibrisk_cpp_negbin_spread", (DL_FUNC) &_calibrisk_cpp_negbin_spread, 2},
-    {"_calibrisk_cpp_laplace_affinity", (DL_FUNC) &_calibrisk_cpp_laplace_affinity, 2},
+    {"_calibrisk_cpp_family_crps", (DL_FUNC) &_calibrisk_cpp_family_crps, 3},
+    {"_calibrisk_cpp_family_affinity", (DL_FUNC) &_calibrisk_cpp_family_affinity, 2},
     {"_calibrisk_cpp_crps_draws", (DL_FUNC) &_calibrisk_cpp_crps_draws, 2},
     {"_calibrisk_cpp_picked_components", (DL_FUNC) &_calibrisk_cpp_picked_components, 2},
     {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},

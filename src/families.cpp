@@ -11,6 +11,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
+#include <vector>
 
 using namespace calibrisk;
 
@@ -57,6 +59,134 @@ double crps_of_t(double z, double df) {
                         std::exp(R::lbeta(0.5, df - 0.5) - 2.0 * R::lbeta(0.5, df / 2.0));
   return z * (2.0 * R::pt(z, df, 1, 0) - 1.0) + 2.0 * R::dt(z, df, 0) * (df + z * z) / (df - 1.0) -
          spread;
+}
+
+// Linear in a neighbourhood of 1 degree of freedom, where the closed form is 0 / 0.
+double crps_of_any_t(double z, double df) {
+  constexpr double near = 1e-5;
+  const double share = (df - (1.0 - near)) / (2.0 * near);
+  if (!(std::abs(df - 1.0) < near)) return crps_of_t(z, df);
+  return (1.0 - share) * crps_of_t(z, 1.0 - near) + share * crps_of_t(z, 1.0 + near);
+}
+
+double crps_of_beta(double y, double a, double b) {
+  const double total = a + b, mean = a / total, least = std::min(a, b), most = std::max(a, b);
+  // B(2 a, 2 b) / B(a, b)^2, from densities at the mean: differences of lbeta() are inaccurate for
+  // large shapes
+  const double at = least / total;
+  const double ratio =
+      at * (1.0 - at) *
+      std::exp(2.0 * R::dbeta(at, least, most, 1) - R::dbeta(at, 2.0 * least, 2.0 * most, 1));
+  const double inside = y > 0.0 && y < 1.0 ? y * (1.0 - y) * R::dbeta(y, a, b, 0) : 0.0;
+  return (y - mean) * (2.0 * R::pbeta(y, a, b, 1, 0) - 1.0) + 2.0 * (inside - ratio) / total;
+}
+
+double crps_of_gamma(double y, double shape, double rate) {
+  // E[mean - X; X <= y] = y f(y) / rate
+  const double inside = y > 0.0 ? y / rate * R::dgamma(y, shape, 1.0 / rate, 0) : 0.0;
+  return (y - shape / rate) * (2.0 * R::pgamma(y, shape, 1.0 / rate, 1, 0) - 1.0) + 2.0 * inside -
+         1.0 / (rate * R::beta(0.5, shape));
+}
+
+double crps_of_lognormal(double y, double meanlog, double sdlog) {
+  const double z = (std::log(std::max(y, 0.0)) - meanlog) / sdlog;
+  // mean times a probability: the mean alone may be too large for a double
+  const auto part = [&](double at) {
+    return std::exp(meanlog + sdlog * sdlog / 2.0 + R::pnorm(at, 0.0, 1.0, 1, 1));
+  };
+  return y * (2.0 * R::pnorm(z, 0.0, 1.0, 1, 0) - 1.0) +
+         2.0 * (part(-sdlog / std::sqrt(2.0)) - part(z - sdlog));
+}
+
+// E|X - X'| = 2 rate exp(-2 rate) (I_0(2 rate) + I_1(2 rate)); R's function is 0 above 1e5, where
+// two terms of the asymptotic series suffice.
+double crps_of_poisson(double y, double rate) {
+  const double spread =
+      rate <= 1e4
+          ? rate * (R::bessel_i(2.0 * rate, 0.0, 2.0) + R::bessel_i(2.0 * rate, 1.0, 2.0))
+          : std::sqrt(rate / M_PI) * (1.0 - 1.0 / (16.0 * rate) - 3.0 / (512.0 * rate * rate));
+  return (y - rate) * (2.0 * R::ppois(y, rate, 1, 0) - 1.0) +
+         2.0 * rate * R::dpois(std::floor(y), rate, 0) - spread;
+}
+
+// (y - mean) (2 F(y) - 1) + 2 E[mean - X; X <= y] - E|X - X'| / 2, with
+// E[mean - X; X <= y] = mean (1 + y / size) f(y)
+double crps_of_negbin(double y, double mean, double size) {
+  const double below = R::pnbinom_mu(y, size, mean, 1, 0);
+  const double part =
+      mean * (1.0 + std::floor(y) / size) * R::dnbinom_mu(std::floor(y), size, mean, 0);
+  return (y - mean) * (2.0 * below - 1.0) + 2.0 * part - negbin_spread(mean, size);
+}
+
+using FamilyCrps = double (*)(double, const double*);
+
+FamilyCrps family_crps(const std::string& family) {
+  if (family == "beta")
+    return [](double y, const double* p) { return crps_of_beta(y, p[0], p[1]); };
+  if (family == "gamma")
+    return [](double y, const double* p) { return crps_of_gamma(y, p[0], p[1]); };
+  if (family == "lognormal")
+    return [](double y, const double* p) { return crps_of_lognormal(y, p[0], p[1]); };
+  if (family == "poisson")
+    return [](double y, const double* p) { return crps_of_poisson(y, p[0]); };
+  if (family == "negbin")
+    return [](double y, const double* p) { return crps_of_negbin(y, p[0], p[1]); };
+  if (family == "t") {
+    return [](double y, const double* p) { return p[2] * crps_of_any_t((y - p[1]) / p[2], p[0]); };
+  }
+  throw std::invalid_argument("A family has no such CRPS.");
+}
+
+// The parameters of a row, and half the logarithm of what its density is divided by.
+struct AffinityRow {
+  double first, second, half;
+};
+
+struct FamilyAffinity {
+  double (*half)(double, double);
+  double (*of)(const AffinityRow&, const AffinityRow&);
+};
+
+FamilyAffinity family_affinity(const std::string& family) {
+  const auto none = [](double, double) { return 0.0; };
+  if (family == "beta") {
+    return {[](double a, double b) { return R::lbeta(a, b) / 2.0; },
+            [](const AffinityRow& p, const AffinityRow& q) {
+              return std::exp(R::lbeta((p.first + q.first) / 2.0, (p.second + q.second) / 2.0) -
+                              (p.half + q.half));
+            }};
+  }
+  if (family == "gamma") {
+    return {[](double shape, double rate) {
+              return R::lgammafn(shape) / 2.0 - shape / 2.0 * std::log(rate);
+            },
+            [](const AffinityRow& p, const AffinityRow& q) {
+              const double shape = (p.first + q.first) / 2.0, rate = (p.second + q.second) / 2.0;
+              return std::exp(R::lgammafn(shape) - shape * std::log(rate) - (p.half + q.half));
+            }};
+  }
+  if (family == "normal") {
+    return {none, [](const AffinityRow& p, const AffinityRow& q) {
+              const double v = p.second * p.second + q.second * q.second, gap = p.first - q.first;
+              return std::sqrt(2.0 * (p.second * q.second) / v) * std::exp(-gap * gap / (4.0 * v));
+            }};
+  }
+  if (family == "laplace") {
+    return {none, [](const AffinityRow& p, const AffinityRow& q) {
+              return laplace_affinity(p.first - q.first, p.second, q.second);
+            }};
+  }
+  throw std::invalid_argument("A family has no such affinity.");
+}
+
+// Columns of equal length: one to three.
+std::vector<Rcpp::NumericVector> numeric_columns(const Rcpp::List& columns) {
+  std::vector<Rcpp::NumericVector> out;
+  for (R_xlen_t k = 0; k < columns.size(); ++k) out.emplace_back(columns[k]);
+  require(!out.empty() && out.size() <= 3, "A family has one to three parameters.");
+  for (const Rcpp::NumericVector& one : out)
+    require(one.size() == out[0].size(), "Parameters by row.");
+  return out;
 }
 
 }  // namespace
@@ -170,44 +300,36 @@ Rcpp::NumericMatrix cpp_normal_affinity(Rcpp::NumericMatrix mean, Rcpp::NumericM
   return wrap_matrix(normal_affinity(engine, as_matrix(mean), as_matrix(cov)));
 }
 
+// The CRPS of a family, whose parameters are in their order; y: one for each row, or for all.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_crps_t(Rcpp::NumericVector y, Rcpp::NumericVector df,
-                               Rcpp::NumericVector location, Rcpp::NumericVector scale) {
-  require(location.size() == df.size() && scale.size() == df.size(), "crps_t: parameters by row.");
-  require(y.size() == df.size() || y.size() == 1, "crps_t: an outcome for each row, or for all.");
-  Rcpp::NumericVector out(Rcpp::no_init(df.size()));
-  for (R_xlen_t i = 0; i < out.size(); ++i) {
-    const double z = (y[y.size() == 1 ? 0 : i] - location[i]) / scale[i];
-    // linear in a neighbourhood of 1, where the closed form is 0 / 0
-    constexpr double near = 1e-5;
-    const double share = (df[i] - (1.0 - near)) / (2.0 * near);
-    const double crps = std::abs(df[i] - 1.0) < near ? (1.0 - share) * crps_of_t(z, 1.0 - near) +
-                                                           share * crps_of_t(z, 1.0 + near)
-                                                     : crps_of_t(z, df[i]);
-    out[i] = scale[i] * crps;
+Rcpp::NumericVector cpp_family_crps(std::string family, Rcpp::NumericVector y,
+                                    Rcpp::List parameters) {
+  const FamilyCrps crps = family_crps(family);
+  const std::vector<Rcpp::NumericVector> of = numeric_columns(parameters);
+  const R_xlen_t n = of[0].size();
+  require(y.size() == n || y.size() == 1, "family_crps: an outcome for each row, or for all.");
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  for (R_xlen_t i = 0; i < n; ++i) {
+    double own[3] = {0.0, 0.0, 0.0};
+    for (std::size_t k = 0; k < of.size(); ++k) own[k] = of[k][i];
+    out[i] = crps(y[y.size() == 1 ? 0 : i], own);
   }
   return out;
 }
 
-// E|X - X'| / 2 of negative binomial distributions.
+// Integrals of the root of the product of two densities of a family, [n x n].
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_negbin_spread(Rcpp::NumericVector mean, Rcpp::NumericVector size) {
-  require(mean.size() == size.size(), "negbin_spread: a size for each mean.");
-  Rcpp::NumericVector out(Rcpp::no_init(mean.size()));
-  for (R_xlen_t i = 0; i < out.size(); ++i) out[i] = negbin_spread(mean[i], size[i]);
-  return out;
-}
-
-// Integrals of the root of the product of two Laplace densities, [n x n].
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_laplace_affinity(Rcpp::NumericVector location, Rcpp::NumericVector scale) {
-  require(location.size() == scale.size(), "laplace_affinity: a scale for each location.");
-  const auto n = static_cast<int>(location.size());
+Rcpp::NumericMatrix cpp_family_affinity(std::string family, Rcpp::List parameters) {
+  const FamilyAffinity affinity = family_affinity(family);
+  const std::vector<Rcpp::NumericVector> of = numeric_columns(parameters);
+  require(of.size() == 2, "family_affinity: two parameters.");
+  const auto n = static_cast<int>(of[0].size());
   Rcpp::NumericMatrix out(n, n);
+  std::vector<AffinityRow> rows;
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      out(i, j) = laplace_affinity(location[i] - location[j], scale[i], scale[j]);
-    }
+    rows.push_back({of[0][i], of[1][i], affinity.half(of[0][i], of[1][i])});
+    for (int j = 0; j <= i; ++j)
+      out(i, j) = out(j, i) = affinity.of(rows.back(), rows[static_cast<std::size_t>(j)]);
   }
   return out;
 }
