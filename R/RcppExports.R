@@ -77,6 +77,18 @@ cpp_cumulative <- function(sorted, times, seed, threads) {
     .Call(`_calibrisk_cpp_cumulative`, sorted, times, seed, threads)
 }
 
+cpp_coverage_tables <- function(y, q, at, levels, w) {
+    .Call(`_calibrisk_cpp_coverage_tables`, y, q, at, levels, w)
+}
+
+cpp_share_p_values <- function(share, trials, prob, at_least = FALSE) {
+    .Call(`_calibrisk_cpp_share_p_values`, share, trials, prob, at_least)
+}
+
+cpp_local_line <- function(rank, value, w, places, h) {
+    .Call(`_calibrisk_cpp_local_line`, rank, value, w, places, h)
+}
+
 cpp_smooth_curve <- function(p, y, counts, copies, bandwidth, times, level, seeds, threads) {
     .Call(`_calibrisk_cpp_smooth_curve`, p, y, counts, copies, bandwidth, times, level, seeds, threads)
 }
@@ -465,12 +477,12 @@ check_interrupt <- function() {
     invisible(.Call(`_calibrisk_check_interrupt`))
 }
 
-cpp_random_effects <- function(value, variance, df) {
-    .Call(`_calibrisk_cpp_random_effects`, value, variance, df)
+cpp_pooled <- function(estimate, low, high, std_error, scale, null, level, df, n) {
+    .Call(`_calibrisk_cpp_pooled`, estimate, low, high, std_error, scale, null, level, df, n)
 }
 
-cpp_pooled <- function(at, sides, complete, level, null) {
-    .Call(`_calibrisk_cpp_pooled`, at, sides, complete, level, null)
+cpp_group_effects <- function(estimate, std_error, df, scale, level) {
+    .Call(`_calibrisk_cpp_group_effects`, estimate, std_error, df, scale, level)
 }
 
 cpp_ranks <- function(values) {

@@ -194,40 +194,27 @@ coverage_parts <- function(data, level, conf_level) {
   at <- c(tails, middle, rev(1 - tails))
   q <- law_quantiles(law, at)
   at_least <- quantiles && all_whole(y, q)
-  mean <- function(v) row_mean(as.numeric(v), design)
   # a column for each level; the widest interval has the outermost quantiles
   low <- q[, rev(seq_along(levels)), drop = FALSE]
   high <- q[, length(at) - length(levels) + seq_along(levels), drop = FALSE]
-  hit <- (y >= low & y <= high) + 0
   expected <- do.call(cbind, lapply(seq_along(levels), function(k) {
     if (at_least) rep(levels[k], length(y)) else interval_probability(law, y, low[, k], high[, k], levels[k])
   }))
-  means <- function(v) apply(v, 2, mean)
-  size <- apply(hit, 2, trials_of, design, conf_level)
-  share <- pmin(means(hit), 1)
-  found <- cpp_wilson_limits(share, size, conf_level)
-  nominal <- if (at_least) levels else means(expected)
-  missed <- rep(2 / (1 - levels), each = length(y)) * (pmax(low - y, 0) + pmax(y - high, 0))
+  nominal <- if (at_least) levels else apply(expected, 2, row_mean, design)
+  found <- cpp_coverage_tables(y, q, at, levels, design$w %||% numeric())
+  size <- as.numeric(apply(found$hit, 2, trials_of, design, conf_level))
+  limits <- cpp_wilson_limits(found$share, size, conf_level)
   table <- columns_frame(
-    level = levels, nominal = nominal, coverage = share, conf.low = found$low, conf.high = found$high,
-    p.value = mapply(share_p_value, share, size, nominal, at_least), p.adjusted = NA_real_,
-    below = means(y < low), above = means(y > high), width = means(high - low),
-    interval_score = means(high - low + missed), n = design$n
+    level = levels, nominal = nominal, coverage = found$share, conf.low = limits$low, conf.high = limits$high,
+    p.value = cpp_share_p_values(found$share, size, nominal, at_least), p.adjusted = NA_real_, !!!found$levels,
+    n = design$n
   )
-  # of each quantile: its score and the part of it that is over- or underprediction
-  weight <- rep(at, each = length(y))
-  score <- 2 * ((y <= q) - weight) * (q - y)
-  missed <- if (length(middle) > 0) abs(q - y) * (weight == 0.5) else 0
-  over <- pmax(q - y, 0) * 2 * (weight < 0.5) + missed * (q > y)
-  under <- pmax(y - q, 0) * 2 * (weight > 0.5) + missed * (q < y)
-  parts <- vapply(list(score, over, under), function(v) mean(rowMeans(v)), 0)
   list(
     levels = table, at_least = at_least,
     rows = list(levels = levels, at = if (is.null(data$at)) (low + high) / 2 else replace(low, TRUE, data$at),
-                hit = hit, nominal = expected, design = design),
-    scores = columns_frame(n = design$n, wis = parts[1], overprediction = parts[2], underprediction = parts[3],
-                           dispersion = parts[1] - parts[2] - parts[3]),
-    quantiles = columns_frame(quantile_level = at, coverage = means(y <= q), quantile_score = means(score))
+                hit = found$hit, nominal = expected, design = design),
+    scores = columns_frame(n = design$n, !!!found$scores),
+    quantiles = columns_frame(quantile_level = at, !!!found$quantiles)
   )
 }
 
@@ -235,14 +222,6 @@ coverage_parts <- function(data, level, conf_level) {
 trials_of <- function(inside, design, level) {
   counts <- row_counts(inside, NULL, NULL, design, level)
   if (is.null(counts)) design$n else sum(counts$v)
-}
-
-# Exact binomial, of any fraction of a trial.
-share_p_value <- function(share, size, prob, at_least = FALSE) {
-  hits <- share * size
-  few <- if (hits >= size - 1e-9) 1 else stats::pbeta(prob, hits + 1, size - hits, lower.tail = FALSE)
-  many <- if (hits <= 1e-9) 1 else stats::pbeta(prob, hits, size - hits + 1)
-  if (at_least) few else min(1, 2 * min(few, many))
 }
 
 #' @export

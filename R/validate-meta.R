@@ -77,28 +77,10 @@ ce_meta <- function(x, level = 0.95) {
 
 # `df`: of the groups' standard errors, for the test.
 meta_term <- function(term, rows, df, groups, level) {
-  scale <- pool_scale(term)
-  value <- scale$to(rows$estimate)
-  error <- rows$std.error / scale$slope(value)
-  known <- is.finite(value) & is.finite(error) & error > 0
-  k <- sum(known)
-  of <- if (k > 1) cpp_random_effects(value[known], error[known]^2, df[known]) else {
-    list(mean = c(value[known], NA)[1], error = NA_real_, tau2 = NA_real_, q = NA_real_, p = NA_real_, weights = 1[k])
-  }
-  around <- function(center, error, quantile) lapply(c(-1, 1), function(s) scale$back(center + s * quantile * error))
-  limits <- around(of$mean, of$error, if (k > 1) stats::qt((1 + level) / 2, k - 1) else NA)
-  new <- around(of$mean, sqrt(of$error^2 + of$tau2), if (k > 2) stats::qt((1 + level) / 2, k - 2) else NA)
-  own <- around(value, ifelse(known, error, NA), qnorm(1 - (1 - level) / 2 / length(groups)))
-  weight <- replace(rep(NA_real_, length(groups)), known, of$weights)
-  list(
-    summary = columns_frame(
-      term = term, k = k, estimate = scale$back(of$mean), conf.low = limits[[1]], conf.high = limits[[2]],
-      pred.low = new[[1]], pred.high = new[[2]], tau = sqrt(of$tau2), statistic = of$q,
-      p.value = of$p
-    ),
-    groups = columns_frame(term = term, group = groups, estimate = rows$estimate, std.error = rows$std.error,
-                           conf.low = own[[1]], conf.high = own[[2]], weight = weight)
-  )
+  of <- cpp_group_effects(rows$estimate, rows$std.error, df, number_fact(term, "scale"), level)
+  list(summary = columns_frame(term = term, !!!of$summary),
+       groups = columns_frame(term = term, group = groups, estimate = rows$estimate, std.error = rows$std.error,
+                              !!!of$groups))
 }
 
 #' @export

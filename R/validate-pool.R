@@ -75,40 +75,18 @@ check_pooled <- function(results) {
           "x" = "They are.", arg = "results")
 }
 
-# a root, whose limits do not come from a standard error
-root_scale <- list(to = function(v) v^2, back = function(v) sqrt(pmax(v, 0)), slope = function(v) NA_real_)
-
 # Terms by their names without a group: the scale, and the value to test.
 pool_scale <- function(name) {
-  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, root = root_scale, skill = skill_scale,
-         own_scale)
+  switch(number_fact(name, "scale"), log = log_scale, logit = logit_scale, skill = skill_scale, own_scale)
 }
 
-# The row of one number, from its values and limits in m data sets of n rows. `df`: of their intervals, infinite for
-# plain rows.
-pool_number <- function(name, estimate, low, high, std.error, level, df, n) {
-  scale <- pool_scale(name)
-  at <- scale$to(estimate)
-  complete <- if (is.finite(df)) df else n - 1
-  quantile <- stats::qt((1 + level) / 2, max(df, 1))
-  # an end at the largest value is nearer than the error says
-  if (identical(scale, skill_scale)) high <- pmax(high, estimate + quantile * std.error)
-  sides <- cbind(at - scale$to(low), scale$to(high) - at) / quantile
-  null <- number_fact(name, "null")
-  tested <- !is.na(null) && name != "calibration_error"
-  of <- as.list(cpp_pooled(at, sides, complete, level, if (tested) scale$to(null) else NA_real_))
-  columns_frame(estimate = scale$back(of[[1]]), std.error = of[[2]] * scale$slope(of[[1]]),
-                conf.low = scale$back(of[[3]]), conf.high = scale$back(of[[4]]), p.value = of[[5]], df = of[[6]],
-                fmi = of[[7]])
-}
-
-# `rows`: the tables of all data sets, in the same order of rows. `df`, `n`: of each row.
+# Rubin's rules, of which the scales are those of pool_scale(), and a root. `rows`: the tables of all data sets, in the
+# same order of rows. `df`, `n`: of each row.
 pool_rows <- function(rows, names, level, df, n) {
-  of <- function(column, i) vapply(rows, function(one) one[[column]][i], 0)
-  vctrs::vec_rbind(!!!lapply(seq_along(names), function(i) {
-    pool_number(names[i], of("estimate", i), of("conf.low", i), of("conf.high", i), of("std.error", i), level,
-                df[i], n[i])
-  }))
+  of <- function(column) matrix(vapply(rows, `[[`, numeric(length(names)), column), length(names))
+  null <- replace(number_fact(names, "null"), names == "calibration_error", NA)
+  columns_frame(!!!cpp_pooled(of("estimate"), of("conf.low"), of("conf.high"), of("std.error"),
+                              number_fact(names, "scale"), as.numeric(null), level, df, n))
 }
 
 pool_validations <- function(results) {

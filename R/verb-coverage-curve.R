@@ -36,19 +36,10 @@ coverage_curve <- function(at, hit, nominal, design, level) {
   # the equal steps and the quantiles of ranks are the same places
   kept <- place >= ends$from - 1e-6 & place <= ends$to + 1e-6 & c(TRUE, diff(place) > 1e-6 / length(at))
   place <- place[kept]
+  # what the curve would be if outcomes were their expectations
   expected <- if (diff(range(nominal)) < 1e-9) rep(nominal[1], length(place)) else
-    local_line(rank, nominal, design_weights(design), place, attr(found, "bandwidth") / step)
+    cpp_local_line(rank, nominal, design_weights(design), place, attr(found, "bandwidth") / step)
   limits <- lapply(unclass(found)[c("conf.low", "conf.high", "band.low", "band.high")], `[`, kept)
   columns_frame(place = stats::approx(rank, at, place, ties = mean, rule = 2)$y, nominal = pmin(pmax(expected, 0), 1),
                 coverage = found$observed[kept], !!!limits)
-}
-
-# What the curve would be if outcomes were their expectations: its local linear fit with the bandwidth h, of 500 cells.
-local_line <- function(rank, value, w, place, h) {
-  sums <- rowsum(w * cbind(1, rank, value), ceiling(500 * rank))
-  off <- outer(sums[, 2] / sums[, 1], place, `-`)
-  k <- sums[, 1] * stats::dnorm(off / h)
-  value <- sums[, 3] / sums[, 1]
-  moment <- function(of) colSums(k * of)
-  (moment(off^2) * moment(value) - moment(off) * moment(off * value)) / (moment(1) * moment(off^2) - moment(off)^2)
 }

@@ -68,6 +68,6 @@ grade_rows <- function(problem, level) {
     ends <- stats::qbeta((1 + c(-1, 1) * level) / 2, share * size + 0.5, (1 - share) * size + 0.5)
     columns_frame(predicted = grade, n = copy_count(design), events = copy_count(design_rows(design, y == 1)),
                   observed = share, conf.low = min(share, ends[1]), conf.high = max(share, ends[2]),
-                  p.value = if (is.na(size)) NA_real_ else share_p_value(share, size, grade))
+                  p.value = cpp_share_p_values(share, size, grade))
   }))
 }

@@ -265,6 +265,47 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_coverage_tables
+Rcpp::List cpp_coverage_tables(Rcpp::NumericVector y, Rcpp::NumericMatrix q, Rcpp::NumericVector at, Rcpp::NumericVector levels, Rcpp::NumericVector w);
+RcppExport SEXP _calibrisk_cpp_coverage_tables(SEXP ySEXP, SEXP qSEXP, SEXP atSEXP, SEXP levelsSEXP, SEXP wSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type q(qSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_coverage_tables(y, q, at, levels, w));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_share_p_values
+Rcpp::NumericVector cpp_share_p_values(Rcpp::NumericVector share, Rcpp::NumericVector trials, Rcpp::NumericVector prob, bool at_least);
+RcppExport SEXP _calibrisk_cpp_share_p_values(SEXP shareSEXP, SEXP trialsSEXP, SEXP probSEXP, SEXP at_leastSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type trials(trialsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
+    Rcpp::traits::input_parameter< bool >::type at_least(at_leastSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_share_p_values(share, trials, prob, at_least));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_local_line
+Rcpp::NumericVector cpp_local_line(Rcpp::NumericVector rank, Rcpp::NumericVector value, Rcpp::NumericVector w, Rcpp::NumericVector places, double h);
+RcppExport SEXP _calibrisk_cpp_local_line(SEXP rankSEXP, SEXP valueSEXP, SEXP wSEXP, SEXP placesSEXP, SEXP hSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type rank(rankSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type value(valueSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type places(placesSEXP);
+    Rcpp::traits::input_parameter< double >::type h(hSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_local_line(rank, value, w, places, h));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_smooth_curve
 Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, double bandwidth, int times, double level, std::vector<double> seeds, int threads);
 RcppExport SEXP _calibrisk_cpp_smooth_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP bandwidthSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedsSEXP, SEXP threadsSEXP) {
@@ -1597,29 +1638,35 @@ BEGIN_RCPP
     return R_NilValue;
 END_RCPP
 }
-// cpp_random_effects
-Rcpp::List cpp_random_effects(Rcpp::NumericVector value, Rcpp::NumericVector variance, Rcpp::NumericVector df);
-RcppExport SEXP _calibrisk_cpp_random_effects(SEXP valueSEXP, SEXP varianceSEXP, SEXP dfSEXP) {
+// cpp_pooled
+Rcpp::List cpp_pooled(Rcpp::NumericMatrix estimate, Rcpp::NumericMatrix low, Rcpp::NumericMatrix high, Rcpp::NumericMatrix std_error, Rcpp::CharacterVector scale, Rcpp::NumericVector null, double level, Rcpp::NumericVector df, Rcpp::NumericVector n);
+RcppExport SEXP _calibrisk_cpp_pooled(SEXP estimateSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP std_errorSEXP, SEXP scaleSEXP, SEXP nullSEXP, SEXP levelSEXP, SEXP dfSEXP, SEXP nSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type value(valueSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type estimate(estimateSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type std_error(std_errorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::CharacterVector >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type null(nullSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type df(dfSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_random_effects(value, variance, df));
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type n(nSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pooled(estimate, low, high, std_error, scale, null, level, df, n));
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_pooled
-Rcpp::NumericVector cpp_pooled(Rcpp::NumericVector at, Rcpp::NumericMatrix sides, double complete, double level, double null);
-RcppExport SEXP _calibrisk_cpp_pooled(SEXP atSEXP, SEXP sidesSEXP, SEXP completeSEXP, SEXP levelSEXP, SEXP nullSEXP) {
+// cpp_group_effects
+Rcpp::List cpp_group_effects(Rcpp::NumericVector estimate, Rcpp::NumericVector std_error, Rcpp::NumericVector df, std::string scale, double level);
+RcppExport SEXP _calibrisk_cpp_group_effects(SEXP estimateSEXP, SEXP std_errorSEXP, SEXP dfSEXP, SEXP scaleSEXP, SEXP levelSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sides(sidesSEXP);
-    Rcpp::traits::input_parameter< double >::type complete(completeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type estimate(estimateSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type std_error(std_errorSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< std::string >::type scale(scaleSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    Rcpp::traits::input_parameter< double >::type null(nullSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pooled(at, sides, complete, level, null));
+    rcpp_result_gen = Rcpp::wrap(cpp_group_effects(estimate, std_error, df, scale, level));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2964,6 +3011,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},
     {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 4},
+    {"_calibrisk_cpp_coverage_tables", (DL_FUNC) &_calibrisk_cpp_coverage_tables, 5},
+    {"_calibrisk_cpp_share_p_values", (DL_FUNC) &_calibrisk_cpp_share_p_values, 4},
+    {"_calibrisk_cpp_local_line", (DL_FUNC) &_calibrisk_cpp_local_line, 5},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
@@ -3061,8 +3111,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_criterion_width", (DL_FUNC) &_calibrisk_cpp_criterion_width, 4},
     {"_calibrisk_cpp_expected_ladder", (DL_FUNC) &_calibrisk_cpp_expected_ladder, 7},
     {"_calibrisk_check_interrupt", (DL_FUNC) &_calibrisk_check_interrupt, 0},
-    {"_calibrisk_cpp_random_effects", (DL_FUNC) &_calibrisk_cpp_random_effects, 3},
-    {"_calibrisk_cpp_pooled", (DL_FUNC) &_calibrisk_cpp_pooled, 5},
+    {"_calibrisk_cpp_pooled", (DL_FUNC) &_calibrisk_cpp_pooled, 9},
+    {"_calibrisk_cpp_group_effects", (DL_FUNC) &_calibrisk_cpp_group_effects, 5},
     {"_calibrisk_cpp_ranks", (DL_FUNC) &_calibrisk_cpp_ranks, 1},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},

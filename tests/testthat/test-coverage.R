@@ -51,8 +51,8 @@ test_that("limits are Wilson's, p-values those of the exact binomial test", {
   hits <- sum(abs(d$y - d$mu) <= 4 * ends[2])
   expect_equal(c(found$conf.low, found$conf.high), c(prop.test(hits, 60, correct = FALSE)$conf.int))
   expect_equal(found$p.value, 2 * pbinom(hits, 60, .8))
-  expect_equal(share_p_value(.95, 60, .8), 2 * pbinom(56, 60, .8, lower.tail = FALSE))
-  expect_equal(c(share_p_value(1, 9, .9), share_p_value(0, 9, .9), share_p_value(1, 9, 1)), c(2 * .9^9, 2 * .1^9, 1))
+  expect_equal(cpp_share_p_values(c(.95, 1, 0, 1, NA), c(60, 9, 9, 9, 9), c(.8, .9, .9, 1, .5)),
+               c(2 * pbinom(56, 60, .8, lower.tail = FALSE), 2 * .9^9, 2 * .1^9, 1, NA))
   both <- tidy(ce_coverage(d, y, q, ens))
   expect_equal(both$p.adjusted, p.adjust(both$p.value, "holm"))
 })

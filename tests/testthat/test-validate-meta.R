@@ -75,8 +75,8 @@ test_that("equal groups of a wrong model are compared by errors from the outcome
   size <- c(5, 9, 30)
   x <- withr::with_seed(1, rnorm(sum(size), rep(c(0, .5, .2), size), rep(1:3, size)))
   of <- rep(1:3, size)
-  found <- cpp_random_effects(c(tapply(x, of, mean)), c(tapply(x, of, var)) / size, size - 1)
-  expect_equal(found$p, oneway.test(x ~ of)$p.value)
+  found <- cpp_group_effects(c(tapply(x, of, mean)), sqrt(c(tapply(x, of, var)) / size), size - 1, "", 0.95)
+  expect_equal(found$summary$p.value, oneway.test(x ~ of)$p.value)
 })
 
 test_that("few centres, centres without events and other input", {

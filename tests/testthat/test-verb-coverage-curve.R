@@ -22,7 +22,7 @@ test_that("the curve is a local linear fit of the covered rows over the ranks", 
   # the nominal coverage has the same fit
   nominal <- plogis(d$mu)
   smooth <- vapply(at, function(one) coef(lm(nominal ~ I(u - one), weights = dnorm((u - one) / h)))[[1]], 0)
-  expect_equal(local_line(u, nominal, 1, at, h), smooth, tolerance = 1e-8)
+  expect_equal(cpp_local_line(u, nominal, rep(1, 120), at, h), smooth, tolerance = 1e-8)
 })
 
 test_that("its band holds the true curve, and shows where intervals are too short", {
