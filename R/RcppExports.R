@@ -221,8 +221,8 @@ cpp_picked_components <- function(weight, u) {
     .Call(`_calibrisk_cpp_picked_components`, weight, u)
 }
 
-cpp_follow_up_weights <- function(rows, whole, horizon, late) {
-    .Call(`_calibrisk_cpp_follow_up_weights`, rows, whole, horizon, late)
+cpp_follow_up_weights <- function(rows, part, whole, horizon, late) {
+    .Call(`_calibrisk_cpp_follow_up_weights`, rows, part, whole, horizon, late)
 }
 
 cpp_width_cells <- function(x, y, fold, n_bins, n_folds, p) {
@@ -447,6 +447,10 @@ cpp_row_covariance <- function(columns, design) {
 
 cpp_null_limits <- function(draws, seen, target, scaled, level) {
     .Call(`_calibrisk_cpp_null_limits`, draws, seen, target, scaled, level)
+}
+
+cpp_point_632 <- function(losses, none, samples, w) {
+    .Call(`_calibrisk_cpp_point_632`, losses, none, samples, w)
 }
 
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
@@ -729,20 +733,20 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
     .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress)
 }
 
+cpp_hotelling <- function(z) {
+    .Call(`_calibrisk_cpp_hotelling`, z)
+}
+
 cpp_loess <- function(x, y, w, copies, span, leaf) {
     .Call(`_calibrisk_cpp_loess`, x, y, w, copies, span, leaf)
 }
 
-cpp_resampled_cells <- function(x, y, w, copies, end, cluster, times, seed, threads) {
-    .Call(`_calibrisk_cpp_resampled_cells`, x, y, w, copies, end, cluster, times, seed, threads)
+cpp_sampled_cells <- function(x, y, w, copies, end, cluster, times, plain, threads) {
+    .Call(`_calibrisk_cpp_sampled_cells`, x, y, w, copies, end, cluster, times, plain, threads)
 }
 
-cpp_drawn_cells <- function(x, y, w, end, times) {
-    .Call(`_calibrisk_cpp_drawn_cells`, x, y, w, end, times)
-}
-
-cpp_redrawn_cells <- function(y, w, copies, end, times, seed, threads) {
-    .Call(`_calibrisk_cpp_redrawn_cells`, y, w, copies, end, times, seed, threads)
+cpp_redrawn_cells <- function(sums, y, w, copies, end, times, plain, threads) {
+    .Call(`_calibrisk_cpp_redrawn_cells`, sums, y, w, copies, end, times, plain, threads)
 }
 
 cpp_smooth_samples <- function(x, y, w, order, cluster, from, loess, span, times, curve_of, threads) {

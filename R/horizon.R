@@ -161,10 +161,7 @@ outcomes_at <- function(truth, x, horizon, weights = NULL) {
   surv <- survival_outcome(given, horizon)
   followed <- follow_up(surv, x, horizon, weights)
   if (!part) check_horizon(followed, horizon)
-  weights <- rep(NA_real_, nrow(surv))
-  for (rows in split(seq_len(nrow(surv)), followed$stratum)) {
-    weights[rows] <- followed_weights(followed, rows, horizon)
-  }
+  weights <- followed_weights(followed, horizon)
   values <- ifelse(is.na(weights), NA, as.numeric(followed$of_cause & followed$time <= horizon$time))
   left_out <- sum(weights == 0, na.rm = TRUE)
   if (left_out > 0) {
@@ -196,19 +193,18 @@ follow_up <- function(surv, x, horizon, weights = NULL) {
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 
-# The weights of `rows` of one stratum, which compensate for their own censored ones, or those of the given follow-up:
-# inst/include/calibrisk/classical/follow_up.h.
-followed_weights <- function(followed, rows, horizon) {
-  own <- lapply(followed[c("time", "event", "count", "entry")], `[`, rows)
-  whole <- horizon$censoring %||% own
+# The weights of the rows, which compensate for the censored ones of their stratum (with `parts`, numbers, of their
+# part, NA where that is not possible), or those of the given follow-up: inst/include/calibrisk/classical/follow_up.h.
+followed_weights <- function(followed, horizon, parts = NULL) {
+  whole <- horizon$censoring
   if (!is.null(whole$strata)) {
-    stratum <- followed$strata[rows[1]]
-    same <- whole$strata %in% stratum
-    stop_if(!any(same), "{.arg censoring} must have rows of every stratum.", "x" = "It has none of {.val {stratum}}.",
-            class = "horizon", arg = "censoring", value = stratum)
-    whole <- lapply(whole, `[`, same)
+    stratum <- followed$strata[!followed$strata %in% whole$strata]
+    stop_if(length(stratum) > 0, "{.arg censoring} must have rows of every stratum.",
+            "x" = "It has none of {.val {stratum[1]}}.", class = "horizon", arg = "censoring", value = stratum[1])
+    whole$stratum <- followed$stratum[match(whole$strata, followed$strata)]
   }
-  found <- cpp_follow_up_weights(own, whole, horizon$time, !is.null(horizon$entry))
+  found <- cpp_follow_up_weights(followed, parts %||% followed$stratum, whole, horizon$time, !is.null(horizon$entry))
+  if (!is.null(parts)) return(found$weights)
   stop_if(!is.na(found$certain), "Until {.arg horizon} some rows must stay without an event.",
           "x" = "At time {signif(found$certain, 7)} all rows that are followed have one, and the estimated risk is 1.",
           "i" = "Leave out rows that enter before most others.", class = c("horizon", "rows"), arg = "horizon")
@@ -252,11 +248,7 @@ stop_no_event <- function(horizon, time) {
 group_weights <- function(truth, x, groups, horizon, weights = NULL) {
   if (is.data.frame(x)) x <- ungroup_frame(x)
   followed <- follow_up(survival_outcome(survival_value(truth, x), horizon), x, horizon, weights)
-  out <- rep(NA_real_, length(groups))
-  for (rows in split(seq_along(groups), list(groups, followed$stratum), drop = TRUE)) {
-    out[rows] <- tryCatch(followed_weights(followed, rows, horizon), calibrisk_error_horizon = function(cnd) NA)
-  }
-  out
+  followed_weights(followed, horizon, vctrs::vec_group_id(columns_frame(group = groups, stratum = followed$stratum)))
 }
 
 survival_value <- function(truth, x) {

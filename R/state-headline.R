@@ -71,8 +71,10 @@ block_ladder <- function(state, level) {
   df <- min(used_blocks(state) - 1, 1 / max(scores["weight_square", 1] / total^2 - 1 / state$n, 0))
   knots <- lapply(classes, function(j) state_knots(state, j))
   of_blocks <- rowsum(rows$count * residuals, rows$part) / sqrt(length(classes))
-  of_rows <- if (length(classes) == 1) matrix(scores["square", 1]) else symmetric(rowSums(state$sums[[1]]$cross))
-  largest <- vapply(list(of_rows, crossprod(of_blocks)), function(s) eigen(s, TRUE, TRUE)$values[1], 0)
+  # the rows of the lower triangle, of which eigen() takes nothing else
+  of_rows <- diag(length(classes))
+  of_rows[upper.tri(of_rows, TRUE)] <- if (length(classes) == 1) scores["square", 1] else rowSums(state$sums[[1]]$cross)
+  largest <- vapply(list(t(of_rows), crossprod(of_blocks)), function(s) eigen(s, TRUE, TRUE)$values[1], 0)
   problem <- list(features = features, residuals = residuals, design = design)
   size <- total^2 / scores["weight_square", 1]
   out <- clustered_cells_ladder(problem, knots, largest, total, size, df, level)

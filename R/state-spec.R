@@ -33,15 +33,6 @@ fine_dim <- function(spec, blocks) {
   c(if (blocks) 1L else moments_of_narrow, 2, length(spec$fine) - 1, n_parts(spec, blocks))
 }
 
-# The symmetric matrix of which these are the rows of the lower triangle.
-symmetric <- function(rows) {
-  q <- (sqrt(8 * length(rows) + 1) - 1) / 2
-  out <- matrix(0, q, q)
-  out[upper.tri(out, TRUE)] <- rows
-  out[lower.tri(out)] <- t(out)[lower.tri(out)]
-  out
-}
-
 n_parts <- function(spec, blocked) if (blocked) spec$blocks else spec$folds + 1
 
 # The dimensions of the sums by their names.

@@ -76,7 +76,7 @@ run_test.test_cme <- function(test, problem, level) {
   stop_if(n <= j, "The CME test needs more observations than test locations.",
           "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n)
   z <- check_computable(cme_matrix(problem, at))
-  q <- hotelling(z)
+  q <- cpp_hotelling(z)
   warn_if(is.na(q), "The covariance of the witness is singular: the CME test is not available.",
           "i" = "Use fewer or other {.arg locations}.", class = "degenerate")
   null <- NULL
@@ -88,7 +88,7 @@ run_test.test_cme <- function(test, problem, level) {
       laws$roots <- law_roots(laws$law)
       expected <- cme_expected(problem, at)
       null <- vapply(seq_len(test$times), function(r) {
-        hotelling(cme_matrix(problem, at, redraw_outcomes(laws)$y, expected))
+        cpp_hotelling(cme_matrix(problem, at, redraw_outcomes(laws)$y, expected))
       }, 0)
       # a singular redraw counts against rejection
       null[is.na(null)] <- Inf
@@ -101,15 +101,4 @@ run_test.test_cme <- function(test, problem, level) {
     method = paste0("Calibration test: mean embedding at test locations, ", text), null = null,
     details = list(witness = colMeans(z), reference = reference)
   )
-}
-
-# n zbar' S^-1 zbar; NA where S is singular to rounding.
-hotelling <- function(z) {
-  mean <- colMeans(z)
-  s <- var(z)
-  scale <- sqrt(diag(s))
-  if (any(!is.finite(scale)) || any(scale <= 0)) return(NA_real_)
-  s <- s / outer(scale, scale)
-  if (rcond(s) < 1e-14) return(NA_real_)
-  nrow(z) * sum(mean / scale * solve(s, mean / scale, tol = 0))
 }

@@ -142,22 +142,14 @@ optimism_table <- function(whole, samples) {
   out[!number_fact(out$term, "kind") %in% c("test", "ladder", "smooth"), ]
 }
 
-# Of both losses, the .632+ estimate: the apparent loss and that of rows outside of their samples, weighted by how far
-# the latter is on the way to the loss of predictions without information (Efron and Tibshirani 1997, Eqs. 24 to 32).
+# The .632+ estimates of both losses: src/optimism.cpp.
 point_632 <- function(problem, losses) {
-  design <- problem$design
   p <- problem$features[, 1]
-  share <- row_mean(as.numeric(problem$labels), design)
-  mean_loss <- function(loss) share * row_mean(loss(p), design) + (1 - share) * row_mean(loss(1 - p), design)
+  share <- row_mean(as.numeric(problem$labels), problem$design)
+  mean_loss <- function(loss) row_mean(share * loss(p) + (1 - share) * loss(1 - p), problem$design)
   none <- c(brier = mean_loss(function(q) (1 - q)^2), log_loss = mean_loss(function(q) -log(q)))
-  apparent <- apply(row_losses(problem), 2, row_mean, design)
-  count <- Reduce(`+`, lapply(losses, function(one) !is.na(one[, 1])))
-  if (any(count == 0)) return(replace(none, 1:2, NA))
-  total <- Reduce(`+`, lapply(losses, function(one) replace(one, is.na(one), 0)))
-  outside <- pmin(apply(total / count, 2, row_mean, design), none)
-  gone <- ifelse(outside > apparent & none > apparent, (outside - apparent) / (none - apparent), 0)
-  weight <- 0.632 / (1 - 0.368 * gone)
-  (1 - weight) * apparent + weight * outside
+  none[] <- cpp_point_632(row_losses(problem), none, losses, problem$design$w %||% numeric())
+  none
 }
 
 #' @export

@@ -129,11 +129,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   clusters <- design$cluster[sorted$order] %||% integer()
   plain <- is_unweighted(design) && (isTRUE(problem$cells) || copy_count(design) >= many_rows)
   copies <- design$copies[sorted$order] %||% numeric()
-  drawn <- if (plain) {
-    cpp_drawn_cells(sorted$x, sorted$y, w, ends, options$times)
-  } else {
-    cpp_resampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, draw_seed(), thread_count())
-  }
+  drawn <- cpp_sampled_cells(sorted$x, sorted$y, w, copies, ends, clusters, options$times, plain, thread_count())
   distances <- function(sums, gap, own = TRUE) {
     cpp_cell_distances(sums, gap, own, options$smoother == "loess", options$span,
                        sampled_curve(options$smoother, options$span), thread_count())
@@ -142,14 +138,7 @@ cell_draws <- function(problem, cells, frequency, value, options) {
   samples <- distances(drawn, if (clustered) cells$gap else numeric())
   # of outcomes simulated from the curve, or from the predictions
   redrawn <- function(frequency, ...) {
-    events <- if (plain) {
-      size <- round(cells$rows[, 1])
-      expected <- bin_totals(cumsum((sorted$w %||% 1) * frequency), ends)
-      matrix(stats::rbinom(length(ends) * options$times, size, pmin(expected / cells$rows[, 1], 1)), length(ends))
-    } else {
-      cpp_redrawn_cells(frequency, w, copies, ends, options$times, draw_seed(), thread_count())
-    }
-    distances(rbind(matrix(cells$rows[, 1:2], 2 * length(ends), options$times), events), ...)
+    distances(cpp_redrawn_cells(cells$rows, frequency, w, copies, ends, options$times, plain, thread_count()), ...)
   }
   # the cells' value is near that of the rows
   list(samples = samples[1:5, ] + (value - cells$value),

@@ -739,15 +739,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_follow_up_weights
-Rcpp::List cpp_follow_up_weights(Rcpp::List rows, Rcpp::List whole, double horizon, bool late);
-RcppExport SEXP _calibrisk_cpp_follow_up_weights(SEXP rowsSEXP, SEXP wholeSEXP, SEXP horizonSEXP, SEXP lateSEXP) {
+Rcpp::List cpp_follow_up_weights(Rcpp::List rows, Rcpp::IntegerVector part, Rcpp::Nullable<Rcpp::List> whole, double horizon, bool late);
+RcppExport SEXP _calibrisk_cpp_follow_up_weights(SEXP rowsSEXP, SEXP partSEXP, SEXP wholeSEXP, SEXP horizonSEXP, SEXP lateSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type part(partSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type whole(wholeSEXP);
     Rcpp::traits::input_parameter< double >::type horizon(horizonSEXP);
     Rcpp::traits::input_parameter< bool >::type late(lateSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_follow_up_weights(rows, whole, horizon, late));
+    rcpp_result_gen = Rcpp::wrap(cpp_follow_up_weights(rows, part, whole, horizon, late));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1544,6 +1545,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type scaled(scaledSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_null_limits(draws, seen, target, scaled, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_point_632
+Rcpp::NumericVector cpp_point_632(Rcpp::NumericMatrix losses, Rcpp::NumericVector none, Rcpp::List samples, Rcpp::NumericVector w);
+RcppExport SEXP _calibrisk_cpp_point_632(SEXP lossesSEXP, SEXP noneSEXP, SEXP samplesSEXP, SEXP wSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type losses(lossesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type none(noneSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type samples(samplesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_point_632(losses, none, samples, w));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2489,6 +2503,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_hotelling
+double cpp_hotelling(Rcpp::NumericMatrix z);
+RcppExport SEXP _calibrisk_cpp_hotelling(SEXP zSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hotelling(z));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_loess
 Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, double span, double leaf);
 RcppExport SEXP _calibrisk_cpp_loess(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP spanSEXP, SEXP leafSEXP) {
@@ -2504,11 +2528,12 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_resampled_cells
-Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, std::vector<int> cluster, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_resampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+// cpp_sampled_cells
+Rcpp::NumericMatrix cpp_sampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, std::vector<int> cluster, int times, bool plain, int threads);
+RcppExport SEXP _calibrisk_cpp_sampled_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP clusterSEXP, SEXP timesSEXP, SEXP plainSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
@@ -2516,40 +2541,27 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< bool >::type plain(plainSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resampled_cells(x, y, w, copies, end, cluster, times, seed, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_drawn_cells
-Rcpp::NumericMatrix cpp_drawn_cells(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, std::vector<int> end, int times);
-RcppExport SEXP _calibrisk_cpp_drawn_cells(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP endSEXP, SEXP timesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_drawn_cells(x, y, w, end, times));
+    rcpp_result_gen = Rcpp::wrap(cpp_sampled_cells(x, y, w, copies, end, cluster, times, plain, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_redrawn_cells
-Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, int times, double seed, int threads);
-RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericMatrix sums, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, std::vector<int> end, int times, bool plain, int threads);
+RcppExport SEXP _calibrisk_cpp_redrawn_cells(SEXP sumsSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP endSEXP, SEXP timesSEXP, SEXP plainSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type sums(sumsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type end(endSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< bool >::type plain(plainSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(y, w, copies, end, times, seed, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_redrawn_cells(sums, y, w, copies, end, times, plain, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3047,7 +3059,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_family_affinity", (DL_FUNC) &_calibrisk_cpp_family_affinity, 2},
     {"_calibrisk_cpp_crps_draws", (DL_FUNC) &_calibrisk_cpp_crps_draws, 2},
     {"_calibrisk_cpp_picked_components", (DL_FUNC) &_calibrisk_cpp_picked_components, 2},
-    {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 4},
+    {"_calibrisk_cpp_follow_up_weights", (DL_FUNC) &_calibrisk_cpp_follow_up_weights, 5},
     {"_calibrisk_cpp_width_cells", (DL_FUNC) &_calibrisk_cpp_width_cells, 6},
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
@@ -3104,6 +3116,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_std_error", (DL_FUNC) &_calibrisk_cpp_row_std_error, 2},
     {"_calibrisk_cpp_row_covariance", (DL_FUNC) &_calibrisk_cpp_row_covariance, 2},
     {"_calibrisk_cpp_null_limits", (DL_FUNC) &_calibrisk_cpp_null_limits, 5},
+    {"_calibrisk_cpp_point_632", (DL_FUNC) &_calibrisk_cpp_point_632, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
@@ -3174,10 +3187,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
+    {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 1},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
-    {"_calibrisk_cpp_resampled_cells", (DL_FUNC) &_calibrisk_cpp_resampled_cells, 9},
-    {"_calibrisk_cpp_drawn_cells", (DL_FUNC) &_calibrisk_cpp_drawn_cells, 5},
-    {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 7},
+    {"_calibrisk_cpp_sampled_cells", (DL_FUNC) &_calibrisk_cpp_sampled_cells, 9},
+    {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 8},
     {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 11},
     {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 9},
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},

@@ -8,6 +8,8 @@
 #include <calibrisk/pairs/design_source.h>
 #include <calibrisk/pairs/pair_sums.h>
 
+#include <Eigen/LU>
+
 using namespace calibrisk;
 
 // Row sums of w_j H_ij off the diagonal, w_i H_ii, the sum of squares of w_i w_j H_ij off the
@@ -119,4 +121,22 @@ Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List t
   REngine engine(threads, progress);
   return wrap_vector(
       degenerate_bootstrap(engine, *as_pair_source(prediction, target), as_matrix(counts)));
+}
+
+// n zbar' S^-1 zbar of the rows of z; NA where S is singular to rounding.
+// [[Rcpp::export(rng = false)]]
+double cpp_hotelling(Rcpp::NumericMatrix z) {
+  const double n = z.nrow();
+  if (z.nrow() < 2 || z.ncol() == 0) return NA_REAL;
+  const Vector mean = as_matrix(z).colwise().mean();
+  const Matrix off = as_matrix(z).rowwise() - mean.transpose();
+  const Vector scale = (off.colwise().squaredNorm() / (n - 1.0)).cwiseSqrt();
+  if (!scale.allFinite() || scale.minCoeff() <= 0.0) return NA_REAL;
+  const Vector inverse = scale.cwiseInverse();
+  const Matrix correlation =
+      inverse.asDiagonal() * Matrix(off.transpose() * off / (n - 1.0)) * inverse.asDiagonal();
+  const Eigen::PartialPivLU<Matrix> solver(correlation);
+  if (!(solver.rcond() >= 1e-14)) return NA_REAL;
+  const Vector unit = mean.cwiseProduct(inverse);
+  return n * unit.dot(solver.solve(unit));
 }

@@ -8,8 +8,13 @@
 #include <R_ext/Random.h>
 #include <Rmath.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
+
+using calibrisk::Index;
 
 // x ascending; `copies` may be empty. Empty where a local fit is nearly singular.
 // [[Rcpp::export(rng = false)]]
@@ -20,39 +25,31 @@ Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp
   return Rcpp::NumericVector(fit.data(), fit.data() + fit.size());
 }
 
-// [3 cells x times]; `cluster` from 1, or empty as `w` and `copies`.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_resampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y,
-                                        Rcpp::NumericVector w, Rcpp::NumericVector copies,
-                                        std::vector<int> end, std::vector<int> cluster, int times,
-                                        double seed, int threads) {
-  REngine engine(threads);
-  int n_clusters = 0;
-  for (int& own : cluster) n_clusters = std::max(n_clusters, own--);
-  return wrap_matrix(calibrisk::resampled_cells(
-      engine, {as_vector(x), as_vector(y), as_vector(w), as_vector(copies), end}, cluster,
-      n_clusters, times, static_cast<std::uint64_t>(seed)));
+namespace {
+
+template <class Term>
+std::vector<double> cell_totals(const Rcpp::NumericVector& w, const std::vector<int>& end,
+                                const Term& term) {
+  std::vector<double> out(end.size());
+  long double sum = 0.0L;
+  double before = 0.0;
+  R_xlen_t i = 0;
+  for (std::size_t k = 0; k < end.size(); ++k) {
+    for (; i < end[k]; ++i) sum += (w.size() > 0 ? w[i] : 1.0) * term(i);
+    out[k] = static_cast<double>(sum) - before;
+    before = static_cast<double>(sum);
+  }
+  return out;
 }
 
-// The same of rows of equal weights by R's generator, without drawing each row. The number of a
+// Samples of rows of equal weights by R's generator, without drawing each row. The number of a
 // cell's draws is multinomial (of very many as good as Poisson), that of events among them is
 // binomial, and the sum of their predictions is as good as normal.
-// [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_drawn_cells(Rcpp::NumericVector x, Rcpp::NumericVector y,
-                                    Rcpp::NumericVector w, std::vector<int> end, int times) {
+Rcpp::NumericMatrix drawn_cells(const Rcpp::NumericVector& x, const Rcpp::NumericVector& y,
+                                const Rcpp::NumericVector& w, const std::vector<int>& end,
+                                int times) {
   const std::size_t cells = end.size();
-  const auto total = [&](const auto& term) {
-    std::vector<double> out(cells);
-    long double sum = 0.0L;
-    double before = 0.0;
-    R_xlen_t i = 0;
-    for (std::size_t k = 0; k < cells; ++k) {
-      for (; i < end[k]; ++i) sum += (w.size() > 0 ? w[i] : 1.0) * term(i);
-      out[k] = static_cast<double>(sum) - before;
-      before = static_cast<double>(sum);
-    }
-    return out;
-  };
+  const auto total = [&](const auto& term) { return cell_totals(w, end, term); };
   const std::vector<double> n = total([](R_xlen_t) { return 1.0; });
   const std::vector<double> events = total([&](R_xlen_t i) { return y[i]; });
   const std::vector<double> places = total([&](R_xlen_t i) { return x[i]; });
@@ -99,21 +96,59 @@ Rcpp::NumericMatrix cpp_drawn_cells(Rcpp::NumericVector x, Rcpp::NumericVector y
   return out;
 }
 
-// [cells x times], outcomes drawn from y.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericVector y, Rcpp::NumericVector w,
-                                      Rcpp::NumericVector copies, std::vector<int> end, int times,
-                                      double seed, int threads) {
+// A seed of the core's generator by R's.
+std::uint64_t drawn_seed() {
+  return static_cast<std::uint64_t>(std::floor(unif_rand() * std::exp2(52.0)));
+}
+
+}  // namespace
+
+// Samples of rows in cells, [3 cells x times]; `cluster` from 1, or empty as `w` and `copies`.
+// `plain`: rows of equal weights, which are not drawn one by one.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_sampled_cells(Rcpp::NumericVector x, Rcpp::NumericVector y,
+                                      Rcpp::NumericVector w, Rcpp::NumericVector copies,
+                                      std::vector<int> end, std::vector<int> cluster, int times,
+                                      bool plain, int threads) {
+  if (plain) return drawn_cells(x, y, w, end, times);
   REngine engine(threads);
-  return wrap_matrix(calibrisk::redrawn_cells(
-      engine, {as_vector(y), as_vector(y), as_vector(w), as_vector(copies), end}, times,
-      static_cast<std::uint64_t>(seed)));
+  int n_clusters = 0;
+  for (int& own : cluster) n_clusters = std::max(n_clusters, own--);
+  return wrap_matrix(calibrisk::resampled_cells(
+      engine, {as_vector(x), as_vector(y), as_vector(w), as_vector(copies), end}, cluster,
+      n_clusters, times, drawn_seed()));
+}
+
+// The same of outcomes drawn from y, for cells of these sums of weights and places, [cells x 2].
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_redrawn_cells(Rcpp::NumericMatrix sums, Rcpp::NumericVector y,
+                                      Rcpp::NumericVector w, Rcpp::NumericVector copies,
+                                      std::vector<int> end, int times, bool plain, int threads) {
+  const auto cells = static_cast<Index>(end.size());
+  calibrisk::require(sums.nrow() == cells && sums.ncol() >= 2, "redrawn_cells: sums of each cell.");
+  calibrisk::Matrix out(3 * cells, times);
+  out.topRows(2 * cells).colwise() =
+      calibrisk::Vector(Eigen::Map<const calibrisk::Vector>(sums.begin(), 2 * cells));
+  if (plain) {
+    const std::vector<double> events = cell_totals(w, end, [&](R_xlen_t i) { return y[i]; });
+    for (int t = 0; t < times; ++t) {
+      for (Index k = 0; k < cells; ++k) {
+        const double size = out(k, t), share = events[static_cast<std::size_t>(k)] / size;
+        out(2 * cells + k, t) = R::rbinom(std::nearbyint(size), std::min(share, 1.0));
+      }
+    }
+  } else {
+    REngine engine(threads);
+    out.bottomRows(cells) = calibrisk::redrawn_cells(
+        engine, {as_vector(y), as_vector(y), as_vector(w), as_vector(copies), end}, times,
+        drawn_seed());
+  }
+  return wrap_matrix(out);
 }
 
 namespace {
 
 using calibrisk::CurveRows;
-using calibrisk::Index;
 using calibrisk::Vector;
 
 // Distances of samples from their predictions (`own`), then from other values of their rows

@@ -5,7 +5,7 @@ surv_outcomes <- function(time, status) {
 
 censoring_weights <- function(time, event, count, horizon) {
   rows <- list(time = time, event = event, count = count)
-  cpp_follow_up_weights(rows, rows, horizon, FALSE)$weights
+  cpp_follow_up_weights(rows, rep(1L, length(rows$time)), NULL, horizon, FALSE)$weights
 }
 
 # A result without the sentence on its rows.

@@ -5,7 +5,7 @@ test_that("only what draws touches the random numbers", {
   functions <- strsplit(code, "\n// cpp_", fixed = TRUE)[[1]][-1]
   scoped <- functions[grepl("RNGScope", functions, fixed = TRUE)]
   expect_setequal(sub("\n.*", "", scoped), c("resample_counts", "draw_classes", "class_redraws", "ensemble_null",
-                                                 "smooth_samples", "smooth_redraws", "drawn_cells"))
+                                                 "smooth_samples", "smooth_redraws", "sampled_cells", "redrawn_cells"))
 })
 
 test_that("deterministic calls leave no seed behind", {
