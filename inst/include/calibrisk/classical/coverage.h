@@ -7,7 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
+#include <limits>
 
 namespace calibrisk {
 
@@ -30,6 +30,7 @@ inline CoverageTables coverage_tables(const ConstVectorRef& y, const ConstMatrix
       "coverage: a quantile of every row at each level.");
   CoverageTables out{Matrix::Zero(5, count), Matrix::Zero(2, size), Matrix::Zero(n, count),
                      Vector::Zero(3)};
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const double total = w.size() > 0 ? w.sum() : static_cast<double>(n);
   for (Index i = 0; i < n; ++i) {
     const double share = (w.size() > 0 ? w(i) : 1.0) / total;
@@ -37,25 +38,29 @@ inline CoverageTables coverage_tables(const ConstVectorRef& y, const ConstMatrix
       const double low = q(i, count - 1 - k), high = q(i, size - count + k);
       const double below = std::max(low - y(i), 0.0), above = std::max(y(i) - high, 0.0);
       const bool inside = y(i) >= low && y(i) <= high;
-      out.hit(i, k) = inside ? 1.0 : 0.0;
+      // what is not known makes the means unknown
+      const bool known = !(std::isnan(low) || std::isnan(high) || std::isnan(y(i)));
+      out.hit(i, k) = !known ? none : inside ? 1.0 : 0.0;
       out.levels(0, k) += share * out.hit(i, k);
-      out.levels(1, k) += y(i) < low ? share : 0.0;
-      out.levels(2, k) += y(i) > high ? share : 0.0;
+      out.levels(1, k) += !known ? none : y(i) < low ? share : 0.0;
+      out.levels(2, k) += !known ? none : y(i) > high ? share : 0.0;
       out.levels(3, k) += share * (high - low);
       out.levels(4, k) += share * (high - low + 2.0 / (1.0 - levels(k)) * (below + above));
     }
     for (Index k = 0; k < size; ++k) {
       const double gap = q(i, k) - y(i), score = 2.0 * ((gap >= 0.0 ? 1.0 : 0.0) - at(k)) * gap;
-      out.quantiles(0, k) += gap >= 0.0 ? share : 0.0;
+      out.quantiles(0, k) += std::isnan(gap) ? none : gap >= 0.0 ? share : 0.0;
       out.quantiles(1, k) += share * score;
       // the median counts on both sides, others on that of their tail
       const double missed = at(k) == 0.5 ? std::abs(gap) : 2.0 * std::abs(gap);
       const double part = share * missed / static_cast<double>(size);
-      if (gap > 0.0 && at(k) <= 0.5) out.scores(1) += part;
-      if (gap < 0.0 && at(k) >= 0.5) out.scores(2) += part;
+      if (!(gap <= 0.0) && at(k) <= 0.5) out.scores(1) += part;
+      if (!(gap >= 0.0) && at(k) >= 0.5) out.scores(2) += part;
     }
   }
-  out.levels.row(0) = out.levels.row(0).cwiseMin(1.0);
+  for (Index k = 0; k < count; ++k) {
+    if (out.levels(0, k) > 1.0) out.levels(0, k) = 1.0;
+  }
   out.scores(0) = out.quantiles.row(1).mean();
   return out;
 }
