@@ -125,6 +125,18 @@ cpp_quantile_curve <- function(low, high, levels, upper, v, draws, whole, few, l
     .Call(`_calibrisk_cpp_quantile_curve`, low, high, levels, upper, v, draws, whole, few, level)
 }
 
+cpp_curve_columns <- function(found, k, upper) {
+    .Call(`_calibrisk_cpp_curve_columns`, found, k, upper)
+}
+
+cpp_agreeing_band <- function(points, target) {
+    .Call(`_calibrisk_cpp_agreeing_band`, points, target)
+}
+
+cpp_curve_bars <- function(values, labels, weights) {
+    .Call(`_calibrisk_cpp_curve_bars`, values, labels, weights)
+}
+
 cpp_design_df <- function(design) {
     .Call(`_calibrisk_cpp_design_df`, design)
 }

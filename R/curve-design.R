@@ -34,9 +34,6 @@ row_counts <- function(values, y, rate, design, level) {
        k = k, rate = rate)
 }
 
-# Probabilities with k-fold odds.
-times_odds <- function(prob, k) if (k == 1) prob else k * prob / (k * prob + 1 - prob)
-
 # Upper edges of bins of equal weight, without the last.
 weighted_edges <- function(p, w, n_bins) {
   sorted <- sort_values(p, 0 * p, w)

@@ -1,18 +1,7 @@
 # Binned and isotonic curves: from predictions p and outcomes y (0/1) to a tibble with a row per place.
 
 # From a curve of the core: its odds times k, and at most `upper`.
-curve_frame <- function(found, k = 1, upper = 1) {
-  clip <- function(v) times_odds(pmin(pmax(v, 0), upper), k)
-  known <- function(v) if (length(v) > 0) v else NA_real_
-  columns_frame(
-    confidence = found$x, observed = clip(found$observed), n = known(found$rows), left = known(found$left),
-    right = known(found$right),
-    conf.low = clip(found$conf$low), conf.high = clip(found$conf$high),
-    band.low = clip(found$band$low), band.high = clip(found$band$high),
-    null.low = clip(found$null$low), null.high = clip(found$null$high),
-    null_band.low = clip(found$null_band$low), null_band.high = clip(found$null_band$high)
-  )
-}
+curve_frame <- function(found, k = 1, upper = 1) as_columns_frame(cpp_curve_columns(found, k, upper))
 
 #' @export
 curve_points.curve_binned <- function(curve, problem, values, control, counts) {

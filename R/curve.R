@@ -187,33 +187,16 @@ one_curve <- function(problem, curve, control) {
   }, design, control$level)
   # simulated outcomes are the same in every call
   points <- with_seed_kept(1, curve_points(curve, problem, values, control, rows))
-  target <- if (curve$name == "pit") 1 else points$confidence
-  points <- agreeing_band(points, target)
-  # a figure of rare events shows the tenth of them that it needs
-  cells <- 500L
-  cell <- findInterval(values, seq_len(cells - 1) / cells, left.open = TRUE) + 1L
+  bands <- cpp_agreeing_band(points, if (curve$name == "pit") 1 else points$confidence)
   share <- if (!is.null(design$w)) design$w * (copy_count(design) / sum(design$w))
-  counts <- function(used, cell, cells) {
-    if (is.null(share)) tabulate(cell[used], cells) else sum_by_cluster(share[used], cell[used], cells)
-  }
-  bars <- function(left, right, cell) {
-    columns_frame(left = left, right = right, n = counts(TRUE, cell, length(left)),
-                  events = counts(problem$labels == 1, cell, length(left)))
-  }
-  # cells of equal width of the logit
-  edge <- seq(-9.4, 9.4, by = 0.2)
+  bars <- cpp_curve_bars(values, as.numeric(problem$labels), as.numeric(share))
   list(
-    curve = points, ends = drawn_ends(values, design$copies),
-    histogram = bars((seq_len(cells) - 1) / cells, seq_len(cells) / cells, cell),
-    logits = if (is.null(problem$pit)) {
-      bars(edge[-length(edge)], edge[-1], findInterval(values, stats::plogis(edge), all.inside = TRUE))
-    },
+    curve = bands$points, ends = drawn_ends(values, design$copies), histogram = as_columns_frame(bars$shares),
+    logits = if (is.null(problem$pit)) as_columns_frame(bars$logits),
     summary = columns_frame(
       n = entered_rows(design),
       event_rate = if (is.null(problem$labels)) NA_real_ else row_mean(problem$labels, design),
-      mean_confidence = row_mean(values, design),
-      outside = mean(off_band(points, target)),
-      rejected = any(leaves_null_band(points) > band_rounding),
+      mean_confidence = row_mean(values, design), outside = bands$outside, rejected = bands$rejected,
       bandwidth = attr(points, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
     )
   )
@@ -268,7 +251,7 @@ print.ce_curve <- function(x, ...) {
   invisible(x)
 }
 
-# Says whether the curve's own band holds the diagonal. That agrees with the test: see agreeing_band().
+# Says whether the curve's own band holds the diagonal. That agrees with the test: see cpp_agreeing_band().
 place_of_diagonal <- function(outside, what) {
   if (isTRUE(outside == 0)) return(paste("its simultaneous band contains", what))
   paste0("its simultaneous band excludes ", what, " at ", percent_text(signif(outside, 2)), " of the points")

@@ -452,6 +452,41 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_curve_columns
+Rcpp::List cpp_curve_columns(Rcpp::List found, double k, double upper);
+RcppExport SEXP _calibrisk_cpp_curve_columns(SEXP foundSEXP, SEXP kSEXP, SEXP upperSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type found(foundSEXP);
+    Rcpp::traits::input_parameter< double >::type k(kSEXP);
+    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_curve_columns(found, k, upper));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_agreeing_band
+Rcpp::List cpp_agreeing_band(Rcpp::List points, Rcpp::NumericVector target);
+RcppExport SEXP _calibrisk_cpp_agreeing_band(SEXP pointsSEXP, SEXP targetSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type points(pointsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type target(targetSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_agreeing_band(points, target));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_curve_bars
+Rcpp::List cpp_curve_bars(Rcpp::NumericVector values, Rcpp::NumericVector labels, Rcpp::NumericVector weights);
+RcppExport SEXP _calibrisk_cpp_curve_bars(SEXP valuesSEXP, SEXP labelsSEXP, SEXP weightsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_curve_bars(values, labels, weights));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_design_df
 double cpp_design_df(Rcpp::List design);
 RcppExport SEXP _calibrisk_cpp_design_df(SEXP designSEXP) {
@@ -3035,6 +3070,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_binned_curve", (DL_FUNC) &_calibrisk_cpp_binned_curve, 6},
     {"_calibrisk_cpp_pit_bars", (DL_FUNC) &_calibrisk_cpp_pit_bars, 8},
     {"_calibrisk_cpp_quantile_curve", (DL_FUNC) &_calibrisk_cpp_quantile_curve, 9},
+    {"_calibrisk_cpp_curve_columns", (DL_FUNC) &_calibrisk_cpp_curve_columns, 3},
+    {"_calibrisk_cpp_agreeing_band", (DL_FUNC) &_calibrisk_cpp_agreeing_band, 2},
+    {"_calibrisk_cpp_curve_bars", (DL_FUNC) &_calibrisk_cpp_curve_bars, 3},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},

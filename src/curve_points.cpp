@@ -357,3 +357,131 @@ Rcpp::List cpp_quantile_curve(Rcpp::NumericVector low, Rcpp::NumericVector high,
   out.band = wilson(farthest);
   return out.list();
 }
+
+// The columns of a curve: shares, at most `upper`, with k times their odds; NA: what it does not
+// have.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_curve_columns(Rcpp::List found, double k, double upper) {
+  const Rcpp::NumericVector x = field(found, "x");
+  const auto known = [&](const char* name) {
+    const Rcpp::NumericVector given =
+        has_field(found, name) ? Rcpp::NumericVector(field(found, name)) : Rcpp::NumericVector();
+    return given.size() > 0 ? given : Rcpp::NumericVector(x.size(), NA_REAL);
+  };
+  const auto clip = [&](const Rcpp::NumericVector& shares) {
+    Rcpp::NumericVector out(shares.size());
+    std::transform(shares.begin(), shares.end(), out.begin(), [&](double v) {
+      v = std::min(std::max(v, 0.0), upper);
+      return k == 1.0 ? v : k * v / (k * v + 1.0 - v);
+    });
+    return out;
+  };
+  const auto limits = [&](const char* name, const char* end) {
+    return clip(field(Rcpp::List(field(found, name)), end));
+  };
+  return named_list({{"confidence", x},
+                     {"observed", clip(field(found, "observed"))},
+                     {"n", known("rows")},
+                     {"left", known("left")},
+                     {"right", known("right")},
+                     {"conf.low", limits("conf", "low")},
+                     {"conf.high", limits("conf", "high")},
+                     {"band.low", limits("band", "low")},
+                     {"band.high", limits("band", "high")},
+                     {"null.low", limits("null", "low")},
+                     {"null.high", limits("null", "high")},
+                     {"null_band.low", limits("null_band", "low")},
+                     {"null_band.high", limits("null_band", "high")}});
+}
+
+// One decision for both bands: the curve's own holds `target` (the diagonal) everywhere exactly if
+// the curve stays within the null band. A band that is widened covers as before. A curve may leave
+// the null band while its own band holds the target. Its own band then ends at the target where the
+// curve leaves, since the null band says no more than on which side the frequency is. With whether
+// it leaves and the share of places where its own band does not hold the target.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_agreeing_band(Rcpp::List points, Rcpp::NumericVector target) {
+  constexpr double rounding = 1e-12, beside = 10.0 * rounding;
+  const Rcpp::List out = Rf_shallow_duplicate(points);
+  const auto column = [&](const char* name) { return Rcpp::NumericVector(field(points, name)); };
+  const auto changed = [&](const char* name) {
+    const Rcpp::NumericVector own = Rcpp::clone(column(name));
+    const Rcpp::CharacterVector names = out.names();
+    for (R_xlen_t j = 0; j < out.size(); ++j) {
+      if (names[j] == name) SET_VECTOR_ELT(out, j, own);
+    }
+    return own;
+  };
+  const Rcpp::NumericVector observed = column("observed"), null_low = column("null_band.low"),
+                            null_high = column("null_band.high");
+  Rcpp::NumericVector low = changed("band.low"), high = changed("band.high"),
+                      one_low = changed("conf.low"), one_high = changed("conf.high");
+  const R_xlen_t n = observed.size();
+  const auto at = [&](R_xlen_t i) { return target[target.size() == 1 ? 0 : i]; };
+  const auto leaves = [&](R_xlen_t i) {
+    return observed[i] - null_high[i] > rounding || null_low[i] - observed[i] > rounding;
+  };
+  const auto off = [&](R_xlen_t i) {
+    return at(i) < low[i] - rounding || at(i) > high[i] + rounding;
+  };
+  bool rejected = false, excluded = false;
+  for (R_xlen_t i = 0; i < n; ++i) {
+    rejected = rejected || leaves(i);
+    excluded = excluded || off(i);
+  }
+  for (R_xlen_t i = 0; i < n; ++i) {
+    if (!rejected) {
+      low[i] = std::min(low[i], at(i));
+      high[i] = std::max(high[i], at(i));
+    } else if (!excluded && leaves(i)) {
+      const bool up = observed[i] >= at(i);
+      for (double* end : {up ? &low[i] : &high[i], up ? &one_low[i] : &one_high[i]}) {
+        *end = up ? std::max(*end, at(i) + beside) : std::min(*end, at(i) - beside);
+      }
+    }
+  }
+  double outside = 0.0;
+  for (R_xlen_t i = 0; i < n; ++i) outside += off(i) ? 1.0 : 0.0;
+  return named_list({{"points", static_cast<SEXP>(out)},
+                     {"outside", outside / static_cast<double>(n)},
+                     {"rejected", rejected}});
+}
+
+// Copies (or their `weights`) of the rows and of their events in 500 cells of the unit interval, as
+// a figure of rare events shows the tenth of them that it needs, and in cells of equal width of the
+// logit. The labels may be empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_curve_bars(Rcpp::NumericVector values, Rcpp::NumericVector labels,
+                          Rcpp::NumericVector weights) {
+  const auto bars = [&](const std::vector<double>& ends, const std::vector<int>& cell) {
+    const std::size_t cells = ends.size() - 1;
+    std::vector<double> n(cells), events(cells);
+    for (std::size_t i = 0; i < cell.size(); ++i) {
+      const auto row = static_cast<R_xlen_t>(i);
+      const auto at = static_cast<std::size_t>(cell[i]);
+      const double weight = weights.size() == 0 ? 1.0 : weights[row];
+      n[at] += weight;
+      if (labels.size() > 0 && labels[row] == 1.0) events[at] += weight;
+    }
+    const auto counts = [&](const std::vector<double>& of) -> SEXP {
+      if (weights.size() > 0) return Rcpp::wrap(of);
+      return Rcpp::IntegerVector(of.begin(), of.end());
+    };
+    return named_list({{"left", std::vector<double>(ends.begin(), ends.end() - 1)},
+                       {"right", std::vector<double>(ends.begin() + 1, ends.end())},
+                       {"n", counts(n)},
+                       {"events", counts(events)}});
+  };
+  std::vector<double> share, logit, inner;
+  for (int k = 0; k <= 500; ++k) share.push_back(k / 500.0);
+  for (int k = 0; k <= 94; ++k) logit.push_back(std::min(-9.4 + k * 0.2, 9.4));
+  for (std::size_t k = 1; k < 94; ++k) inner.push_back(R::plogis(logit[k], 0.0, 1.0, 1, 0));
+  std::vector<int> cell;
+  for (const double v : values) {
+    cell.push_back(
+        static_cast<int>(std::upper_bound(inner.begin(), inner.end(), v) - inner.begin()));
+  }
+  const std::vector<double> edges(share.begin() + 1, share.end() - 1);
+  return named_list({{"shares", static_cast<SEXP>(bars(share, bins_of(values, edges)))},
+                     {"logits", static_cast<SEXP>(bars(logit, cell))}});
+}

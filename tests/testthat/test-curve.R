@@ -295,9 +295,10 @@ test_that("no predictions at all are an error that says so", {
 
 test_that("a curve is rejected exactly if its own band leaves the diagonal", {
   agrees <- function(points, target) {
-    out <- agreeing_band(points, target)
+    agreed <- cpp_agreeing_band(points, target)
+    out <- agreed$points
     off <- target < out$band.low - 1e-12 | target > out$band.high + 1e-12
-    expect_identical(any(off), any(leaves_null_band(points) > 1e-12))
+    expect_identical(agreed[c("outside", "rejected")], list(outside = mean(off), rejected = any(off)))
     expect_true(all(out$band.low <= out$observed + 1e-10 & out$observed <= out$band.high + 1e-10))
     expect_true(all(out$band.low <= out$conf.low + 1e-10 & out$conf.high <= out$band.high + 1e-10))
     out
