@@ -137,6 +137,10 @@ cpp_curve_bars <- function(values, labels, weights) {
     .Call(`_calibrisk_cpp_curve_bars`, values, labels, weights)
 }
 
+cpp_drawn_ends <- function(values, copies) {
+    .Call(`_calibrisk_cpp_drawn_ends`, values, copies)
+}
+
 cpp_design_df <- function(design) {
     .Call(`_calibrisk_cpp_design_df`, design)
 }
@@ -507,6 +511,14 @@ cpp_ranks <- function(values) {
 
 cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, progress) {
     .Call(`_calibrisk_cpp_rank_resamples`, models, kernels, truth, rows, settings, threads, progress)
+}
+
+cpp_rank_samples <- function(values, sign, level) {
+    .Call(`_calibrisk_cpp_rank_samples`, values, sign, level)
+}
+
+cpp_rank_pairs <- function(overall, values, sign) {
+    .Call(`_calibrisk_cpp_rank_pairs`, overall, values, sign)
 }
 
 cpp_class_rows <- function(given, logits, floor, logs, threads) {

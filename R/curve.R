@@ -191,7 +191,8 @@ one_curve <- function(problem, curve, control) {
   share <- if (!is.null(design$w)) design$w * (copy_count(design) / sum(design$w))
   bars <- cpp_curve_bars(values, as.numeric(problem$labels), as.numeric(share))
   list(
-    curve = bands$points, ends = drawn_ends(values, design$copies), histogram = as_columns_frame(bars$shares),
+    curve = bands$points, ends = as_columns_frame(cpp_drawn_ends(values, as.numeric(design$copies))),
+    histogram = as_columns_frame(bars$shares),
     logits = if (is.null(problem$pit)) as_columns_frame(bars$logits),
     summary = columns_frame(
       n = entered_rows(design),
@@ -200,14 +201,6 @@ one_curve <- function(problem, curve, control) {
       bandwidth = attr(points, "bandwidth") %||% NA_real_, !!!curve_numbers(problem)
     )
   )
-}
-
-# A figure draws a curve between the fifth smallest and the fifth largest prediction: beyond, a few rows bend it.
-drawn_ends <- function(values, copies = NULL, few = 5) {
-  n <- total_copies(length(values), copies)
-  at <- if (n < 4 * few) c(1, n) else c(few, n + 1 - few)
-  ends <- if (is.null(copies)) sort(values, partial = at)[at] else weighted_quantile(values, at / n, copies, type = 1)
-  columns_frame(from = ends[1], to = ends[2])
 }
 
 # Text in the corner of a figure on request: slope of Cox's regression and the error that ce_estimate() reports.

@@ -32,14 +32,7 @@ new_rank <- function(full, draws, n, n_sub, level, compared = list(), core = lis
 rank_estimates <- function(metric, overall, values, sign, level, compared) {
   models <- names(overall)
   overall <- unname(overall)
-  of_samples <- if (ncol(values) > 0) {
-    ranks <- cpp_ranks(sign * values)
-    first <- ranks == 1L & !is.na(ranks)
-    range <- apply(values, 1, quantile, c((1 - level) / 2, (1 + level) / 2), na.rm = TRUE, names = FALSE)
-    list(mean = rowMeans(values), std.deviation = apply(values, 1, sd), low = range[1, ], high = range[2, ],
-         # shared between equal ones
-         best_share = rowMeans(first / rep(pmax(colSums(first), 1), each = nrow(first))))
-  }
+  of_samples <- if (ncol(values) > 0) cpp_rank_samples(values, sign, level)
   out <- columns_frame(
     metric = metric, model = models, estimate = overall,
     rank = cpp_ranks(cbind(sign * overall))[, 1], !!!of_samples,
@@ -87,24 +80,10 @@ rank_orders <- function(metric, overall, values, sign) {
   out[order(-out$count, !out$full), ]
 }
 
-# Each pair once, the better one on all observations first.
 rank_pairs <- function(metric, overall, values, sign) {
-  models <- names(overall)[order(sign * overall)]
-  at <- utils::combn(length(models), 2)
-  rownames(values) <- names(overall)
-  do.call(rbind, lapply(seq_len(ncol(at)), function(p) {
-    a <- models[at[1, p]]
-    b <- models[at[2, p]]
-    gap <- values[a, ] - values[b, ]
-    difference <- unname(overall[a] - overall[b])
-    both <- cpp_ranks(sign * values[c(a, b), , drop = FALSE])
-    ties <- sum(both[1, ] == both[2, ], na.rm = TRUE)
-    of_samples <- if (length(gap) > 0) {
-      list(mean = mean(gap), std.deviation = sd(gap),
-           share = (sum(both[1, ] < both[2, ], na.rm = TRUE) + ties / 2) / length(gap), ties = ties / length(gap))
-    }
-    columns_frame(metric = metric, model = a, other = b, difference = difference, !!!of_samples)
-  }))
+  found <- cpp_rank_pairs(overall, values, sign)
+  found[1:2] <- lapply(found[1:2], function(at) names(overall)[at])
+  columns_frame(metric = metric, !!!found)
 }
 
 #' @export

@@ -32,7 +32,7 @@ coverage_curve <- function(at, hit, nominal, design, level) {
   control <- c(choice_options(curve_smooth()), list(level = level))
   found <- with_seed_kept(1, curve_points(curve_smooth(), list(labels = hit, design = design), p, control, counts))
   place <- stats::qlogis(found$confidence) / step + 0.5
-  ends <- drawn_ends(rank)
+  ends <- cpp_drawn_ends(rank, numeric())
   # the equal steps and the quantiles of ranks are the same places
   kept <- place >= ends$from - 1e-6 & place <= ends$to + 1e-6 & c(TRUE, diff(place) > 1e-6 / length(at))
   place <- place[kept]

@@ -487,6 +487,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_drawn_ends
+Rcpp::List cpp_drawn_ends(Rcpp::NumericVector values, Rcpp::NumericVector copies);
+RcppExport SEXP _calibrisk_cpp_drawn_ends(SEXP valuesSEXP, SEXP copiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_drawn_ends(values, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_design_df
 double cpp_design_df(Rcpp::List design);
 RcppExport SEXP _calibrisk_cpp_design_df(SEXP designSEXP) {
@@ -1742,6 +1753,30 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_rank_resamples(models, kernels, truth, rows, settings, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_rank_samples
+Rcpp::List cpp_rank_samples(Rcpp::NumericMatrix values, double sign, double level);
+RcppExport SEXP _calibrisk_cpp_rank_samples(SEXP valuesSEXP, SEXP signSEXP, SEXP levelSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type sign(signSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_rank_samples(values, sign, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_rank_pairs
+Rcpp::List cpp_rank_pairs(Rcpp::NumericVector overall, Rcpp::NumericMatrix values, double sign);
+RcppExport SEXP _calibrisk_cpp_rank_pairs(SEXP overallSEXP, SEXP valuesSEXP, SEXP signSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type overall(overallSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
+    Rcpp::traits::input_parameter< double >::type sign(signSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_rank_pairs(overall, values, sign));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3073,6 +3108,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_curve_columns", (DL_FUNC) &_calibrisk_cpp_curve_columns, 3},
     {"_calibrisk_cpp_agreeing_band", (DL_FUNC) &_calibrisk_cpp_agreeing_band, 2},
     {"_calibrisk_cpp_curve_bars", (DL_FUNC) &_calibrisk_cpp_curve_bars, 3},
+    {"_calibrisk_cpp_drawn_ends", (DL_FUNC) &_calibrisk_cpp_drawn_ends, 2},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
@@ -3166,6 +3202,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_group_effects", (DL_FUNC) &_calibrisk_cpp_group_effects, 5},
     {"_calibrisk_cpp_ranks", (DL_FUNC) &_calibrisk_cpp_ranks, 1},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
+    {"_calibrisk_cpp_rank_samples", (DL_FUNC) &_calibrisk_cpp_rank_samples, 3},
+    {"_calibrisk_cpp_rank_pairs", (DL_FUNC) &_calibrisk_cpp_rank_pairs, 3},
     {"_calibrisk_cpp_class_rows", (DL_FUNC) &_calibrisk_cpp_class_rows, 5},
     {"_calibrisk_cpp_class_losses", (DL_FUNC) &_calibrisk_cpp_class_losses, 6},
     {"_calibrisk_cpp_temperature", (DL_FUNC) &_calibrisk_cpp_temperature, 8},

@@ -7,6 +7,7 @@
 #include <calibrisk/classical/bin_terms.h>
 #include <calibrisk/classical/share_limits.h>
 #include <calibrisk/classical/simulated_band.h>
+#include <calibrisk/math/weighted_quantile.h>
 #include <calibrisk/recal/pit.h>
 
 #include <Rmath.h>
@@ -484,4 +485,25 @@ Rcpp::List cpp_curve_bars(Rcpp::NumericVector values, Rcpp::NumericVector labels
   const std::vector<double> edges(share.begin() + 1, share.end() - 1);
   return named_list({{"shares", static_cast<SEXP>(bars(share, bins_of(values, edges)))},
                      {"logits", static_cast<SEXP>(bars(logit, cell))}});
+}
+
+// A figure draws a curve between the fifth smallest and the fifth largest prediction: beyond, a few
+// rows bend it. `copies`: how many rows each stands for, or empty.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_drawn_ends(Rcpp::NumericVector values, Rcpp::NumericVector copies) {
+  constexpr double few = 5.0;
+  if (values.size() == 0) return named_list({{"from", NA_REAL}, {"to", NA_REAL}});
+  const Vector weight =
+      copies.size() > 0 ? Vector(as_vector(copies)) : Vector::Ones(values.size()).eval();
+  const double n = weight.sum(), first = n < 4.0 * few ? 1.0 : few;
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto end = [&](double at) {
+    if (copies.size() > 0) {
+      return calibrisk::WeightedQuantiles(as_vector(values), weight, Vector()).reached(at / n);
+    }
+    const auto place = sorted.begin() + static_cast<std::ptrdiff_t>(at) - 1;
+    std::nth_element(sorted.begin(), place, sorted.end());
+    return *place;
+  };
+  return named_list({{"from", end(first)}, {"to", end(n + 1.0 - first)}});
 }
