@@ -157,19 +157,19 @@ check_fits <- function(objects) {
 }
 
 compare_risks <- function(risks, level, design) {
-  value <- unname(vapply(risks, `[[`, 0, "risk"))
+  value <- number_of(risks, "risk")
   order <- order(value)
   best <- risks[[order[1]]]
   to_best <- lapply(risks, function(r) paired_difference(r$projections, best$projections, design))
-  difference <- unname(vapply(to_best, `[[`, 0, "difference"))
-  std_error <- unname(vapply(to_best, `[[`, 0, "std.error"))
+  difference <- number_of(to_best, "difference")
+  std_error <- number_of(to_best, "std.error")
   diagnosis <- ifelse(difference > design_quantile(level, design) * std_error, "worse", "not distinguishable")
   diagnosis[order[1]] <- if (is.na(best$risk)) NA else "best"
   out <- columns_frame(
     method = names(risks),
     risk = value,
     root_risk = sqrt(pmax(value, 0)),
-    std.error = unname(vapply(risks, function(r) risk_std_error(r$projections, design), 0)),
+    std.error = number_of(risks, function(r) risk_std_error(r$projections, design)),
     difference = difference,
     difference_std.error = std_error,
     diagnosis = diagnosis,

@@ -118,9 +118,7 @@ split_difference <- function(a, b) {
 
 root_mean_square <- function(x) sqrt(mean_over_folds(x^2))
 
-fold_values <- function(result, field) {
-  unlist(lapply(result$risks, function(risks) vapply(risks, `[[`, 0, field)))
-}
+fold_values <- function(result, field) unlist(lapply(result$risks, number_of, field))
 
 fold_roots <- function(risk) sqrt(pmax(risk[!is.na(risk)], 0))
 
