@@ -53,6 +53,10 @@ cpp_motion_limit <- function(value, known, estimated, level) {
     .Call(`_calibrisk_cpp_motion_limit`, value, known, estimated, level)
 }
 
+cpp_most_between <- function(x, residuals, edges) {
+    .Call(`_calibrisk_cpp_most_between`, x, residuals, edges)
+}
+
 cpp_group_scores <- function(y, group, w, crps) {
     .Call(`_calibrisk_cpp_group_scores`, y, group, w, crps)
 }
@@ -193,8 +197,8 @@ cpp_mixture_quantile <- function(parts, u) {
     .Call(`_calibrisk_cpp_mixture_quantile`, parts, u)
 }
 
-cpp_draws_within <- function(draws, y, position) {
-    .Call(`_calibrisk_cpp_draws_within`, draws, y, position)
+cpp_draws_quantiles <- function(draws, at, y = NULL) {
+    .Call(`_calibrisk_cpp_draws_quantiles`, draws, at, y)
 }
 
 cpp_mixture_moments <- function(weight, mean, cov, dimension) {

@@ -152,7 +152,8 @@ joint_rows <- 256L
 # optionally conf.int and null (the resampled statistics).
 new_ce_test <- function(result, choice, problem, name) {
   test <- choice$name
-  quantity <- names(result$estimate) %||% estimand(test)
+  quantity <- names(result$estimate) %||%
+    switch(test, cme = "UCME", joint = "calibration error", cumulative = "KS calibration error", "SKCE")
   # what a critical value depends on
   if (!is.null(result$null)) result$details$add_one <- choice$add_one
   structure(
@@ -168,11 +169,6 @@ new_ce_test <- function(result, choice, problem, name) {
     ),
     class = c("ce_test", "ce_result", "htest")
   )
-}
-
-# The quantity that is 0 under the hypothesis.
-estimand <- function(test) {
-  switch(test, cme = "UCME", joint = "calibration error", cumulative = "KS calibration error", "SKCE")
 }
 
 #' @export

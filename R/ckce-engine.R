@@ -5,17 +5,6 @@
 #   group    NULL, or list(type = "delta" | "shared" | "kernel", id, features, kernel)
 #   options  see ckce_options()
 
-# For outcomes that are labels: residuals, probs - onehot, and probs in the space that the rows of embedding span, the
-# labels in the target kernel's feature space (the identity for the Kronecker kernel).
-finite_residuals <- function(residuals, probs, embedding) {
-  list(
-    residuals = residuals %*% embedding,
-    # E(|d_i|^2 | q_i) under calibration
-    variances = as.numeric(probs %*% rowSums(embedding^2)) - rowSums((probs %*% embedding)^2),
-    probs = probs, embedding = embedding
-  )
-}
-
 # For the second moments of outcomes drawn from the predictions (inst/include/calibrisk/pairs/outcome_moments.h).
 problem_moments <- function(problem) {
   probs <- problem$probs

@@ -45,7 +45,11 @@ law_problem <- function(laws, bound, choices, outcome) {
     white <- target$kernel$type == "white" && target$kernel$scale == 1
     support <- matrix(as.numeric(spec$support))
     gram <- if (!white) cpp_gram(target$kernel, support, support, thread_count())
-    finite_residuals(spec$residuals, spec$probs, if (white) diag(ncol(spec$probs)) else matrix_root(gram))
+    # labels; the rows of `embedding` are the classes in the space of the target kernel
+    embedding <- if (white) diag(ncol(spec$probs)) else matrix_root(gram)
+    # E(|d_i|^2 | q_i) under calibration
+    variances <- as.numeric(spec$probs %*% rowSums(embedding^2)) - rowSums((spec$probs %*% embedding)^2)
+    list(residuals = spec$residuals %*% embedding, variances = variances, probs = spec$probs, embedding = embedding)
   } else {
     numeric_residuals(target, laws, choices, outcome)
   }

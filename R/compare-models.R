@@ -118,15 +118,10 @@ add_margin <- function(out, margin, sign = 1) {
 
 metric_values <- function(models, metric) {
   jobs <- unname(Map(function(name, model) list(name = name, model = model), names(models), models))
-  value <- model_valuer(metric)
+  value <- sealed(function(job) in_model(metric_value(metric, job$model), job$name), metric = metric)
   # what a user's function takes from the global environment is not in a worker
   if (!isNamespace(environment(metric$fn) %||% baseenv())) return(lapply(jobs, value))
   unless_random(jobs, value)
-}
-
-model_valuer <- function(metric) {
-  force(list(metric))
-  function(job) in_model(metric_value(metric, job$model), job$name)
 }
 
 check_two_models <- function(models, arg = "objects") {

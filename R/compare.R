@@ -135,13 +135,11 @@ compare_fits <- function(objects, x, input, level) {
   out <- by_groups(x, input$by, function(part) {
     predictions <- told_once(lapply(fits, predictions_for, part, input))
     jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
-    risks <- setNames(over_some_workers(jobs, risk_of_fit), names(fits))
+    risks <- setNames(over_some_workers(jobs, sealed(function(job) fit_risk(job$fit, job$predictions))), names(fits))
     with_read(compare_risks(risks, level, predictions[[1]]$design), predictions)
   })
   new_table(out, c("Calibration risks" = notion_label(fits[[1]])), "ce_compare")
 }
-
-risk_of_fit <- function(job) fit_risk(job$fit, job$predictions)
 
 check_fits <- function(objects) {
   if (inherits(objects, c("ce_fit", "ce_tune"))) objects <- list(objects)

@@ -184,7 +184,7 @@ central_levels <- function(law, level) {
 
 # The tables of one model in one group: levels, scores, quantiles.
 coverage_parts <- function(data, level, conf_level) {
-  law <- sorted_draws(data$law)
+  law <- data$law
   y <- data$y[, 1]
   design <- data$design
   levels <- central_levels(law, level)

@@ -39,7 +39,7 @@ curve_points.curve_quantile <- function(curve, problem, values, control, counts)
 # spaced sums of their weights. No columns where no distribution jumps, or what is between two levels is not known.
 pit_null_draws <- function(pit, levels, control, counts = NULL, most = 20000) {
   if (is.null(pit$jumps) || isTRUE(pit$whole)) return(matrix(0, 0, 0))
-  n <- total_copies(length(pit$low), counts$copies)
+  n <- if (is.null(counts$copies)) length(pit$low) else sum(counts$copies)
   most <- max(1000, min(most, 2e7 / (pit$members %||% 1)))
   if (is.null(counts)) {
     rows <- if (n <= most) seq_len(n) else round(seq(1, n, length.out = most))

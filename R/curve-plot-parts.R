@@ -1,13 +1,5 @@
 # Beside the curves of a reliability figure: the predictions below them, numbers in the corner or in the legend.
 
-# Per curve what the numbers are called, and how they are written.
-curve_numbers_text <- function(rows) {
-  lapply(seq_len(nrow(rows)), function(i) {
-    drop_missing(c("calibration error" = figure_number(rows$error[i], 3), slope = figure_number(rows$slope[i], 2),
-                   n = count_text(rows$n[i])))
-  })
-}
-
 figure_number <- function(x, digits) {
   if (is.finite(x)) fixed_text(x, printed_digits(x, digits = digits)) else NA_character_
 }

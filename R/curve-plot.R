@@ -41,7 +41,9 @@ autoplot.ce_curve <- function(object, bands = NULL, histogram = TRUE, facet = NU
   shared <- length(colours) > 1
   labels <- short_names(colours)
   if (numbers) {
-    lines <- object$numbers %||% curve_numbers_text(object$summary)
+    lines <- object$numbers %||% Map(function(error, slope, n) {
+      drop_missing(c("calibration error" = figure_number(error, 3), slope = figure_number(slope, 2), n = count_text(n)))
+    }, object$summary$error, object$summary$slope, object$summary$n)
     if (shared) labels <- legend_labels(data$summary, lines, colours, labels)
     if (!shared) plot <- plot + corner_layer(data$summary, lines)
   }

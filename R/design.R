@@ -31,8 +31,11 @@ weights_arg <- function(design) if (is.null(design$follow_up)) "weights" else "h
 # Whether rows are independent copies of one weight.
 is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
 
-# The number of n rows with their copies (NULL: 1 each).
-total_copies <- function(n, copies) if (is.null(copies)) n else sum(copies)
+# The same rows with other weights, `each` of a copy.
+reweighted <- function(design, each) {
+  w <- if (all(each == each[1]) %in% TRUE) design$copies else each * (design$copies %||% 1)
+  new_design(design$n, w, design$cluster, design$copies)
+}
 
 # Number of rows with their copies, an integer if it is small enough.
 copy_count <- function(design) {
@@ -92,12 +95,6 @@ sum_by_cluster <- function(x, cluster, n = max(cluster, 0L)) {
 # Number of copies in each of the groups 1, ..., n of rows that stand for so many copies.
 copies_by_group <- function(copies, group, n) {
   if (is.null(copies)) tabulate(group, n) else sum_by_cluster(as.numeric(copies), group, n)
-}
-
-# The same rows with other weights, `each` of a copy.
-reweighted <- function(design, each) {
-  w <- if (all(each == each[1]) %in% TRUE) design$copies else each * (design$copies %||% 1)
-  new_design(design$n, w, design$cluster, design$copies)
 }
 
 design_weights <- function(design) design$w %||% rep(1, design$n)

@@ -168,7 +168,9 @@ core_values <- function(data, one, wanted, rows, progress = NULL) {
   # a bandwidth of NaN is the median of each sample
   kernel <- list(replace_medians(one$kernel, function(type) NaN))
   values <- if (has_workers()) {
-    found <- over_workers(unname(data$probs), model_ranker(kernel, data$truth, rows, settings))
+    found <- over_workers(unname(data$probs), sealed(function(probs) {
+      cpp_rank_resamples(list(probs), kernel, truth, rows, settings, thread_count(), NULL)
+    }, kernel = kernel, truth = data$truth, rows = rows, settings = settings))
     aperm(array(unlist(found), sizes), c(1, 3, 2))
   } else {
     kernels <- rep(kernel, length(data$probs))
@@ -177,11 +179,6 @@ core_values <- function(data, one, wanted, rows, progress = NULL) {
   }
   if (ncol(data$probs[[1]]) == 2) values[rank_metrics == "brier", , ] <- values[rank_metrics == "brier", , ] / 2
   values[match(wanted, rank_metrics), , , drop = FALSE]
-}
-
-model_ranker <- function(kernel, truth, rows, settings) {
-  force(list(kernel, truth, rows, settings))
-  function(probs) cpp_rank_resamples(list(probs), kernel, truth, rows, settings, thread_count(), NULL)
 }
 
 # Rows, or whole clusters with as many rows on average, drawn without replacement.

@@ -19,9 +19,6 @@ sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
   replace(cpp_sorted_rows(x, y, w, TRUE, copies), "order", list(order))
 }
 
-# Totals of a prefix sum over the bins that have rows.
-bin_totals <- function(prefix, ends) diff(c(0, prefix[ends]))
-
 # Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
 # (ceiling(x * B) can differ on an edge).
 width_ends <- function(sorted, n_bins) edge_ends(sorted, seq_len(n_bins) / n_bins)

@@ -74,8 +74,8 @@ pairs_across <- function(prediction, target, cluster, w) {
 }
 
 # With K ~ L L'. The neglected part E of K is positive semidefinite, so that the estimate is off by at most mean(E_ii)
-# times mean(d_i' M d_i).
-factored_sums <- function(problem, tolerance, type, design, most = most_columns(problem$n)) {
+# times mean(d_i' M d_i). `most`: columns of a factor that fits into memory, 800 MB from 10,000 rows on.
+factored_sums <- function(problem, tolerance, type, design, most = min(problem$n, max(1000, 1e8 %/% problem$n))) {
   prediction <- problem$prediction
   target <- problem$target
   stop_if(prediction$kind != "features" || target$kind != "finite",
@@ -94,9 +94,6 @@ factored_sums <- function(problem, tolerance, type, design, most = most_columns(
   sums$error_bound <- factor$residual_trace * sum(share * norms) * problem$n / max(problem$n - 1, 1)
   sums
 }
-
-# Most columns of a factor that fits into memory: 800 MB from 10,000 rows on.
-most_columns <- function(n) as.integer(min(n, max(1000, 1e8 / n)))
 
 # Like row_sums(), for a factor of the kernel (inst/include/calibrisk/pairs/factor_sums.h), and its rank; moments: see
 # problem_moments().

@@ -98,11 +98,8 @@ over_blocks <- function(estimate) {
 
 # By how much the cumulated residual within the cells may exceed this error.
 between_text <- function(problem, edges, value) {
-  cell <- pmax(findInterval(problem$features, edges, left.open = TRUE), 1)
   d <- design_weights(problem$design) * problem$residuals[, 1]
-  sums <- rowsum(cbind(d, pmax(d, 0), pmin(d, 0)), cell)
-  before <- cumsum(sums[, 1]) - sums[, 1]
-  more <- max(0, max(abs(before + sums[, 2:3])) / total_weight(problem$design) - value)
+  more <- max(0, cpp_most_between(problem$features, d, edges) / total_weight(problem$design) - value)
   paste0("at the edges of ", length(edges) - 1, " cells, at most ", format(more, digits = 1), " more in between")
 }
 

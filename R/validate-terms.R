@@ -107,7 +107,7 @@ moderate_cells <- function(problem, options, n_cells = 1000) {
   sorted <- sort_problem(problem)
   ends <- mass_ends(sorted, n_cells)
   sums <- list(sorted$sum_w %||% seq_along(sorted$order), sorted$sum_d + sorted$sum_y, sorted$sum_y)
-  rows <- matrix(unlist(lapply(sums, bin_totals, ends)), ncol = 3)
+  rows <- do.call(cbind, lapply(sums, function(prefix) diff(c(0, prefix[ends]))))
   at <- rows[, 2] / rows[, 1]
   part <- list(features = matrix(at), labels = rows[, 3] / rows[, 1], design = new_design(nrow(rows), rows[, 1]))
   gap <- problem_frequency(part, options$smoother, options$span) - at

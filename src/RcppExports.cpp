@@ -183,6 +183,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_most_between
+double cpp_most_between(Rcpp::NumericVector x, Rcpp::NumericVector residuals, std::vector<double> edges);
+RcppExport SEXP _calibrisk_cpp_most_between(SEXP xSEXP, SEXP residualsSEXP, SEXP edgesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type residuals(residualsSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_most_between(x, residuals, edges));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_group_scores
 Rcpp::NumericVector cpp_group_scores(Rcpp::NumericVector y, Rcpp::IntegerVector group, Rcpp::NumericVector w, bool crps);
 RcppExport SEXP _calibrisk_cpp_group_scores(SEXP ySEXP, SEXP groupSEXP, SEXP wSEXP, SEXP crpsSEXP) {
@@ -656,15 +668,15 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_draws_within
-Rcpp::NumericVector cpp_draws_within(Rcpp::NumericMatrix draws, Rcpp::NumericVector y, double position);
-RcppExport SEXP _calibrisk_cpp_draws_within(SEXP drawsSEXP, SEXP ySEXP, SEXP positionSEXP) {
+// cpp_draws_quantiles
+Rcpp::NumericMatrix cpp_draws_quantiles(Rcpp::NumericMatrix draws, std::vector<double> at, Rcpp::Nullable<Rcpp::NumericVector> y);
+RcppExport SEXP _calibrisk_cpp_draws_quantiles(SEXP drawsSEXP, SEXP atSEXP, SEXP ySEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< double >::type position(positionSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_draws_within(draws, y, position));
+    Rcpp::traits::input_parameter< std::vector<double> >::type at(atSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type y(ySEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draws_quantiles(draws, at, y));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3087,6 +3099,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_motion_tail", (DL_FUNC) &_calibrisk_cpp_motion_tail, 1},
     {"_calibrisk_cpp_motion_limit", (DL_FUNC) &_calibrisk_cpp_motion_limit, 4},
+    {"_calibrisk_cpp_most_between", (DL_FUNC) &_calibrisk_cpp_most_between, 3},
     {"_calibrisk_cpp_group_scores", (DL_FUNC) &_calibrisk_cpp_group_scores, 4},
     {"_calibrisk_cpp_mmce_sums", (DL_FUNC) &_calibrisk_cpp_mmce_sums, 4},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
@@ -3122,7 +3135,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_mixture_cdf", (DL_FUNC) &_calibrisk_cpp_mixture_cdf, 3},
     {"_calibrisk_cpp_mixture_crps", (DL_FUNC) &_calibrisk_cpp_mixture_crps, 2},
     {"_calibrisk_cpp_mixture_quantile", (DL_FUNC) &_calibrisk_cpp_mixture_quantile, 2},
-    {"_calibrisk_cpp_draws_within", (DL_FUNC) &_calibrisk_cpp_draws_within, 3},
+    {"_calibrisk_cpp_draws_quantiles", (DL_FUNC) &_calibrisk_cpp_draws_quantiles, 3},
     {"_calibrisk_cpp_mixture_moments", (DL_FUNC) &_calibrisk_cpp_mixture_moments, 4},
     {"_calibrisk_cpp_covariance_faults", (DL_FUNC) &_calibrisk_cpp_covariance_faults, 2},
     {"_calibrisk_cpp_covariance_roots", (DL_FUNC) &_calibrisk_cpp_covariance_roots, 2},

@@ -60,6 +60,25 @@ double cpp_motion_limit(double value, double known, double estimated, double lev
   return calibrisk::known_null_limit(value, {known, estimated}, [c](double) { return c; });
 }
 
+// The largest sum that residuals in the order of x can have before, in or after a cell between
+// edges.
+// [[Rcpp::export(rng = false)]]
+double cpp_most_between(Rcpp::NumericVector x, Rcpp::NumericVector residuals,
+                        std::vector<double> edges) {
+  std::vector<double> up(edges.size() + 1, 0.0), down = up;
+  for (R_xlen_t i = 0; i < x.size(); ++i) {
+    const auto below = std::lower_bound(edges.begin(), edges.end(), x[i]) - edges.begin();
+    const auto cell = static_cast<std::size_t>(std::max<std::ptrdiff_t>(below, 1));
+    (residuals[i] > 0.0 ? up : down)[cell] += residuals[i];
+  }
+  double before = 0.0, most = 0.0;
+  for (std::size_t k = 0; k < up.size(); ++k) {
+    most = std::max({most, std::abs(before + up[k]), std::abs(before + down[k])});
+    before += up[k] + down[k];
+  }
+  return most;
+}
+
 // Means of the rows' groups (from 1), or the CRPS of each row under the empirical distribution of
 // its group.
 // [[Rcpp::export(rng = false)]]

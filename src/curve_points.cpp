@@ -425,10 +425,12 @@ Rcpp::List cpp_agreeing_band(Rcpp::List points, Rcpp::NumericVector target) {
   const auto off = [&](R_xlen_t i) {
     return at(i) < low[i] - rounding || at(i) > high[i] + rounding;
   };
-  bool rejected = false, excluded = false;
+  bool rejected = false, excluded = false, unknown = false, unknown_band = false;
   for (R_xlen_t i = 0; i < n; ++i) {
     rejected = rejected || leaves(i);
     excluded = excluded || off(i);
+    unknown = unknown || std::isnan(observed[i] + null_low[i] + null_high[i]);
+    unknown_band = unknown_band || std::isnan(low[i] + high[i]);
   }
   for (R_xlen_t i = 0; i < n; ++i) {
     if (!rejected) {
@@ -444,8 +446,8 @@ Rcpp::List cpp_agreeing_band(Rcpp::List points, Rcpp::NumericVector target) {
   double outside = 0.0;
   for (R_xlen_t i = 0; i < n; ++i) outside += off(i) ? 1.0 : 0.0;
   return named_list({{"points", static_cast<SEXP>(out)},
-                     {"outside", outside / static_cast<double>(n)},
-                     {"rejected", rejected}});
+                     {"outside", unknown_band ? NA_REAL : outside / static_cast<double>(n)},
+                     {"rejected", unknown && !rejected ? NA_LOGICAL : static_cast<int>(rejected)}});
 }
 
 // Copies (or their `weights`) of the rows and of their events in 500 cells of the unit interval, as

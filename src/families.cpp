@@ -6,6 +6,7 @@
 #include <calibrisk/law/mixture.h>
 #include <calibrisk/law/multivariate_normal.h>
 #include <calibrisk/law/quantile_forecast.h>
+#include <calibrisk/law/sorted_draws.h>
 
 #include <algorithm>
 #include <cmath>
@@ -250,17 +251,26 @@ Rcpp::NumericVector cpp_mixture_quantile(Rcpp::List parts, double u) {
   return wrap_vector(mixture_quantile<LaplaceComponents>(law.of(), u, z));
 }
 
-// share_within() of sorted draws [n x S] and the outcome of each row.
+// Of draws [n x S]: their quantiles at these levels [n x levels], or with an outcome for each row
+// the probability of the central interval between the first and the last of them.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_draws_within(Rcpp::NumericMatrix draws, Rcpp::NumericVector y,
-                                     double position) {
-  Rcpp::NumericVector out(draws.nrow());
+Rcpp::NumericMatrix cpp_draws_quantiles(Rcpp::NumericMatrix draws, std::vector<double> at,
+                                        Rcpp::Nullable<Rcpp::NumericVector> y = R_NilValue) {
+  const Rcpp::NumericVector outcome = y.isNull() ? Rcpp::NumericVector() : Rcpp::NumericVector(y);
+  Rcpp::NumericMatrix out(draws.nrow(), y.isNull() ? static_cast<int>(at.size()) : 1);
   std::vector<double> row(static_cast<std::size_t>(draws.ncol()));
   for (int i = 0; i < draws.nrow(); ++i) {
     for (int j = 0; j < draws.ncol(); ++j) row[static_cast<std::size_t>(j)] = draws(i, j);
+    std::sort(row.begin(), row.end());
+    if (y.isNull()) {
+      for (std::size_t k = 0; k < at.size(); ++k) {
+        out(i, static_cast<int>(k)) = draw_quantile(row, at[k]);
+      }
+      continue;
+    }
     std::vector<double> all = row;
-    all.insert(std::upper_bound(all.begin(), all.end(), y[i]), y[i]);
-    out[i] = share_within(std::move(all), position);
+    all.insert(std::upper_bound(all.begin(), all.end(), outcome[i]), outcome[i]);
+    out(i, 0) = share_within(std::move(all), draw_position(row.size(), at[0]));
   }
   return out;
 }

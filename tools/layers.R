@@ -31,7 +31,7 @@ rooms <- c(
 )
 asked <- commandArgs(TRUE)
 ceilings <- c(
-  "files of the largest cycle" = 6, "lines of R code" = 18472, "exported names" = 107,
+  "files of the largest cycle" = 6, "lines of R code" = 17500, "exported names" = 107,
   "arguments of functions with outcomes" = 442, "lines of test code" = 21214, "lines of the longest help page" = 150
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])

@@ -6,30 +6,18 @@
 
 formulas <- utils::read.table(sep = "|", quote = "", strip.white = TRUE, header = TRUE, comment.char = "", text = "
 file             | text                                    | changed                        | tests
-influence        | sqrt(2 - share)                         | sqrt(3 - share)                | metric-ece crossfit
-influence        | ((1 - level) / 2)^(1 / size)            | (1 - level)^(1 / size)         | metric-ece
-design           | min(units - drawn_from, 1 /             | min(units, 1 /                 | design design-survey
-risk-statistics  | 2 * sqrt(moments[3, ] / (n * (n - 1)))  | sqrt(moments[3, ] / (n * (n - 1))) | risk-statistics
 crossfit         | (p - 1) * scale^p * size                | p * scale^p * size             | crossfit
 folds            | (seq_len(k) <= n %% k)                  | (seq_len(k) < n %% k)          | folds
 ladder           | sum((scores - mean)^3) / n^3            | sum((scores - mean)^3) / n^2   | ladder-rare
 ladder-joint     | 2 * one$influence                       | one$influence                  | class-order
-ladder-cells     | rung$scatter <- 4 *                     | rung$scatter <- 2 *            | state-headline
 ladder-cells     | 2 * c(0, out[k - 1, -m])                | c(0, out[k - 1, -m])           | ladder-cells
 skce-sums        | 2 * sums$squares / weight^2             | sums$squares / weight^2        | skce-noise
-ckce-null        | numbers$null_estimate - numbers$null_di | numbers$null_estimate + numbers$null_di | ckce-null ckce
 pair-target      | matern_form(law, 0.5, kernel            | matern_form(law, 1.5, kernel   | pair-target
 kernel-distance  | sqrt(laws$probs / 2)                    | sqrt(laws$probs)               | kernel-distribution
-family-poisson   | 1 / (16 * rate)                         | 1 / (8 * rate)                 | family
-score-decompose-real | group_means(near, group, w) / 2     | group_means(near, group, w)    | score-decompose
-score-u          | total[j] + w[i] * value                 | total[j] + value               | score-u
-metric-ks        | (odd * pi / x)^2 / 8                    | (odd * pi / x)^2 / 4           | metric-ks
 hierarchy        | ^(1 / p - 1 / 2)                        | ^(1 / p)                       | hierarchy
 recal-temperature | 1 / (fit$b * sqrt(                     | 1 / (sqrt(                     | recal-temperature
 recal-variance   | map$w * variance + map$b                | map$w * variance - map$b       | recal-variance
 ce-test-null     | exp(-count * (estimate / bound)^2 / 2)  | exp(-count * (estimate / bound)^2) | ce-test
-curve-types      | all <- one^(1 / length(used))           | all <- one                     | curve
-decision-curve   | odds <- thresholds / (1 - thresholds)   | odds <- thresholds             | decision
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
 power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
 ")

@@ -90,7 +90,7 @@ test_that("models, groups, weights and clusters are one grid", {
   expect_identical(tidy(ce_coverage(d[c("y", "q", "ens")], y)), listed)
   d$v <- 1 / (1:60 + 20)
   weighted <- tidy(ce_coverage(d, y, ens, weights = v))[1, ]
-  expect_equal(weighted$coverage, sum(d$v * (d$y >= law_quantiles(sorted_draws(d$ens), .25) & d$y <= law_quantiles(sorted_draws(d$ens), .75))) /
+  expect_equal(weighted$coverage, sum(d$v * (d$y >= law_quantiles(d$ens, .25) & d$y <= law_quantiles(d$ens, .75))) /
                  sum(d$v))
   size <- sum(d$v)^2 / sum(d$v^2)
   expect_gt(weighted$conf.high - weighted$conf.low, diff(unlist(cpp_wilson_limits(weighted$coverage, size, .95))))

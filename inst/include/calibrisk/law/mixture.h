@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 namespace calibrisk {
 
@@ -113,25 +112,6 @@ Vector mixture_quantile(const LocationScaleMixture& law, double u, double z) {
   Vector out(law.weight.rows());
   for (Index i = 0; i < out.size(); ++i) out[i] = law.quantile<Components>(i, u, z);
   return out;
-}
-
-// Of a sorted row of draws and an outcome, which are exchangeable: the share of all of them that is
-// in the interval of the others, from their value at `position` (from 1) to that as far from the
-// end.
-inline double share_within(std::vector<double> sorted, double position) {
-  const auto at = static_cast<std::size_t>(position);
-  const double part = position - static_cast<double>(at);
-  const auto missed = [&](const std::vector<double>& v) {
-    const double next = v[at], after = at + 1 < v.size() ? v[at + 1] : next;
-    const bool untied = part > 0.0 && next < after;
-    double lower = next < v[at - 1] + part * (after - v[at - 1]);
-    for (std::size_t j = 0; j < at; ++j) lower += v[j] < next || untied;
-    return lower / static_cast<double>(v.size());
-  };
-  const double below = missed(sorted);
-  std::reverse(sorted.begin(), sorted.end());
-  for (double& v : sorted) v = -v;
-  return 1.0 - below - missed(sorted);
 }
 
 // E|X - y| - E|X - X'| / 2 of every row; a column per component.
