@@ -445,9 +445,11 @@ Rcpp::List cpp_agreeing_band(Rcpp::List points, Rcpp::NumericVector target) {
   }
   double outside = 0.0;
   for (R_xlen_t i = 0; i < n; ++i) outside += off(i) ? 1.0 : 0.0;
-  return named_list({{"points", static_cast<SEXP>(out)},
-                     {"outside", unknown_band ? NA_REAL : outside / static_cast<double>(n)},
-                     {"rejected", unknown && !rejected ? NA_LOGICAL : static_cast<int>(rejected)}});
+  return named_list(
+      {{"points", static_cast<SEXP>(out)},
+       {"outside", unknown_band ? NA_REAL : outside / static_cast<double>(n)},
+       {"rejected", static_cast<SEXP>(Rcpp::LogicalVector::create(
+                        unknown && !rejected ? NA_LOGICAL : static_cast<int>(rejected)))}});
 }
 
 // Copies (or their `weights`) of the rows and of their events in 500 cells of the unit interval, as
