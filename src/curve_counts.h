@@ -58,14 +58,14 @@ class CurveCounts {
       };
       copies_ = ordered(of.copies);
       if (of.plain()) return;
-      calibrisk::Vector v = of.v;
+      calibrisk::Vector counted = of.v;
       if (as_even && of.k != 1.0) {
         double squares = 0.0;
-        for (calibrisk::Index i = 0; i < v.size(); ++i)
+        for (calibrisk::Index i = 0; i < counted.size(); ++i)
           squares += of.even(i) * of.even(i) / of.row(i);
-        v = of.even * (of.shrink * of.even.sum() / squares);
+        counted = of.even * (of.shrink * of.even.sum() / squares);
       }
-      v_ = ordered(v);
+      v_ = ordered(counted);
       u_ = v_ / std::sqrt(of.shrink);
       if (!as_even) u_ = u_.cwiseProduct(ordered(of.even.cwiseQuotient(of.w)));
     }

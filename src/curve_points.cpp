@@ -205,17 +205,17 @@ Rcpp::List cpp_binned_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, std::v
     for (const int b : bin) at.push_back(place[static_cast<std::size_t>(b)]);
     const Matrix limits = calibrisk::bin_count_limits(as_vector(p), as_vector(copies), at,
                                                       static_cast<int>(m), level);
-    const auto of = [&](Index low) {
+    const auto limits_from = [&](Index low) {
       return Limits{limits.row(low).transpose().cwiseQuotient(out.rows),
                     limits.row(low + 1).transpose().cwiseQuotient(out.rows)};
     };
-    out.null = of(0);
-    out.null_band = of(2);
+    out.null = limits_from(0);
+    out.null_band = limits_from(2);
     return out.list();
   }
-  const auto null = [&](double of) {
+  const auto null = [&](double held) {
     return Limits::at(
-        m, [&](Index j) { return holding_shares(expected(j), variance(j), (1.0 - of) / 2.0); });
+        m, [&](Index j) { return holding_shares(expected(j), variance(j), (1.0 - held) / 2.0); });
   };
   out.null = null(level);
   out.null_band = null(all);

@@ -19,6 +19,10 @@ recal-temperature | 1 / (fit$b * sqrt(                     | 1 / (sqrt(         
 recal-variance   | map$w * variance + map$b                | map$w * variance - map$b       | recal-variance
 ce-test-null     | exp(-count * (estimate / bound)^2 / 2)  | exp(-count * (estimate / bound)^2) | ce-test
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
+influence        | order * sum(w) * (sums                  | sum(w) * (sums                 | skce
+compare-models   | (1 + sqrt(2)) * (rowMeans(draws)        | 9 * (rowMeans(draws)           | compare-models
+metric-rbs       | / (8 * root^3)               | / (4 * root^3)      | metric-rbs
+curve-types      | * c(0.59, 1)                            | * c(1, 1)                      | curve
 power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
 ")
 if (length(commandArgs(TRUE)) > 0) {
