@@ -169,8 +169,8 @@ core_values <- function(data, one, wanted, rows, progress = NULL) {
   kernel <- list(replace_medians(one$kernel, function(type) NaN))
   values <- if (has_workers()) {
     found <- over_workers(unname(data$probs), sealed(function(probs) {
-      cpp_rank_resamples(list(probs), kernel, truth, rows, settings, thread_count(), NULL)
-    }, kernel = kernel, truth = data$truth, rows = rows, settings = settings))
+      cpp_rank_resamples(list(probs), kernel, data$truth, rows, settings, thread_count(), NULL)
+    }, kernel = kernel, data = data["truth"], rows = rows, settings = settings))
     aperm(array(unlist(found), sizes), c(1, 3, 2))
   } else {
     kernels <- rep(kernel, length(data$probs))
