@@ -21,7 +21,9 @@ ce-test-null     | exp(-count * (estimate / bound)^2 / 2)  | exp(-count * (estim
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
 influence        | order * sum(w) * (sums                  | sum(w) * (sums                 | skce
 compare-models   | (1 + sqrt(2)) * (rowMeans(draws)        | 9 * (rowMeans(draws)           | compare-models
-metric-rbs       | / (8 * root^3)               | / (4 * root^3)      | metric-rbs
+metric-rbs       | / (8 * root^3)                          | / (4 * root^3)                 | metric-rbs
+tune-tables      | std_error / (2 * root)                  | std_error / root               | tune-tables tune
+gain-maps        | ^2 + one$noise                          | ^2                             | gain-maps
 curve-types      | * c(0.59, 1)                            | * c(1, 1)                      | curve
 power-clusters   | sum(cluster_size^2) / sum(cluster_size) - 1 | sum(cluster_size) - 1 | power-clusters
 ")
