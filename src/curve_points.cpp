@@ -103,6 +103,15 @@ std::vector<int> bins_of(const Rcpp::NumericVector& values, const std::vector<do
   return out;
 }
 
+// What rows of the transform count, NULL: 1; and all of them together.
+struct TransformRows {
+  Rcpp::NumericVector w;
+  double n;
+  TransformRows(R_xlen_t size, const Rcpp::Nullable<Rcpp::NumericVector>& counts)
+      : w(counts.isNull() ? Rcpp::NumericVector(size, 1.0) : Rcpp::NumericVector(counts.get())),
+        n(calibrisk::exact_sum(w.size(), [&](R_xlen_t i) { return w[i]; })) {}
+};
+
 double normal_score(double level) { return R::qnorm((1.0 + level) / 2.0, 0.0, 1.0, 1, 0); }
 
 // Number of independent trials whose share would be as uncertain as this mean of terms between 0
@@ -231,10 +240,9 @@ Rcpp::List cpp_pit_bars(Rcpp::NumericVector low, Rcpp::NumericVector high,
                         Rcpp::NumericVector upper, Rcpp::Nullable<Rcpp::NumericVector> v,
                         Rcpp::NumericMatrix draws, bool whole, double level, double total) {
   const auto m = static_cast<Index>(upper.size());
-  const Rcpp::NumericVector w =
-      v.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(v.get());
-  const double n = calibrisk::exact_sum(w.size(), [&](R_xlen_t i) { return w[i]; }),
-               z = normal_score(level);
+  const TransformRows rows(low.size(), v);
+  const Rcpp::NumericVector& w = rows.w;
+  const double n = rows.n, z = normal_score(level);
   // at once: Bonferroni, whose loss is small for shares that sum to 1
   const double one = (1.0 - level) / 2.0, tail = one / static_cast<double>(m);
   PointsOf out;
@@ -290,10 +298,9 @@ Rcpp::List cpp_quantile_curve(Rcpp::NumericVector low, Rcpp::NumericVector high,
                               Rcpp::Nullable<Rcpp::NumericVector> v, Rcpp::NumericMatrix draws,
                               bool whole, bool few, double level) {
   const auto m = static_cast<Index>(levels.size());
-  const Rcpp::NumericVector w =
-      v.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(v.get());
-  const double n = calibrisk::exact_sum(w.size(), [&](R_xlen_t i) { return w[i]; }),
-               z = normal_score(level);
+  const TransformRows rows(low.size(), v);
+  const Rcpp::NumericVector& w = rows.w;
+  const double n = rows.n, z = normal_score(level);
   const double one = (1.0 - level) / 2.0, tail = one / static_cast<double>(m);
   const auto at = as_vector(levels);
   PointsOf out;

@@ -2,6 +2,7 @@
 // Standard errors and limits of estimates (R/influence.R).
 #include "as_weights.h"
 #include "nested_limits.h"
+#include <calibrisk/classical/model_difference.h>
 #include <calibrisk/classical/moments.h>
 #include <calibrisk/math/known_null.h>
 
@@ -124,9 +125,8 @@ double known_limit(double value, double known, double estimated, double z, doubl
 }
 
 // A lower limit of the value that holds near calibration too, see R/crossfit.R; infinite if nothing
-// gives one. Rows of different folds contribute to each other's estimated gap. If the error is all
-// noise, this doubles the variance of the mean. Dependence within clusters, and on weights, is not
-// known: of such rows the larger one of known and estimated variance.
+// gives one. Dependence within clusters, and on weights, is not known: of such rows the larger one
+// of known and estimated variance.
 double honest_limit(const Rcpp::List& estimate, const DesignFacts& design, double quantile) {
   if (!given(estimate, "honest")) return R_PosInf;
   const Rcpp::List honest(field(estimate, "honest"));
@@ -135,7 +135,7 @@ double honest_limit(const Rcpp::List& estimate, const DesignFacts& design, doubl
   if (ISNAN(variance + quantile)) return NA_REAL;
   double known = number_or(honest, "known", variance);
   if (!design.independent()) known = std::max(known, variance);
-  const double inflation = number_field(estimate, "power") < 2.0 ? std::sqrt(2.0) : 1.0;
+  const double inflation = calibrisk::honest_inflation(number_field(estimate, "power"), 0.0);
   return known_limit(number_field(honest, "value"), known, variance, quantile * inflation);
 }
 

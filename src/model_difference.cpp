@@ -18,15 +18,7 @@ Rcpp::NumericVector cpp_model_difference(Rcpp::NumericMatrix errors, Rcpp::Numer
     return calibrisk::DifferenceErrors{std_errors(0, j), std_errors(1, j)};
   };
   calibrisk::ModelDifference difference(model(0), model(1), power, told, column(0));
-  if (std_errors.ncol() > 1) {
-    difference.set_bounds(column(1), [&](double share) {
-      // Rows of different folds contribute to each other's estimated gap. If the error is all
-      // noise, this doubles the variance of the mean; if the signs of the gaps are certain, it adds
-      // nothing. `share`: of the value that is not noise. For p >= 2 the scale of tangent_bound()
-      // in R compensates for this.
-      return power < 2.0 ? std::sqrt(2.0 - share) : 1.0;
-    });
-  }
+  if (std_errors.ncol() > 1) difference.set_bounds(column(1));
   const auto limits = difference.limits(R::qt((1.0 + level) / 2.0, df, 1, 0));
   const double z = difference.z();
   const double p_value = z == 0.0 ? 1.0 : 2.0 * R::pt(-z, df, 1, 0);
