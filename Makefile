@@ -167,7 +167,8 @@ $(CORE)/core: $(CORE_OBJECTS)
 test-core: ## the C++ core on its own, without R; Eigen and the standard library assert sizes and positions
 	@$(RSCRIPT) tools/install-deps.R
 	@$(MAKE) --no-print-directory -j$(CORES) $(CORE)/core
-	$(CORE)/core
+	@for instructions in baseline avx2 all; do \
+	  echo "loops for $$instructions"; CALIBRISK_INSTRUCTIONS=$$instructions $(CORE)/core || exit 1; done
 
 # as R compiles the units, with the warnings of the core tests
 CLANG = clang++

@@ -123,6 +123,12 @@ __attribute__((target("avx2"))) inline void row_tiles_avx2(const RowTile& at) {
 __attribute__((target("avx2"))) inline void column_tiles_avx2(const ColumnTile& at) {
   column_tile_loop<4>(at);
 }
+__attribute__((target("avx512f"))) inline void row_tiles_avx512(const RowTile& at) {
+  row_tile_loop<8>(at);
+}
+__attribute__((target("avx512f"))) inline void column_tiles_avx512(const ColumnTile& at) {
+  column_tile_loop<8>(at);
+}
 #endif
 
 #else  // no vector extension: plain loops

@@ -139,6 +139,9 @@ inline void matrix_product_baseline(const PackProduct& at) { product_loop<2>(at)
 __attribute__((target("avx2"))) inline void matrix_product_avx2(const PackProduct& at) {
   product_loop<4>(at);
 }
+__attribute__((target("avx512f"))) inline void matrix_product_avx512(const PackProduct& at) {
+  product_loop<8>(at);
+}
 #endif
 
 #else  // no vector extension: plain loops

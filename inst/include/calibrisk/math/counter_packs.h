@@ -119,6 +119,7 @@ CALIBRISK_INLINE void flip_loop(std::uint64_t bits, const ColumnChange* changes,
 CALIBRISK_COUNTER_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
 CALIBRISK_COUNTER_LOOPS(avx2, 4, __attribute__((target("avx2"))))
+CALIBRISK_COUNTER_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
 #endif
 #undef CALIBRISK_COUNTER_LOOPS
 

@@ -272,6 +272,7 @@ CALIBRISK_INLINE void chebyshev_ratio_loop(const double* x, double centre, doubl
 CALIBRISK_EXP_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
 CALIBRISK_EXP_LOOPS(avx2, 4, __attribute__((target("avx2,fma"))))
+CALIBRISK_EXP_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq,fma"))))
 #endif
 #undef CALIBRISK_EXP_LOOPS
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Loops in packs of the GNU vector extension: on x86-64 a copy for AVX2, which is chosen at run
-// time where the processor has it, so that no compiler flag is needed. There is none for AVX-512,
-// which could not be run where the others are tested.
+// Loops in packs of the GNU vector extension: on x86-64 one copy per instruction set, of which one
+// is chosen at run time, so that no compiler flag is needed.
 #ifndef CALIBRISK_MATH_INSTRUCTIONS_H
 #define CALIBRISK_MATH_INSTRUCTIONS_H
 
@@ -18,22 +17,41 @@
 
 #ifdef CALIBRISK_DISPATCH
 
+#include <cstdlib>
+#include <cstring>
+
 namespace calibrisk {
 namespace detail {
 
-// The one for the widest instructions that this processor has.
-template <class Loops>
-Loops widest(Loops baseline, Loops avx2) {
+enum class Instructions { baseline, avx2, avx512 };
+
+// What this processor has; or fewer, as the environment's CALIBRISK_INSTRUCTIONS names them, so
+// that every copy can be run.
+inline Instructions widest_instructions() {
   __builtin_cpu_init();
-  const bool all = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                   __builtin_cpu_supports("popcnt");
-  return all ? avx2 : baseline;
+  const char* most = std::getenv("CALIBRISK_INSTRUCTIONS");
+  const bool only_baseline = most && std::strcmp(most, "baseline") == 0;
+  const bool only_avx2 = most && std::strcmp(most, "avx2") == 0;
+  if (only_baseline || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("popcnt") ||
+      !__builtin_cpu_supports("avx2")) {
+    return Instructions::baseline;
+  }
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+  return wide && !only_avx2 ? Instructions::avx512 : Instructions::avx2;
+}
+
+template <class Loops>
+Loops widest(Loops baseline, Loops avx2, Loops avx512) {
+  static const Instructions found = widest_instructions();
+  if (found == Instructions::avx512) return avx512;
+  return found == Instructions::avx2 ? avx2 : baseline;
 }
 
 }  // namespace detail
 }  // namespace calibrisk
 
-#define CALIBRISK_WIDEST(name) calibrisk::detail::widest(name##_baseline, name##_avx2)
+#define CALIBRISK_WIDEST(name) \
+  calibrisk::detail::widest(name##_baseline, name##_avx2, name##_avx512)
 #else
 #define CALIBRISK_WIDEST(name) name##_baseline
 #endif

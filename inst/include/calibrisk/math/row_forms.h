@@ -190,6 +190,7 @@ CALIBRISK_INLINE void column_product_loop(const ColumnProducts& at) {
 CALIBRISK_ROW_FORM_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
 CALIBRISK_ROW_FORM_LOOPS(avx2, 4, __attribute__((target("avx2"))))
+CALIBRISK_ROW_FORM_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
 #endif
 #undef CALIBRISK_ROW_FORM_LOOPS
 

@@ -161,6 +161,7 @@ CALIBRISK_INLINE void row_pair_loop(const RowPairs& at) {
 CALIBRISK_ROW_PAIR_LOOPS(baseline, 2, )
 #ifdef CALIBRISK_DISPATCH
 CALIBRISK_ROW_PAIR_LOOPS(avx2, 4, __attribute__((target("avx2"))))
+CALIBRISK_ROW_PAIR_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq"))))
 #endif
 #undef CALIBRISK_ROW_PAIR_LOOPS
 

@@ -81,6 +81,21 @@ __attribute__((target("avx2,popcnt"))) inline void copy_stretch_avx2(StretchCopy
   at.copy(i, at.n);
 }
 
+__attribute__((target("avx512f,popcnt"))) inline void copy_stretch_avx512(StretchCopy& at) {
+  const __m512d low = _mm512_set1_pd(at.from), high = _mm512_set1_pd(at.to);
+  Index i = 0;
+  for (; i + 8 <= at.n; i += 8) {
+    const __m512d x = _mm512_loadu_pd(at.v + i);
+    const __mmask8 lower = _mm512_cmp_pd_mask(x, low, _CMP_LT_OQ);
+    const __mmask8 kept =
+        _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(x, low, _CMP_GE_OQ), x, high, _CMP_LE_OQ);
+    at.below += __builtin_popcount(lower);
+    _mm512_storeu_pd(at.inside + at.used, _mm512_maskz_compress_pd(kept, x));
+    at.used += __builtin_popcount(kept);
+  }
+  at.copy(i, at.n);
+}
+
 #endif
 
 }  // namespace detail
