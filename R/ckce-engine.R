@@ -52,7 +52,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
       moments = if (options$errors) problem_moments(problem) else list(),
       times = options$times, seed = options$seed, influence = options$errors,
       noise_rows = if (options$errors) {
-        noise_rows(problem$residuals, if (options$computation == "rff") 100 else 500)
+        noise_rows(problem$residuals, if (options$computation == "dual") n %/% 500 else ceiling(n / 1500))
       } else {
         integer()
       }
@@ -209,12 +209,11 @@ delta_numbers <- function(problem, kernel, ridge, options, group) {
   )
 }
 
-# The sum of squares over all pairs does not factor into sums over rows. It is estimated from the pairs of all rows with
-# these rows, times n over the number of these. That is exact to some hundredths of a standard error, at about the cost
-# of the factor (random features cost less). The rows are spread by their values, not by their order.
-noise_rows <- function(residuals, rows) {
+# The sum of squares over all pairs does not factor into sums over rows. It is estimated from the pairs of these rows,
+# with each other or with all rows. That is exact to some hundredths of a standard error. The rows are spread by their
+# values, not by their order: one of so many sets.
+noise_rows <- function(residuals, sets) {
   n <- nrow(residuals)
-  sets <- n %/% rows
   if (sets < 2) return(seq_len(n))
   which(value_folds(residuals, integer(n), folds = sets) == 1)
 }

@@ -59,8 +59,7 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
                                      job.residuals, job.ridges);
   }
   if (!job.noise_rows.empty()) {
-    const auto rows = [&](Index i, Index m) { return f.middleRows(i, m); };
-    factor_noise(engine, rotated.spectrum, &rotated.rotation, rows, take_rows(f, job.noise_rows),
+    factor_noise(engine, rotated.spectrum, &rotated.rotation, take_rows(f, job.noise_rows),
                  job.residuals, job.ridges, job.noise_rows, job.moments, out.values);
   }
   detail::finish_rows(engine, job, rotated.spectrum, std::move(factor), out);
@@ -94,10 +93,7 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
     }
   }
   if (!job.noise_rows.empty()) {
-    const auto rows = [&](Index i, Index m) {
-      return map_features(engine, map, x.middleRows(i, m));
-    };
-    factor_noise(engine, rotated.spectrum, &rotated.rotation, rows,
+    factor_noise(engine, rotated.spectrum, &rotated.rotation,
                  map_features(engine, map, take_rows(x, job.noise_rows)), job.residuals, job.ridges,
                  job.noise_rows, job.moments, out.values);
   }

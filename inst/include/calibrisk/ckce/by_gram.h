@@ -39,9 +39,7 @@ inline CkceResult ckce_by_eigen(const Engine& engine, Matrix gram, const CkceJob
                                      job.residuals, job.ridges);
   }
   if (!job.noise_rows.empty()) {
-    const Matrix& f = factored.factor;
-    const auto rows = [&](Index i, Index m) { return f.middleRows(i, m); };
-    factor_noise(engine, factored.spectrum, nullptr, rows, take_rows(f, job.noise_rows),
+    factor_noise(engine, factored.spectrum, nullptr, take_rows(factored.factor, job.noise_rows),
                  job.residuals, job.ridges, job.noise_rows, job.moments, out.values);
   }
   detail::finish_rows(engine, job, factored.spectrum, std::move(factored.factor), out);

@@ -3,12 +3,15 @@
 // M = A^-1 K A^-1, of the sum of M_ij <d_i, d_j> over i != j it is
 //   2 sum_{i != j} M_ij^2 <d_i, d_j>^2.
 // and known, with E <d_i, d_j>^2 in place of <d_i, d_j>^2 (pairs/outcome_moments.h). Neither
-// factors into sums over rows, so they are estimated from the pairs of some rows with all others.
+// factors into sums over rows, so they are estimated from the pairs of some rows: with all others
+// from an inverse, with each other from a factor.
 #ifndef CALIBRISK_CKCE_NOISE_H
 #define CALIBRISK_CKCE_NOISE_H
 
 #include <calibrisk/ckce/spectrum.h>
 #include <calibrisk/pairs/factor_sums.h>
+
+#include <numeric>
 
 namespace calibrisk {
 
@@ -47,38 +50,46 @@ inline void dual_noise(const Engine& engine, const ConstMatrixRef& gram,
   out.known = share * weights.cwiseAbs2().cwiseProduct(known).sum();
 }
 
-// From a factor F with K = FF', [n x r], a block of rows at a time: rows(first, size). `some`:
-// those of `at`. rotation: P = F rotation; none where F = P.
-template <class Rows>
-void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
-                  const Rows& rows, const Matrix& some, const ConstMatrixRef& residuals,
-                  const ConstVectorRef& ridges, const std::vector<Index>& at,
-                  const OutcomeMoments& moments, std::vector<CkceValues>& values) {
-  constexpr Index block = 1024;
-  const Index n = residuals.rows();
-  const Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : some;
-  std::vector<Matrix> weights;
+// From the rows `some` of a factor F with K = FF', those `at` of n, and their pairs: the cost does
+// not grow with n. rotation: P = F rotation; none where F = P.
+inline void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
+                         const ConstMatrixRef& some, const ConstMatrixRef& residuals,
+                         const ConstVectorRef& ridges, const std::vector<Index>& at,
+                         const OutcomeMoments& moments, std::vector<CkceValues>& values) {
+  constexpr Index block = 256;
+  const Index m = some.rows();
+  if (m < 2) return;
+  const double n = static_cast<double>(residuals.rows()), count = static_cast<double>(m);
+  const Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : Matrix(some);
+  std::vector<Matrix> halves;  // M = half half'
   for (Index v = 0; v < ridges.size(); ++v) {
-    const Vector filter =
-        (spectrum.values.array() + static_cast<double>(n) * ridges(v)).square().inverse();
-    const Matrix filtered = turned * filter.asDiagonal();
-    weights.push_back(rotation ? engine.dense.multiply_a_bt(filtered, *rotation) : filtered);
+    halves.push_back(turned *
+                     (spectrum.values.array() + n * ridges(v)).inverse().matrix().asDiagonal());
   }
-  const double share = static_cast<double>(n) / static_cast<double>(at.size());
-  const Matrix residuals_at = take_rows(residuals, at);
-  // one memory for all blocks: new pages cost more than the products
-  Matrix squares(std::min(block, n), some.rows()), known(squares.rows(), some.rows()),
-      pairs(squares.rows(), some.rows());
-  for (Index i = 0; i < n; i += block) {
-    const Index m = std::min(block, n - i);
-    const auto& f = rows(i, m);
-    residual_squares(engine, residuals, i, residuals_at, at, moments, squares.topRows(m),
-                     known.topRows(m));
-    for (std::size_t v = 0; v < weights.size(); ++v) {
-      engine.dense.gemm(false, true, 1.0, f, weights[v], 0.0, pairs.topRows(m));
-      const auto weight = pairs.topRows(m).cwiseAbs2();
-      values[v].squares += share * weight.cwiseProduct(squares.topRows(m)).sum();
-      values[v].known += share * weight.cwiseProduct(known.topRows(m)).sum();
+  const Matrix own = take_rows(residuals, at);
+  const OutcomeMomentRows drawn(moments, at);
+  Matrix squares(m, std::min(block, m)), known(m, squares.cols()), pairs(m, squares.cols());
+  for (Index i = 0; i < m; i += block) {
+    const Index size = std::min(block, m - i), rest = m - i;
+    auto g = squares.bottomLeftCorner(rest, size), expected = known.bottomLeftCorner(rest, size),
+         product = pairs.bottomLeftCorner(rest, size);
+    std::vector<Index> columns(static_cast<std::size_t>(size));
+    std::iota(columns.begin(), columns.end(), i);
+    residual_squares(engine, own, i, own.middleRows(i, size), columns, drawn.moments(), g,
+                     expected);
+    for (std::size_t v = 0; v < halves.size(); ++v) {
+      engine.dense.gemm(false, true, 1.0, halves[v].bottomRows(rest), halves[v].middleRows(i, size),
+                        0.0, product);
+      // pairs within the block are there twice, those with later rows once
+      const double share = n * (n - 1.0) / (count * (count - 1.0));
+      const auto add = [&](double times, Index first, Index rows) {
+        const auto weight = product.middleRows(first, rows).cwiseAbs2();
+        values[v].squares += times * share * weight.cwiseProduct(g.middleRows(first, rows)).sum();
+        values[v].known +=
+            times * share * weight.cwiseProduct(expected.middleRows(first, rows)).sum();
+      };
+      add(1.0, 0, size);
+      add(2.0, size, rest - size);
     }
   }
 }

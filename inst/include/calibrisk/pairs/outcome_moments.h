@@ -70,6 +70,28 @@ struct OutcomeMoments {
   }
 };
 
+// Those of some rows.
+class OutcomeMomentRows {
+ public:
+  OutcomeMomentRows(const OutcomeMoments& all, const std::vector<Index>& rows) {
+    const MatrixView* from[] = {&all.probs, &all.right, &all.squares, &all.own, &all.weight};
+    MatrixView* to[] = {&moments_.probs, &moments_.right, &moments_.squares, &moments_.own,
+                        &moments_.weight};
+    for (std::size_t k = 0; k < 5; ++k) {
+      if (from[k]->rows() == 0) continue;
+      taken_[k] = take_rows(*from[k], rows);
+      new (to[k]) MatrixView(taken_[k].data(), taken_[k].rows(), taken_[k].cols());
+    }
+  }
+  OutcomeMomentRows(const OutcomeMomentRows&) = delete;
+  OutcomeMomentRows& operator=(const OutcomeMomentRows&) = delete;
+  const OutcomeMoments& moments() const { return moments_; }
+
+ private:
+  Matrix taken_[5];
+  OutcomeMoments moments_;
+};
+
 }  // namespace calibrisk
 
 #endif
