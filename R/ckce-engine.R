@@ -51,11 +51,7 @@ ckce_numbers <- function(problem, kernel, ridge, options, group = NULL) {
       keep = options$keep, excess = problem$excess %||% numeric(),
       moments = if (options$errors) problem_moments(problem) else list(),
       times = options$times, seed = options$seed, influence = options$errors,
-      noise_rows = if (options$errors) {
-        noise_rows(problem$residuals, if (options$computation == "dual") n %/% 500 else ceiling(n / 1500))
-      } else {
-        integer()
-      }
+      noise_rows = if (!options$errors) 0 else if (options$computation == "dual") 500 else 1000
     ), options$progress
   )
   out$values <- stats::setNames(
@@ -207,13 +203,4 @@ delta_numbers <- function(problem, kernel, ridge, options, group) {
       list(labels = columns_frame(group = group$labels, n = size, ridge = own_ridge), values = of_groups)
     })
   )
-}
-
-# The sum of squares over all pairs does not factor into sums over rows. It is estimated from the pairs of these rows,
-# with each other or with all rows. That is exact to some hundredths of a standard error. The rows are spread by their
-# values, not by their order: one of so many sets.
-noise_rows <- function(residuals, sets) {
-  n <- nrow(residuals)
-  if (sets < 2) return(seq_len(n))
-  which(value_folds(residuals, integer(n), folds = sets) == 1)
 }

@@ -102,9 +102,8 @@ factor_sums <- function(computation, source, residuals, right, moments, type, de
     cpp_factor_sums(computation, source, residuals, right, design$w %||% numeric(), cluster %||% integer(),
                     rows, moments %||% list(), ridge, thread_count(), progress)
   }
-  some <- noise_rows(residuals, nrow(residuals) %/% if (computation == "rff") 100 else 500)
-  sums <- of(if (type == "unbiased") design$cluster, some)
-  if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 1L)$off_diagonal
+  sums <- of(if (type == "unbiased") design$cluster, if (computation == "rff") 100 else 500)
+  if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 1)$off_diagonal
   sums
 }
 

@@ -557,7 +557,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_factor_sums
-Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, Rcpp::IntegerVector noise_rows, Rcpp::List moments, double ridge, int threads, SEXP progress);
+Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, int noise_rows, Rcpp::List moments, double ridge, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP noise_rowsSEXP, SEXP momentsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -567,7 +567,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type right(rightSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type noise_rows(noise_rowsSEXP);
+    Rcpp::traits::input_parameter< int >::type noise_rows(noise_rowsSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< double >::type ridge(ridgeSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);

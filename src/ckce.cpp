@@ -37,7 +37,8 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
 
 // source: features and kernel, or spec (a source of pairs); terms, tolerance, max_rank
 // (R/ckce-engine.R); job: residuals, variances, ridge, diagonals, targets, probs, embedding,
-// times, seed, influence, keep, excess, noise_rows (from 1).
+// times, seed, influence, keep, excess, noise_rows (about how many of
+// them; 0: none).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
@@ -47,9 +48,13 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
       probs(field(job, "probs")), embedding(field(job, "embedding"));
   const Rcpp::NumericVector variances(field(job, "variances")), ridges(field(job, "ridge")),
       excess(field(job, "excess"));
-  const Rcpp::IntegerVector some(field(job, "noise_rows"));
-  std::vector<Index> noise_rows(some.begin(), some.end());
-  for (Index& row : noise_rows) --row;
+  calibrisk::RowSample noise_rows;
+  if (const double most = number_field(job, "noise_rows"); most > 0.0) {
+    noise_rows = calibrisk::sample_rows(
+        as_matrix(residuals),
+        calibrisk::Vector(as_matrix(residuals).rowwise().squaredNorm() + as_vector(variances)),
+        static_cast<Index>(most));
+  }
   const calibrisk::CkceJob task{as_matrix(residuals),
                                 as_vector(variances),
                                 as_vector(ridges),

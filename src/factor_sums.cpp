@@ -6,24 +6,26 @@
 #include "r_engine.h"
 #include <calibrisk/pairs/factor_sums.h>
 
-// Sums over pairs by pairs/factor_sums.h (noise_rows from 1): source as of cpp_ckce(), or
-// list(factor = L) of the computation "kept"; a factor of low rank is the one on which CKCE at
-// `ridge` is certified. weights, cluster: of length 0 where there are none.
+// Sums over pairs by pairs/factor_sums.h, their squares from about `noise_rows` rows: source as of
+// cpp_ckce(), or list(factor = L) of the computation "kept"; a factor of low rank is the one on
+// which CKCE at `ridge` is certified. weights, cluster: of length 0 where there are none.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
                            Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right,
-                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster,
-                           Rcpp::IntegerVector noise_rows, Rcpp::List moments, double ridge,
-                           int threads, SEXP progress = R_NilValue) {
+                           Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, int noise_rows,
+                           Rcpp::List moments, double ridge, int threads,
+                           SEXP progress = R_NilValue) {
   REngine r_engine(threads, progress);
   const calibrisk::Engine engine = r_engine;
   const auto d = as_matrix(residuals);
-  std::vector<calibrisk::Index> some(noise_rows.begin(), noise_rows.end());
-  for (calibrisk::Index& row : some) --row;
+  calibrisk::Vector size = d.cwiseProduct(as_matrix(right)).rowwise().sum().cwiseAbs();
+  const calibrisk::OutcomeMoments known = as_moments(moments);
+  if (known.known()) size += known.own.col(0);
+  if (weights.size() > 0) size = size.cwiseProduct(as_vector(weights));
+  const calibrisk::RowSample some = calibrisk::sample_rows(d, size, noise_rows);
   const auto sums = [&](const auto& rows) {
-    const calibrisk::PairSums out =
-        calibrisk::factor_sums(engine, rows, d, as_matrix(right), as_vector(weights),
-                               as_labels(cluster), some, as_moments(moments));
+    const calibrisk::PairSums out = calibrisk::factor_sums(
+        engine, rows, d, as_matrix(right), as_vector(weights), as_labels(cluster), some, known);
     return named_list({{"off_diagonal", out.off_diagonal},
                        {"diagonal", out.diagonal},
                        {"squares", out.squares},

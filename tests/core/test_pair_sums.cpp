@@ -124,10 +124,10 @@ TEST(sums_of_a_factor_are_those_of_its_product) {
   const Sample s(n);
   Vector w = Vector::Random(n).array() + 1.5;
   Labels cluster;
-  std::vector<Index> all, some;
+  const RowSample all = RowSample::all(n);
+  std::vector<Index> some;
   for (Index i = 0; i < n; ++i) {
     cluster.push_back(1 + static_cast<int>(i * i % 7));
-    all.push_back(i);
     if (i % 3 == 0) some.push_back(i);
   }
   for (bool weighted : {false, true}) {
@@ -145,13 +145,48 @@ TEST(sums_of_a_factor_are_those_of_its_product) {
   const Matrix h = s.k().cwiseProduct(s.g());
   double squares = 0.0;
   for (Index b : some) squares += h.col(b).squaredNorm() - h(b, b) * h(b, b);
-  const PairSums part = factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, Vector(), {}, some);
-  CHECK(is_near(part.squares, squares * static_cast<double>(n) / static_cast<double>(some.size()),
-                1e-10));
+  const double share = static_cast<double>(n) / static_cast<double>(some.size());
+  const PairSums part =
+      factor_sums(host.engine(), KeptRows{s.l}, s.d, s.m, Vector(), {},
+                  {some, Vector::Constant(static_cast<Index>(some.size()), share)});
+  CHECK(is_near(part.squares, squares * share, 1e-10));
   const PairTotals total = factor_totals(s.l, s.d, s.l.transpose() * s.d);
   const Naive naive(s.k(), s.d * s.d.transpose(), Vector::Ones(n), {});
   CHECK(is_near(total.unbiased(), naive.off_diagonal.sum() / static_cast<double>(n * (n - 1))));
   CHECK(is_near(pair_totals(host.engine(), s.k(), s.d).all, total.all));
+}
+
+TEST(a_sample_of_rows_stands_for_the_pairs_of_all) {
+  // few large rows, as of unequal weights
+  const Index n = 2000;
+  Matrix values = Matrix::Random(n, 2);
+  const Vector size = (4.0 * values.col(0).array()).exp();
+  CHECK(sample_rows(values, size, 1001).at.size() == 2000);
+  const RowSample some = sample_rows(values, size, 200);
+  CHECK(some.at.size() > 150 && some.at.size() < 250);
+  double sum = 0.0, pairs = 0.0, other = 0.0, all = 0.0;
+  for (std::size_t a = 0; a < some.at.size(); ++a) {
+    const Index i = some.at[a];
+    sum += some.count(static_cast<Index>(a)) * size(i);
+    for (std::size_t b = 0; b < a; ++b) {
+      const Index j = some.at[b];
+      const double stands =
+          2.0 * some.pairs * some.count(static_cast<Index>(a)) * some.count(static_cast<Index>(b));
+      pairs += stands * size(i) * size(j);
+      other += stands * size(i) * size(j) * (1.0 + values(i, 1) * values(j, 1));
+    }
+  }
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < i; ++j) {
+      all += 2.0 * size(i) * size(j) * (1.0 + values(i, 1) * values(j, 1));
+    }
+  }
+  CHECK(is_near(sum, size.sum()));
+  CHECK(is_near(pairs, size.sum() * size.sum() - size.squaredNorm()));
+  CHECK(std::abs(other / all - 1.0) < 0.05);
+  // in any order of the rows
+  values = values.colwise().reverse().eval();
+  CHECK(sample_rows(values, size.reverse(), 200).at.size() == some.at.size());
 }
 
 TEST(rows_made_as_they_are_read_are_those_of_the_features) {
@@ -161,9 +196,10 @@ TEST(rows_made_as_they_are_read_are_those_of_the_features) {
   const Matrix f = map_features(host.engine(), map, x);
   Labels cluster;
   for (int i = 0; i < 40; ++i) cluster.push_back(1 + i % 9);
+  const RowSample two{{3, 17}, Vector::Constant(2, 20.0)};
   const PairSums made =
-      factor_sums(host.engine(), FeatureRows{map, x}, d, d, Vector(), cluster, {3, 17});
-  const PairSums kept = factor_sums(host.engine(), KeptRows{f}, d, d, Vector(), cluster, {3, 17});
+      factor_sums(host.engine(), FeatureRows{map, x}, d, d, Vector(), cluster, two);
+  const PairSums kept = factor_sums(host.engine(), KeptRows{f}, d, d, Vector(), cluster, two);
   CHECK((made.off_diagonal - kept.off_diagonal).norm() < 1e-12);
   CHECK((made.diagonal - kept.diagonal).norm() < 1e-12);
   CHECK(is_near(made.squares, kept.squares, 1e-12));

@@ -58,8 +58,8 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
     out.influence = factor_influence(engine, rotated.spectrum, &rotated.rotation, f, moments.cross,
                                      job.residuals, job.ridges);
   }
-  if (!job.noise_rows.empty()) {
-    factor_noise(engine, rotated.spectrum, &rotated.rotation, take_rows(f, job.noise_rows),
+  if (!job.noise_rows.at.empty()) {
+    factor_noise(engine, rotated.spectrum, &rotated.rotation, take_rows(f, job.noise_rows.at),
                  job.residuals, job.ridges, job.noise_rows, job.moments, out.values);
   }
   detail::finish_rows(engine, job, rotated.spectrum, std::move(factor), out);
@@ -92,10 +92,10 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
                    job.residuals.middleRows(i, m), i, out.influence);
     }
   }
-  if (!job.noise_rows.empty()) {
+  if (!job.noise_rows.at.empty()) {
     factor_noise(engine, rotated.spectrum, &rotated.rotation,
-                 map_features(engine, map, take_rows(x, job.noise_rows)), job.residuals, job.ridges,
-                 job.noise_rows, job.moments, out.values);
+                 map_features(engine, map, take_rows(x, job.noise_rows.at)), job.residuals,
+                 job.ridges, job.noise_rows, job.moments, out.values);
   }
   return out;
 }

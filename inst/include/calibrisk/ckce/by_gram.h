@@ -38,8 +38,8 @@ inline CkceResult ckce_by_eigen(const Engine& engine, Matrix gram, const CkceJob
     out.influence = factor_influence(engine, factored.spectrum, nullptr, factored.factor, cross,
                                      job.residuals, job.ridges);
   }
-  if (!job.noise_rows.empty()) {
-    factor_noise(engine, factored.spectrum, nullptr, take_rows(factored.factor, job.noise_rows),
+  if (!job.noise_rows.at.empty()) {
+    factor_noise(engine, factored.spectrum, nullptr, take_rows(factored.factor, job.noise_rows.at),
                  job.residuals, job.ridges, job.noise_rows, job.moments, out.values);
   }
   detail::finish_rows(engine, job, factored.spectrum, std::move(factored.factor), out);

@@ -80,8 +80,7 @@ inline Vector dual_weights(const Engine& engine, const ConstMatrixRef& gram, con
 inline CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
                             const ConstMatrixRef& residuals, const ConstVectorRef& variances,
                             double ridge, bool diagonals, Vector* influence = nullptr,
-                            const std::vector<Index>& noise_rows = {},
-                            const OutcomeMoments& moments = {}) {
+                            const RowSample& noise_rows = {}, const OutcomeMoments& moments = {}) {
   const double n = static_cast<double>(gram.rows()), c = n * ridge;
   const Matrix l = detail::shifted_cholesky(engine, gram, c);
   Matrix h = residuals;
@@ -113,7 +112,7 @@ inline CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
     const Vector weights = detail::dual_weights(engine, gram, b, c);
     out.diagonal = weights.dot(residuals.rowwise().squaredNorm());
     out.null_mean = weights.dot(variances);
-    if (!noise_rows.empty()) {
+    if (!noise_rows.at.empty()) {
       dual_noise(engine, gram, residuals, b, c, noise_rows, moments, out);
     }
   }

@@ -26,8 +26,8 @@ struct CkceJob {
   bool keep = false;       // the factor, for whoever redraws outcomes (not in the dual form)
   // by how much |d_i|^2 exceeds G_ii, [n]; empty: G = D D'. Not in the dual form
   ConstVectorRef excess = Vector();
-  std::vector<Index> noise_rows = {};  // rows of ckce/noise.h; empty: not wanted
-  OutcomeMoments moments = {};         // of the residuals, for these rows
+  RowSample noise_rows = {};    // of ckce/noise.h; none: not wanted
+  OutcomeMoments moments = {};  // of the residuals, for these rows
 };
 
 struct CkceResult {

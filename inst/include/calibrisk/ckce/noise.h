@@ -11,8 +11,6 @@
 #include <calibrisk/ckce/spectrum.h>
 #include <calibrisk/pairs/factor_sums.h>
 
-#include <numeric>
-
 namespace calibrisk {
 
 // out(i, j) = <d_i, d_j>^2 of the rows from `first` on with `some`, the rows `at`, and
@@ -37,37 +35,37 @@ inline void residual_squares(const Engine& engine, const ConstMatrixRef& residua
 // From A^-1: M = A^-1 - c A^-2, or the product itself where c dwarfs K.
 inline void dual_noise(const Engine& engine, const ConstMatrixRef& gram,
                        const ConstMatrixRef& residuals, const Matrix& inverse, double c,
-                       const std::vector<Index>& at, const OutcomeMoments& moments,
-                       CkceValues& out) {
+                       const RowSample& rows, const OutcomeMoments& moments, CkceValues& out) {
+  const std::vector<Index>& at = rows.at;
   const Matrix some = take_rows(inverse, at).transpose();
   const Matrix weights = c > gram.trace()
                              ? engine.dense.multiply(inverse, engine.dense.multiply(gram, some))
                              : Matrix(some - c * engine.dense.multiply(inverse, some));
   Matrix squares(some.rows(), some.cols()), known(some.rows(), some.cols());
   residual_squares(engine, residuals, 0, take_rows(residuals, at), at, moments, squares, known);
-  const double share = static_cast<double>(gram.rows()) / static_cast<double>(at.size());
-  out.squares = share * weights.cwiseAbs2().cwiseProduct(squares).sum();
-  out.known = share * weights.cwiseAbs2().cwiseProduct(known).sum();
+  const Matrix square = weights.cwiseAbs2();
+  out.squares = rows.count.dot(square.cwiseProduct(squares).colwise().sum());
+  out.known = rows.count.dot(square.cwiseProduct(known).colwise().sum());
 }
 
-// From the rows `some` of a factor F with K = FF', those `at` of n, and their pairs: the cost does
-// not grow with n. rotation: P = F rotation; none where F = P.
+// From the rows `some` of a factor F with K = FF', which are those of a sample, and their pairs:
+// the cost does not grow with n. rotation: P = F rotation; none where F = P.
 inline void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
                          const ConstMatrixRef& some, const ConstMatrixRef& residuals,
-                         const ConstVectorRef& ridges, const std::vector<Index>& at,
+                         const ConstVectorRef& ridges, const RowSample& rows,
                          const OutcomeMoments& moments, std::vector<CkceValues>& values) {
   constexpr Index block = 256;
   const Index m = some.rows();
   if (m < 2) return;
-  const double n = static_cast<double>(residuals.rows()), count = static_cast<double>(m);
+  const double n = static_cast<double>(residuals.rows());
   const Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : Matrix(some);
-  std::vector<Matrix> halves;  // M = half half'
+  std::vector<Matrix> halves;  // M_ij sqrt(count_i count_j) = half half'
   for (Index v = 0; v < ridges.size(); ++v) {
-    halves.push_back(turned *
+    halves.push_back(rows.count.cwiseSqrt().asDiagonal() * turned *
                      (spectrum.values.array() + n * ridges(v)).inverse().matrix().asDiagonal());
   }
-  const Matrix own = take_rows(residuals, at);
-  const OutcomeMomentRows drawn(moments, at);
+  const Matrix own = take_rows(residuals, rows.at);
+  const OutcomeMomentRows drawn(moments, rows.at);
   Matrix squares(m, std::min(block, m)), known(m, squares.cols()), pairs(m, squares.cols());
   for (Index i = 0; i < m; i += block) {
     const Index size = std::min(block, m - i), rest = m - i;
@@ -81,12 +79,11 @@ inline void factor_noise(const Engine& engine, const Spectrum& spectrum, const M
       engine.dense.gemm(false, true, 1.0, halves[v].bottomRows(rest), halves[v].middleRows(i, size),
                         0.0, product);
       // pairs within the block are there twice, those with later rows once
-      const double share = n * (n - 1.0) / (count * (count - 1.0));
-      const auto add = [&](double times, Index first, Index rows) {
-        const auto weight = product.middleRows(first, rows).cwiseAbs2();
-        values[v].squares += times * share * weight.cwiseProduct(g.middleRows(first, rows)).sum();
-        values[v].known +=
-            times * share * weight.cwiseProduct(expected.middleRows(first, rows)).sum();
+      const auto add = [&](double times, Index first, Index number) {
+        const auto weight = product.middleRows(first, number).cwiseAbs2();
+        times *= rows.pairs;
+        values[v].squares += times * weight.cwiseProduct(g.middleRows(first, number)).sum();
+        values[v].known += times * weight.cwiseProduct(expected.middleRows(first, number)).sum();
       };
       add(1.0, 0, size);
       add(2.0, size, rest - size);

@@ -11,6 +11,7 @@
 
 #include <calibrisk/pairs/outcome_moments.h>
 #include <calibrisk/pairs/pair_sums.h>
+#include <calibrisk/pairs/row_sample.h>
 
 #include <algorithm>
 #include <vector>
@@ -35,7 +36,7 @@ inline PairTotals factor_totals(const ConstMatrixRef& l, const ConstMatrixRef& d
 
 // Rows whose pairs with all others stand for the sum of squares of all pairs: factor and residuals.
 struct NoiseRows {
-  const std::vector<Index>& at;
+  const RowSample& sample;
   const Labels& cluster;  // pairs within one do not count; empty: every row is one
   const OutcomeMoments& moments;
   Matrix l, d;
@@ -52,7 +53,7 @@ struct NoiseRows {
       Matrix h(size, l.rows()), inner(size, l.rows()), second;
       engine.dense.gemm(false, true, 1.0, rows.middleRows(i, size), l, 0.0, h);
       if (moments.known()) {
-        moments.products(engine, begin + i, at, inner);
+        moments.products(engine, begin + i, sample.at, inner);
         second = h.cwiseAbs2().cwiseProduct(inner);
       }
       engine.dense.gemm(false, true, 1.0, m.middleRows(i, size), d, 0.0, inner);
@@ -61,11 +62,11 @@ struct NoiseRows {
       const Matrix squares = h.cwiseAbs2();
       const Matrix& known = moments.known() ? second : squares;
       for (Index b = 0; b < h.cols(); ++b) {
-        const Index own = group(at[static_cast<std::size_t>(b)]);
+        const Index own = group(sample.at[static_cast<std::size_t>(b)]);
         for (Index a = 0; a < size; ++a) {
           if (group(begin + i + a) == own) continue;
-          sums.squares += squares(a, b);
-          sums.known += known(a, b);
+          sums.squares += sample.count(b) * squares(a, b);
+          sums.known += sample.count(b) * known(a, b);
         }
       }
     }
@@ -77,7 +78,7 @@ struct NoiseRows {
 template <class Rows>
 PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRef& d,
                      const ConstMatrixRef& m, const ConstVectorRef& weights, const Labels& cluster,
-                     const std::vector<Index>& noise_rows, const OutcomeMoments& moments = {}) {
+                     const RowSample& noise_rows, const OutcomeMoments& moments = {}) {
   constexpr Index step = 16384;
   const Index n = rows.size();
   require(d.rows() == n && m.rows() == n && d.cols() == m.cols(),
@@ -92,8 +93,8 @@ PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRe
                       cross);
     engine.progress.advance(0.5 * static_cast<double>(i + size) / static_cast<double>(n));
   }
-  const NoiseRows some{noise_rows, cluster, moments, rows.at(engine, noise_rows),
-                       take_rows(wd, noise_rows)};
+  const NoiseRows some{noise_rows, cluster, moments, rows.at(engine, noise_rows.at),
+                       take_rows(wd, noise_rows.at)};
   PairSums out{Vector(n), Vector(n)};
   Vector kernel(n);
   for (Index i = 0; i < n; i += step) {
@@ -106,8 +107,6 @@ PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRe
     some.add_squares(engine, i, l, m.middleRows(i, size), weights, out);
     engine.progress.advance(0.5 + 0.5 * static_cast<double>(i + size) / static_cast<double>(n));
   }
-  out.squares *= static_cast<double>(n) / static_cast<double>(noise_rows.size());
-  out.known *= static_cast<double>(n) / static_cast<double>(noise_rows.size());
   out.trace = moments.known()      ? moments.trace(kernel)
               : weights.size() > 0 ? weights.dot(out.diagonal)
                                    : out.diagonal.sum();
