@@ -27,9 +27,11 @@ redraws <- 1999
 two_in_r <- function(d) {
   at <- order(d$p)
   p <- d$p[at]
-  observed <- oracle_joint_statistics(p, p - d$y[at])
-  redrawn <- t(replicate(redraws, oracle_joint_statistics(p, p - (runif(length(p)) < p))))
-  list(p.value = oracle_joint_p(redrawn, oracle_joint_shares, observed), observed = observed)
+  statistics <- function(y) c(oracle_joint_statistics(p, p - y), group = max(oracle_groups(p, y)[, 3]))
+  observed <- statistics(d$y[at])
+  redrawn <- t(replicate(redraws, statistics(as.numeric(runif(length(p)) < p))))
+  shares <- c(10, 1.5, 1.5, rep(1, length(observed) - 3))
+  list(p.value = oracle_joint_p(redrawn, shares / sum(shares), observed), observed = observed)
 }
 classes_in_r <- function(d) {
   observed <- oracle_class_statistics(d$p, d$y)

@@ -7,10 +7,11 @@ bench_header <- function(title) {
     sub(".*: ", "", line)
   }, error = function(e) Sys.info()[["machine"]])
   info <- utils::sessionInfo()
+  commit <- system2("git", c("rev-parse", "--short=8", "HEAD"), stdout = TRUE)
   c(
     paste("#", title), "",
     paste0(cpu, ", ", parallel::detectCores(), " cores; ", R.version.string, "; BLAS ",
-           basename(normalizePath(info$BLAS)), "; calibrisk ", utils::packageVersion("calibrisk"), ". Rendered by `",
+           basename(normalizePath(info$BLAS)), "; calibrisk ", utils::packageVersion("calibrisk"), " at ", commit, ". Rendered by `",
            paste("Rscript", bench_script()), "`."), ""
   )
 }
