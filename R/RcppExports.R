@@ -649,8 +649,12 @@ cpp_value_folds <- function(features, labels, cluster, k, even, copies) {
     .Call(`_calibrisk_cpp_value_folds`, features, labels, cluster, k, even, copies)
 }
 
-cpp_copy_folds <- function(features, labels, copies, k, even = FALSE) {
-    .Call(`_calibrisk_cpp_copy_folds`, features, labels, copies, k, even)
+cpp_copy_folds <- function(features, labels, copies, k, even = FALSE, each = NULL) {
+    .Call(`_calibrisk_cpp_copy_folds`, features, labels, copies, k, even, each)
+}
+
+cpp_joint_copies <- function(pair) {
+    .Call(`_calibrisk_cpp_joint_copies`, pair)
 }
 
 cpp_row_keys <- function(features, labels) {

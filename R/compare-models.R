@@ -70,11 +70,6 @@ compare_pairs <- function(models, metric, settings) {
   if (several) settings$level <- 1 - alpha / ncol(at)
   if ("level" %in% names(formals(metric$fn))) metric$options$level <- metric$options$level %||% settings$level
   found <- metric_values(models, metric)
-  # the copies of a row are in other folds for each model
-  if (any(vapply(found, function(one) isTRUE(one$estimate$design$dealt), NA))) {
-    models <- lapply(models, single_copies)
-    found <- metric_values(models, metric)
-  }
   values <- vapply(found, `[[`, 0, "value")
   estimates <- lapply(found, `[[`, "estimate")
   errors <- if (any(vapply(estimates, is.null, NA))) {
@@ -153,6 +148,8 @@ influence_differences <- function(estimates, values, at, level) {
   df <- min(design_df(models[[1]]$design), models[[1]]$df)
   parts <- vapply(seq_len(ncol(at)), function(k) {
     pair <- models[at[, k]]
+    # the copies of a row are in other folds for each model
+    if (!is.null(pair[[1]]$design$dealt)) pair <- cpp_joint_copies(pair)
     shown <- values[at[, k]]
     honest <- lapply(pair, `[[`, "honest")
     honest <- if (all(lengths(honest) > 0)) honest

@@ -4,7 +4,8 @@
 #   copies   numeric n, how many equal rows each stands for, each of the weight w / copies; NULL: 1
 #   cluster  integer n in 1..C; NULL where rows are independent
 #   strata, drawn  of a survey: integer n, and how many clusters (rows) were drawn in each row's stratum; else NULL
-#   dealt    TRUE where the copies of a row are in several rows, one for each fold (split_copies()); else NULL
+#   dealt    where the copies of a row are in several rows, one for each fold by its values (copies_by_fold()): what
+#            says which; else NULL
 #   follow_up  list(horizon, events, censored) of survival outcomes: `censored` rows are not among the n, but are in
 #            every printed number of rows (entered_rows()), `horizon` is a named_horizon(); else NULL
 #
@@ -160,9 +161,13 @@ resampled_rows <- function(design) {
 # Beyond it repeated rows would take more memory than most computers have.
 most_repeated_rows <- 5e7
 
-# The number of copies of every row in a bootstrap sample. Very many are Poisson numbers.
+# The number of copies of every row in a bootstrap sample: of many drawn at once, by the law of the numbers of single
+# ones. Those that no integer counts are Poisson numbers.
 resampled_copies <- function(design) {
-  if (is.null(design$cluster) && copy_count(design) > most_repeated_rows) return(stats::rpois(design$n, design$copies))
+  n <- copy_count(design)
+  if (is.null(design$cluster) && n > max(many_rows, 2 * design$n)) {
+    return(if (is.integer(n)) stats::rmultinom(1, n, design$copies)[, 1] else stats::rpois(design$n, design$copies))
+  }
   times <- tabulate(resampled_rows(design), design$n)
   if (is.null(design$cluster)) times else times * (design$copies %||% 1)
 }

@@ -176,12 +176,10 @@ design_folds <- function(features, labels, design, folds = crossfit_folds, even 
   replace(integer(design$n), at, value_folds(rows_of_part(features, at), labels[at], NULL, folds, even))
 }
 
-# The number of copies of every row (rows) in every fold (columns), as of rows that are repeated.
+# The number of copies of every row (rows) in every fold (columns), as of rows that are repeated, and as `dealt` what
+# they follow from: a copy may be in another fold of another model (cpp_joint_copies()).
 copies_by_fold <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
-  if (equal_copies(design)) return(cpp_copy_folds(features, labels, design$copies, folds, even))
-  at <- order(design$w / design$copies)
-  out <- cpp_copy_folds(rows_of_part(features, at), labels[at], design$copies[at], folds, even)
-  out[order(at), , drop = FALSE]
+  cpp_copy_folds(features, labels, design$copies, folds, even, if (!equal_copies(design)) design$w / design$copies)
 }
 
 # A problem whose rows stand for copies of one fold each, that of `fold`. Equal copies are in several folds, those of a
@@ -197,7 +195,7 @@ fold_copies <- function(problem, folds = crossfit_folds) {
 split_copies <- function(data, counts) {
   at <- which(counts > 0)
   out <- take_rows(data, (at - 1L) %% nrow(counts) + 1L)
-  out$design <- c(recounted(out$design, counts[at]), dealt = TRUE)
+  out$design <- c(recounted(out$design, counts[at]), list(dealt = attr(counts, "dealt")))
   out$fold <- (at - 1L) %/% nrow(counts) + 1L
   out
 }

@@ -2243,8 +2243,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_copy_folds
-Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k, bool even);
-RcppExport SEXP _calibrisk_cpp_copy_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP, SEXP evenSEXP) {
+Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::NumericVector copies, int k, bool even, Rcpp::Nullable<Rcpp::NumericVector> each);
+RcppExport SEXP _calibrisk_cpp_copy_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP copiesSEXP, SEXP kSEXP, SEXP evenSEXP, SEXP eachSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -2252,7 +2252,18 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type k(kSEXP);
     Rcpp::traits::input_parameter< bool >::type even(evenSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_copy_folds(features, labels, copies, k, even));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type each(eachSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_copy_folds(features, labels, copies, k, even, each));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_joint_copies
+Rcpp::List cpp_joint_copies(Rcpp::List pair);
+RcppExport SEXP _calibrisk_cpp_joint_copies(SEXP pairSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type pair(pairSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_joint_copies(pair));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3248,7 +3259,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ridge_unseen", (DL_FUNC) &_calibrisk_cpp_ridge_unseen, 8},
     {"_calibrisk_cpp_gram_features", (DL_FUNC) &_calibrisk_cpp_gram_features, 5},
     {"_calibrisk_cpp_value_folds", (DL_FUNC) &_calibrisk_cpp_value_folds, 6},
-    {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 5},
+    {"_calibrisk_cpp_copy_folds", (DL_FUNC) &_calibrisk_cpp_copy_folds, 6},
+    {"_calibrisk_cpp_joint_copies", (DL_FUNC) &_calibrisk_cpp_joint_copies, 1},
     {"_calibrisk_cpp_row_keys", (DL_FUNC) &_calibrisk_cpp_row_keys, 2},
     {"_calibrisk_cpp_mostly_tied", (DL_FUNC) &_calibrisk_cpp_mostly_tied, 1},
     {"_calibrisk_cpp_count_common", (DL_FUNC) &_calibrisk_cpp_count_common, 2},

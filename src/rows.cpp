@@ -24,6 +24,18 @@ std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
                              static_cast<std::size_t>(features.ncol()), labels.begin());
 }
 
+// The rows in ascending order of a number; of equal ones, and without any, as they are.
+std::vector<std::size_t> order_of(const Rcpp::Nullable<Rcpp::NumericVector>& each) {
+  if (each.isNull()) return {};
+  const Rcpp::NumericVector by(each.get());
+  std::vector<std::size_t> order(static_cast<std::size_t>(by.size()));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return by[static_cast<R_xlen_t>(a)] < by[static_cast<R_xlen_t>(b)];
+  });
+  return order;
+}
+
 }  // namespace
 
 // Folds 1..k of rows from their values, or of clusters from their codes. `even`: dealt out in the
@@ -73,11 +85,69 @@ std::vector<int> cpp_value_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVect
   return out;
 }
 
-// Numbers of copies in the folds 1..k, of rows that stand for several.
+// Numbers of copies in the folds 1..k, of rows that stand for several, and as `dealt` what they
+// follow from: a copy may be in another fold of another model. `each`: the weight of a copy, in
+// whose order equal rows are counted; NULL: in that of the rows.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_copy_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
-                                   Rcpp::NumericVector copies, int k, bool even = false) {
-  return wrap_matrix(calibrisk::copy_folds(keys_of(features, labels), as_vector(copies), k, even));
+                                   Rcpp::NumericVector copies, int k, bool even = false,
+                                   Rcpp::Nullable<Rcpp::NumericVector> each = R_NilValue) {
+  Rcpp::NumericMatrix out = wrap_matrix(
+      calibrisk::copy_folds(keys_of(features, labels), as_vector(copies), k, even, order_of(each)));
+  out.attr("dealt") =
+      Rcpp::List::create(Rcpp::_["features"] = features, Rcpp::_["labels"] = labels,
+                         Rcpp::_["copies"] = copies, Rcpp::_["each"] = each, Rcpp::_["folds"] = k);
+  return out;
+}
+
+// Estimates of two models (R/influence.R) on the same rows: those of the copies that are in one
+// fold of each model, by what their designs say of the dealing.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_joint_copies(Rcpp::List pair) {
+  const auto dealt = [&](int m) {
+    return Rcpp::List(field(Rcpp::List(field(Rcpp::List(pair[m]), "design")), "dealt"));
+  };
+  const Rcpp::List first = dealt(0), second = dealt(1);
+  const Rcpp::NumericVector copies(field(first, "copies"));
+  const std::vector<std::uint64_t> keys[2] = {
+      keys_of(field(first, "features"), field(first, "labels")),
+      keys_of(field(second, "features"), field(second, "labels"))};
+  if (keys[0].size() != keys[1].size() ||
+      keys[0].size() != static_cast<std::size_t>(copies.size())) {
+    Rcpp::stop("joint_copies: both models have the same rows.");
+  }
+  const Rcpp::Nullable<Rcpp::NumericVector> each(field(first, "each"));
+  const auto joint = calibrisk::joint_copies(keys, as_vector(copies),
+                                             Rcpp::as<int>(field(first, "folds")), order_of(each));
+  const Rcpp::NumericVector counts(joint.copies.begin(), joint.copies.end());
+  Rcpp::NumericVector w = counts;
+  if (each.isNotNull()) {
+    const Rcpp::NumericVector of(each.get());
+    w = Rcpp::clone(counts);
+    for (R_xlen_t r = 0; r < w.size(); ++r) w[r] *= of[joint.row[static_cast<std::size_t>(r)]];
+  }
+  const Rcpp::List design =
+      Rcpp::List::create(Rcpp::_["n"] = static_cast<int>(counts.size()), Rcpp::_["w"] = w,
+                         Rcpp::_["cluster"] = R_NilValue, Rcpp::_["copies"] = counts);
+  const auto on_joint = [&](Rcpp::List estimate, const std::vector<int>& rows) {
+    const Rcpp::NumericVector influence(field(estimate, "influence"));
+    Rcpp::NumericVector taken(static_cast<R_xlen_t>(rows.size()));
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      taken[static_cast<R_xlen_t>(r)] = influence[rows[r] - 1];
+    }
+    Rcpp::List out(Rf_shallow_duplicate(estimate));
+    out["influence"] = taken;
+    out["design"] = design;
+    return out;
+  };
+  Rcpp::List out(2);
+  for (int m = 0; m < 2; ++m) {
+    Rcpp::List one = on_joint(pair[m], joint.rows[m]);
+    const SEXP honest = field(one, "honest");
+    if (!Rf_isNull(honest)) one["honest"] = on_joint(honest, joint.rows[m]);
+    out[m] = one;
+  }
+  return out;
 }
 
 // Keys of the rows as numbers in [0, 1).

@@ -317,6 +317,6 @@ test_that("models of rows with counts are those of repeated rows, alone and comp
   }
   # more than rows can be made of
   data$copies <- rep(1e6L, nrow(data))
-  expect_equal(ce_compare(data, y, prob, other, metric = rbs, weights = copies)$n, 8e7)
+  expect_equal(ce_compare(data, y, prob, other, metric = ece, weights = copies)$n, 8e7)
   expect_error(ce_compare(data, y, prob, other, metric = mean_gap, weights = copies), class = "calibrisk_error_size")
 })
