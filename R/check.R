@@ -25,9 +25,9 @@ describe_atomic <- function(x) {
 check_text <- function(x, arg) {
   text <- if (is.factor(x)) levels(x) else if (is.character(x)) x
   if (is.null(text)) return(invisible())
-  bad <- encodeString(text[Encoding(text) == "bytes"])
+  bad <- text[Encoding(text) == "bytes"]
   stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
-          "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
+          "x" = "{.arg {arg}} has {encodeString(bad[1])}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
 }
 
 # The value of a user's function `arg`, or a classed error that says where it failed: `where`, a text.

@@ -60,7 +60,8 @@ without_yardstick <- function(input) {
   if (length(input$dots) == 0) return(input)
   weights <- input$dots$case_weights
   if (!is.null(weights) && is_given(weights)) input$design$weights <- weights
-  dots <- input$dots[!names(input$dots) %in% c("data", "estimator", "case_weights")]
+  own <- names(input$dots) %in% c("data", "estimator", "case_weights")
+  dots <- if (any(own)) input$dots[!own] else input$dots
   names(dots)[names(dots) == "..."] <- ""
   input$dots <- check_column_names(dots)
   input

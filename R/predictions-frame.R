@@ -25,7 +25,7 @@ read_probs <- function(x, dots, outcomes, except) {
           "x" = "In tidymodels, {.field {other[1]}} is the name of another kind of prediction.",
           "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
                  {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...")
-  values <- x[unname(columns)]
+  values <- .subset(x, columns)
   text <- names(columns)[!vapply(values, is.numeric, NA)]
   stop_if(length(text) > 0, "Probability columns must be numeric.",
           "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}{seen_text(x[[text[1]]])}.", class = "columns",
@@ -34,13 +34,14 @@ read_probs <- function(x, dots, outcomes, except) {
 }
 
 check_narrow <- function(x, columns, arg = "...") {
-  wide <- Find(function(column) length(dim(x[[column]])) > 1 && prod(dim(x[[column]])[-1]) > 1, columns)
+  wide <- Find(function(column) prod(dim(.subset2(x, column))[-1]) > 1, columns)
   stop_if(!is.null(wide), "Probability columns must hold one number in each row.",
           "x" = "{.field {names(x)[wide]}} has {prod(dim(x[[wide]])[-1])} columns.", class = "columns", arg = arg)
 }
 
 is_other_prediction <- function(names, outcomes) {
-  other <- grepl("^[.]pred_(survival|time|hazard|linear_pred|quantile|(lower|upper)(_.*)?)$", names)
+  other <- startsWith(names, ".pred_")
+  if (any(other)) other <- grepl("^[.]pred_(survival|time|hazard|linear_pred|quantile|(lower|upper)(_.*)?)$", names)
   if (!any(other)) return(other)
   other & !names %in% paste0(".pred_", if (is.factor(outcomes)) levels(outcomes) else unique(outcomes))
 }
@@ -146,13 +147,10 @@ stop_unknown_columns <- function(unknown, x, arg, cnd) {
 # Columns that are simply named, `a` or `c(a, b)`: tidyselect would take longer than most metrics.
 named_columns <- function(quo, names) {
   expr <- rlang::quo_get_expr(quo)
-  if (rlang::is_call(expr, "c", ns = "")) {
-    if (!is.null(names(expr))) return(NULL)
-    exprs <- lapply(as.list(expr[-1]), function(e) if (rlang::is_quosure(e)) rlang::quo_get_expr(e) else e)
-  } else {
-    exprs <- list(expr)
-  }
-  if (length(exprs) == 0 || !all(vapply(exprs, rlang::is_symbol, NA)) || anyDuplicated(names) > 0) return(NULL)
+  exprs <- if (rlang::is_call(expr, "c", ns = "")) as.list(expr[-1]) else list(expr)
+  if (length(exprs) == 0 || !is.null(names(exprs)) || anyDuplicated(names) > 0) return(NULL)
+  exprs <- lapply(exprs, function(e) if (rlang::is_quosure(e)) rlang::quo_get_expr(e) else e)
+  if (!all(vapply(exprs, is.symbol, NA))) return(NULL)
   given <- unique(vapply(exprs, as.character, ""))
   at <- match(given, names)
   if (!anyNA(at)) setNames(at, given)

@@ -20,7 +20,7 @@ read_outcomes <- function(truth, x, horizon, weights = NULL) {
     return(list(values = outcome_vector(truth, data_mask(x)), column = known[known > 0]))
   }
   column <- match(truth_column(truth, x), names(x))
-  list(values = plain_vector(x[[column]]), column = column)
+  list(values = plain_vector(.subset2(x, column)), column = column)
 }
 
 # Survival times are outcomes that are only partly known.

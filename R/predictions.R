@@ -35,6 +35,7 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
     check_no_columns(x, dots)
   }
   x <- at_horizon(x, design$horizon)
+  if (is.data.frame(x)) x <- ungroup_frame(x)
   raw <- read_design(design, x, NROW(x))
   outcomes <- read_outcomes(truth, x, design$horizon, raw$weights)
   check_text(outcomes$values, "truth")

@@ -39,7 +39,7 @@ law_models <- function(x, input) {
 model_dots <- function(..., .frame = caller_env()) check_column_names(enquos(...), .frame)
 
 check_column_names <- function(dots, frame = called_verb()) {
-  check_dot_names(dots[!vapply(dots, makes_law, NA)], frame)
+  if (any(nzchar(rlang::names2(dots)))) check_dot_names(dots[!vapply(dots, makes_law, NA)], frame)
   dots
 }
 

@@ -262,6 +262,8 @@ ungroup_frame <- function(x) {
   if (length(unnamed) > 0) names(x)[unnamed] <- paste0("...", unnamed)
   if (is_plain_tibble(x)) return(x)
   attr(x, "groups") <- NULL
+  # what as_tibble() makes of it, in a tenth of the time
+  if (identical(class(x), "data.frame")) return(tibble::new_tibble(x, nrow = nrow(x)))
   tibble::as_tibble(as.data.frame(x), .name_repair = "minimal")
 }
 
