@@ -805,8 +805,8 @@ cpp_ks_error <- function(sorted, fold, by_row = TRUE) {
     .Call(`_calibrisk_cpp_ks_error`, sorted, fold, by_row)
 }
 
-cpp_ks_plain <- function(x, y, fold) {
-    .Call(`_calibrisk_cpp_ks_plain`, x, y, fold)
+cpp_ks_plain <- function(x, y, folds) {
+    .Call(`_calibrisk_cpp_ks_plain`, x, y, folds)
 }
 
 cpp_spiegelhalter <- function(p, y, w, w2) {

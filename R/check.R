@@ -24,10 +24,10 @@ describe_atomic <- function(x) {
 # Text of the encoding "bytes" can be neither compared nor printed.
 check_text <- function(x, arg) {
   text <- if (is.factor(x)) levels(x) else if (is.character(x)) x
-  if (is.null(text)) return(invisible())
-  bad <- text[Encoding(text) == "bytes"]
+  if (!any(Encoding(text %||% "") == "bytes")) return(invisible())
+  bad <- encodeString(text[Encoding(text) == "bytes"])
   stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
-          "x" = "{.arg {arg}} has {encodeString(bad[1])}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
+          "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
 }
 
 # The value of a user's function `arg`, or a classed error that says where it failed: `where`, a text.

@@ -64,10 +64,9 @@ ks_columns <- function(problems, interval) {
   parts <- lapply(problems, function(problem) {
     problem <- fold_copies(problem)
     design <- problem$design
-    fold <- problem_folds(problem)
-    by_rows <- function(by_row) cpp_ks_error(sort_problem(problem), fold, by_row)
+    by_rows <- function(by_row) cpp_ks_error(sort_problem(problem), problem_folds(problem), by_row)
     plain <- !by_row && is.null(problem$sorted)
-    of <- if (plain) cpp_ks_plain(problem$features, problem$labels, fold) else by_rows(by_row)
+    of <- if (plain) cpp_ks_plain(problem$features, problem$labels, crossfit_folds) else by_rows(by_row)
     rows <- function(name) if (by_row) of[[name]] else function() by_rows(TRUE)[[name]]
     # variances of the whole sum: of calibrated predictions, and estimated by squared residuals
     spread <- if (is.null(design$cluster)) of$spread

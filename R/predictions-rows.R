@@ -11,8 +11,8 @@ stop_empty <- function(dropped, raw = list(), censored = NULL) {
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
 # an error, not a missing value: it comes from a computation that failed. `x`: a matrix or a vector; `known`: rows whose
 # outcome is, or TRUE; `empty`: whether there may be none.
-complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(), empty = FALSE) {
-  missing <- has_missing(x)
+complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(), empty = FALSE,
+                          missing = has_missing(x)) {
   n <- NROW(x)
   if (missing) x <- as.matrix(x)
   nan <- if (missing) which(rowSums(is.nan(x)) > 0)

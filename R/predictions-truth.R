@@ -11,7 +11,6 @@ read_outcomes <- function(truth, x, horizon, weights = NULL) {
   check_truth_given(truth)
   if (!is.null(horizon)) return(outcomes_at(truth, x, horizon, weights))
   if (!is.data.frame(x)) return(list(values = outcome_vector(truth)))
-  x <- ungroup_frame(x)
   # they select no columns
   if (rlang::quo_is_call(truth, c("==", "!=", "<", ">", "<=", ">=", "%in%"))) {
     used <- all.vars(rlang::quo_get_expr(truth))
@@ -115,17 +114,17 @@ code_outcome <- function(truth, event_level, column = NULL) {
   two <- two_outcomes(truth)
   named <- named_level(column, two$levels)
   event <- named %||% if (is.factor(truth) && event_level == "first") 1L else 2L
-  outcome <- cpp_event_outcomes(two$values, two$codes[event], two$codes[3L - event])
-  if (is.null(outcome)) {
+  coded <- cpp_event_outcomes(two$values, two$codes[event], two$codes[3L - event])
+  if (is.null(coded)) {
     bad <- if (is.numeric(truth)) which(!is.na(truth) & truth != 0 & truth != 1)
     stop_if(length(bad) > 0, "With a single probability, a numeric {.arg truth} must be 0 or 1.",
             "x" = "Row {bad[1]} is {.val {signif(truth[bad[1]], 4)}}; neither: {length(bad)} of {length(truth)}.",
             "i" = "Outcomes that are numbers are predicted by distributions, such as of {.fn pred_normal}, \\
                    {.fn pred_quantiles} or {.fn pred_draws}.", class = "truth", arg = "truth", row = bad[1],
             value = truth[bad[1]])
-    outcome <- as.numeric(as.integer(two$values) == two$codes[event])
+    coded$values <- as.numeric(as.integer(two$values) == two$codes[event])
   }
-  list(outcome = outcome, levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
+  list(outcome = coded$values, missing = coded$missing, levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
 }
 
 # Scalar truth: values, of which the codes are those of the two levels.

@@ -2753,14 +2753,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ks_plain
-Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, Rcpp::IntegerVector fold);
-RcppExport SEXP _calibrisk_cpp_ks_plain(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP) {
+Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, int folds);
+RcppExport SEXP _calibrisk_cpp_ks_plain(SEXP xSEXP, SEXP ySEXP, SEXP foldsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ks_plain(x, y, fold));
+    Rcpp::traits::input_parameter< int >::type folds(foldsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_ks_plain(x, y, folds));
     return rcpp_result_gen;
 END_RCPP
 }

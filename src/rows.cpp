@@ -263,6 +263,10 @@ bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
 
 namespace {
 
+SEXP outcomes_of(SEXP values, bool missing) {
+  return named_list({{"values", values}, {"missing", missing}});
+}
+
 template <class Value, class Missing>
 SEXP events_of(const Value* value, R_xlen_t n, double event, double other,
                const Missing& is_missing) {
@@ -275,33 +279,53 @@ SEXP events_of(const Value* value, R_xlen_t n, double event, double other,
     known += (own == event) | (own == other);
     outcome[i] = static_cast<double>(own == event);
   }
-  if (known == n) return out;
+  if (known == n) return outcomes_of(out, false);
+  bool missing = false;
   for (R_xlen_t i = 0; i < n; ++i) {
     if (is_missing(value[i])) {
       out[i] = NA_REAL;
+      missing = true;
     } else if (value[i] != event && value[i] != other) {
       return R_NilValue;
     }
   }
-  return out;
+  return outcomes_of(out, missing);
+}
+
+// The same of codes, of which those of an event and of others mostly are neighbours.
+SEXP events_of_codes(const int* value, R_xlen_t n, double event, double other) {
+  const auto is_na = [](int own) { return own == NA_INTEGER; };
+  const double step = event - other;
+  if (step * step != 1.0) return events_of(value, n, event, other, is_na);
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  double* outcome = out.begin();
+  // differences are 0 or 1, and wrap around where a code is missing
+  const auto from = static_cast<unsigned>(static_cast<int>(other));
+  const unsigned sign = step > 0.0 ? 1u : ~0u;
+  unsigned seen = 0;
+  for (R_xlen_t i = 0; i < n; ++i) {
+    const unsigned own = (static_cast<unsigned>(value[i]) - from) * sign;
+    seen |= own;
+    outcome[i] = static_cast<double>(static_cast<int>(own));
+  }
+  return seen <= 1u ? outcomes_of(out, false) : events_of(value, n, event, other, is_na);
 }
 
 }  // namespace
 
-// 1 where the outcome is `event`, 0 where it is `other`, NA where it is missing; NULL if it is
-// something else anywhere.
+// `values`: 1 where the outcome is `event`, 0 where it is `other`, NA where it is missing, and
+// whether any are `missing`; NULL if it is something else anywhere.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_event_outcomes(SEXP x, double event, double other) {
   const R_xlen_t n = Rf_xlength(x);
-  const auto is_na = [](int value) { return value == NA_INTEGER; };
   switch (TYPEOF(x)) {
     case LGLSXP:
-      return events_of(LOGICAL(x), n, event, other, is_na);
+      return events_of_codes(LOGICAL(x), n, event, other);
     case INTSXP:
-      return events_of(INTEGER(x), n, event, other, is_na);
+      return events_of_codes(INTEGER(x), n, event, other);
     case REALSXP:
       if (event == 1.0 && other == 0.0 && Rf_isNull(ATTRIB(x)) && cpp_all_whole(x, 0.0, 1.0))
-        return x;
+        return outcomes_of(x, false);
       return events_of(REAL(x), n, event, other, [](double value) { return std::isnan(value); });
     default:
       return R_NilValue;

@@ -3,6 +3,7 @@
 #include "r_values.h"
 #include <calibrisk/classical/ks.h>
 #include <calibrisk/classical/library_bins.h>
+#include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/sorted_rows.h>
 
 #include <algorithm>
@@ -266,9 +267,10 @@ Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row
   return ks_numbers(rows, own, n_folds, by_row);
 }
 
-// The same numbers of plain rows as they are, which are sorted in memory of the core alone.
+// The same numbers of plain rows with outcomes 0 and 1 as they are, which are sorted in memory of
+// the core alone, with so many folds by their values.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, Rcpp::IntegerVector fold) {
+Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, int folds) {
   const R_xlen_t n = x.size();
   calibrisk::require(n > 0, "ks_error: there are rows.");
   return with_outcomes(y, n, [&](const auto* outcome) {
@@ -284,12 +286,13 @@ Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, Rcpp::IntegerVector fold)
       sums[i] = static_cast<double>(total += gaps[i]);
     }
     const std::vector<int> ties = calibrisk::tie_ends(size, sorted.data());
-    const auto [own, n_folds] = sorted_folds(fold, order);
+    const auto own = calibrisk::sorted_row_folds(
+        sorted.data(), [&](std::size_t i) { return gaps[i] != sorted[i]; }, size, folds);
     KsRows rows{n, static_cast<R_xlen_t>(ties.size()), sorted.data(), gaps.data(), sums.data()};
     rows.order = order.begin();
     rows.ties = ties.data();
     rows.total = static_cast<double>(n);
-    return ks_numbers(rows, own, n_folds, false);
+    return ks_numbers(rows, own, static_cast<std::size_t>(folds), false);
   });
 }
 

@@ -2,6 +2,7 @@
 // Transforms and densities on a grid against the sums that they stand for.
 #include "check.h"
 
+#include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/bin_rows.h>
 #include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/follow_up.h>
@@ -260,6 +261,35 @@ TEST(rows_are_sorted_by_their_values_and_equal_ones_by_outcome) {
     bool same = order.size() == expected.size();
     for (std::size_t i = 0; i < expected.size(); ++i) same = same && order[i] == expected[i];
     CHECK(same);
+  }
+}
+
+TEST(folds_of_sorted_rows_are_those_of_their_keys) {
+  std::vector<double> x(600);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::floor(i / 3.0) / 200.0;
+  std::vector<int> y(x.size()), expected(x.size());
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int>(i * i % 5 == 1);
+  row_folds(row_keys(x.data(), x.size(), 1, y.data()), 5, expected.data());
+  CHECK(sorted_row_folds(
+            x.data(), [&](std::size_t i) { return y[i] == 1; }, x.size(), 5) == expected);
+}
+
+TEST(joint_copies_have_the_folds_of_both_models) {
+  const std::vector<std::uint64_t> keys[2] = {{mix_bits(1), mix_bits(2), mix_bits(1)},
+                                              {mix_bits(3), mix_bits(3), mix_bits(4)}};
+  const Vector copies = (Vector(3) << 700.0, 3.0, 40.0).finished();
+  const JointCopies joint = joint_copies(keys, copies, 5);
+  for (int m = 0; m < 2; ++m) {
+    const Matrix own = copy_folds(keys[m], copies, 5);
+    std::vector<double> sums(15, 0.0), expected;
+    for (std::size_t r = 0; r < joint.copies.size(); ++r) {
+      sums[static_cast<std::size_t>(joint.rows[m][r] - 1)] += joint.copies[r];
+    }
+    for (Index c = 0; c < own.size(); ++c) {
+      if (own.data()[c] > 0) expected.push_back(own.data()[c]);
+    }
+    sums.resize(expected.size());
+    CHECK(sums == expected);
   }
 }
 

@@ -37,9 +37,9 @@ test_that("survival outcomes are told from others, in every way they come", {
 test_that("outcomes are 1 for the event and NA where they are missing", {
   given <- list(c(TRUE, NA, FALSE), c(1L, NA, 0L), c(1, NaN, 0), factor(c("b", NA, "a")))
   for (truth in given) {
-    one <- code_outcome(truth, "second")$outcome
-    expect_identical(is.na(one), c(FALSE, TRUE, FALSE))
-    expect_identical(one[-2], c(1, 0))
+    one <- code_outcome(truth, "second")
+    expect_identical(is.na(one$outcome), c(FALSE, one$missing, FALSE))
+    expect_identical(code_outcome(truth[-2], "second")[c("outcome", "missing")], list(outcome = c(1, 0), missing = FALSE))
   }
   expect_identical(code_outcome(given[[4]], "first")$outcome[-2], c(0, 1))
   expect_null(cpp_event_outcomes(c(0, 2), 1, 0))

@@ -135,6 +135,25 @@ inline void row_folds(const std::vector<std::uint64_t>& keys, int k, int* fold) 
   for_repeated(keys, set);
 }
 
+// The same of rows by their one feature, which ascends, and outcomes 0 and 1: equal rows are
+// neighbours, so that none has to be looked for.
+template <class Outcome>
+std::vector<int> sorted_row_folds(const double* x, const Outcome& outcome, std::size_t n, int k) {
+  const std::uint64_t of[2] = {mix_bits(counter_step + bits_of(0)),
+                               mix_bits(counter_step + bits_of(1))};
+  std::vector<int> fold(n);
+  for (std::size_t i = 0; i < n;) {
+    const std::uint64_t text = bits_of_text(x[i]);
+    const std::uint64_t keys[2] = {mix_bits(of[0] * 3 + text), mix_bits(of[1] * 3 + text)};
+    std::uint64_t before[2] = {0, 0};
+    do {
+      const bool event = outcome(i);
+      fold[i] = fold_of(keys[event], before[event]++, k) + 1;
+    } while (++i < n && bits_of_text(x[i]) == text);
+  }
+  return fold;
+}
+
 // Copies that are scattered one by one, all rows together.
 constexpr double most_scattered = 5e7;
 

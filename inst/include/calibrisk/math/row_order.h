@@ -59,6 +59,30 @@ class RowOrder {
     if (shift > 0) sort_equal_keys(number);
   }
 
+  // Sorts rows that are equal in number(i), by which they have just been sorted, by other(i), which
+  // has few values. Rows with other keys are not equal, and are not looked up.
+  template <class Number, class Other>
+  void sort_ties(const Number& number, const Other& other) {
+    const auto before = [&](const Entry& a, const Entry& b) { return other(a.row) < other(b.row); };
+    const auto are_tied = [&](const Entry& a, const Entry& b) {
+      return a.key == b.key && number(a.row) == number(b.row);
+    };
+    for (Entry *from = rows_, *const end = rows_ + n_; from != end;) {
+      Entry* to = from + 1;
+      while (to != end && are_tied(*from, *to)) ++to;
+      Entry* unsorted = from;
+      if (to - from > 16) {
+        const auto lowest = other(std::min_element(from, to, before)->row);
+        const auto is_lowest = [&](const Entry& entry) { return other(entry.row) == lowest; };
+        unsorted = std::stable_partition(from, to, is_lowest);
+      }
+      if (to - unsorted > 1 && !std::is_sorted(unsorted, to, before)) {
+        sort_stretch(unsorted, to, before);
+      }
+      from = to;
+    }
+  }
+
   std::size_t operator[](std::size_t place) const { return rows_[place].row; }
   std::size_t size() const { return n_; }
 
@@ -148,9 +172,10 @@ inline std::vector<Index> ascending_order(const ConstVectorRef& z) {
 // Sorts rows by x, equal ones by y, then by w where it is not null.
 template <class Outcome>
 void sort_rows(RowOrder& order, const double* x, const Outcome* y, const double* w) {
+  const auto by_x = [&](std::size_t i) { return x[i]; };
   if (w != nullptr) order.sort([&](std::size_t i) { return w[i]; });
-  order.sort([&](std::size_t i) { return static_cast<double>(y[i]); });
-  order.sort([&](std::size_t i) { return x[i]; });
+  order.sort(by_x);
+  order.sort_ties(by_x, [&](std::size_t i) { return y[i]; });
 }
 
 }  // namespace calibrisk
