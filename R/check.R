@@ -169,8 +169,8 @@ check_group_size <- function(size, n) {
 
 all_finite <- function(x) if (is.double(x)) cpp_all_within(x, -Inf, Inf) else all(is.finite(x))
 
-# In a pass of the core where all are finite, as nearly always.
-has_missing <- function(x) !(is.double(x) && all_finite(x)) && anyNA(x)
+# In a pass of the core where all are finite, as nearly always, and in none where they are known to be.
+has_missing <- function(x, finite = FALSE) !(finite || is.double(x) && all_finite(x)) && anyNA(x)
 
 # Whether these are doubles, finite and in the range: one pass in the core, before others look for what is not. FALSE of
 # other types, which may be in the range.

@@ -11,8 +11,10 @@ stop_empty <- function(dropped, raw = list(), censored = NULL) {
 # The rows that are used, whether these are all as they are, and whether others are to give NA (na_rm = FALSE). NaN is
 # an error, not a missing value: it comes from a computation that failed. `x`: a matrix or a vector; `known`: rows whose
 # outcome is, or TRUE; `empty`: whether there may be none.
-complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(), empty = FALSE,
-                          missing = has_missing(x)) {
+complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(), empty = FALSE) {
+  # read once where they are as they must be
+  unit <- is_unit(x, what)
+  missing <- has_missing(x, unit)
   n <- NROW(x)
   if (missing) x <- as.matrix(x)
   nan <- if (missing) which(rowSums(is.nan(x)) > 0)
@@ -32,10 +34,13 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(),
   na <- !na_rm && dropped > 0
   if (length(rows) == 0 && !na && !empty) stop_empty(dropped, raw, kept$censored)
   list(rows = rows, whole = is.null(raw$weights) && length(rows) == n, na = na, dropped = dropped, n_input = n,
-       censored = kept$censored)
+       censored = kept$censored, unit = unit)
 }
 
-check_probs <- function(x, rows) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows)
+is_unit <- function(x, what) is.null(dim(x)) && what == "Probabilities" && all_within(x, 0, 1)
+
+# `unit`: whether single ones are known to be between 0 and 1.
+check_probs <- function(x, rows, unit = FALSE) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows, unit)
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
 check_logits <- function(x, rows) {
@@ -55,8 +60,8 @@ check_logits <- function(x, rows) {
 }
 
 # Between 0 and 1 as they are; beyond by rounding, as sums of probabilities may be, taken as 0 or 1, with a note.
-check_unit <- function(x, rows) {
-  if (all_within(x, 0, 1)) return(x)
+check_unit <- function(x, rows, unit) {
+  if (unit || all_within(x, 0, 1)) return(x)
   off <- pmax(-x, x - 1)
   bad <- which(!(off <= sum_tolerance$float))
   stop_if(length(bad) > 0, "Probabilities must lie between 0 and 1.",

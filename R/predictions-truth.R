@@ -122,9 +122,9 @@ code_outcome <- function(truth, event_level, column = NULL) {
             "i" = "Outcomes that are numbers are predicted by distributions, such as of {.fn pred_normal}, \\
                    {.fn pred_quantiles} or {.fn pred_draws}.", class = "truth", arg = "truth", row = bad[1],
             value = truth[bad[1]])
-    coded$values <- as.numeric(as.integer(two$values) == two$codes[event])
+    coded$outcome <- as.numeric(as.integer(two$values) == two$codes[event])
   }
-  list(outcome = coded$values, missing = coded$missing, levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named))
+  c(coded, list(levels = two$levels[c(3L - event, event)], event = 2L, named = !is.null(named)))
 }
 
 # Scalar truth: values, of which the codes are those of the two levels.

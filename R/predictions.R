@@ -77,16 +77,13 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   outcome <- coded$outcome
   check_interrupt()
   known <- if (coded$missing %||% has_missing(outcome)) !is.na(outcome) else TRUE
-  # read once where they are as they must be
-  unit <- scalar && !logits && all_within(x, 0, 1)
-  complete <- complete_rows(x, known, na_rm, if (logits) "Logits" else "Probabilities", raw,
-                            missing = !unit && has_missing(x))
+  complete <- complete_rows(x, known, na_rm, if (logits) "Logits" else "Probabilities", raw)
   keep <- complete$rows
   if (!complete$whole) {
     x <- rows_of_part(x, keep)
     outcome <- outcome[keep]
   }
-  x <- if (logits) check_logits(x, keep) else if (unit) x else check_probs(x, keep)
+  x <- if (logits) check_logits(x, keep) else check_probs(x, keep, complete$unit)
   # no copy of what has no names
   x <- unname(x)
   out <- new_ce_predictions(

@@ -264,7 +264,7 @@ bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
 namespace {
 
 SEXP outcomes_of(SEXP values, bool missing) {
-  return named_list({{"values", values}, {"missing", missing}});
+  return named_list({{"outcome", values}, {"missing", missing}});
 }
 
 template <class Value, class Missing>
@@ -313,7 +313,7 @@ SEXP events_of_codes(const int* value, R_xlen_t n, double event, double other) {
 
 }  // namespace
 
-// `values`: 1 where the outcome is `event`, 0 where it is `other`, NA where it is missing, and
+// `outcome`: 1 where the outcome is `event`, 0 where it is `other`, NA where it is missing, and
 // whether any are `missing`; NULL if it is something else anywhere.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_event_outcomes(SEXP x, double event, double other) {
