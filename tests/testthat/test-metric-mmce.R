@@ -52,9 +52,9 @@ test_that("variance at calibration and trace are those of loops over pairs, and 
     expect_equal(found$pairs$trace, expected$trace)
   }
   limits <- c("conf.low", "conf.high")
-  for (type in c("unbiased", "biased")) {
-    expect_equal(unlist(mmce(d$p, d$y, type = type, weights = d$w)[limits])^2,
-                 unlist(skce(d$p, d$y, kernel = kernel_tv(0.4), type = type, weights = d$w)[limits]) / 2,
+  for (type in c("unbiased", "biased")) for (cluster in list(NULL, site)) {
+    expect_equal(unlist(mmce(d$p, d$y, type = type, weights = d$w, cluster = cluster)[limits])^2,
+                 unlist(skce(d$p, d$y, kernel = kernel_tv(0.4), type = type, weights = d$w, cluster = cluster)[limits]) / 2,
                  tolerance = 1e-8)
   }
 })

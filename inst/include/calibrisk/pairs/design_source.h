@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The pairs of rows that count weights and lie in clusters: w_i w_j h_ij, and 0 within a cluster.
+// The pairs of rows that count weights and lie in clusters: w_i w_j h_ij, and 0 for two rows of one
+// cluster.
 #ifndef CALIBRISK_PAIRS_DESIGN_SOURCE_H
 #define CALIBRISK_PAIRS_DESIGN_SOURCE_H
 
@@ -9,7 +10,7 @@ namespace calibrisk {
 
 class DesignSource : public PairSource {
  public:
-  // Both may be empty: all rows count 1, and each is a cluster of its own that pairs with itself.
+  // Both may be empty: all rows count 1, and each is a cluster of its own.
   DesignSource(const PairSource& source, const ConstVectorRef& weights, Labels cluster)
       : source_(source), weights_(weights), cluster_(std::move(cluster)) {
     require(weights_.size() == 0 || weights_.size() == size(), "One weight per row of pairs.");
@@ -39,7 +40,7 @@ class DesignSource : public PairSource {
     if (cluster_.empty()) return;
     for (Index b = 0; b < out.cols(); ++b) {
       for (Index a = 0; a < out.rows(); ++a) {
-        if (cluster_at(i + a) == cluster_at(j + b)) out(a, b) = 0.0;
+        if (i + a != j + b && cluster_at(i + a) == cluster_at(j + b)) out(a, b) = 0.0;
       }
     }
   }
