@@ -97,10 +97,6 @@ cpp_smooth_curve <- function(p, y, counts, copies, bandwidth, times, level, seed
     .Call(`_calibrisk_cpp_smooth_curve`, p, y, counts, copies, bandwidth, times, level, seeds, threads)
 }
 
-cpp_bin_count_limits <- function(prob, copies, bin, n_bins, level) {
-    .Call(`_calibrisk_cpp_bin_count_limits`, prob, copies, bin, n_bins, level)
-}
-
 cpp_isotonic_curve <- function(p, y, counts, copies, critical, times, level, seed, threads) {
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, counts, copies, critical, times, level, seed, threads)
 }
@@ -143,6 +139,10 @@ cpp_curve_bars <- function(values, labels, weights) {
 
 cpp_drawn_ends <- function(values, copies) {
     .Call(`_calibrisk_cpp_drawn_ends`, values, copies)
+}
+
+cpp_equal_copies <- function(design) {
+    .Call(`_calibrisk_cpp_equal_copies`, design)
 }
 
 cpp_design_df <- function(design) {
@@ -369,12 +369,12 @@ cpp_factor_features <- function(kernel, pivot_rows, triangle, x, threads) {
     .Call(`_calibrisk_cpp_factor_features`, kernel, pivot_rows, triangle, x, threads)
 }
 
-cpp_ladder <- function(features, residuals, weights, copies, cluster, bases, moments, threads) {
-    .Call(`_calibrisk_cpp_ladder`, features, residuals, weights, copies, cluster, bases, moments, threads)
+cpp_ladder <- function(features, residuals, design, bases, moments, threads) {
+    .Call(`_calibrisk_cpp_ladder`, features, residuals, design, bases, moments, threads)
 }
 
-cpp_nested_ladder <- function(features, residuals, weights, copies, cluster, bases, facts, df, level, scatter, expected_copies, expected_scale, threads) {
-    .Call(`_calibrisk_cpp_nested_ladder`, features, residuals, weights, copies, cluster, bases, facts, df, level, scatter, expected_copies, expected_scale, threads)
+cpp_nested_ladder <- function(features, residuals, design, bases, facts, df, level, scatter, expected_copies, expected_scale, threads) {
+    .Call(`_calibrisk_cpp_nested_ladder`, features, residuals, design, bases, facts, df, level, scatter, expected_copies, expected_scale, threads)
 }
 
 cpp_scaling_rung <- function(probs, residuals, weights, cluster, threads) {
@@ -419,10 +419,6 @@ cpp_pearson3_tail <- function(x, skew) {
 
 cpp_refuted_low <- function(p, y, w, size, tails) {
     .Call(`_calibrisk_cpp_refuted_low`, p, y, w, size, tails)
-}
-
-cpp_nested_low <- function(rungs, df, tail) {
-    .Call(`_calibrisk_cpp_nested_low`, rungs, df, tail)
 }
 
 cpp_nested_upper <- function(rungs, facts, columns, df, tail) {
@@ -557,10 +553,6 @@ cpp_variance_scaling <- function(variance, r, share) {
     .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
 }
 
-cpp_network_start <- function(hidden, b, logp, copies) {
-    .Call(`_calibrisk_cpp_network_start`, hidden, b, logp, copies)
-}
-
 cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
     .Call(`_calibrisk_cpp_network_loss`, parameters, hidden, range, n_cells, logits, y, weights, loss, threads)
 }
@@ -583,10 +575,6 @@ cpp_clenshaw_curtis <- function(n) {
 
 cpp_knot_line <- function(x, y, v) {
     .Call(`_calibrisk_cpp_knot_line`, x, y, v)
-}
-
-cpp_pit_sums <- function(low, high, levels, weight) {
-    .Call(`_calibrisk_cpp_pit_sums`, low, high, levels, weight)
 }
 
 cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {

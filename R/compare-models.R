@@ -141,11 +141,11 @@ influence_differences <- function(estimates, values, at, level) {
     one["influence"] <- list(influence_rows(one))
     if (!is.null(one$honest)) one$honest["influence"] <- list(influence_rows(one$honest))
     limits <- one$limits %||% unlist(summarise_estimates(list(one), level)[c("conf.low", "conf.high")])
-    c(one, list(own = limits, told = isTRUE(one$value > 2 * estimate_std_error(one))))
+    c(one, list(own = limits, told = isTRUE(one$value > 2 * cpp_estimate_std_error(one))))
   })
   power <- models[[1]]$power
   # a difference of AUROCs of few events has those of its standard error
-  df <- min(design_df(models[[1]]$design), models[[1]]$df)
+  df <- min(cpp_design_df(models[[1]]$design), models[[1]]$df)
   parts <- vapply(seq_len(ncol(at)), function(k) {
     pair <- models[at[, k]]
     # the copies of a row are in other folds for each model
@@ -155,7 +155,7 @@ influence_differences <- function(estimates, values, at, level) {
     honest <- if (all(lengths(honest) > 0)) honest
     told <- pair[[1]]$told && pair[[2]]$told
     std_errors <- vapply(drop_null(list(pair, honest)), function(of) {
-      std_error <- function(slopes) estimate_std_error(combine_estimates(of, slopes * c(1, -1)))
+      std_error <- function(slopes) cpp_estimate_std_error(combine_estimates(of, slopes * c(1, -1)))
       own <- std_error(1)
       c(own, if (power == 1 || !told) own else std_error(1 / (power * shown^(power - 1))))
     }, c(0, 0))
@@ -188,7 +188,7 @@ bootstrap_differences <- function(models, metric, values, at, settings) {
   # of Inf and -Inf there is neither spread nor a limit
   finite <- function(v) ifelse(is.finite(v) & is.finite(difference), v, NA_real_)
   least <- ifelse(difference * corrected > 0, pmin(abs(difference), abs(corrected)), 0)
-  p_value <- ifelse(std_error > 0, 2 * stats::pt(-least / std_error, design_df(design)), as.numeric(least == 0))
+  p_value <- ifelse(std_error > 0, 2 * stats::pt(-least / std_error, cpp_design_df(design)), as.numeric(least == 0))
   list(std.error = finite(std_error), conf.low = finite(pmin(difference, corrected) - half),
        conf.high = finite(pmax(difference, corrected) + half), p.value = finite(p_value))
 }

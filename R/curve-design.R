@@ -19,7 +19,7 @@ row_counts <- function(values, y, rate, design, level) {
   check_clusters(design)
   noise <- if (is.null(rate)) values else y - rate
   apart <- replace(design, "cluster", list(NULL))
-  effect <- if (!is.null(design$cluster)) (row_std_error(noise, design) / row_std_error(noise, apart))^2 else 1
+  effect <- if (!is.null(design$cluster)) (cpp_row_std_error(noise, design) / cpp_row_std_error(noise, apart))^2 else 1
   if (!is.finite(effect)) effect <- 1 # outcomes without noise
   z <- (1 + level) / 2
   shrink <- (qnorm(z) / design_quantile(z, design))^2 / max(effect, 1)

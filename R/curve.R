@@ -178,7 +178,7 @@ one_curve <- function(problem, curve, control) {
   if (is.null(problem$pit) && !is.null(problem$design$w)) {
     problem <- take_rows(problem, order(problem$features[, 1], problem$labels, problem$design$w))
   }
-  values <- if (is.null(problem$pit)) problem$features[, 1] else pit_middle(problem$pit)
+  values <- if (is.null(problem$pit)) problem$features[, 1] else (problem$pit$low + problem$pit$high) / 2
   design <- problem$design
   check_interrupt()
   # plain rows need no fit

@@ -36,6 +36,6 @@ decision_curve <- function(problem, better, settings) {
 # change.
 decision_limits <- function(p, better, y, design, settings, curve = FALSE, few = FALSE) {
   cpp_decision_curve(p, as.matrix(better), y, design, settings$thresholds, curve, few, settings$times, settings$level,
-                     design_quantile((1 + settings$level) / 2, design), design_df(design),
+                     design_quantile((1 + settings$level) / 2, design), cpp_design_df(design),
                      1 / weight_concentration(design), thread_count())
 }

@@ -23,14 +23,11 @@ new_design <- function(n, w = copies, cluster = NULL, copies = NULL) {
 
 is_plain <- function(design) is.null(design$w) && is.null(design$cluster) && is.null(design$strata)
 
-# Whether all copies have one weight: plain rows, and those with counts alone.
-equal_copies <- function(design) is.null(design$w) || identical(design$w, design$copies)
-
 # The argument that weights come from.
 weights_arg <- function(design) if (is.null(design$follow_up)) "weights" else "horizon"
 
 # Whether rows are independent copies of one weight.
-is_unweighted <- function(design) is.null(design$cluster) && equal_copies(design)
+is_unweighted <- function(design) is.null(design$cluster) && cpp_equal_copies(design)
 
 # The same rows with other weights, `each` of a copy.
 reweighted <- function(design, each) {
@@ -63,7 +60,7 @@ unit_powers <- function(v, design, k) {
 
 # The rows with other numbers of copies of the same weights.
 recounted <- function(design, copies) {
-  w <- if (equal_copies(design)) copies else design$w * (copies / (design$copies %||% 1))
+  w <- if (cpp_equal_copies(design)) copies else design$w * (copies / (design$copies %||% 1))
   new_design(design$n, w, design$cluster, copies)
 }
 
@@ -122,13 +119,6 @@ row_mean <- function(rows, design) {
 # mean() takes four times as long as the core, but of few rows a call of the core takes longer.
 is_many <- function(rows) length(rows) >= 1000 && is.double(rows)
 
-# Standard error of the weighted mean of influence values (src/moments.cpp).
-row_std_error <- function(rows, design) cpp_row_std_error(rows, design)
-
-# Covariance matrix of the weighted means of several influences, a column each; row_std_error() is the root of its
-# diagonal.
-row_covariance <- function(rows, design) cpp_row_covariance(rows, design)
-
 # Quantiles of weighted values, of the types 1 and 7 of quantile(): inst/include/calibrisk/math/weighted_quantile.h.
 # `copies`: how many equal values each stands for, of the weight w in all.
 weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) {
@@ -136,13 +126,8 @@ weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) 
   cpp_weighted_quantile(values, probs, w %||% rep(1, length(values)), copies %||% numeric(), type == 7)
 }
 
-# Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less than their number, or
-# their number less that of the strata. For weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if
-# that is small, and infinite for equal weights.
-design_df <- function(design) cpp_design_df(design)
-
 design_quantile <- function(p, design) {
-  df <- design_df(design)
+  df <- cpp_design_df(design)
   if (df < 1) return(NA_real_)
   stats::qt(p, df)
 }
@@ -195,7 +180,7 @@ design_sentence <- function(designs, rows = TRUE) {
     follow_up_text(of(entered_rows), of(function(design) design$follow_up$events),
                    of(function(design) design$follow_up$censored),
                    of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
-  } else if (!all(vapply(designs, equal_copies, NA))) {
+  } else if (!all(vapply(designs, cpp_equal_copies, NA))) {
     paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
            span(copy_count))
   }

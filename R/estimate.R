@@ -91,7 +91,7 @@ ce_estimate <- function(x, truth, ..., notion = NULL, method = "adaptive", bases
   attr(out, "dropped") <- Reduce(`+`, of_groups("dropped"), c(0, 0))
   attr(out, "design") <- c(attr(out, "design") %||% design_sentence(of_groups("design")),
                            few_clusters_sentence(unlist(of_groups("least")), level), unique(unlist(of_groups("note"))))
-  attr(out, "df") <- min(vapply(of_groups("design"), design_df, 0), Inf)
+  attr(out, "df") <- min(vapply(of_groups("design"), cpp_design_df, 0), Inf)
   # models have the same ones
   if (is_models(x)) said <- said[out$model == out$model[1]]
   events <- of_groups("events")

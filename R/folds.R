@@ -169,7 +169,7 @@ value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds
 # value_folds() of rows that count as the design says. Equal rows are told apart by how many came before: those of
 # different weights in the order of these, so that the order of the rows does not matter.
 design_folds <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
-  if (equal_copies(design) || !is.null(design$cluster)) {
+  if (cpp_equal_copies(design) || !is.null(design$cluster)) {
     return(value_folds(features, labels, design$cluster, folds, even, design$copies))
   }
   at <- order(design$w)
@@ -179,7 +179,7 @@ design_folds <- function(features, labels, design, folds = crossfit_folds, even 
 # The number of copies of every row (rows) in every fold (columns), as of rows that are repeated, and as `dealt` what
 # they follow from: a copy may be in another fold of another model (cpp_joint_copies()).
 copies_by_fold <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
-  cpp_copy_folds(features, labels, design$copies, folds, even, if (!equal_copies(design)) design$w / design$copies)
+  cpp_copy_folds(features, labels, design$copies, folds, even, if (!cpp_equal_copies(design)) design$w / design$copies)
 }
 
 # A problem whose rows stand for copies of one fold each, that of `fold`. Equal copies are in several folds, those of a

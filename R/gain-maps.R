@@ -52,7 +52,7 @@ gain_of_maps <- function(part, maps, input) {
   pick <- function(name, type) unname(vapply(parts, `[[`, type, name))
   estimates <- lapply(parts, function(one) {
     gain <- finite_difference(before, one$after, data$design)
-    mean_estimate(gain, data$design, smallest = -Inf, variance = row_std_error(gain, data$design)^2 + one$noise)
+    mean_estimate(gain, data$design, smallest = -Inf, variance = cpp_row_std_error(gain, data$design)^2 + one$noise)
   })
   summary <- summarise_estimates(estimates, input$level)
   infinite <- !is.finite(summary$.estimate)
@@ -80,7 +80,7 @@ fold_probs <- function(map, data, fold, score) {
   of <- map_of_rows(map, data)
   found <- cross_fit(fold, given_probs(data), of)
   all <- vapply(found$fits, function(fit) gain_scores(map_probs(fit$map, data), data, score), numeric(length(fold)))
-  each <- apply(all - rowMeans(all), 2, row_std_error, data$design)
+  each <- apply(all - rowMeans(all), 2, cpp_row_std_error, data$design)
   list(probs = found$values, noise = sum(each[is.finite(each)]^2),
        injective = all(vapply(found$fits, function(fit) fit$injective$value, NA)),
        message = unlist(lapply(found$fits, function(fit) if (!fit$converged) fit$message)) %||% character())

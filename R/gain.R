@@ -223,7 +223,7 @@ gain_table <- function(pair, score, injective, level) {
   direction <- (s - infimum) / root[1] - (t - infimum) / root[2]
   estimates <- list(mean_estimate(difference, design), new_estimate(root[1] - root[2], direction / 2, design))
   gain <- vapply(estimates, `[[`, 0, "value")
-  std.error <- vapply(estimates, estimate_std_error, 0)
+  std.error <- vapply(estimates, cpp_estimate_std_error, 0)
   std.error[!is.finite(std.error)] <- NA # an infinite score
   z <- design_quantile((1 + level) / 2, design)
   measures <- if (isTRUE(injective)) {

@@ -79,7 +79,7 @@ combined_noise <- function(estimates, scale) {
   paired <- !any(vapply(estimates, function(one) is.null(one$pairs) || is.null(one$influence), NA))
   if (!paired) return(sum(roots^2))
   design <- estimates[[1]]$design
-  covariance <- row_covariance(vapply(estimates, influence_rows, numeric(design$n)), design)
+  covariance <- cpp_row_covariance(vapply(estimates, influence_rows, numeric(design$n)), design)
   spread <- sqrt(diag(covariance))
   if (!all(is.finite(spread) & spread > 0)) return(sum(roots^2))
   max(sum(pmax(covariance / outer(spread, spread), 0) * outer(roots, roots)), 0)
@@ -91,9 +91,6 @@ mean_estimate <- function(rows, design, ...) {
   moments <- cpp_row_moments(rows)
   new_estimate(moments[1], rows, design, ..., squares = moments[2])
 }
-
-# The standard error of the value: no smaller than that of a calibrated model.
-estimate_std_error <- function(estimate) cpp_estimate_std_error(estimate)
 
 # Limits on the scale of the value. `draws`: bootstrap values, for the standard error. An estimated error is biased
 # upwards, and that of resampled rows once more. The bias depends on the unknown gaps: it is 0 if all gaps are large and
@@ -159,7 +156,7 @@ scaled_columns <- function(value, influence, design, level, scale = own_scale, n
   if (!isTRUE(out$std.error > 0)) return(list(.estimate = value))
   list(.estimate = value, std.error = out$std.error * scale$slope(at), conf.low = scale$back(out$conf.low),
        conf.high = scale$back(out$conf.high),
-       p.value = if (!is.null(null)) 2 * stats::pt(-abs(at - scale$to(null)) / out$std.error, design_df(design)))
+       p.value = if (!is.null(null)) 2 * stats::pt(-abs(at - scale$to(null)) / out$std.error, cpp_design_df(design)))
 }
 
 # A mean over pairs of rows, U = sum_i w_i s_i / D with D = sum_i w_i P_i: s_i is the sum of w_j h_ij over the partners

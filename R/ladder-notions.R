@@ -93,9 +93,9 @@ scaling_ladder <- function(problem, level, most = 2e7) {
   if (columns > n / 10 || columns * n * k > most) return(NULL)
   rows <- rep(seq_len(design$n), design$copies %||% 1)
   numbers <- cpp_scaling_rung(problem$features[rows, , drop = FALSE], problem$residuals[rows, , drop = FALSE],
-                              if (equal_copies(design)) numeric() else (design$w / (design$copies %||% 1))[rows],
+                              if (cpp_equal_copies(design)) numeric() else (design$w / (design$copies %||% 1))[rows],
                               if (is.null(design$cluster)) seq_along(rows) else design$cluster[rows], thread_count())
-  upper <- nested_upper(numbers, columns, square_facts(problem), design_df(design))
+  upper <- nested_upper(numbers, columns, square_facts(problem), cpp_design_df(design))
   list(list(estimate = 0, high = upper((1 - level) / 2)[1], upper = upper))
 }
 

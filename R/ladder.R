@@ -16,12 +16,11 @@
 
 # `facts`: of the squared residuals; `df`: of the rows or clusters. The last three are those of a state's cells: see
 # cpp_nested_ladder().
-run_ladder <- function(problem, bases, level, facts = square_facts(problem), df = design_df(problem$design),
+run_ladder <- function(problem, bases, level, facts = square_facts(problem), df = cpp_design_df(problem$design),
                        scatter = NA, expected_copies = numeric(), expected_scale = 1) {
   design <- problem$design
-  out <- cpp_nested_ladder(problem$features, problem$residuals, design$w %||% numeric(), design$copies %||% numeric(),
-                           design$cluster %||% integer(), bases, facts, df, level, scatter, expected_copies,
-                           expected_scale, thread_count())
+  out <- cpp_nested_ladder(problem$features, problem$residuals, design, bases, facts, df, level, scatter,
+                           expected_copies, expected_scale, thread_count())
   out$upper <- nested_upper(out$numbers, out$columns, facts, df)
   out$value <- new_estimate(out$square %||% NA_real_, if (!is.null(out$square)) out$influence, design, power = 2,
                             noise = out$noise)
@@ -44,10 +43,11 @@ score_facts <- function(scores, design, largest, rows = 1 / weight_concentration
   mean <- row_mean(scores, design)
   if (is_plain(design)) {
     n <- design$n
-    return(list(mean = mean, error = row_std_error(scores, design), third = sum((scores - mean)^3) / n^3, size = n,
+    return(list(mean = mean, error = cpp_row_std_error(scores, design), third = sum((scores - mean)^3) / n^3, size = n,
                 rows = rows, largest = largest))
   }
   total <- total_weight(design)
-  list(mean = mean, error = row_std_error(scores, design), third = sum(unit_powers(scores - mean, design, 3)) / total^3,
+  third <- sum(unit_powers(scores - mean, design, 3)) / total^3
+  list(mean = mean, error = cpp_row_std_error(scores, design), third = third,
        size = total^2 / sum(unit_powers(rep(1, design$n), design, 2)), rows = rows, largest = largest)
 }

@@ -15,8 +15,7 @@ fit_form.ce_method_stack <- function(method, problem, point, context) {
   features <- problem$features
   design <- problem$design %||% new_design(nrow(features))
   bases <- ladder_bases(if (ncol(features) > 1) "canonical" else "binary", ncol(features), copy_count(design))
-  rungs <- cpp_ladder(features, problem$residuals, design$w %||% numeric(), design$copies %||% numeric(),
-                      design$cluster %||% integer(), bases, FALSE, thread_count())
+  rungs <- cpp_ladder(features, problem$residuals, design, bases, FALSE, thread_count())
   psi <- vapply(rungs, `[[`, 0, "psi")
   products <- do.call(cbind, lapply(rungs, `[[`, "products")) / total_weight(design)
   weights <- cpp_stack_weights(products, psi)

@@ -48,8 +48,7 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_fold(fold, nrow(problem$features))
   check_grid(grid)
   check_context(context)
-  if (!has_own_path(method, problem)) return(tune_path.default(method, problem, fold, grid, context))
-  UseMethod("tune_path")
+  tune_checked(method, problem, fold, grid, context)
 }
 
 # The same for what the package made itself, or has checked.

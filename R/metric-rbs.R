@@ -63,5 +63,5 @@ rbs_columns <- function(estimate, interval) {
   columns <- error_columns(list(estimate), interval, list(problem(influence_rows(estimate))),
                            function(part) row_mean(part[[1]]$labels, part[[1]]$design))
   root <- columns$.estimate
-  c(columns, list(corrected = if (root > 0) root + estimate_std_error(estimate)^2 / (8 * root^3) else root))
+  c(columns, list(corrected = if (root > 0) root + cpp_estimate_std_error(estimate)^2 / (8 * root^3) else root))
 }

@@ -140,9 +140,9 @@ cox_robust <- function(fit, z, y, design, level) {
   rows <- list(both[, 1], both[, 2], large[, 1])
   estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf), value, rows)
   out <- summarise_estimates(estimates, level)
-  df <- design_df(design)
+  df <- cpp_design_df(design)
   z <- (value - c(0, 1, 0)) / out$std.error
-  joint <- wald_test(value[1:2] - c(0, 1), row_covariance(both, design), df)
+  joint <- wald_test(value[1:2] - c(0, 1), cpp_row_covariance(both, design), df)
   list(.estimate = c(value, joint$statistic), std.error = c(out$std.error, NA),
        conf.low = c(out$conf.low, NA), conf.high = c(out$conf.high, NA),
        p.value = c(2 * stats::pt(-abs(z), df), joint$p.value))
@@ -181,16 +181,16 @@ spiegelhalter_columns <- function(prob, outcome, design) {
   sums <- cpp_spiegelhalter(prob, outcome, design$w, if (!is.null(design$w)) copy_powers(design, 2))
   clustered <- !is.null(design$cluster)
   error <- if (clustered) {
-    row_std_error((outcome - prob) * (1 - 2 * prob), design) * total_weight(design)
+    cpp_row_std_error((outcome - prob) * (1 - 2 * prob), design) * total_weight(design)
   } else {
-    sqrt(sums[[if (equal_copies(design)) 2 else 3]])
+    sqrt(sums[[if (cpp_equal_copies(design)) 2 else 3]])
   }
   z <- sums[1] / error
   if (sums[2] == 0) {
     z <- NA_real_
     warn_result("Spiegelhalter's statistic is not defined: all predictions are 0, 0.5 or 1.", class = "convergence")
   }
-  list(.estimate = z, p.value = 2 * if (clustered) stats::pt(-abs(z), design_df(design)) else pnorm(-abs(z)))
+  list(.estimate = z, p.value = 2 * if (clustered) stats::pt(-abs(z), cpp_design_df(design)) else pnorm(-abs(z)))
 }
 
 #' @rdname classical_tests
@@ -219,7 +219,7 @@ hosmer_columns <- function(problem, n_groups, fitted) {
           "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \\
                  {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster")
   sorted <- sort_problem(problem)
-  found <- cpp_hosmer(sorted, mass_ends(sorted, n_groups), !equal_copies(problem$design))
+  found <- cpp_hosmer(sorted, mass_ends(sorted, n_groups), !cpp_equal_copies(problem$design))
   df <- max(found[2] - if (fitted) 2 else 0, 1)
   list(.estimate = found[1], p.value = stats::pchisq(found[1], df, lower.tail = FALSE), df = df, n_groups = found[2])
 }

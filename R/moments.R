@@ -176,7 +176,7 @@ gain_rows <- function(before, after, level) {
   b <- terms(after)
   gain <- list(a$dss - b$dss, a$mse - b$mse)
   design <- before$design
-  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, row_mean, 0, design), vapply(gain, row_std_error, 0, design),
+  moment_rows(c("dss_gain", "mse_gain"), vapply(gain, row_mean, 0, design), vapply(gain, cpp_row_std_error, 0, design),
               NA_real_, design, level)
 }
 

@@ -3,8 +3,6 @@
 # rows, which outcomes drawn from the predictions would give (NULL if none has a jump). `members` is the size of an
 # ensemble, else NULL. `levels` are the levels of quantile forecasts, between which the transform is unknown, else NULL.
 
-pit_middle <- function(pit) (pit$low + pit$high) / 2
-
 pit_of <- function(law, y) {
   pit <- family_pit(law, y)
   stop_if(is.null(pit), "The probability integral transform needs predictions of one real number.",

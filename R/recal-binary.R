@@ -126,7 +126,7 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   } else if (is_unweighted(design)) {
     information
   } else {
-    row_covariance(logistic_influence(fit, x, outcome, design, offset, total = 1), design)
+    cpp_row_covariance(logistic_influence(fit, x, outcome, design, offset, total = 1), design)
   }
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
        information = information, std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss,

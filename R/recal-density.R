@@ -50,7 +50,7 @@ fit_density <- function(a, k, range, law, design) {
   } else if (is_unweighted(design)) {
     1 / sqrt(k * copy_count(design))
   } else {
-    row_std_error(a, design) / (k * temperature)
+    cpp_row_std_error(a, design) / (k * temperature)
   }
   # the map of the variance, which is what a figure shows
   w <- temperature^record_of(law)$temper$variance_power

@@ -21,15 +21,16 @@ fit_map.map_constant_confidence <- function(method, data) { # nolint: object_len
   std.error <- if (is_unweighted(data$design)) {
     sqrt(accuracy * (1 - accuracy) / copy_count(data$design))
   } else {
-    row_std_error(right, data$design)
+    cpp_row_std_error(right, data$design)
   }
   images <- matrix((1 - accuracy) / (k - 1), k, k)
   diag(images) <- accuracy
-  new_map_fit(
-    new_map("label", images = images),
-    map_terms("confidence", accuracy, std.error = std.error),
-    iterations = 1L, injective = injectivity(FALSE, "all predictions with the same top label have one image")
-  )
+  label_map_fit(images, "confidence", accuracy, std.error = std.error)
+}
+
+label_map_fit <- function(images, ...) {
+  new_map_fit(new_map("label", images = images), map_terms(...), iterations = 1L,
+              injective = injectivity(FALSE, "all predictions with the same top label have one image"))
 }
 
 # The label frequencies among the fitted rows with the same top label; of all rows where a
@@ -42,11 +43,8 @@ fit_map.map_label_frequency <- function(method, data) {
   never <- rowSums(counts) == 0
   counts[never, ] <- rep(colSums(counts), each = sum(never))
   images <- matrix(counts / rowSums(counts), k)
-  new_map_fit(
-    new_map("label", images = images),
-    map_terms(paste0("frequency_", rep(seq_len(k), each = k)), t(images), class = as.character(rep(seq_len(k), k))),
-    iterations = 1L, injective = injectivity(FALSE, "all predictions with the same top label have one image")
-  )
+  label_map_fit(images, paste0("frequency_", rep(seq_len(k), each = k)), t(images),
+                class = as.character(rep(seq_len(k), k)))
 }
 
 # The first largest class; of a probability of the event, the event from 1/2 on (Eq. 46).

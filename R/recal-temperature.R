@@ -55,7 +55,7 @@ best_temperature <- function(data, method) {
   } else if (is_unweighted(data$design)) {
     1 / (fit$b * sqrt(copy_count(data$design) * fit$curvature))
   } else {
-    row_std_error(fit$of_rows, data$design) / (fit$b * fit$curvature)
+    cpp_row_std_error(fit$of_rows, data$design) / (fit$b * fit$curvature)
   }
   why <- if (!fit$at_infinity) "a wider `range` may hold it." else
     if (fit$place == 2) "the labels do not follow the predictions." else

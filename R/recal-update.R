@@ -97,7 +97,7 @@ update_tests <- function(fits, outcome, z, design, method) {
 robust_update_test <- function(fit, ratio, model, design, needed) {
   size <- length(fit$theta)
   tested <- switch(model, none = seq_len(size), intercept = seq_len(size - 1), slope = seq_len(size - 1)[-1])
-  df <- design_df(design)
+  df <- cpp_design_df(design)
   covariance <- fit$covariance[tested, tested, drop = FALSE]
   few <- df <= length(tested)
   unit <- if (is.null(design$cluster)) c("effective rows", "weights") else c("clusters", "cluster")

@@ -32,7 +32,7 @@ risk_facts <- function(folds, designs) {
   estimates <- Map(risk_estimate, folds, designs)
   list(value = vapply(estimates, `[[`, 0, "value"), std.error = vapply(estimates, function(estimate) {
     size <- cluster_count(estimate$design) %||% copy_count(estimate$design)
-    if (size < 3) NA_real_ else estimate_std_error(estimate)
+    if (size < 3) NA_real_ else cpp_estimate_std_error(estimate)
   }, 0))
 }
 

@@ -10,9 +10,7 @@ sort_problem <- function(problem) {
 }
 
 # Equal values are sorted by outcome, then by weight: the same digits for every order of the rows.
-sort_values <- function(x, y, w = NULL, copies = NULL) {
-  cpp_sorted_rows(x, y, w, FALSE, copies)
-}
+sort_values <- function(x, y, w = NULL, copies = NULL) cpp_sorted_rows(x, y, w, FALSE, copies)
 
 # The same of values in ascending order.
 sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {

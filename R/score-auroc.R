@@ -21,9 +21,9 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   if (few < 2) return(list(.estimate = value))
   n <- cluster_count(design) %||% copy_count(design)
   influence <- found$influence * sqrt(sizes / (sizes - 1) * (n - 1) / n)[y + 1]
-  std_error <- row_std_error(influence, design)
+  std_error <- cpp_row_std_error(influence, design)
   scale <- if (logit) logit_scale else own_scale
-  df <- if (logit) min(design_df(design), few - 1) else design_df(design)
+  df <- if (logit) min(cpp_design_df(design), few - 1) else cpp_design_df(design)
   at <- scale$to(value)
   reach <- stats::qt((1 + level) / 2, df) * std_error / scale$slope(at)
   bound <- cpp_wilson_limits(value, few, level)

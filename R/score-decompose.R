@@ -116,7 +116,7 @@ decompose_score <- function(data, score, method, notion, times, split, factor = 
   whole <- if (n > 0) split(data) else list(rows = matrix(NA_real_, 0, 4), distinct = NA_integer_)
   means <- function(rows, design) factor * apply(rows, 2, row_mean, design)
   value <- means(whole$rows, design)
-  error <- factor * apply(whole$rows, 2, row_std_error, design)
+  error <- factor * apply(whole$rows, 2, cpp_row_std_error, design)
   single <- all(is.finite(whole$rows[, 1])) && !all(is.finite(whole$rows))
   warn_if(single, "Parts of the score are {.val {NA}}: a group of predictions has outcomes without spread.",
           "i" = "Take fewer groups ({.arg n_bins}), or the CRPS.", class = "distinct")

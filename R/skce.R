@@ -189,7 +189,7 @@ block_value <- function(problem, type, block, design) {
     seen <- new_design(blocks)
     estimate$lower <- function(level) {
       # as skewed as the square of one normal variable, at most
-      cpp_known_limit(mean(sums$unbiased), known, row_std_error(sums$unbiased, seen)^2,
+      cpp_known_limit(mean(sums$unbiased), known, cpp_row_std_error(sums$unbiased, seen)^2,
                       stats::qt((1 + level) / 2, blocks - 1), sqrt(8 / blocks))
     }
   }

@@ -102,7 +102,7 @@ won_splits <- function(results) {
 # averaged.
 holdout_estimate <- function(squared) {
   mean <- mean(vapply(squared, `[[`, 0, "value"))
-  std_error <- root_mean_square(vapply(squared, estimate_std_error, 0))
+  std_error <- root_mean_square(vapply(squared, cpp_estimate_std_error, 0))
   root <- sqrt(max(mean, 0))
   list(estimate = root, std.error = if (isTRUE(root > 0)) std_error / (2 * root) else NA_real_, squared = mean)
 }

@@ -80,7 +80,7 @@ moderate_terms <- function(problem, options) {
     cells <- moderate_cells(problem, options)
     value <- cells$value
     # weights of the rows of a cell are not known
-    if (!equal_copies(problem$design) && is.null(problem$design$cluster)) options$times <- 0
+    if (!cpp_equal_copies(problem$design) && is.null(problem$design$cluster)) options$times <- 0
   } else {
     frequency <- problem_frequency(problem, options$smoother, options$span)
     value <- curve_distances(frequency - problem$features[, 1], problem)

@@ -179,7 +179,7 @@ new_validation <- function(data, notion, horizon, options, said = NULL) {
       design = c(said %||% design_sentence(designs, rows = is.null(horizon)),
                  few_clusters_sentence(unlist(lapply(parts, `[[`, "least")), options$level)),
       dropped = sum(vapply(about, `[[`, 0, "dropped")),
-      df = vapply(designs, design_df, 0), horizon = named_horizon(horizon), axis = last$axis, event = last$event
+      df = vapply(designs, cpp_design_df, 0), horizon = named_horizon(horizon), axis = last$axis, event = last$event
     ),
     class = c("ce_validation", "ce_result")
   )
@@ -232,7 +232,7 @@ validation_sample <- function(problem) {
     n = problem$n %||% entered_rows(design),
     events = problem$events %||% copy_count(design_rows(design, problem$labels == 1)), prevalence = prevalence,
     mean_prediction = row_mean(problem$features[, 1], design),
-    n_effective = if (equal_copies(design)) problem$n %||% copy_count(design) else 1 / weight_concentration(design),
+    n_effective = if (cpp_equal_copies(design)) problem$n %||% copy_count(design) else 1 / weight_concentration(design),
     n_clusters = if (is.null(design$cluster)) NA_integer_ else as.integer(cluster_count(design)),
     n_censored = design$follow_up$censored
   )))

@@ -46,7 +46,7 @@ fits <- rbind(
 # A quadratic cost per element is what the table of slopes avoids: the paper's quadrature, one gradient-free pass.
 core <- asNamespace("calibrisk")
 l <- core$cpp_class_rows(wide$z, TRUE, 0, TRUE, 2L)
-theta <- core$cpp_network_start(c(10L, 10L), 1, l, numeric())
+theta <- ce_recalibrate(wide$z, wide$y, method = map_diag(hidden = c(10, 10)), logits = TRUE)$map$parameters
 pass <- data.frame(
   `one evaluation, 5,000 x 100, hidden (10, 10)` = c(
     "Clenshaw-Curtis with 50 intervals for every element, value only", "table of slopes, value and gradient"

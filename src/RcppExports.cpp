@@ -336,20 +336,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_bin_count_limits
-Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::NumericVector copies, std::vector<int> bin, int n_bins, double level);
-RcppExport SEXP _calibrisk_cpp_bin_count_limits(SEXP probSEXP, SEXP copiesSEXP, SEXP binSEXP, SEXP n_binsSEXP, SEXP levelSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type prob(probSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type bin(binSEXP);
-    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_bin_count_limits(prob, copies, bin, n_bins, level));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_isotonic_curve
 Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, std::vector<double> critical, int times, double level, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_isotonic_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP criticalSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -507,6 +493,16 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_drawn_ends(values, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_equal_copies
+bool cpp_equal_copies(Rcpp::List design);
+RcppExport SEXP _calibrisk_cpp_equal_copies(SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_equal_copies(design));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1252,32 +1248,28 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_ladder
-Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads);
-RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::Nullable<Rcpp::List> design, Rcpp::List bases, bool moments, int threads);
+RcppExport SEXP _calibrisk_cpp_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP designSEXP, SEXP basesSEXP, SEXP momentsSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< bool >::type moments(momentsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, weights, copies, cluster, bases, moments, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_ladder(features, residuals, design, bases, moments, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_nested_ladder
-Rcpp::List cpp_nested_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::NumericVector weights, Rcpp::NumericVector copies, Rcpp::IntegerVector cluster, Rcpp::List bases, Rcpp::List facts, double df, double level, double scatter, Rcpp::NumericVector expected_copies, double expected_scale, int threads);
-RcppExport SEXP _calibrisk_cpp_nested_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP clusterSEXP, SEXP basesSEXP, SEXP factsSEXP, SEXP dfSEXP, SEXP levelSEXP, SEXP scatterSEXP, SEXP expected_copiesSEXP, SEXP expected_scaleSEXP, SEXP threadsSEXP) {
+Rcpp::List cpp_nested_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals, Rcpp::Nullable<Rcpp::List> design, Rcpp::List bases, Rcpp::List facts, double df, double level, double scatter, Rcpp::NumericVector expected_copies, double expected_scale, int threads);
+RcppExport SEXP _calibrisk_cpp_nested_ladder(SEXP featuresSEXP, SEXP residualsSEXP, SEXP designSEXP, SEXP basesSEXP, SEXP factsSEXP, SEXP dfSEXP, SEXP levelSEXP, SEXP scatterSEXP, SEXP expected_copiesSEXP, SEXP expected_scaleSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type residuals(residualsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type bases(basesSEXP);
     Rcpp::traits::input_parameter< Rcpp::List >::type facts(factsSEXP);
     Rcpp::traits::input_parameter< double >::type df(dfSEXP);
@@ -1286,7 +1278,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type expected_copies(expected_copiesSEXP);
     Rcpp::traits::input_parameter< double >::type expected_scale(expected_scaleSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_nested_ladder(features, residuals, weights, copies, cluster, bases, facts, df, level, scatter, expected_copies, expected_scale, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_nested_ladder(features, residuals, design, bases, facts, df, level, scatter, expected_copies, expected_scale, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1448,18 +1440,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type size(sizeSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type tails(tailsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_refuted_low(p, y, w, size, tails));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_nested_low
-Rcpp::NumericVector cpp_nested_low(const Rcpp::NumericMatrix& rungs, double df, double tail);
-RcppExport SEXP _calibrisk_cpp_nested_low(SEXP rungsSEXP, SEXP dfSEXP, SEXP tailSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type rungs(rungsSEXP);
-    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
-    Rcpp::traits::input_parameter< double >::type tail(tailSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_nested_low(rungs, df, tail));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1912,19 +1892,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_network_start
-Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, Rcpp::NumericMatrix logp, Rcpp::NumericVector copies);
-RcppExport SEXP _calibrisk_cpp_network_start(SEXP hiddenSEXP, SEXP bSEXP, SEXP logpSEXP, SEXP copiesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<int> >::type hidden(hiddenSEXP);
-    Rcpp::traits::input_parameter< double >::type b(bSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type logp(logpSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_network_start(hidden, b, logp, copies));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_network_loss
 Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden, Rcpp::NumericVector range, int n_cells, Rcpp::NumericMatrix logits, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, int threads);
 RcppExport SEXP _calibrisk_cpp_network_loss(SEXP parametersSEXP, SEXP hiddenSEXP, SEXP rangeSEXP, SEXP n_cellsSEXP, SEXP logitsSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP threadsSEXP) {
@@ -2010,19 +1977,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<double> >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_knot_line(x, y, v));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_pit_sums
-Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, Rcpp::Nullable<Rcpp::NumericVector> weight);
-RcppExport SEXP _calibrisk_cpp_pit_sums(SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP weightSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type weight(weightSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_sums(low, high, levels, weight));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3121,7 +3075,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_share_p_values", (DL_FUNC) &_calibrisk_cpp_share_p_values, 4},
     {"_calibrisk_cpp_local_line", (DL_FUNC) &_calibrisk_cpp_local_line, 5},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
-    {"_calibrisk_cpp_bin_count_limits", (DL_FUNC) &_calibrisk_cpp_bin_count_limits, 5},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
     {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
     {"_calibrisk_cpp_wilson_limits", (DL_FUNC) &_calibrisk_cpp_wilson_limits, 3},
@@ -3133,6 +3086,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_agreeing_band", (DL_FUNC) &_calibrisk_cpp_agreeing_band, 2},
     {"_calibrisk_cpp_curve_bars", (DL_FUNC) &_calibrisk_cpp_curve_bars, 3},
     {"_calibrisk_cpp_drawn_ends", (DL_FUNC) &_calibrisk_cpp_drawn_ends, 2},
+    {"_calibrisk_cpp_equal_copies", (DL_FUNC) &_calibrisk_cpp_equal_copies, 1},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
@@ -3189,8 +3143,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_triweight_error", (DL_FUNC) &_calibrisk_cpp_triweight_error, 6},
     {"_calibrisk_cpp_pivoted_cholesky", (DL_FUNC) &_calibrisk_cpp_pivoted_cholesky, 5},
     {"_calibrisk_cpp_factor_features", (DL_FUNC) &_calibrisk_cpp_factor_features, 5},
-    {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 8},
-    {"_calibrisk_cpp_nested_ladder", (DL_FUNC) &_calibrisk_cpp_nested_ladder, 13},
+    {"_calibrisk_cpp_ladder", (DL_FUNC) &_calibrisk_cpp_ladder, 6},
+    {"_calibrisk_cpp_nested_ladder", (DL_FUNC) &_calibrisk_cpp_nested_ladder, 11},
     {"_calibrisk_cpp_scaling_rung", (DL_FUNC) &_calibrisk_cpp_scaling_rung, 5},
     {"_calibrisk_cpp_ladder_gap", (DL_FUNC) &_calibrisk_cpp_ladder_gap, 5},
     {"_calibrisk_cpp_draws_embedding", (DL_FUNC) &_calibrisk_cpp_draws_embedding, 5},
@@ -3202,7 +3156,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pearson3_quantile", (DL_FUNC) &_calibrisk_cpp_pearson3_quantile, 2},
     {"_calibrisk_cpp_pearson3_tail", (DL_FUNC) &_calibrisk_cpp_pearson3_tail, 2},
     {"_calibrisk_cpp_refuted_low", (DL_FUNC) &_calibrisk_cpp_refuted_low, 5},
-    {"_calibrisk_cpp_nested_low", (DL_FUNC) &_calibrisk_cpp_nested_low, 3},
     {"_calibrisk_cpp_nested_upper", (DL_FUNC) &_calibrisk_cpp_nested_upper, 5},
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
@@ -3236,14 +3189,12 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_linear_fit", (DL_FUNC) &_calibrisk_cpp_linear_fit, 8},
     {"_calibrisk_cpp_linear_map", (DL_FUNC) &_calibrisk_cpp_linear_map, 4},
     {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
-    {"_calibrisk_cpp_network_start", (DL_FUNC) &_calibrisk_cpp_network_start, 4},
     {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
     {"_calibrisk_cpp_network_fit", (DL_FUNC) &_calibrisk_cpp_network_fit, 12},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
     {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
-    {"_calibrisk_cpp_pit_sums", (DL_FUNC) &_calibrisk_cpp_pit_sums, 4},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},

@@ -3,7 +3,6 @@
 #include "as_weights.h"
 #include "curve_counts.h"
 #include "r_engine.h"
-#include <calibrisk/classical/bin_counts.h>
 #include <calibrisk/classical/decision_curve.h>
 #include <calibrisk/classical/simulated_band.h>
 #include <calibrisk/classical/smooth_curve.h>
@@ -83,15 +82,6 @@ Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y,
                      {"null", limits_list(out.null.low, out.null.high)},
                      {"null_band", limits_list(out.null.band_low, out.null.band_high)},
                      {"bandwidth", out.bandwidth}});
-}
-
-// Least and largest numbers of events per bin (from 1), at one bin and at all, [4 x bins].
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_bin_count_limits(Rcpp::NumericVector prob, Rcpp::NumericVector copies,
-                                         std::vector<int> bin, int n_bins, double level) {
-  for (int& own : bin) --own;
-  return wrap_matrix(
-      calibrisk::bin_count_limits(as_vector(prob), as_vector(copies), bin, n_bins, level));
 }
 
 // The isotonic curve with the limits of its likelihood ratio (`critical`: at places of one row and

@@ -34,6 +34,14 @@ double first_of(std::initializer_list<double> values, const Better& better) {
 double least(std::initializer_list<double> values) { return first_of(values, std::less<>()); }
 double largest(std::initializer_list<double> values) { return first_of(values, std::greater<>()); }
 
+// Whether all copies of a design have one weight: plain rows, and those with counts alone.
+bool have_equal_copies(const Rcpp::List& design) {
+  if (!given(design, "w")) return true;
+  if (!given(design, "copies")) return false;
+  const auto w = vector_view(field(design, "w")), copies = vector_view(field(design, "copies"));
+  return w.size() == copies.size() && (w.array() == copies.array()).all();
+}
+
 // What limits take from a design (R/design.R).
 class DesignFacts {
  public:
@@ -48,21 +56,14 @@ class DesignFacts {
   double n() const { return n_; }
   double clusters() const { return clusters_; }  // infinite without
   bool plain() const { return !clustered_ && !given(design_, "w") && !given(design_, "strata"); }
-  // whether all copies have one weight
-  bool equal() const {
-    if (!given(design_, "w")) return true;
-    if (!given(design_, "copies")) return false;
-    const auto w = vector_view(field(design_, "w")), copies = vector_view(field(design_, "copies"));
-    return w.size() == copies.size() && (w.array() == copies.array()).all();
-  }
-  bool independent() const { return !clustered_ && equal(); }
+  bool independent() const { return !clustered_ && have_equal_copies(design_); }
   // sum w^2 / W1^2 over all copies
   double concentration() const {
     if (!given(design_, "w")) return 1.0 / n_;
     const RowDesign of(design_);
     return calibrisk::RowMoments(of.weights, of.clusters, of.strata, rows()).concentration();
   }
-  // of a standard error: see design_df()
+  // of a standard error: see cpp_design_df()
   double df() const {
     const bool drawn = given(design_, "strata");
     double units = clustered_ || !drawn ? clusters_ : n_;
@@ -72,7 +73,7 @@ class DesignFacts {
     } else {
       units -= 1.0;
     }
-    if (equal()) return units;
+    if (have_equal_copies(design_)) return units;
     const double copies =
         given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
     return std::min(units, 1.0 / std::max(concentration() - 1.0 / copies, 0.0));
@@ -241,11 +242,16 @@ Limits limits_of(const Rcpp::List& estimate, double level,
 
 }  // namespace
 
-// Degrees of freedom of a standard error.
+// [[Rcpp::export(rng = false)]]
+bool cpp_equal_copies(Rcpp::List design) { return have_equal_copies(design); }
+
+// Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less
+// than their number, or their number less that of the strata. For weights: 1 / df = 1 / n_eff - 1 /
+// n, about the effective number of rows if that is small, and infinite for equal weights.
 // [[Rcpp::export(rng = false)]]
 double cpp_design_df(Rcpp::List design) { return DesignFacts(design).df(); }
 
-// No smaller than that of a calibrated model.
+// The standard error of the value, no smaller than that of a calibrated model.
 // [[Rcpp::export(rng = false)]]
 double cpp_estimate_std_error(Rcpp::List estimate) {
   return noisy_error(estimate, DesignFacts(Rcpp::List(field(estimate, "design"))));

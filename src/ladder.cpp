@@ -151,18 +151,18 @@ Rcpp::NumericMatrix rung_numbers(const std::vector<Vector>& rungs) {
 }  // namespace
 
 // Every rung of a ladder. `bases`: lists of `recipe` and its sizes (`own`, `fine`, `coarse` knots,
-// `landmarks`), its knots `at` of every coordinate, or `columns`. `weights` and `cluster` (1..C)
-// may be empty, and so may `copies`, how many copies each row stands for. Without `moments` only
-// psi, the sums of products of the gaps of every two rungs and what new rows need.
+// `landmarks`), its knots `at` of every coordinate, or `columns`. Without `moments` only psi, the
+// sums of products of the gaps of every two rungs and what new rows need.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
-                      Rcpp::NumericVector weights, Rcpp::NumericVector copies,
-                      Rcpp::IntegerVector cluster, Rcpp::List bases, bool moments, int threads) {
+                      Rcpp::Nullable<Rcpp::List> design, Rcpp::List bases, bool moments,
+                      int threads) {
   REngine host(threads);
   const calibrisk::Engine engine = host;
   const auto x = as_matrix(features), e = as_matrix(residuals);
-  const calibrisk::RowWeights v = as_row_weights(weights, copies);
-  const calibrisk::RowClusters clusters(as_labels(cluster));
+  const RowDesign of(design);
+  const calibrisk::RowWeights& v = of.weights;
+  const calibrisk::RowClusters& clusters = of.clusters;
   const std::vector<Step> steps = make_steps(engine, x, e, v, clusters, bases, moments);
   Matrix products;
   if (!moments) {
@@ -204,8 +204,7 @@ Rcpp::List cpp_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residual
 // `expected_scale`. `scatter`: of the rungs, NA where it is that of the residuals.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_nested_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix residuals,
-                             Rcpp::NumericVector weights, Rcpp::NumericVector copies,
-                             Rcpp::IntegerVector cluster, Rcpp::List bases, Rcpp::List facts,
+                             Rcpp::Nullable<Rcpp::List> design, Rcpp::List bases, Rcpp::List facts,
                              double df, double level, double scatter,
                              Rcpp::NumericVector expected_copies, double expected_scale,
                              int threads) {
@@ -216,8 +215,9 @@ Rcpp::List cpp_nested_ladder(Rcpp::NumericMatrix features, Rcpp::NumericMatrix r
   REngine host(threads);
   const calibrisk::Engine engine = host;
   const auto x = as_matrix(features), e = as_matrix(residuals);
-  const calibrisk::RowWeights v = as_row_weights(weights, copies);
-  const calibrisk::RowClusters clusters(as_labels(cluster));
+  const RowDesign of(design);
+  const calibrisk::RowWeights& v = of.weights;
+  const calibrisk::RowClusters& clusters = of.clusters;
   const std::vector<Step> steps = make_steps(engine, x, e, v, clusters, bases, true);
   if (std::isnan(scatter)) scatter = calibrisk::residual_scatter(engine, e, v, clusters);
   const SquareFacts squares = square_facts(facts, df);

@@ -15,6 +15,7 @@ using calibrisk::Vector;
 
 namespace {
 
+// Columns of psi, noise, skew, linear and scatter.
 std::vector<Rung> as_rungs(const Rcpp::NumericMatrix& numbers) {
   std::vector<Rung> out;
   for (int m = 0; m < numbers.ncol(); ++m) {
@@ -69,15 +70,6 @@ Rcpp::NumericVector cpp_refuted_low(Rcpp::NumericMatrix p, Rcpp::NumericMatrix y
       }
     }
   }
-  return out;
-}
-
-// Lower limits of the squared errors of rungs (columns of psi, noise, skew, linear and scatter),
-// one-sided, each missed with the probability `tail`: 0 where the p-value is at least that.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_nested_low(const Rcpp::NumericMatrix& rungs, double df, double tail) {
-  Rcpp::NumericVector out;
-  for (const Rung& rung : as_rungs(rungs)) out.push_back(rung.low(R::qt(tail, df, 0, 0)));
   return out;
 }
 

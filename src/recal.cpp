@@ -192,14 +192,6 @@ calibrisk::Vector network_start(const Layers& hidden, double b, const calibrisk:
 
 }  // namespace
 
-// Parameters of a network before it is fitted. `copies` may be empty.
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_network_start(std::vector<int> hidden, double b, Rcpp::NumericMatrix logp,
-                                      Rcpp::NumericVector copies) {
-  return wrap_vector(
-      network_start(Layers(hidden.begin(), hidden.end()), b, as_matrix(logp), as_vector(copies)));
-}
-
 // Mean loss of the monotone network map and its gradient in the network's parameters.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_network_loss(Rcpp::NumericVector parameters, Rcpp::IntegerVector hidden,
@@ -289,18 +281,7 @@ Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
   return out;
 }
 
-// Sums of F(level | y) and of the mass between levels, each with its squares, [levels x 4].
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_pit_sums(Rcpp::NumericVector low, Rcpp::NumericVector high,
-                                 Rcpp::NumericVector levels,
-                                 Rcpp::Nullable<Rcpp::NumericVector> weight) {
-  const Rcpp::NumericVector w =
-      weight.isNull() ? Rcpp::NumericVector(low.size(), 1.0) : Rcpp::NumericVector(weight);
-  return wrap_matrix(
-      calibrisk::pit_sums(as_vector(low), as_vector(high), as_vector(levels), as_vector(w)));
-}
-
-// The same sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x times].
+// Sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x times].
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
                                   Rcpp::NumericVector high, Rcpp::NumericVector levels, int times,

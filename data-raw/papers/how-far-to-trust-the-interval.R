@@ -16,8 +16,7 @@ parts <- setdiff(parts[is.na(rows)], "afresh")
 
 # Share of the squared gap that the best basis sees: psi of the gap itself is the mean of psi given the predictions.
 seen_share <- function(features, gap, bases) {
-  rungs <- calibrisk:::cpp_ladder(as.matrix(features), as.matrix(gap), numeric(), numeric(), integer(), bases,
-                                  FALSE, 1L)
+  rungs <- calibrisk:::cpp_ladder(as.matrix(features), as.matrix(gap), NULL, bases, FALSE, 1L)
   max(vapply(rungs, `[[`, 0, "psi")) / mean(rowSums(as.matrix(gap)^2))
 }
 

@@ -10,7 +10,9 @@
 #include <calibrisk/recal/isotonic.h>
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
+#include <calibrisk/recal/monotone_network.h>
 #include <calibrisk/recal/own_order.h>
+#include <calibrisk/recal/pit.h>
 #include <calibrisk/recal/softmax_regression.h>
 #include <calibrisk/recal/temperature.h>
 
@@ -69,6 +71,41 @@ TEST(rows_and_classes_have_an_order_of_their_own_and_copies_are_repeated_rows) {
   CHECK((counted.quantiles - each.quantiles).cwiseAbs().maxCoeff() < 1e-12);
   const double mean = repeated.mean();
   CHECK(is_near(each.deviation, std::sqrt((repeated.array() - mean).square().sum() / 53.0)));
+}
+
+TEST(a_network_starts_at_a_temperature) {
+  const Index n = 40, k = 3;
+  const Matrix logs = -4.0 * Matrix::Random(n, k).cwiseAbs();
+  Labels y;
+  for (int i = 0; i < n; ++i) y.push_back(1 + i % 3);
+  const NumberSpread spread(logs, Vector(), 4);
+  for (const double b : {0.6, 1.0, 1.7}) {
+    const Vector start = start_parameters({4, 3}, b, spread.deviation, spread.quantiles);
+    CHECK(start.size() == 27);
+    SlopeTable table(std::log(1e-16), 0.0, 1024);
+    const auto found =
+        network_loss(serial_engine(), {{4, 3}, start}, table, logs, y, Vector(), Loss::log);
+    CHECK(is_near(found.value, naive_loss(b * logs, y, Vector(), Loss::log), 1e-6));
+  }
+}
+
+TEST(sums_of_the_transform_are_those_of_a_loop_over_rows) {
+  Vector low(7), high(7), w(7), levels(4);
+  low << 0.0, 0.2, 0.25, 0.5, 1.0, 0.1, 0.0;
+  high << 0.3, 0.9, 0.25, 0.5, 1.0, 0.15, 1.0;
+  w << 1.0, 2.0, 0.5, 1.0, 1.0, 3.0, 1.0;
+  levels << 0.05, 0.5, 0.9, 1.0;
+  Matrix naive = Matrix::Zero(4, 4);
+  for (Index i = 0; i < 7; ++i) {
+    double before = 0.0;
+    for (Index j = 0; j < 4; ++j) {
+      const double part = std::max(levels(j) - low(i), 0.0) / std::max(high(i) - low(i), 1e-300);
+      const double value = levels(j) >= high(i) ? 1.0 : part, mass = value - before;
+      naive.row(j) += w(i) * Eigen::RowVector4d(value, value * value, mass, mass * mass);
+      before = value;
+    }
+  }
+  CHECK((pit_sums(low, high, levels, w) - naive).cwiseAbs().maxCoeff() < 1e-12);
 }
 
 TEST(losses_of_softmax_scores_have_their_gradients) {

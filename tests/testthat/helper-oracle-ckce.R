@@ -82,7 +82,7 @@ estimates_of <- function(value) {
 
 # Standard errors of the influence alone, without the variance at calibration.
 influence_errors <- function(call) {
-  vapply(estimates_of(call), function(one) row_std_error(one$influence, one$design), 0)
+  vapply(estimates_of(call), function(one) cpp_row_std_error(one$influence, one$design), 0)
 }
 
 # The leave-one-out errors of ckce(ridge = "loo").

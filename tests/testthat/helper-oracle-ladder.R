@@ -123,8 +123,8 @@ ladder_data <- function(n, K, seed, power = .7) {
   list(p = p, y = y, features = p, residuals = e, design = new_design(n))
 }
 
-rungs_of <- function(features, residuals, bases, v = numeric(), cluster = integer()) {
-  cpp_ladder(features, residuals, v, numeric(), cluster, bases, TRUE, thread_count())
+rungs_of <- function(features, residuals, bases, v = NULL, cluster = NULL) {
+  cpp_ladder(features, residuals, list(w = v, cluster = cluster), bases, TRUE, thread_count())
 }
 
 numbers_of <- function(rung) unlist(rung[c("psi", "noise", "skew", "linear", "scatter")])

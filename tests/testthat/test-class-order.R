@@ -95,8 +95,8 @@ test_that("nor do those of tied rows, tied classes and rows that are permutation
 })
 
 test_that("landmarks of a tie are its mean, of equal rows that row", {
-  landmarks <- function(p, w = numeric()) {
-    cpp_ladder(p, p, w, numeric(), integer(), list(list(recipe = "kernel", landmarks = 3)), FALSE, 1L)[[1]]$shape$landmarks
+  landmarks <- function(p, w = NULL) {
+    cpp_ladder(p, p, list(w = w), list(list(recipe = "kernel", landmarks = 3)), FALSE, 1L)[[1]]$shape$landmarks
   }
   p <- rbind(c(0.1, 0.2, 0.7), c(0.7, 0.2, 0.1), c(0.2, 0.1, 0.7))
   # the means of the classes, 1/3, 1/6 and 1/2, order the rows
@@ -150,8 +150,8 @@ test_that("of two classes the canonical, the class-wise and root 2 times the bin
 })
 
 test_that("knots of 1 - x are those of x, whole numbers of rows between knots or not", {
-  knots <- function(x, w = numeric()) {
-    cpp_ladder(matrix(x), matrix(x), w, numeric(), integer(), list(list(recipe = "hats", own = 8)), FALSE, 1L)[[1]]$shape$own[[1]]
+  knots <- function(x, w = NULL) {
+    cpp_ladder(matrix(x), matrix(x), list(w = w), list(list(recipe = "hats", own = 8)), FALSE, 1L)[[1]]$shape$own[[1]]
   }
   x <- withr::with_seed(7, stats::runif(70))
   expect_equal(knots(x), stats::quantile(x, 0:7 / 7, type = 2, names = FALSE), tolerance = 1e-15)

@@ -48,8 +48,11 @@ naive_band <- function(draws, level) {
 test_that("counts of bins have exact quantiles, all bins one tail probability, the largest that the level allows", {
   mass_of <- function(prob) Reduce(function(mass, p) c(mass * (1 - p), 0) + c(0, mass * p), prob, 1)
   prob <- withr::with_seed(1, lapply(1:4, function(b) stats::runif(12, b / 5, (b + 1) / 5)))
-  bin <- rep(1:4, each = 12)
-  limits <- cpp_bin_count_limits(unlist(prob), numeric(), bin, 4, .95)
+  limits_of <- function(p, edges = numeric(), copies = numeric(), level = .95) {
+    found <- cpp_binned_curve(p, 0 * p, edges, NULL, copies, level)
+    do.call(rbind, unname(c(found$null, found$null_band))) * rep(found$rows, each = 4)
+  }
+  limits <- limits_of(unlist(prob), 2:4 / 5)
   quantiles <- function(tail) vapply(prob, function(p) {
     vapply(c(tail, 1 - tail), function(v) which(cumsum(mass_of(p)) >= v)[1] - 1, 0)
   }, c(0, 0))
@@ -59,13 +62,12 @@ test_that("counts of bins have exact quantiles, all bins one tail probability, t
   tails <- seq(.025, .001, by = -1e-5)
   expect_equal(limits[3:4, ], quantiles(tails[which(vapply(tails, function(v) inside(quantiles(v)), 0) >= .95)[1]]))
   # copies are rows; one bin has the pointwise tail; bins of many rows have full tails
-  expect_equal(cpp_bin_count_limits(c(.3, .6), c(7, 3), c(1L, 1L), 1, .95),
-               cpp_bin_count_limits(rep(c(.3, .6), c(7, 3)), numeric(), rep(1L, 10), 1, .95))
-  many <- cpp_bin_count_limits(rep(.3, 1800), numeric(), rep(1:3, 600), 3, .95)
+  expect_equal(limits_of(c(.3, .6), copies = c(7, 3)), limits_of(rep(c(.3, .6), c(7, 3))))
+  many <- limits_of(rep(c(.2, .3, .4), 600), c(.25, .35))
   expect_equal(many[, 2], stats::qbinom(c(.025, .975, .5 - .95^(1 / 3) / 2, .5 + .95^(1 / 3) / 2), 600, .3))
   # rows whose distribution is approximated, with rare events too, whose skewness moves the limits far out
   for (level in c(.95, .9999)) for (p in c(.3, 1e-3)) {
-    large <- cpp_bin_count_limits(rep(p, 2e5), numeric(), rep(1L, 2e5), 1, level)
+    large <- limits_of(rep(p, 2e5), level = level)
     expect_lte(max(abs(large[1:2] - stats::qbinom((1 + c(-1, 1) * level) / 2, 2e5, p))), 1)
   }
 })

@@ -20,7 +20,7 @@ test_that("a difference is that of the rows' net benefits, plain, weighted and c
       expect_equal(found$difference[k], row_mean(change, design))
       # at least that of outcomes which happen as often as the threshold says
       least <- sum((((d$a >= at[k]) != (d$b >= at[k])) * row_shares(design)^2)) * at[k] / (1 - at[k])
-      expect_equal(found$std.error[k], sqrt(max(row_std_error(change, design)^2, least)))
+      expect_equal(found$std.error[k], sqrt(max(cpp_row_std_error(change, design)^2, least)))
     }
     expect_true(all(found$band.low <= found$conf.low & found$band.high >= found$conf.high))
   }

@@ -70,13 +70,13 @@ test_that("sums over cells are those of all rows, and bands those of normal valu
     rows <- list(act(d$p), act(eta), act(eta) - act(d$p), act(rep(1, 80)) - act(d$p))
     for (j in 1:4) {
       expect_equal(found$sums[[j]]$estimate, apply(rows[[j]], 2, row_mean, design))
-      error <- apply(rows[[j]], 2, row_std_error, design)
+      error <- apply(rows[[j]], 2, cpp_row_std_error, design)
       if (j < 3) expect_equal(found$sums[[j]]$std.error, error)
       if (j > 2) expect_true(all(found$sums[[j]]$std.error >= error - 1e-12))
     }
-    root <- chol(stats::cov2cor(row_covariance(rows[[2]], design)))
+    root <- chol(stats::cov2cor(cpp_row_covariance(rows[[2]], design)))
     largest <- apply(abs(withr::with_seed(1, matrix(stats::rnorm(5 * 20000), 20000)) %*% root), 1, max)
-    df <- design_df(design)
+    df <- cpp_design_df(design)
     if (is.finite(df)) largest <- largest * withr::with_seed(2, sqrt(df / stats::rchisq(20000, df)))
     factor <- max((found$sums[[2]]$band.high - found$sums[[2]]$estimate) / found$sums[[2]]$std.error)
     expect_equal(factor, stats::quantile(largest, .95, names = FALSE), tolerance = .04)

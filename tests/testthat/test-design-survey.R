@@ -112,10 +112,10 @@ test_that("variances of strata are those of a loop", {
     if (n > 1) units <- sqrt(n / (n - 1)) * scale(units, scale = FALSE)
     expected <- expected + crossprod(units)
   }
-  expect_equal(row_covariance(z, list(strata = strata, drawn = drawn)), expected / 49)
+  expect_equal(cpp_row_covariance(z, list(strata = strata, drawn = drawn)), expected / 49)
   # two rows a unit
   twice <- list(strata = rep(strata, 2), drawn = rep(drawn, 2), cluster = rep(1:7, 2))
-  expect_equal(row_covariance(rbind(z, z), twice), expected / 49)
+  expect_equal(cpp_row_covariance(rbind(z, z), twice), expected / 49)
 })
 
 test_that("weights beside a design are refused", {

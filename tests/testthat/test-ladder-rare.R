@@ -49,7 +49,7 @@ test_that("facts of the scores are those of a loop over draws", {
     facts <- score_facts(s, design, 2)
     expect_equal(facts[c("mean", "third", "size", "rows")],
                  list(mean = mean, third = third / sum(v)^3, size = sum(v)^2 / squares, rows = sum(v)^2 / sum(v^2)))
-    expect_equal(facts$error, row_std_error(s, design))
+    expect_equal(facts$error, cpp_row_std_error(s, design))
   }
 })
 

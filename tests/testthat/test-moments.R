@@ -137,7 +137,7 @@ test_that("moments of weighted rows: weighted least squares with robust errors",
   ratio <- stats::weighted.mean((data$mean - data$z)^2 / data$sd^2, data$share)
   expect_equal(out$std.error[2], sqrt(max(sandwich[2, 2], ratio * 120 / 118 * sum(row^2 * data$sd^2))))
   expect_equal(out$conf.high[2] - out$estimate[2],
-               stats::qt(.975, design_df(new_design(120, data$share, match(data$centre, letters)))) * out$std.error[2])
+               stats::qt(.975, cpp_design_df(new_design(120, data$share, match(data$centre, letters)))) * out$std.error[2])
   expect_equal(out$estimate[3], sum(data$share * (data$mean - data$z)^2) / sum(data$share))
 })
 

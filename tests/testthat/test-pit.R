@@ -21,21 +21,6 @@ jumping_laws <- function(n = 20) {
   })
 }
 
-test_that("sums over the rows are those of the definition", {
-  low <- c(0, .2, .25, .5, 1, .1, 0)
-  high <- c(.3, .9, .25, .5, 1, .15, 1)
-  for (levels in list(1, 1:4 / 4, 1:10 / 10, c(.05, .5, .9, 1))) {
-    m <- length(levels)
-    value <- t(vapply(seq_along(low), function(i) {
-      vapply(levels, function(u) oracle_pit(low[i], high[i], u), 0)
-    }, numeric(m)))
-    value <- matrix(value, length(low))
-    mass <- value - cbind(0, value[, -m, drop = FALSE])
-    expect_equal(cpp_pit_sums(low, high, levels, NULL),
-                 cbind(colSums(value), colSums(value^2), colSums(mass), colSums(mass^2)))
-  }
-})
-
 test_that("jumps hold what outcomes drawn from a law give: on average a uniform value", {
   for (case in jumping_laws()) {
     pit <- pit_of(case$law, case$y)

@@ -71,7 +71,7 @@ test_that("sets of weighted rows count their products, those of clusters lie acr
     expect_equal(value(cluster = cluster)$.estimate, naive(rep(1, 9)))
     # the influence is the derivative by a row's weight
     psi <- vapply(1:9, function(i) (naive(replace(w, i, w[i] + 1e-6)) - naive(w)) / 1e-6 * sum(w), 0)
-    expect_equal(value(weights = w, cluster = cluster)$std.error, row_std_error(psi, new_design(9, w, cluster)),
+    expect_equal(value(weights = w, cluster = cluster)$std.error, cpp_row_std_error(psi, new_design(9, w, cluster)),
                  tolerance = 1e-5)
     expect_error(suppressWarnings(value(cluster = rep(1, 9))), class = "calibrisk_error_rows")
   }

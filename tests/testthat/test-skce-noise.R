@@ -180,7 +180,7 @@ test_that("limits of few independent draws are finite numbers, those of the law 
   # the lower quantile of the law at the upper limit, in the noise's unit
   unit <- sqrt(estimate$noise)
   lambda <- 1 / (2 * max(estimate$pairs$trace / unit, sqrt(1 / 2)))
-  own <- row_std_error(influence_rows(estimate), estimate$design)
+  own <- cpp_row_std_error(influence_rows(estimate), estimate$design)
   psi <- estimate$pairs$value / unit
   slope <- (max((own / unit)^2 - 2, 0) + 8 * lambda) / (max(psi, 0) + 2)
   x <- limits$high / unit
