@@ -71,3 +71,13 @@ in_model <- function(value, name) {
     stop_input("In model {.val {name}}.", class = c("model", own), parent = cnd)
   })
 }
+
+# Errors name the argument that was typed, where those that read it call it `inner`.
+in_argument <- function(value, arg, inner = "x") {
+  rlang::try_fetch(value, calibrisk_error = function(cnd) {
+    cnd[c("message", "body")] <- lapply(cnd[c("message", "body")], gsub, pattern = paste0("`", inner, "`"),
+                                        replacement = paste0("`", arg, "`"), fixed = TRUE)
+    if (identical(cnd$arg, inner)) cnd$arg <- arg
+    rlang::cnd_signal(cnd)
+  })
+}

@@ -154,7 +154,8 @@ read_interval <- function(x, input, level) {
   stop_if(length(bad) > 0, "The lower end of an interval must not be above the upper one.",
           "x" = "Row {keep[bad[1]]} is {.val {ends[bad[1], ]}}; {length(bad)} of {length(keep)} are.",
           class = "columns", arg = if (is.null(frame)) "x" else "...", row = keep[bad[1]])
-  list(law = pred_quantiles(ends, (1 + c(-1, 1) * level) / 2), y = y[keep, , drop = FALSE],
+  law <- in_argument(pred_quantiles(ends, (1 + c(-1, 1) * level) / 2), if (is.null(frame)) "x" else "...", "values")
+  list(law = law, y = y[keep, , drop = FALSE],
        design = bind_design(raw, keep), dropped = complete$dropped, rows = keep)
 }
 

@@ -64,7 +64,7 @@ read_design <- function(input, x, n) {
   if (!is.null(out$weights)) {
     out$kind <- weight_kind(out$weights)
     out$copies <- out$kind == "frequency" && takes_copies(input, out$cluster)
-    out$weights <- check_weights(as.numeric(out$weights), out$kind == "frequency" && !out$copies)
+    out$weights <- check_weights(as_numbers(out$weights), out$kind == "frequency" && !out$copies)
   }
   out
 }
@@ -90,13 +90,10 @@ row_vector <- function(quo, arg, data = NULL) {
 
 design_column <- function(quo, x, n, arg) {
   if (!is_given(quo)) return(NULL)
-  if (is.data.frame(x)) {
-    column <- select_column(quo, x, arg)
-    if (is.null(column)) return(NULL)
-    value <- x[[column]]
-  } else {
-    value <- row_vector(quo, arg)
-  }
+  column <- if (is.data.frame(x)) select_column(quo, x, arg)
+  if (is.data.frame(x) && is.null(column)) return(NULL)
+  value <- if (is.null(column)) row_vector(quo, arg) else x[[column]]
+  if (is.numeric(value) && arg %in% c("strata", "entry")) value <- as_numbers(value)
   stop_if(
     !is.null(value) && length(value) != n, "{.arg {arg}} must have a value for every row.",
     "x" = if (is.data.frame(value)) "It is a data frame." else "It has {length(value)}, {.arg x} has {n} row{?s}.",
@@ -111,9 +108,7 @@ design_column <- function(quo, x, n, arg) {
 }
 
 # Integers are frequencies, doubles importance weights, and the classes of hardhat what they say.
-is_frequency <- function(weights) {
-  is.integer(weights) || inherits(weights, c("hardhat_frequency_weights", "integer64"))
-}
+is_frequency <- function(weights) is.integer(weights) || inherits(weights, c("hardhat_frequency_weights", "integer64"))
 
 weight_kind <- function(weights) {
   if (is_frequency(weights)) return("frequency")

@@ -210,7 +210,7 @@ class_probs <- function(law) {
 
 # Outcomes of n predictions of d numbers: a matrix with a row per prediction. Missing values are left out later.
 numeric_outcomes <- function(y, n, d = 1L) {
-  check_no_survival(y)
+  y <- plain_truth(y)
   stop_if(is.factor(y) || !is.numeric(y) && !is.logical(y), "{.arg truth} must be numeric for predictions of numbers.",
           "x" = "It is {.cls {class(y)[1]}}.",
           "i" = "Classes are predicted by probabilities, as in {.code skce(p, y)}.", class = "truth", arg = "truth")

@@ -175,7 +175,7 @@ read_new <- function(object, new, dots) {
             "x" = "It has the columns {.field {colnames(new)}}; the fit saw one probability per row.",
             class = "columns", arg = "new")
   }
-  predictions <- unlabelled_predictions(new, object$levels, object$event)
+  predictions <- in_argument(unlabelled_predictions(new, object$levels, object$event), "new")
   predictions <- align_event(predictions, object$levels[object$event])
   stop_if(is.null(predictions$probs) && !object$scalar && object$notion %in% c("canonical", "class_wise"),
           "{.arg new} must have a column for each of the {length(object$levels)} classes.",
@@ -204,7 +204,7 @@ augment.ce_fit <- function(x, data, ...) {
   stop_if(!is.data.frame(data), "{.arg data} must be a data frame.", "x" = "It is {.cls {class(data)[1]}}.",
           "i" = "Use {.fn predict} for a matrix or a vector.", arg = "data")
   out <- tibble::as_tibble(data)
-  out$.squared <- predict(x, data, ..., type = "squared")
+  out$.squared <- in_argument(predict(x, data, ..., type = "squared"), "data", "new")
   if (have_gaps(x$forms)) {
     gap <- predict(x, data, ..., type = "gap")
     if (is.matrix(gap)) {

@@ -189,7 +189,7 @@ follow_up <- function(surv, x, horizon, weights = NULL) {
           "x" = if (is.numeric(entry)) "Row {late[1]} has {signif(entry[late[1]], 4)}." else
             "It is {.cls {class(entry)[1]}}.", class = c("horizon", "argument"), arg = "entry")
   list(time = near_horizon(surv[, "time"], horizon$time), event = surv[, "status"] > 0,
-       of_cause = surv[, "status"] == 1, count = weights %||% rep(1, n), entry = as.numeric(entry %||% rep(0, n)),
+       of_cause = surv[, "status"] == 1, count = weights %||% rep(1, n), entry = entry %||% rep(0, n),
        stratum = if (is.null(strata)) rep(1L, n) else vctrs::vec_group_id(strata), strata = as.character(strata))
 }
 

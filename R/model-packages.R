@@ -29,14 +29,16 @@ ce_predictions.cv.glmnet <- function(model, newdata, ..., s = "lambda.1se") {
 ce_predictions.svm <- function(model, newdata, ...) {
   refuse_model(model$type > 1, "It is not a classification.")
   refuse_model(!model$compprob, "It has class votes.", "Fit it with `svm(probability = TRUE)`.")
-  add_classes(newdata, of_complete_rows(model, newdata, colnames(model$SV), model$levels, function(rows) {
+  levels <- model$levels[sort(model$labels)] # those with rows of the fit
+  add_classes(newdata, of_complete_rows(model, newdata, colnames(model$SV), levels, function(rows) {
     attr(predict_rows(model, rows, probability = TRUE, ...), "probabilities")
   }))
 }
 
 #' @export
 ce_predictions.knn3 <- function(model, newdata, ...) {
-  add_classes(newdata, of_complete_rows(model, newdata, colnames(model$learn$X), levels(model$learn$y), function(rows) {
+  levels <- levels(factor(model$learn$y))
+  add_classes(newdata, of_complete_rows(model, newdata, colnames(model$learn$X), levels, function(rows) {
     predict_rows(model, rows, type = "prob", ...)
   }))
 }

@@ -65,7 +65,7 @@ pred_confidence <- function(x, scale, none = if (identical(scale, "logprob")) NU
 read_confidence <- function(x, scale, none) {
   none_numbers <- suppressWarnings(as.numeric(none))
   if (!is.character(x)) {
-    if (is.object(x)) x <- as.numeric(x)
+    if (is.object(x)) x <- as_numbers(x)
     storage.mode(x) <- "double"
     return(plain_vector(replace(x, x %in% none_numbers, NA)))
   }

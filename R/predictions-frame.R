@@ -26,11 +26,16 @@ read_probs <- function(x, dots, outcomes, except) {
           "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
                  {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...")
   values <- .subset(x, columns)
-  text <- names(columns)[!vapply(values, is.numeric, NA)]
-  stop_if(length(text) > 0, "Probability columns must be numeric.",
-          "x" = "{.field {text[1]}} is {.cls {class(x[[text[1]]])[1]}}{seen_text(x[[text[1]]])}.", class = "columns",
-          arg = "...")
-  matrix(as.numeric(unlist(values, use.names = FALSE)), nrow(x), length(columns), dimnames = list(NULL, names(columns)))
+  matrix(unlist(numeric_columns(values, "...")), nrow(x), length(columns), dimnames = list(NULL, names(columns)))
+}
+
+# As numbers.
+numeric_columns <- function(columns, arg) {
+  text <- Find(function(name) !is.numeric(columns[[name]]), names(columns))
+  stop_if(!is.null(text), "Probability columns must be numeric.",
+          "x" = "{.field {text}} is {.cls {class(columns[[text]])[1]}}{seen_text(columns[[text]])}.", class = "columns",
+          arg = arg)
+  unname(lapply(columns, as_numbers))
 }
 
 check_narrow <- function(x, columns, arg = "...") {

@@ -23,8 +23,9 @@ read_outcomes <- function(truth, x, horizon, weights = NULL) {
 }
 
 # Survival times are outcomes that are only partly known.
-check_no_survival <- function(truth) {
+plain_truth <- function(truth) {
   if (inherits(truth, "Surv")) stop_survival()
+  if (is.object(truth) && is.numeric(truth) && is.null(dim(truth))) as_numbers(truth) else truth
 }
 
 stop_survival <- function() {
@@ -102,7 +103,7 @@ stop_text_truth <- function(names, values) {
 # The column of every level.
 match_columns <- function(names, k, levels, unused) {
   stop_if(length(levels) != k, "{.arg x} must have one probability column for each level of {.arg truth}.",
-          "x" = "{k} column{?s}{if (!is.null(names)) ':'} {.val {names}}.",
+          "x" = "{k} column{?s}{if (!is.null(names)) ': '}{.val {names}}.",
           "x" = "{length(levels)} level{?s}: {.val {levels}}.",
           "x" = if (length(unused) > 0) "No row has {.val {unused}}.", class = "columns", arg = "truth")
   column_order(names, levels)

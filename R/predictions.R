@@ -56,7 +56,7 @@ check_no_columns <- function(x, dots) {
 # `raw`: the columns of weights and clusters, see read_design(). With `logits` the numbers are kept as they are.
 new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direction = TRUE,
                             raw = list(), logits = FALSE) {
-  check_no_survival(truth)
+  truth <- plain_truth(truth)
   if (is.matrix(truth) && ncol(truth) > 1) stop_truth_kind(truth)
   x <- check_kind(x)
   scalar <- is.null(dim(x)) || is_lone_column(x)
@@ -64,7 +64,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   if (scalar) {
     check_length(length(x), length(truth), x = x)
     coded <- code_outcome(truth, event_level, columns)
-    x <- as.numeric(x)
+    x <- as_numbers(x)
   } else {
     stop_if(ncol(x) < 2, "{.arg x} must have a column for every class, at least two.",
             "x" = "It has {ncol(x)} column{?s}.", class = "probs", arg = "x")
@@ -107,9 +107,10 @@ is_lone_column <- function(x) is.matrix(x) && ncol(x) == 1
 unlabelled_predictions <- function(x, levels, event) {
   x <- check_kind(x)
   several <- NCOL(x) > 1
-  if (several && ncol(x) != length(levels)) match_columns(colnames(x), ncol(x), levels, character())
+  stop_if(several && ncol(x) != length(levels), "{.arg x} must have a column for each of the {length(levels)} classes.",
+          "x" = "It has {ncol(x)} columns.", class = "columns", arg = "x")
   of_levels <- several || length(levels) == 2
-  if (!of_levels) x <- as.numeric(x)
+  if (!of_levels) x <- as_numbers(x)
   # any outcomes say the levels
   any <- if (of_levels) factor(rep(levels[1], NROW(x)), levels) else numeric(NROW(x))
   new_predictions(x, any, c("first", "second")[event], na_rm = FALSE, direction = FALSE)

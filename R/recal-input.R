@@ -42,7 +42,7 @@ read_new_probs <- function(new, layout, fitted = NULL) {
   if (layout$logits) layout$logits <- !are_probabilities(x, fitted)
   complete <- complete_rows(x, TRUE, TRUE, if (layout$logits) "Logits" else "Probabilities", empty = TRUE)
   keep <- complete$rows
-  if (!is.matrix(x)) x <- as.numeric(x)
+  if (!is.matrix(x)) x <- as_numbers(x)
   if (!complete$whole) x <- rows_of_part(x, keep)
   x <- if (layout$logits) check_logits(x, keep) else check_probs(x, keep)
   list(data = given_rows(x, layout), keep = keep, n = NROW(new), logits = layout$logits)
@@ -82,7 +82,7 @@ layout_columns <- function(new, layout) {
   }
   check_fitted_columns(new, layout)
   check_narrow(new, match(layout$columns, names(new)), "new")
-  values <- lapply(layout$columns, function(name) as.numeric(new[[name]]))
+  values <- numeric_columns(ungroup_frame(new)[layout$columns], "new")
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }
 

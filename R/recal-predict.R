@@ -36,7 +36,7 @@ predict.ce_recalibration <- function(object, new = NULL, ...) {
   new <- read_results(new)
   if (inherits(object$map, "ce_map_density")) return(predict_density(object, new))
   if (object$kind == "distribution") return(predict_variance(object, new))
-  read <- read_new_probs(new, object$layout, fitted = object$fingerprint)
+  read <- in_argument(read_new_probs(new, object$layout, fitted = object$fingerprint), "new")
   warn_fitted_rows(fingerprint(read$data$given), object$fingerprint)
   probs <- map_probs(object$map, read$data)
   write_like(probs, object$layout, read$keep, read$n)

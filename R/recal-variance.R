@@ -64,14 +64,14 @@ predict_variance <- function(object, new) {
           "x" = "It is a data frame; the fit saw a vector, or a matrix without names of columns.", class = "columns",
           arg = "new")
   x <- if (is.data.frame(new) && !is.null(layout$law)) {
-    rlang::eval_tidy(layout$law, data = new)
+    in_argument(law_in_frame(new, list(layout$law)), "new", "...")
   } else if (is.data.frame(new)) {
     check_fitted_columns(new, layout)
     if (layout$type == "law") new[[layout$columns]] else as.matrix(new[layout$columns])
   } else {
     new
   }
-  moments <- moments_of(x, layout$columns)
+  moments <- in_argument(moments_of(x, layout$columns), "new")
   ok <- !is.na(moments$mean) & !is.na(moments$variance)
   check_moments(numeric(), moments, "new")
   warn_fitted_rows(fingerprint(cbind(moments$mean, moments$variance)[ok, , drop = FALSE]), object$fingerprint)

@@ -40,7 +40,7 @@ update_chunk <- function(object, data, truth, dots, given) {
     truth <- evaluate_once(truth, data)
     horizon$strata <- evaluate_once(horizon$strata, data)
     # the weight of a row; those that integers repeat are repeated
-    own <- if (is.null(columns$weights) || is_frequency(columns$weights)) 1 else as.numeric(columns$weights)
+    own <- if (is.null(columns$weights) || is_frequency(columns$weights)) 1 else as_numbers(columns$weights)
     columns$weights <- outcomes_at(truth, data, horizon)$censoring$weights * own
   }
   check_ids(columns$id)
@@ -114,7 +114,7 @@ add_chunk <- function(state, predictions, columns, horizon = NULL) {
   units <- if (is.null(owner)) value_units(predictions) else id_units(owner[rows])
   parts <- list(moments = if (about$blocked) block_parts(units, spec) else fold_parts(units, spec),
                 blocks = block_parts(units, spec))
-  weights <- if (importance) as.numeric(columns$weights)[rows] else numeric()
+  weights <- if (importance) as_numbers(columns$weights)[rows] else numeric()
   if (length(state$sums) == 0) state$sums <- lapply(problems, function(problem) empty_sums(spec, about))
   m <- c(moments_of_cell, moments_of_block, moments_of_narrow)
   state$sums <- Map(function(sums, problem) {
@@ -146,7 +146,7 @@ value_units <- function(predictions) {
 }
 
 id_units <- function(id) {
-  if (is.numeric(id)) return(cpp_id_units(as.double(id)))
+  if (is.numeric(id)) return(cpp_id_units(as_numbers(id)))
   cpp_id_units(enc2utf8(as.character(id)))
 }
 

@@ -57,11 +57,11 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
   check_count(times, lower = 20)
   validated <- function(model, rows) {
     rows <- if (is.function(model)) {
-      found <- model(rows)
+      found <- user_value(model(rows), "fit", "The function that it returned did.", "model")
       stop_if(vctrs::vec_size(found) != nrow(rows), "The function that {.arg fit} returns must predict each row.",
               "x" = "Of {nrow(rows)} rows it predicts {vctrs::vec_size(found)}.", class = c("model", "length"),
               arg = "fit")
-      if (!is.data.frame(found)) found <- columns_frame(.pred_event = as.numeric(found))
+      if (!is.data.frame(found)) found <- columns_frame(.pred_event = as_numbers(found))
       vctrs::vec_cbind(ungroup_frame(rows), found)
     } else {
       ce_predictions(model, rows, horizon = horizon)
@@ -70,7 +70,7 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
   }
   units <- design_column(enquo(cluster), data, nrow(data), "cluster")
   units <- split(seq_len(nrow(data)), if (is.null(units)) seq_len(nrow(data)) else vctrs::vec_group_id(units))
-  whole <- validated(fit(data), data)
+  whole <- validated(user_value(fit(data), "fit", "For all rows it failed.", "model"), data)
   progress <- progress_callback("Bootstrap samples")
   samples <- lapply(seq_len(times), function(b) {
     if (!is.null(progress)) progress(b / times)

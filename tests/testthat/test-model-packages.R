@@ -103,6 +103,8 @@ test_that("networks, support vectors, naive Bayes and neighbours", {
   bare <- e1071$svm(d$x, d$train$type, probability = TRUE)
   own <- attr(stats::predict(bare, d$new[-2, ], probability = TRUE), "probabilities")
   expect_equal(yes(bare), append(unname(own[, "Yes"]), NA, 1))
+  more <- transform(d$train, type = factor(type, c(levels(type), "Other")))
+  expect_identical(yes(e1071$svm(formula, more, probability = TRUE))[-2] > 0, rep(TRUE, nrow(d$test) - 1))
   near <- stats::predict(caret::knn3(formula, d$train), d$test[-2, ], type = "prob")[, 2]
   expect_equal(yes(caret::knn3(formula, d$train)), append(near, NA, 1))
   expect_equal(yes(caret::knn3(d$x, d$train$type)), append(near, NA, 1))

@@ -129,6 +129,20 @@ test_that("errors of clusters, weights and late entry name what was given", {
                class = "calibrisk_error_horizon")
 })
 
+test_that("labelled numbers are numbers where haven is not loaded, and errors name the argument that was typed", {
+  d <- withr::with_seed(1, data.frame(p = stats::runif(40), y = stats::rbinom(40, 1, .5), w = stats::rexp(40)))
+  labelled <- d
+  labelled[] <- lapply(d, function(v) structure(v, labels = c(a = 1), class = c("haven_labelled", "vctrs_vctr", typeof(v))))
+  expect_equal(ece(labelled, y, p, weights = w), ece(d, y, p, weights = w))
+  expect_equal(ece(labelled$p, labelled$y), ece(d$p, d$y))
+  named <- function(call, name, text) expect_identical(expect_error(call, text, class = "calibrisk_error")$arg, name)
+  map <- ce_recalibrate(d, y, p, method = "platt")
+  expect_equal(predict(map, labelled[1, "p", drop = FALSE]), predict(map, d[1, "p", drop = FALSE]))
+  named(predict(map, data.frame(p = "a")), "new", "`?p`? is <character>")
+  named(predict(ce_tune(d$p, d$y, methods = list(method_bins()), folds = 2), cbind(d$p, d$p, 0)), "new", "`new`.*2 classes")
+  named(ce_coverage(cbind(-Inf, d$w), d$p, level = .9), NULL, "`x` must hold finite")
+})
+
 test_that("nearly singular updates, weights of 0 and ends at 1 leave other numbers as they are", {
   rows <- withr::with_seed(72, {
     p <- pmin(pmax(plogis(rnorm(30, 0, 5)), .001), .999)

@@ -58,6 +58,7 @@ test_that("models of other kinds, missing values and samples without a model", {
   fragile <- function(data) if (anyDuplicated(data$X1[1:8]) > 0) stop("separated") else logistic(data)
   expect_match(attr(of(fragile), "estimand"), "20 bootstrap samples, in [1-9][0-9]* of which there is no model")
   expect_error(of(function(data) if (anyDuplicated(data)) stop() else logistic(data)), class = "calibrisk_error_model")
+  expect_error(of(function(data) stop("no")), "For all rows", class = "calibrisk_error_model")
   expect_error(ce_optimism(d, d, y), class = "calibrisk_error_argument")
   expect_error(ce_optimism(logistic, as.matrix(d), y), class = "calibrisk_error_argument")
   d[c("pair", "one")] <- list(rep(1:40, each = 2), 1)
