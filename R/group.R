@@ -224,7 +224,9 @@ check_models_alone <- function(frame) {
 
 # As in grouped data frames: levels of factors in their order, all else sorted, text as in the C locale.
 level_order <- function(keys) {
-  do.call(order, c(unname(lapply(keys, vctrs::vec_proxy_order)), list(method = "radix")))
+  # a column may have several proxies; of a single column the proxy is no data frame
+  proxies <- vctrs::vec_proxy_order(vctrs::data_frame(keys, seq_len(nrow(keys)), .name_repair = "minimal"))
+  do.call(order, c(unname(as.list(proxies)), list(method = "radix")))
 }
 
 # Those of all rows of a table of keys, "" without keys.

@@ -117,7 +117,8 @@ oe_columns <- function(problem, level) {
   n <- if (alike) copy_count(design) else min(1 / weight_concentration(design), cluster_count(design))
   events <- observed * n
   if (!isTRUE(expected > 0 && (observed %in% c(0, 1) || alike && events < 20))) return(out)
-  if (alike) events <- round(events)
+  # sums of cells are off by rounding
+  events <- min(if (alike) round(events) else events, n)
   out[c("conf.low", "conf.high")] <- lapply(cpp_clopper_pearson(events, n, (1 - level) / 2), `/`, expected)
   chance <- stats::pbeta(expected, events + 0:1, n - events + 1:0)
   out$p.value <- min(1, 2 * chance[1], 2 * (1 - chance[2]))

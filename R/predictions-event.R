@@ -66,10 +66,7 @@ direction_read <- function(predictions, event_level) {
 # determined the event, the number is kept and taken for the other event, beside what was fitted to that; of models
 # none is the first, and each is read as it would be alone.
 align_event <- function(predictions, event, alone = predictions$named) {
-  if (is_real(predictions) || !is.null(predictions$probs)) return(predictions)
-  if (predictions$levels[2] == event || !event %in% predictions$levels) {
-    return(predictions)
-  }
+  if (is_real(predictions) || !is.null(predictions$probs) || predictions$levels[1] != event) return(predictions)
   if (alone) predictions$prob <- 1 - predictions$prob
   predictions$outcome <- 1 - predictions$outcome
   predictions$levels <- rev(predictions$levels)

@@ -25,12 +25,12 @@ read_probs <- function(x, dots, outcomes, except) {
           "x" = "In tidymodels, {.field {other[1]}} is the name of another kind of prediction.",
           "i" = if (other[1] == ".pred_survival") "With {.arg horizon}, {.code 1 - .pred_survival} at this \\
                  {.field .eval_time} is read if no column is selected.", class = "columns", arg = "...")
-  values <- .subset(x, columns)
-  matrix(unlist(numeric_columns(values, "...")), nrow(x), length(columns), dimnames = list(NULL, names(columns)))
+  matrix(unlist(number_columns(.subset(x, columns), "...")), nrow(x), length(columns),
+         dimnames = list(NULL, names(columns)))
 }
 
 # As numbers.
-numeric_columns <- function(columns, arg) {
+number_columns <- function(columns, arg) {
   text <- Find(function(name) !is.numeric(columns[[name]]), names(columns))
   stop_if(!is.null(text), "Probability columns must be numeric.",
           "x" = "{.field {text}} is {.cls {class(columns[[text]])[1]}}{seen_text(columns[[text]])}.", class = "columns",

@@ -75,14 +75,13 @@ without_logits <- function(new, map) {
 
 # Data frame -> matrix or vector of the columns that the fit saw.
 layout_columns <- function(new, layout) {
-  if (!layout$frame && is.null(layout$columns)) {
-    seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
-    stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
-               "x" = "It is a data frame; the fit saw a {seen}.", class = "columns", arg = "new")
-  }
+  seen <- if (is.null(layout$order)) "vector" else "matrix without column names"
+  stop_if(!layout$frame && is.null(layout$columns),
+          "{.arg new} must have the shape of the data that the map was fitted to.",
+          "x" = "It is a data frame; the fit saw a {seen}.", class = "columns", arg = "new")
   check_fitted_columns(new, layout)
   check_narrow(new, match(layout$columns, names(new)), "new")
-  values <- numeric_columns(ungroup_frame(new)[layout$columns], "new")
+  values <- number_columns(ungroup_frame(new)[layout$columns], "new")
   if (is.null(layout$order)) values[[1]] else do.call(cbind, values)
 }
 
@@ -97,12 +96,11 @@ check_fitted_columns <- function(new, layout) {
 layout_order <- function(x, new, layout) {
   scalar <- is.null(layout$order)
   if (scalar && is_lone_column(x)) x <- x[, 1]
-  if (!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order))) {
-    seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
-    stop_input("{.arg new} must have the shape of the data that the map was fitted to.",
-               "x" = "The fit saw {seen}; {.arg new} is {describe_shape(new)}.", "i" = "Give {seen}.",
-               class = "columns", arg = "new")
-  }
+  seen <- if (scalar) "a vector of probabilities" else paste(length(layout$order), "columns")
+  stop_if(!is.numeric(x) || scalar != is.null(dim(x)) || (!scalar && ncol(x) != length(layout$order)),
+          "{.arg new} must have the shape of the data that the map was fitted to.",
+          "x" = "The fit saw {seen}; {.arg new} is {describe_shape(new)}.", "i" = "Give {seen}.",
+          class = "columns", arg = "new")
   if (scalar) x else fitted_columns(x, layout)
 }
 

@@ -55,9 +55,17 @@ law_columns <- function(x, dots) {
   c(lapply(names(x)[columns], function(name) rlang::quo(!!rlang::sym(name))), dots[made])
 }
 
+# Two columns beside single probabilities are that of the event.
 align_events <- function(models) {
-  first <- models[[1]]
-  if (is_real(first)) models else lapply(models, align_event, first$levels[2], alone = TRUE)
+  if (is_real(models[[1]])) return(models)
+  single <- any(vapply(models, function(one) !is_real(one) && is.null(one$probs), NA))
+  models <- lapply(models, function(one) {
+    if (!single || is.null(one$probs) || n_classes(one) != 2) return(one)
+    one[c("prob", "outcome")] <- scalar_rows(one, "binary")
+    one[c("levels", "event", "probs", "truth")] <- list(one$levels[c(3L - one$event, one$event)], 2L, NULL, NULL)
+    one
+  })
+  lapply(models, align_event, models[[1]]$levels[2], alone = TRUE)
 }
 
 # The rows that are complete for all models; rows that frequency weights repeat are repeated in each.

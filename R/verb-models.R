@@ -169,18 +169,17 @@ check_same_design <- function(models) {
 
 # Whether outcomes differ between models: each has its own, which say whether its top label was right.
 own_outcomes <- function(models) {
-  of <- function(one) one$outcome %||% one$truth %||% one$y
-  first <- models[[1]]
-  other <- which(!vapply(models, function(one) identical(of(one), of(first)), NA))[1]
+  of <- function(one) if (is_real(one)) one$y else simplex_truth(one)
+  other <- which(!vapply(models, function(one) identical(of(one), of(models[[1]])), NA))[1]
   if (is.na(other)) return(FALSE)
   right <- vapply(models, function(one) {
     is.null(one$probs) && list(one$levels) %in% list(c("0", "1"), c("FALSE", "TRUE"))
   }, NA)
-  stop_if(!all(right) || is_real(first), "All models must predict the same outcomes in the same order.",
+  stop_if(!all(right) || is_real(models[[1]]), "All models must predict the same outcomes in the same order.",
           "x" = "Models {.val {names(models)[1]}} and {.val {names(models)[other]}} differ.",
-          "i" = if (!is_real(first)) "Outcomes may differ if they say, by {.code TRUE} or 1, whether the top label of \\
-                 each model was right.", class = "truth", arg = "truth")
-  tell("i" = "Outcomes differ between the models: they are taken to say whether the top label of each was right.",
+          "i" = if (!is_real(models[[1]])) "Outcomes may differ if they say, by {.code TRUE} or 1, whether the top \\
+                 label of each model was right.", class = "truth", arg = "truth")
+  tell("i" = "Outcomes differ between the models: they are taken to say whether the top label each was right.",
        class = "outcomes")
   TRUE
 }

@@ -26,7 +26,7 @@ scalar_formulas <- function(p, y) {
 canonical_formulas <- function(p, e) lapply(oracle_canonical_bases(p), function(basis) oracle_rung(e, basis))
 core_rungs <- function(p, e, notion) {
   bases <- calibrisk:::ladder_bases(notion, ncol(e), nrow(e))
-  calibrisk:::cpp_ladder(p, e, numeric(), numeric(), integer(), bases, TRUE, 1L)
+  calibrisk:::cpp_ladder(p, e, NULL, bases, TRUE, 1L)
 }
 
 beside <- function(data, n, formulas, ours, difference) {

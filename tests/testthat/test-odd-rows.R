@@ -131,8 +131,7 @@ test_that("errors of clusters, weights and late entry name what was given", {
 
 test_that("labelled numbers are numbers where haven is not loaded, and errors name the argument that was typed", {
   d <- withr::with_seed(1, data.frame(p = stats::runif(40), y = stats::rbinom(40, 1, .5), w = stats::rexp(40)))
-  labelled <- d
-  labelled[] <- lapply(d, function(v) structure(v, labels = c(a = 1), class = c("haven_labelled", "vctrs_vctr", typeof(v))))
+  labelled <- as.data.frame(lapply(d, function(v) structure(v, labels = c(a = 1), class = c("haven_labelled", "vctrs_vctr", typeof(v)))))
   expect_equal(ece(labelled, y, p, weights = w), ece(d, y, p, weights = w))
   expect_equal(ece(labelled$p, labelled$y), ece(d$p, d$y))
   named <- function(call, name, text) expect_identical(expect_error(call, text, class = "calibrisk_error")$arg, name)
@@ -140,6 +139,7 @@ test_that("labelled numbers are numbers where haven is not loaded, and errors na
   expect_equal(predict(map, labelled[1, "p", drop = FALSE]), predict(map, d[1, "p", drop = FALSE]))
   named(predict(map, data.frame(p = "a")), "new", "`?p`? is <character>")
   named(predict(ce_tune(d$p, d$y, methods = list(method_bins()), folds = 2), cbind(d$p, d$p, 0)), "new", "`new`.*2 classes")
+  expect_no_warning(tidy(update(ce_state(), 1 - 10^withr::with_seed(2, stats::runif(200, -16, -11)), rep(1, 200))))
   named(ce_coverage(cbind(-Inf, d$w), d$p, level = .9), NULL, "`x` must hold finite")
 })
 

@@ -183,12 +183,12 @@ test_that("ids are exact: 64-bit integers, and no doubles beyond 2^53", {
   d <- inside_sample(6, 6)
   text <- paste0("900719925474099", c(3, 4, 5, 3, 4, 5))
   long <- getExportedValue("bit64", "as.integer64")(text)
+  expect_identical(as.character(ece(data.frame(p = .5, y = 0:1, g = rev(long)), y, p, .by = g)$g), unique(text))
   for (arg in c("id", "cluster")) {
     part <- function(value) do.call(state_of, c(list(d), stats::setNames(list(value), arg)))
     expect_silent(state <- part(long))
     expect_identical(state, part(text))
-    cnd <- expect_error(part(as.numeric(text)), class = "calibrisk_error_size")
-    expect_match(conditionMessage(cnd), "9007199254740992; 6 of 6|as text")
+    cnd <- expect_error(part(as.numeric(text)), "9007199254740992; 6 of 6|as text", class = "calibrisk_error_size")
     expect_identical(c(cnd$arg, cnd$row), c(arg, "1"))
     expect_identical(part(2^53 - 1:6)$n, 6)
   }

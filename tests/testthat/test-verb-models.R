@@ -15,7 +15,8 @@ test_that("every way to give models reads the same predictions", {
   long <- rbind(data.frame(id = 1:120, m = "a", pr = d$p, y = d$y), data.frame(id = 120:1, m = "b", pr = rev(d$q), y = rev(d$y)))
   of_long <- ce_models(long, y, pr, model = m, id = id)
   of_frames <- ce_models(split(long[c("id", "pr", "y")][c(1:120, 240:121), ], long$m), y, pr)
-  for (m in list(of_list, of_columns, of_long, of_frames)) {
+  mixed <- ce_models(list(a = d$p, b = cbind("0" = 1 - d$q, "1" = d$q)), d$y)
+  for (m in list(of_list, of_columns, of_long, of_frames, mixed)) {
     expect_identical(names(m), c("a", "b"))
     expect_identical(ece(m)$.estimate, c(ece(d$p, d$y)$.estimate, ece(d$q, d$y)$.estimate))
     expect_equal(tidy(ce_compare(m, metric = ce_estimate))[-(1:2)], tidy(ce_compare(d, y, p, q, metric = ce_estimate))[-(1:2)])
