@@ -55,9 +55,6 @@ target_rows <- function(spec, rows, n) {
   spec
 }
 
-# Beyond, a thousand random numbers for each row take seconds.
-many_rows <- 1e5
-
 # The data with a row for each copy, for what has no formula for copies. More than `most` stay together.
 repeat_copies <- function(data, most = most_repeated_rows) {
   design <- data$design
