@@ -48,7 +48,8 @@ tune_path <- function(method, problem, fold, grid, context) {
   check_fold(fold, nrow(problem$features))
   check_grid(grid)
   check_context(context)
-  tune_checked(method, problem, fold, grid, context)
+  if (!has_own_path(method, problem)) return(tune_path.default(method, problem, fold, grid, context))
+  UseMethod("tune_path")
 }
 
 # The same for what the package made itself, or has checked.
