@@ -158,12 +158,14 @@ read_as_real <- function(x, dots, scores) {
   !is.null(law_given(x, check_column_names(dots))) || length(law_columns(x, dots)) > 1
 }
 
+is_default_score <- function(scores) length(scores) == 1 && scores[[1]]$name == "brier"
+
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores) {
   name <- (Find(function(one) is.null(one$real), scores) %||% scores[[1]])$name
   stop_if(!missing(x) && !is.null(if (is_models(x)) x[[1]]$law else law_given(x, dots)),
           "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
-          "x" = "{.val {name}} is a score of class probabilities.",
+          "x" = "{.val {name}}{if (is_default_score(scores)) ', the default,'} is a score of class probabilities.",
           "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score", value = name)
 }
 
