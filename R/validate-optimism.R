@@ -126,7 +126,8 @@ optimism_table <- function(whole, samples) {
   training <- values("training")
   test <- values("test")
   known <- is.finite(training) & is.finite(test)
-  mean_of <- function(v) rowSums(ifelse(known, v, 0)) / rowSums(known)
+  times <- as.integer(rowSums(known))
+  mean_of <- function(v) rowSums(ifelse(known, v, 0)) / ifelse(times > 0, times, NA)
   out$apparent <- rounded(whole$table$estimate)
   out$optimism <- mean_of(training - test)
   out$corrected <- out$apparent - out$optimism
@@ -137,7 +138,7 @@ optimism_table <- function(whole, samples) {
   }
   out$training <- mean_of(training)
   out$test <- mean_of(test)
-  out$times <- as.integer(rowSums(known))
+  out$times <- times
   # repeated rows are not independent, and a smooth curve follows them
   out[!number_fact(out$term, "kind") %in% c("test", "ladder", "smooth"), ]
 }

@@ -54,6 +54,7 @@ test_that("models of other kinds, missing values and samples without a model", {
     function(new) predict(fit, new, type = "response")
   }
   of <- function(fit, ...) withr::with_seed(1, ce_optimism(fit, d, y, ..., times = 20))
+  expect_false(any(is.nan(of(function(data) function(rows) rep(.5, nrow(rows)))$optimism)))
   expect_equal(of(by_function, event_level = "second"), of(logistic), tolerance = 1e-10)
   fragile <- function(data) if (anyDuplicated(data$X1[1:8]) > 0) stop("separated") else logistic(data)
   expect_match(attr(of(fragile), "estimand"), "20 bootstrap samples, in [1-9][0-9]* of which there is no model")
