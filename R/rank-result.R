@@ -110,7 +110,7 @@ print.ce_rank <- function(x, ...) {
   big <- count_text
   percent <- function(v) percent_text(v, 0)
   drawn <- x$times > 0
-  cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", big(x$n), " observations",
+  cat("<ce_rank> ", length(unique(x$estimates$model)), " models, ", count_of(x$n, "observation"),
       if (drawn) paste0("; ", count_of(x$times, "subsample"), " of ", big(x$n_sub), " without replacement"), "\n",
       counted_line(x), sep = "")
   summary <- glance(x)
@@ -189,7 +189,7 @@ best_names <- function(names, best) {
 
 best_sentence <- function(one, x) {
   paste0("Can be the best: ", best_names(one$model, one$can_be_best),
-         " (paired differences of all ", count_text(x$n), " rows at ", percent_text(1 - x$level),
+         " (paired differences of ", if (x$n > 1) "all ", count_of(x$n, "row"), " at ", percent_text(1 - x$level),
          if (nrow(one) > 2) ", Holm", if (nrow(one) > 2 && x$times == 0) "; intervals are simultaneous", ").")
 }
 

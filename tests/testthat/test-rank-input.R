@@ -14,8 +14,8 @@ test_that("wrong arguments are classed errors", {
   expect_error(ce_rank(models, y, metric = "jkce", n_sub = 1), class = "calibrisk_error_argument")
   expect_error(ce_rank(lapply(models, head, 1), y[1], metric = "jkce"), class = "calibrisk_error_rows")
   expect_error(ce_rank(list(a = p, b = p[-1]), y), class = "calibrisk_error_model")
-  expect_error(ce_rank(list(a = toy_probs(), b = toy_probs()[, 1:2] / rowSums(toy_probs()[, 1:2])),
-                       c(1, 2, 1, 2, 1, 2)), class = "calibrisk_error_length")
+  expect_error(ce_rank(list(a = diag(3), b = diag(2)[c(1, 2, 1), ]), c(1, 2, 1)), class = "calibrisk_error_length")
+  expect_output(print(ce_rank(lapply(models, head, 1), y[1], metric = "brier")), "1 observation\n.* of 1 row at 5%")
   expect_error(ce_rank(models, y, metric = list(f = function(p, y) 1:2)), class = "calibrisk_error_argument")
 })
 
