@@ -1,8 +1,5 @@
 draw_rows <- function(n, slope = 1, shift = 0, seed = 1) {
-  withr::with_seed(seed, {
-    l <- rnorm(n, -0.5, 1.2)
-    list(p = plogis(l), y = rbinom(n, 1, plogis(slope * l + shift)))
-  })
+  drawn_rows(seed, plogis(rnorm(n, -0.5, 1.2)), function(p) plogis(slope * qlogis(p) + shift))
 }
 
 ladder_of <- function(d, level = 0.95) binary_ladder(scalar_problem(d$p, d$y), level)

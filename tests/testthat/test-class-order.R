@@ -119,10 +119,8 @@ test_that("of two classes the canonical, the class-wise and root 2 times the bin
   roots <- c("estimate", "std.error", "conf.low", "conf.high", "lower_bound", "upper_bound")
   for (n in c(60, 300, 700)) {
     for (seed in 1:3) {
-      d <- withr::with_seed(seed, {
-        p <- stats::rbeta(n, 1, 2)
-        list(p = p, y = stats::rbinom(n, 1, p^1.3), v = stats::rexp(n), cluster = sample(20, n, TRUE))
-      })
+      d <- c(drawn_rows(seed, stats::rbeta(n, 1, 2), function(p) p^1.3),
+             withr::with_seed(seed + 100, list(v = stats::rexp(n), cluster = sample(20, n, TRUE))))
       designs <- list(list(), list(weights = d$v), list(weights = rep(1:2, length.out = n)), list(cluster = d$cluster))
       for (design in designs[if (seed == 1) 1:4 else 1]) {
         binary <- do.call(ce_estimate, c(list(d$p, d$y), design))

@@ -27,10 +27,8 @@ test_that("fits of two models of the same outcomes are not compared", {
 })
 
 test_that("the other event of the same predictions is the same model", {
-  withr::with_seed(1, {
-    p <- stats::runif(100)
-    y <- factor(ifelse(stats::runif(100) < p, "yes", "no"), levels = c("yes", "no"))
-  })
+  p <- withr::with_seed(1, stats::runif(100))
+  y <- withr::with_seed(2, factor(ifelse(stats::runif(100) < p, "yes", "no"), levels = c("yes", "no")))
   columns <- cbind(yes = p, no = 1 - p)
   fit <- function(event) ce_fit(columns, y, notion = "binary", event_level = event, method = method_bins(5))
   expect_equal(nrow(ce_compare(list(a = fit("first"), b = fit("second")), columns, y)), 2)

@@ -39,18 +39,14 @@ test_that("the finest basis sets the upper limit only where it exceeds the other
 
 # 15 rows in 1,000 of the prediction .02, whose risk is .4
 group_sample <- function(seed, risk = .4) {
-  withr::with_seed(seed, {
-    p <- c(rep(.02, 15), plogis(rnorm(985, -5, 1.5)))
-    list(p = p, y = rbinom(1000, 1, c(rep(risk, 15), p[-(1:15)])))
-  })
+  drawn_rows(seed, c(rep(.02, 15), plogis(rnorm(985, -5, 1.5))), function(p) c(rep(risk, 15), p[-(1:15)]))
 }
 
 test_that("the statistic of groups is the largest surprise of one, and the sentence tells which", {
   for (seed in 1:3) {
-    d <- if (seed < 3) group_sample(seed) else withr::with_seed(9, {
-      p <- c(rep(.7, 12), sqrt(runif(288)))
-      list(p = p, y = rbinom(300, 1, ifelse(p == .7, .1, p)))
-    })
+    d <- if (seed < 3) group_sample(seed) else {
+      drawn_rows(9, c(rep(.7, 12), sqrt(runif(288))), function(p) ifelse(p == .7, .1, p))
+    }
     # sorted as the rarer event is
     turned <- mean(d$p) > .5
     p <- if (turned) 1 - d$p else d$p

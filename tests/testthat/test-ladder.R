@@ -6,10 +6,7 @@ expect_rung <- function(rung, oracle, tolerance = 1e-8) {
 hats <- function(m) list(recipe = "hats", own = m)
 
 test_that("a scalar rung is its formula, with ties and weights", {
-  d <- withr::with_seed(1, {
-    p <- rbeta(150, 3, 1)
-    list(p = p, y = rbinom(150, 1, p^1.4), v = rexp(150))
-  })
+  d <- c(drawn_rows(1, rbeta(150, 3, 1), function(p) p^1.4), list(v = withr::with_seed(2, rexp(150))))
   for (p in list(d$p, round(d$p, 1))) {
     for (v in list(rep(1, 150), d$v)) {
       rungs <- rungs_of(matrix(p), matrix(p - d$y), list(hats(2), hats(9)), v)
@@ -139,10 +136,7 @@ test_that("an estimate lies in its interval, which holds 0 exactly where the tes
 test_that("calibrated models are rejected at most as often as the level says, gaps are covered", {
   skip_on_cran()
   run <- function(seed, gap) {
-    d <- withr::with_seed(seed, {
-      p <- rbeta(300, 3, 1)
-      list(p = p, y = rbinom(300, 1, p - gap(p)))
-    })
+    d <- drawn_rows(seed, rbeta(300, 3, 1), function(p) p - gap(p))
     row <- with_threads(1L, ce_estimate(d$p, d$y, notion = "binary"))
     c(row$p.value, row$conf.low, row$conf.high, row$lower_bound)
   }

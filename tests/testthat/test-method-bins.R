@@ -79,10 +79,8 @@ test_that("degenerate data are defined: one row, all equal, one outcome only", {
 })
 
 test_that("one held-out row has no risk, debiased or not", {
-  withr::with_seed(1, {
-    p <- stats::runif(20)
-    y <- stats::rbinom(20, 1, p)
-  })
+  p <- withr::with_seed(1, stats::runif(20))
+  y <- withr::with_seed(2, stats::rbinom(20, 1, p))
   fit <- ce_fit(p, y, method = method_bins(5, debias = TRUE))
   for (i in 1:6) {
     out <- ce_risk(fit, p[i], y[i])

@@ -1,8 +1,6 @@
 test_that("the index is that of a loess fit", {
-  withr::with_seed(1, {
-    x <- stats::runif(200)
-    y <- stats::rbinom(200, 1, x^2)
-  })
+  x <- withr::with_seed(1, stats::runif(200))
+  y <- withr::with_seed(2, stats::rbinom(200, 1, x^2))
   curve <- pmin(pmax(stats::fitted(stats::loess(y ~ x)), 0), 1)
   gap <- abs(x - curve)
   out <- ici(x, y)
@@ -16,10 +14,7 @@ test_that("the index is that of a loess fit", {
 })
 
 test_that("the loess is cut to frequencies", {
-  d <- withr::with_seed(2, {
-    p <- stats::plogis(stats::rnorm(150, 0, 3))
-    list(p = p, y = stats::rbinom(150, 1, p))
-  })
+  d <- drawn_rows(2, stats::plogis(stats::rnorm(150, 0, 3)))
   fit <- stats::fitted(stats::loess(d$y ~ d$p))
   expect_true(any(fit < 0 | fit > 1))
   gap <- abs(pmin(pmax(fit, 0), 1) - d$p)
@@ -28,10 +23,8 @@ test_that("the loess is cut to frequencies", {
 })
 
 test_that("tied predictions that leave no room for a loess have a curve without warnings", {
-  withr::with_seed(1, {
-    saturated <- ifelse(stats::runif(500) < .9, 1, stats::runif(500))
-    y <- stats::rbinom(500, 1, saturated^2)
-  })
+  saturated <- withr::with_seed(1, ifelse(stats::runif(500) < .9, 1, stats::runif(500)))
+  y <- withr::with_seed(2, stats::rbinom(500, 1, saturated^2))
   at <- sort(unique(saturated))
   rows <- as.vector(table(saturated))
   fit <- stats::loess(as.vector(tapply(y, saturated, mean)) ~ at, weights = rows)
@@ -65,31 +58,28 @@ test_that("few distinct predictions use their frequencies", {
 })
 
 test_that("bootstrap limits: the noise of redrawn outcomes below, samples above", {
-  d <- withr::with_seed(5, {
-    x <- stats::runif(80)
-    list(x = x, y = stats::rbinom(80, 1, sqrt(x)))
-  })
-  boot <- withr::with_seed(6, ici(d$x, d$y, times = 40, smoother = "isotonic"))
+  d <- drawn_rows(5, stats::runif(80), function(x) sqrt(x))
+  boot <- withr::with_seed(6, ici(d$p, d$y, times = 40, smoother = "isotonic"))
   four <- function(x, y) {
     gap <- abs(cpp_isotonic_rows(x, y, NULL)$rows - x)
     c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
   }
   withr::with_seed(6, {
     rows <- replicate(40, sample.int(80, 80, TRUE))
-    fit <- cpp_isotonic_rows(d$x, d$y, NULL)$rows
+    fit <- cpp_isotonic_rows(d$p, d$y, NULL)$rows
     redrawn <- replicate(40, as.integer(stats::runif(80) < fit))
-    calibrated <- replicate(40, as.integer(stats::runif(80) < d$x))
+    calibrated <- replicate(40, as.integer(stats::runif(80) < d$p))
   })
-  value <- four(d$x, d$y)
+  value <- four(d$p, d$y)
   distances <- function(y, from) {
-    gap <- abs(cpp_isotonic_rows(d$x, y, NULL)$rows - from)
+    gap <- abs(cpp_isotonic_rows(d$p, y, NULL)$rows - from)
     c(mean(gap), stats::quantile(gap, c(.5, .9), names = FALSE), max(gap))
   }
   upper <- function(outcomes, from) apply(apply(outcomes, 2, distances, from), 1, stats::quantile, .975, names = FALSE)
   noise <- upper(redrawn, fit)
-  samples <- apply(rows, 2, function(i) four(d$x[i], d$y[i]))
+  samples <- apply(rows, 2, function(i) four(d$p[i], d$y[i]))
   expect_equal(boot$.estimate, value)
-  expect_equal(boot$conf.low, pmax(value - pmax(noise, upper(calibrated, d$x)), 0))
+  expect_equal(boot$conf.low, pmax(value - pmax(noise, upper(calibrated, d$p)), 0))
   expect_equal(boot$std.error, apply(samples, 1, stats::sd))
   above <- stats::qnorm(.975) * boot$std.error
   above[2] <- max(above[2], noise[2])

@@ -35,10 +35,8 @@ test_that("analytic standard errors are those of the jackknife", {
 })
 
 test_that("influences belong to their rows", {
-  withr::with_seed(14, {
-    x <- round(stats::runif(60), 1)
-    y <- stats::rbinom(60, 1, x^2)
-  })
+  x <- withr::with_seed(14, round(stats::runif(60), 1))
+  y <- withr::with_seed(15, stats::rbinom(60, 1, x^2))
   d <- x - y
   sorted <- sort_problem(scalar_problem(x, y))
   bins <- cpp_bin_table(sorted, width_ends(sorted, 4))
@@ -132,22 +130,16 @@ test_that("bootstrap intervals hold the error, 0 among them", {
 })
 
 test_that("the bootstrap changes the standard error, not the rule of the limits", {
-  data <- withr::with_seed(3, {
-    x <- stats::runif(300)
-    list(x = x, y = stats::rbinom(300, 1, x))
-  })
+  data <- drawn_rows(3, stats::runif(300))
   for (metric in list(ece, ks_error, smooth_ece)) {
-    boot <- withr::with_seed(4, metric(data$x, data$y, times = 40))
+    boot <- withr::with_seed(4, metric(data$p, data$y, times = 40))
     expect_equal(boot$conf.high, boot$.estimate + stats::qnorm(.975) * boot$std.error)
-    expect_identical(boot$conf.low, metric(data$x, data$y)$conf.low)
+    expect_identical(boot$conf.low, metric(data$p, data$y)$conf.low)
   }
 })
 
 test_that("an interval has a width where a debiased estimate is far below 0", {
-  sample_of <- function(seed, n = 100) withr::with_seed(seed, {
-    p <- runif(n)
-    list(p = p, y = rbinom(n, 1, p))
-  })
+  sample_of <- function(seed, n = 100) drawn_rows(seed, runif(n))
   # three samples whose debiased sum is more than two standard errors below 0
   for (seed in c(31, 112, 358)) {
     data <- sample_of(seed)
@@ -171,9 +163,7 @@ test_that("an interval has a width where a debiased estimate is far below 0", {
 })
 
 test_that("block estimates and canonical debiased errors below 0 have an upper limit above 0", {
-  p <- withr::with_seed(1, {
-    to_simplex(matrix(rgamma(900, 1), 300))
-  })
+  p <- withr::with_seed(1, to_simplex(matrix(rgamma(900, 1), 300)))
   draw <- function(seed) withr::with_seed(seed, max.col(log(p) - log(matrix(rexp(900), 300))))
   high <- vapply(1:60, function(seed) {
     y <- draw(seed)

@@ -28,10 +28,8 @@ test_that("class-wise Dirichlet errors are means of scalar ones; trouble is name
 })
 
 test_that("standard errors are those of the jackknife at fixed bandwidth", {
-  withr::with_seed(3, {
-    x <- stats::runif(150)
-    y <- stats::rbinom(150, 1, x^3)
-  })
+  x <- withr::with_seed(3, stats::runif(150))
+  y <- withr::with_seed(4, stats::rbinom(150, 1, x^3))
   without <- function(i) scalar_problem(x[-i], y[-i])
   for (p in c(1, 2, 3)) {
     power <- vapply(1:150, function(i) triweight_error(without(i), p, .1, rows = FALSE)$power, 0)

@@ -6,10 +6,8 @@ expect_panel <- function(panel, expected) {
 }
 
 test_that("the panel is its functions, one by one", {
-  withr::with_seed(1, {
-    x <- round(stats::runif(150, .01, .99), 2)
-    y <- stats::rbinom(150, 1, x^2)
-  })
+  x <- withr::with_seed(1, round(stats::runif(150, .01, .99), 2))
+  y <- withr::with_seed(2, stats::rbinom(150, 1, x^2))
   out <- ce_panel(x, y, n_bins = 12) # Hosmer-Lemeshow keeps its own 10 groups
   quiet <- suppressMessages(hosmer_lemeshow(x, y))
   expected <- list(

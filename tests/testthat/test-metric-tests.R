@@ -1,9 +1,7 @@
 test_that("Cox's regression is the one of glm", {
   for (seed in 1:4) {
-    withr::with_seed(seed, {
-      p <- stats::plogis(stats::rnorm(150))
-      y <- stats::rbinom(150, 1, stats::plogis(.4 + .6 * stats::qlogis(p)))
-    })
+    p <- withr::with_seed(seed, stats::plogis(stats::rnorm(150)))
+    y <- withr::with_seed(seed + 100, stats::rbinom(150, 1, stats::plogis(.4 + .6 * stats::qlogis(p))))
     z <- stats::qlogis(p)
     both <- summary(stats::glm(y ~ z, family = stats::binomial()))$coefficients
     fit <- stats::glm(y ~ 1 + offset(z), family = stats::binomial())

@@ -135,10 +135,8 @@ test_that("calibrated counts and ensembles are within the bands as often as the 
 })
 
 test_that("a histogram of ranks has a bar for each, unless bins are asked for", {
-  withr::with_seed(1, {
-    x <- pred_draws(matrix(stats::rnorm(50 * 9), 50))
-    y <- stats::rnorm(50)
-  })
+  x <- withr::with_seed(1, pred_draws(matrix(stats::rnorm(50 * 9), 50)))
+  y <- withr::with_seed(2, stats::rnorm(50))
   out <- tidy(ce_curve(x, y, type = "pit"))
   expect_equal(out$n, as.numeric(table(factor(rowSums(vctrs::field(x, "draws") < y), 0:9))))
   expect_equal(nrow(tidy(ce_curve(x, y, type = curve_pit(n_bins = 5)))), 5)

@@ -50,9 +50,7 @@ test_that("names of classes are text in a Word document", {
   folder <- hostile_folder()
   texts <- hostile_texts(folder)
   file <- file.path(folder, "page.docx")
-  x <- withr::with_seed(2, {
-    to_simplex(matrix(rexp(360), ncol = 3))
-  })
+  x <- withr::with_seed(2, to_simplex(matrix(rexp(360), ncol = 3)))
   truth <- factor(rep(1:3, 40), labels = texts[c("image", "link", "cells")])
   ce_report(setNames(list(x), texts[["formula"]]), truth, file = file, times = 0, title = texts[["yaml"]])
   parts <- docx_parts(file)

@@ -8,15 +8,12 @@ test_that("an estimate above every residual is warned about", {
 })
 
 test_that("tidy() and glance() say the same of the selected value, to the last digit", {
-  d <- withr::with_seed(2, {
-    z <- rbeta(300, 4, 1)
-    list(z = z, y = rbinom(300, 1, z^1.5))
-  })
+  d <- drawn_rows(2, rbeta(300, 4, 1), function(z) z^1.5)
   methods <- list(bins = method_bins(c(3, 8)), debiased = method_bins(c(3, 8), debias = TRUE), kkr = method_kkr(),
                   ukkr = method_ukkr(), kde = method_kde(c(.01, .1)), power = method_power(c(1, 1.5)))
   krylov <- list(kkr = method_kkr(), ukkr = method_ukkr())
   tuned <- withr::with_seed(3, list(
-    with_threads(1L, ce_tune(d$z, d$y, methods = methods, repeats = 2)),
+    with_threads(1L, ce_tune(d$p, d$y, methods = methods, repeats = 2)),
     with_threads(1L, ce_tune(letters_predictions[1:600, ], truth, methods = krylov, notion = "canonical", repeats = 1))
   ))
   for (x in tuned) {

@@ -10,10 +10,7 @@ registerS3method("fit_form", "ce_method_scaled_mean", fit_form.ce_method_scaled_
 registerS3method("pair_features", "ce_form_constant", pair_features.ce_form_constant, asNamespace("calibrisk"))
 
 binary_data <- function(n, seed = 1) {
-  withr::with_seed(seed, {
-    p <- runif(n)
-    list(p = p, y = as.numeric(runif(n) < p^1.4))
-  })
+  drawn_rows(seed, runif(n), function(p) p^1.4)
 }
 
 test_that("Algorithm 1 is followed step by step", {
