@@ -18,7 +18,6 @@ test_that("normal predictions have the published values under every kernel", {
 
 test_that("draws give the V form and, with different draws on the diagonal, the U form", {
   draws <- pred_draws(rbind(c(-.5, .8), c(.2, 1.1), c(-2.3, .4), c(1, 1.6), c(1.5, 3.1)))
-  distance <- as.matrix(dist(cbind(mean5, sd5)))
   # the published value takes the Wasserstein kernel of the normals with sampled residuals
   laws <- list(law = draws, y = matrix(y5), n = 5)
   target <- bind_target(kernel_gaussian(1), laws, 2)

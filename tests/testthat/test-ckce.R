@@ -48,24 +48,6 @@ test_that("skce() with the kernel of ckce() has the published values and is its 
                joint(type = "biased"), tolerance = 1e-8)
 })
 
-test_that("the bounds between ckce, its relatives and the spectrum hold", {
-  gram <- oracle_gram(toy_probs(), .5)
-  n <- 6
-  d <- oracle_residuals(toy_probs(), toy_truth())
-  s <- eigen(gram, symmetric = TRUE)$values
-  biased <- oracle_jkce(gram, tcrossprod(d))$biased
-  for (ridge in c(.01, .1, 1)) {
-    estimate <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = ridge)$.estimate
-    expect_gte(estimate, 0)
-    expect_lte(estimate, sum(d^2) / (4 * n * ridge))
-    expect_gte(estimate, biased / (s[1] / n + ridge)^2)
-    expect_lte(estimate, biased / ridge^2)
-  }
-  path <- ckce(toy_probs(), toy_truth(), kernel = toy_kernel(), ridge = 10^seq(-4, 3, .5))
-  expect_true(all(diff(path$.estimate) <= 0))
-  expect_equal(1.25833333333, sum(d^2) / (4 * n * .1), tolerance = 1e-9)
-})
-
 test_that("the toy example of two atoms has its analytic values, also at tiny ridges", {
   p <- rbind(matrix(c(.7, .3), 4, 2, byrow = TRUE), matrix(c(.4, .6), 6, 2, byrow = TRUE))
   y <- c(1, 1, 2, 2, 1, 1, 1, 2, 2, 2)
