@@ -51,10 +51,8 @@ test_that("no order of equal rows of different weights changes the lower limits"
 })
 
 test_that("binned bounds are the tangent at the other folds' gaps", {
-  withr::with_seed(1, {
-    x <- round(stats::runif(120), 2)
-    y <- stats::rbinom(120, 1, x^2)
-  })
+  x <- withr::with_seed(1, round(stats::runif(120), 2))
+  y <- withr::with_seed(2, stats::rbinom(120, 1, x^2))
   d <- x - y
   problem <- scalar_problem(x, y)
   fold <- problem_folds(problem)
@@ -95,11 +93,9 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
 })
 
 test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and signs", {
-  withr::with_seed(2, {
-    x <- round(stats::runif(60), 1) + .0123 * stats::rbinom(60, 1, .3) # ties, but no tied maxima
-    x <- pmin(x, .99)
-    y <- stats::rbinom(60, 1, x^2)
-  })
+  # ties, but no tied maxima
+  x <- withr::with_seed(2, pmin(round(stats::runif(60), 1) + .0123 * stats::rbinom(60, 1, .3), .99))
+  y <- withr::with_seed(3, stats::rbinom(60, 1, x^2))
   d <- x - y
   fold <- problem_folds(scalar_problem(x, y))
   rows <- vapply(1:60, function(i) {
@@ -135,10 +131,8 @@ test_that("kernel gaps come from the other folds", {
     b$p[i, ] - colSums(weight * diag(3)[b$y[others], ]) / sum(weight)
   }, numeric(3)))
   expect_equal(dirichlet_error(problem, 2, .1)$bound, tangent_bound(problem, gap, 2))
-  withr::with_seed(3, {
-    x <- stats::runif(80)
-    y <- stats::rbinom(80, 1, x^2)
-  })
+  x <- withr::with_seed(3, stats::runif(80))
+  y <- withr::with_seed(4, stats::rbinom(80, 1, x^2))
   fold <- problem_folds(scalar_problem(x, y))
   density <- function(t, v) {
     k <- function(c) pmax(1 - (outer(t, c, `-`) / .3)^2, 0)^3 # standard deviation .1

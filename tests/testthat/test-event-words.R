@@ -1,7 +1,6 @@
 # Pages that count events, of outcomes No and Yes.
 named_rows <- function(n = 150) stats::setNames(as.data.frame(pima_like(n)), c("type", "no", "risk"))
 
-printed <- function(x) gsub("\\s+", " ", paste(capture.output(print(x)), collapse = " "))
 
 test_that("every page that counts events names the level, and how to choose the other", {
   d <- named_rows()
@@ -19,36 +18,36 @@ test_that("every page that counts events names the level, and how to choose the 
     )
   }
   for (page in pages("first")) {
-    text <- printed(page)
+    text <- page_text(page)
     expect_match(text, "type = No", fixed = TRUE)
     expect_match(text, "If you mean \"Yes\", use event_level = \"second\"", fixed = TRUE)
   }
   for (page in pages("second")) {
-    text <- printed(page)
+    text <- page_text(page)
     expect_match(text, "type = Yes", fixed = TRUE)
     expect_no_match(text, "If you mean", fixed = TRUE)
   }
   n <- sum(d$type == "No")
-  expect_match(printed(pages("first")[[1]]), paste0(n, " events (type = No)"), fixed = TRUE)
-  expect_match(printed(pages("first")[[3]]), paste0(n, " events (type = No)"), fixed = TRUE)
-  expect_match(printed(update(ce_state(), d, type, no)), "events: No", fixed = TRUE)
+  expect_match(page_text(pages("first")[[1]]), paste0(n, " events (type = No)"), fixed = TRUE)
+  expect_match(page_text(pages("first")[[3]]), paste0(n, " events (type = No)"), fixed = TRUE)
+  expect_match(page_text(update(ce_state(), d, type, no)), "events: No", fixed = TRUE)
 })
 
 test_that("a column that names the event has another hint, outcomes without levels have none", {
   d <- named_rows()
-  text <- printed(ce_validate(setNames(d[1:2], c("type", ".pred_No")), type, times = 0))
+  text <- page_text(ce_validate(setNames(d[1:2], c("type", ".pred_No")), type, times = 0))
   expect_match(text, "give its column: .pred_No is the probability of \"No\"", fixed = TRUE)
-  text <- printed(ce_validate(d$risk, d$type == "Yes", times = 0))
+  text <- page_text(ce_validate(d$risk, d$type == "Yes", times = 0))
   expect_match(text, "(truth = TRUE)", fixed = TRUE)
   expect_no_match(text, "If you mean")
   y <- as.integer(d$type == "Yes")
-  expect_match(printed(ce_estimate(d$risk, y)), "events (y = 1)", fixed = TRUE)
-  expect_no_match(printed(ce_validate(d$risk, d$type == "Yes", times = 0, notion = "top_label")), "truth = ")
+  expect_match(page_text(ce_estimate(d$risk, y)), "events (y = 1)", fixed = TRUE)
+  expect_no_match(page_text(ce_validate(d$risk, d$type == "Yes", times = 0, notion = "top_label")), "truth = ")
   for (other in c("yes", "1", "TRUE", "Event", "positive", "PRESENT", "dead", "case", "success")) {
     named <- factor(ifelse(y == 1, other, "0"), levels = c("0", other))
-    expect_match(printed(ce_estimate(d$no, named)), paste0("If you mean \"", other), fixed = TRUE)
+    expect_match(page_text(ce_estimate(d$no, named)), paste0("If you mean \"", other), fixed = TRUE)
   }
-  expect_no_match(printed(ce_estimate(d$no, factor(ifelse(y == 1, "b", "a")))), "If you mean")
+  expect_no_match(page_text(ce_estimate(d$no, factor(ifelse(y == 1, "b", "a")))), "If you mean")
 })
 
 test_that("every table, curve and test of a binary outcome names its event", {
@@ -65,14 +64,14 @@ test_that("every table, curve and test of a binary outcome names its event", {
     ce_gain(d, "platt", type, no), ce_gain(d$no, d$other, d$type), ce_compare(d, type, no, other, metric = ece),
     ece(update(ce_state(), d, type, no))
   ))
-  for (one in results) expect_match(printed(one), "Event: (type|truth) = No")
-  expect_match(printed(ece(d$risk, yes)), "Event: yes = 1 ")
+  for (one in results) expect_match(page_text(one), "Event: (type|truth) = No")
+  expect_match(page_text(ece(d$risk, yes)), "Event: yes = 1 ")
   models <- list(a = d$risk, b = d$risk^2)
-  expect_match(printed(ce_compare(models, yes, metric = ece)), "Event: yes = 1 ")
-  expect_match(printed(ce_rank(models, yes, metric = "brier", times = 3)), "Event: yes = 1.")
+  expect_match(page_text(ce_compare(models, yes, metric = ece)), "Event: yes = 1 ")
+  expect_match(page_text(ce_rank(models, yes, metric = "brier", times = 3)), "Event: yes = 1.")
   # of several classes, and of labels that were right
-  expect_no_match(printed(ece(vehicle_predictions, truth)), "Event")
-  expect_no_match(printed(ece(d$risk, yes, notion = "top_label")), "Event")
+  expect_no_match(page_text(ece(vehicle_predictions, truth)), "Event")
+  expect_no_match(page_text(ece(d$risk, yes, notion = "top_label")), "Event")
   expect_false("event" %in% names(of(ece)))
   expect_match(ggplot2::autoplot(of(ce_curve))$labels$caption, "Event: type = No.", fixed = TRUE)
   expect_match(paste(ce_kable(of(rbs), format = "pipe"), collapse = " "), "Event: type = No", fixed = TRUE)

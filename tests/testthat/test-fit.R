@@ -1,8 +1,6 @@
 three_classes <- function(n = 60) {
-  withr::with_seed(1, {
-    probs <- to_simplex(matrix(stats::rexp(n * 3), n))
-    truth <- factor(sample(c("a", "b", "c"), n, TRUE), levels = c("a", "b", "c"))
-  })
+  probs <- withr::with_seed(1, to_simplex(matrix(stats::rexp(n * 3), n)))
+  truth <- withr::with_seed(2, factor(sample(c("a", "b", "c"), n, TRUE), levels = c("a", "b", "c")))
   tibble::tibble(truth = truth, .pred_a = probs[, 1], .pred_b = probs[, 2], .pred_c = probs[, 3])
 }
 

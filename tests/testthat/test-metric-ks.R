@@ -5,17 +5,6 @@ test_that("published values are met", {
   expect_equal(ks_error(b$p, b$y)$.estimate, .05387841996, tolerance = 1e-9)
 })
 
-test_that("ties are counted together, whatever the order of rows", {
-  a <- fixture_a()
-  values <- withr::with_seed(1, vapply(1:30, function(i) {
-    rows <- sample(12)
-    ks_error(a$p[rows, ], a$y[rows])$.estimate
-  }, 0))
-  expect_equal(values, rep(values[1], 30))
-  # within the tie block the path would reach 0.25, at its end 0
-  expect_equal(ks_error(c(.5, .5), c(0, 1))$.estimate, 0)
-})
-
 test_that("the path is that of the definition", {
   for (seed in 1:8) {
     data <- withr::with_seed(seed, random_classes(30, 3, 1))

@@ -74,10 +74,8 @@ test_that("the gain of a constant variance is no improvement of calibration alon
 })
 
 test_that("two numbers are read by their names, in any order and scale, and are an error without", {
-  f <- withr::with_seed(3, {
-    m <- stats::rnorm(40)
-    list(m = m, s = stats::runif(40, 0.5, 2), y = stats::rnorm(40, m, 1))
-  })
+  f <- withr::with_seed(3, list(m = stats::rnorm(40), s = stats::runif(40, 0.5, 2)))
+  f$y <- withr::with_seed(4, stats::rnorm(40, f$m, 1))
   expected <- ce_moments(pred_normal(f$m, f$s), f$y)
   rlang::reset_message_verbosity("calibrisk_moments_sigma_mu")
   expect_message(found <- ce_moments(cbind(sigma = f$s, mu = f$m), f$y), "standard deviation",

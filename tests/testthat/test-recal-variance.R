@@ -40,12 +40,10 @@ test_that("one parameter alone is worse than both, and each has its first-order 
 })
 
 test_that("for w > 0 the score falls by the calibration error, exactly, where predictions repeat", {
-  withr::with_seed(1, {
-    cell <- rep(1:5, 20)
-    mu <- rnorm(5)[cell]
-    s2 <- rgamma(5, 3)[cell]
-    y <- rnorm(100, mu + .3, sqrt(2 * s2 + .5))
-  })
+  cell <- rep(1:5, 20)
+  mu <- withr::with_seed(1, rnorm(5))[cell]
+  s2 <- withr::with_seed(2, rgamma(5, 3))[cell]
+  y <- withr::with_seed(3, rnorm(100, mu + .3, sqrt(2 * s2 + .5)))
   mean_y <- ave(y, cell)
   variance_y <- ave(y, cell, FUN = function(v) mean((v - mean(v))^2))
   error <- function(s2) mean((variance_y + (mu - mean_y)^2) / s2 - 1 - log(variance_y / s2))
@@ -59,10 +57,8 @@ test_that("for w > 0 the score falls by the calibration error, exactly, where pr
 
 test_that("the score never gets worse and is the best of a grid", {
   for (seed in 1:10) {
-    withr::with_seed(seed, {
-      s2 <- stats::rgamma(40, 2)
-      y <- stats::rnorm(40, sd = sqrt(stats::runif(1, 0, 2) * s2 + stats::runif(1)))
-    })
+    s2 <- withr::with_seed(seed, stats::rgamma(40, 2))
+    y <- withr::with_seed(seed + 100, stats::rnorm(40, sd = sqrt(stats::runif(1, 0, 2) * s2 + stats::runif(1))))
     fit <- ce_recalibrate(moment_columns(0, s2), y, method = "variance")
     expect_lte(fit$objective[["after"]], fit$objective[["before"]] + 1e-10)
     grid <- expand.grid(w = c(0, exp(seq(-6, 3, length.out = 40))), b = c(0, exp(seq(-6, 3, length.out = 40))))

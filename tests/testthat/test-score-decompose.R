@@ -53,12 +53,10 @@ test_that("scalars halve the Brier score; wrong requests are refused", {
 })
 
 test_that("standard errors of the parts are those of the jackknife", {
-  withr::with_seed(5, {
-    cell <- sample(4, 400, TRUE)
-    p <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.2, .7, .1))[cell, ]
-    law <- rbind(c(.4, .4, .2), c(.3, .3, .4), c(.1, .2, .7), c(.2, .4, .4))
-    y <- vapply(cell, function(s) sample(3, 1, prob = law[s, ]), 0L)
-  })
+  cell <- withr::with_seed(5, sample(4, 400, TRUE))
+  p <- rbind(c(.7, .2, .1), c(.1, .6, .3), c(.3, .3, .4), c(.2, .7, .1))[cell, ]
+  law <- rbind(c(.4, .4, .2), c(.3, .3, .4), c(.1, .2, .7), c(.2, .4, .4))
+  y <- withr::with_seed(6, vapply(cell, function(s) sample(3, 1, prob = law[s, ]), 0L))
   parts <- c("mean_score", "entropy", "calibration", "sharpness")
   for (score in c("brier", "log")) {
     out <- ce_decompose(p, y, score = score)
@@ -76,10 +74,8 @@ test_that("standard errors of the parts are those of the jackknife", {
 })
 
 test_that("distinct predictions are warned about", {
-  withr::with_seed(6, {
-    x <- stats::runif(40)
-    y <- stats::rbinom(40, 1, x)
-  })
+  x <- withr::with_seed(6, stats::runif(40))
+  y <- withr::with_seed(7, stats::rbinom(40, 1, x))
   expect_warning(ce_decompose(x, y), "40 of 40", class = "calibrisk_warning_distinct")
   expect_no_warning(ce_decompose(x, y, method = "isotonic"))
   expect_no_warning(ce_decompose(round(x, 1), y))

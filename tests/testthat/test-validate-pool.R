@@ -86,13 +86,12 @@ test_that("groups are pooled each, and the page says what was pooled", {
   }
   strong <- tidy(ce_pool(lapply(sets, ce_validate, y, p, group = site, times = 0)))
   expect_equal(strong$estimate[strong$term == "oe_ratio(site = a)"], tidy(by)$estimate[1])
-  said <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
-  expect_match(said(by), "Pooled over 3 completed data sets by Rubin's rules; fraction of missing information 0.")
-  expect_match(said(by), "joint tests are not pooled", fixed = TRUE)
-  expect_no_match(said(by), "joint test,|vidence|ICI")
+  expect_match(page_text(by), "Pooled over 3 completed data sets by Rubin's rules; fraction of missing information 0.")
+  expect_match(page_text(by), "joint tests are not pooled", fixed = TRUE)
+  expect_no_match(page_text(by), "joint test,|vidence|ICI")
   errors <- ce_pool(lapply(sets, ce_estimate, y, p, .by = site))
   expect_identical(errors$site, c("a", "b"))
-  expect_match(said(errors), "Pooled: 3 completed data sets by Rubin's rules", fixed = TRUE)
+  expect_match(page_text(errors), "Pooled: 3 completed data sets by Rubin's rules", fixed = TRUE)
   # without a limit in one of them
   gone <- lapply(sets, ce_validate, y, p, times = 0)
   gone[[2]]$table[c("conf.low", "conf.high")] <- NA_real_
@@ -104,7 +103,7 @@ test_that("groups are pooled each, and the page says what was pooled", {
     d$s <- structure(cbind(time = rep_len(c(1, 2, 5), 200), status = d$y), type = "right", class = "Surv")
     d
   })
-  expect_match(said(ce_pool(suppressMessages(lapply(timed, ce_validate, s, p, horizon = 2, times = 0)))), "events by 2")
+  expect_match(page_text(ce_pool(suppressMessages(lapply(timed, ce_validate, s, p, horizon = 2, times = 0)))), "events by 2")
 })
 
 test_that("results that cannot be pooled are classed errors", {
