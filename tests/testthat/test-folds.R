@@ -13,9 +13,7 @@ test_that("explicit folds and test rows are honoured", {
   expect_equal(split$fold[-c(3, 7)], rep(c(2, 1), 4))
   expect_equal(make_split(10, folds = rep(1:2, 5), test = c(3, 7))$fold, c(1, 2, 0, 2, 1, 2, 0, 2, 1, 2))
   expect_equal(sum(make_split(10, folds = 2, test = 0)$fold == 0), 0)
-})
-
-test_that("fold 0 in a vector for all rows marks the test rows", {
+  # fold 0 in a vector for all rows marks test rows
   expect_equal(make_split(9, folds = rep(0:2, 3))$fold, rep(0:2, 3))
   expect_equal(make_split(9, folds = rep(0:2, 3), test = 2:3)$fold, c(0, 0, 0, 0, 1, 2, 0, 1, 2))
 })

@@ -12,7 +12,6 @@ test_that("the stacked gap is the weighted sum of least-squares fits", {
   problem <- list(features = d$p, residuals = d$residuals, labels = d$y)
   form <- fit_form(method_stack(), problem, list(value = NA), new_context())
   bases <- oracle_canonical_bases(d$p)
-  rungs <- c(lapply(bases, oracle_rung, e = d$residuals))
   expect_gt(length(form$shapes), 0)
   fits <- function(basis) {
     vapply(1:3, function(j) lm.fit(if (is.list(basis)) basis[[j]] else basis, d$residuals[, j])$fitted.values,
@@ -68,10 +67,7 @@ test_that("the risk of a stack is that of its bounded gaps", {
 })
 
 test_that("stacked projections tune, predict and draw like any method", {
-  d <- withr::with_seed(3, {
-    p <- rbeta(2500, 4, 1)
-    list(p = p, y = rbinom(2500, 1, p - .5 * p * (1 - p)))
-  })
+  d <- drawn_rows(3, rbeta(2500, 4, 1), function(p) p - .5 * p * (1 - p))
   tuned <- withr::with_seed(1, ce_tune(d$p, d$y, notion = "binary", methods = list(method_stack(), method_bins(15))))
   expect_identical(glance(tuned)$method, c("stack", "bins"))
   expect_lt(glance(tuned)$risk[1], glance(tuned)$risk[2])
