@@ -179,10 +179,8 @@ test_that("intervals and bands have their level, and curves are rejected where t
 })
 
 test_that("regression: uniform transforms stay within their bands, others do not", {
-  withr::with_seed(1, {
-    mu <- rnorm(400)
-    y <- rnorm(400, mu, 2)
-  })
+  mu <- withr::with_seed(1, rnorm(400))
+  y <- withr::with_seed(2, rnorm(400, mu, 2))
   right <- moment_columns(mu, 4)
   narrow <- moment_columns(mu, 1)
   for (type in c("pit", "quantile")) {
@@ -200,14 +198,18 @@ test_that("regression: uniform transforms stay within their bands, others do not
   expect_error(ce_curve(pred_categorical(cbind(.5, .5)), 1, type = "pit"), class = "calibrisk_error_distribution")
 })
 
-test_that("models and classes come as keys", {
+test_that("models and classes come as keys, smooth unless a type is asked for or there are few predictions", {
   f <- simulate_classes(200, 3)
   models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
   out <- ce_curve(models, f$y, type = "binned")
   expect_setequal(tidy(out)$model, c("a", "b"))
+  expect_identical(c(out$type, ce_curve(models, f$y)$type), c("binned", "smooth"))
   expect_equal(tidy(out)[tidy(out)$model == "b", -1], tidy(ce_curve(models$b, f$y, type = "binned")))
   classes <- ce_curve(f$p, f$y, notion = "class_wise")
   expect_equal(glance(classes)$class, c("1", "2", "3"))
+  expect_identical(classes$type, "smooth")
+  few <- list(a = rep(c(.2, .4), 30), b = rep(c(.3, .5), 30))
+  expect_identical(ce_curve(few, rep(0:1, each = 30))$type, "isotonic")
 })
 
 test_that("edge cases are defined", {
@@ -259,16 +261,6 @@ test_that("bands of regression curves have their level", {
   # two standard errors below the level, which the bands hold from above; their pointwise limits hold
   # 81 % and 61 % of these samples
   expect_true(all(cover > .95 - 2 * sqrt(.05 * .95 / 150)))
-})
-
-test_that("curves are smooth unless a type is asked for, or there are few predictions", {
-  f <- simulate_classes(120, 3)
-  models <- list(a = f$p, b = f$p^2 / rowSums(f$p^2))
-  expect_identical(ce_curve(models, f$y)$type, "smooth")
-  expect_identical(ce_curve(models, f$y, type = "binned")$type, "binned")
-  expect_identical(ce_curve(f$p, f$y, notion = "class_wise")$type, "smooth")
-  few <- list(a = rep(c(.2, .4), 30), b = rep(c(.3, .5), 30))
-  expect_identical(ce_curve(few, rep(0:1, each = 30))$type, "isotonic")
 })
 
 test_that("smooth and isotonic curves are drawn to the fifth most extreme prediction on each side", {
@@ -348,10 +340,7 @@ test_that("of calibrated curves as many leave the null band as the level says, o
 
 test_that("a time limit ends the curve of many rows soon after it is reached", {
   skip_on_cran()
-  d <- withr::with_seed(41, {
-    p <- runif(1e6)
-    list(p = p, y = as.numeric(runif(1e6) < p))
-  })
+  d <- drawn_rows(41, runif(1e6))
   on.exit(setTimeLimit())
   # of processor time, the least of three: other jobs slow the processor down as well
   limits <- c(smooth = 0.4, isotonic = 0.2, binned = 0.4)
@@ -374,10 +363,7 @@ test_that("the smooth band holds a bump that is narrower than its bandwidth, and
   rates <- list(function(p) p + .25 * exp(-((p - .4) / .07)^2), function(p) p + .1 * sin(4 * pi * p))
   for (rate in rates) {
     holds <- vapply(1:20, function(seed) {
-      f <- withr::with_seed(seed, {
-        p <- stats::rbeta(400, 1.2, 3)
-        list(p = p, y = stats::rbinom(400, 1, pmin(pmax(rate(p), 0), 1)))
-      })
+      f <- drawn_rows(seed, stats::rbeta(400, 1.2, 3), function(p) pmin(pmax(rate(p), 0), 1))
       curve <- tidy(ce_curve(f$p, f$y, type = curve_smooth(times = 100)))
       truth <- pmin(pmax(rate(curve$confidence), 0), 1)
       all(curve$band.low <= truth & truth <= curve$band.high)
@@ -407,10 +393,7 @@ test_that("many curves have a panel each, with bare names, and no look twice in 
 
 test_that("predictions of rare events are drawn on logit axes, unless another scale is asked for", {
   skip_if_not_installed("ggplot2")
-  d <- withr::with_seed(1, {
-    p <- stats::plogis(stats::rnorm(2000, -4, 2))
-    data.frame(p, y = stats::rbinom(2000, 1, p))
-  })
+  d <- drawn_rows(1, stats::plogis(stats::rnorm(2000, -4, 2)))
   curve <- ce_curve(d$p, d$y, type = curve_binned(n_bins = 5))
   figure <- ggplot2::autoplot(curve)
   expect_match(figure$labels$caption, "Logit scales")

@@ -1,13 +1,3 @@
-test_that("clusters of a pilot are no argument, and the error says which there are", {
-  expect_error(assume_pilot(c(.2, .7, .4), c(0, 1, 1), cluster = 1:3), "cluster", class = "calibrisk_error_argument")
-  expect_error(ce_power(assume_model(beta = c(1, 3)), n = 100, cluster = 3), "`cluster_size`",
-               class = "calibrisk_error_argument")
-})
-
-test_that("without an assumption the error says which there are", {
-  expect_error(ce_power(n = 100), "It is missing.*assume_model", class = "calibrisk_error_argument")
-})
-
 test_that("the published example of Riley et al. is met", {
   found <- ce_power(assume_model(c(-5, 2.5)), width = c(oe_ratio = 1, slope = 0.2, auroc = 0.1), prevalence = 0.018,
                     auroc = 0.8)
@@ -105,10 +95,8 @@ test_that("with few events the power that is promised is that of drawn data sets
 })
 
 test_that("a pilot is what its rows are", {
-  withr::with_seed(3, {
-    p <- stats::rbeta(500, 1, 3)
-    y <- stats::rbinom(500, 1, plogis(0.5 * qlogis(p)))
-  })
+  p <- withr::with_seed(3, stats::rbeta(500, 1, 3))
+  y <- withr::with_seed(4, stats::rbinom(500, 1, plogis(0.5 * qlogis(p))))
   frame <- data.frame(p, y, twice = 2L)
   planned <- function(...) ce_power(assume_pilot(...), width = c(slope = 0.3, calibration_error = 0.08), power = 0.8)
   plain <- planned(p, y)
@@ -125,26 +113,28 @@ test_that("what cannot be is a classed error that says why", {
   expect_error(ce_power(nodes), "Neither is given", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, power = 0.8), "Both are given", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, width = c(slop = 1)), "slop", class = "calibrisk_error_argument")
-  expect_error(ce_power(nodes, width = 0.2), class = "calibrisk_error_argument")
-  expect_error(ce_power(nodes, width = c(slope = -1)), class = "calibrisk_error_argument")
-  expect_error(ce_power(nodes, width = c(slope = 1, slope = 2)), class = "calibrisk_error_argument")
+  for (width in list(0.2, c(slope = -1), c(slope = 1, slope = 2))) {
+    expect_error(ce_power(nodes, width = width), class = "calibrisk_error_argument")
+  }
   expect_error(ce_power(nodes, width = c(net_benefit = 0.1)), "threshold", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, power = 1), class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, c(slope = 1), power = 0.5), "An extra argument", class = "calibrisk_error_argument")
   expect_error(ce_power(nodes, n = 100, simulate = 1), class = "calibrisk_error_argument")
-  expect_error(assume_model(c(0, -1)), class = "calibrisk_error_argument")
-  expect_error(assume_model(beta = c(0, 1)), class = "calibrisk_error_argument")
-  # logits whose squares are no numbers, shapes whose quantiles are not found
-  expect_error(assume_model(c(0, 1e200)), class = "calibrisk_error_argument")
-  expect_error(assume_model(c(0, 1), slope = 1e200), class = "calibrisk_error_argument")
-  expect_error(assume_model(beta = c(1e-200, 1)), class = "calibrisk_error_argument")
-  expect_error(assume_model(beta = c(1, 1e200)), class = "calibrisk_error_argument")
+  # logits whose squares are no numbers, shapes whose quantiles are not found, too
+  models <- list(list(c(0, -1)), list(c(0, 1e200)), list(c(0, 1), slope = 1e200), list(beta = c(0, 1)),
+                 list(beta = c(1e-200, 1)), list(beta = c(1, 1e200)), list(beta = c(1, 1), slope = NA))
+  for (wrong in models) expect_error(do.call(assume_model, wrong), class = "calibrisk_error_argument")
   for (shape in list(c(1e-6, 1e6), c(1e6, 1e6), c(1e-6, 1e-6))) {
     expect_true(all(is.finite(assume_model(beta = c(shape[1], shape[2]))$share)))
   }
-  expect_error(assume_model(beta = c(1, 1), slope = NA), class = "calibrisk_error_argument")
   expect_error(assume_pilot(vehicle_predictions, truth), "two classes", class = "calibrisk_error_classes")
   expect_output(print(assume_model(c(-2, 1), slope = 0.8)), "0 \\+ 0.8 x predicted")
+  expect_error(assume_pilot(c(.2, .7, .4), c(0, 1, 1), cluster = 1:3), "cluster", class = "calibrisk_error_argument")
+  expect_error(ce_power(assume_model(beta = c(1, 3)), n = 100, cluster = 3), "`cluster_size`",
+               class = "calibrisk_error_argument")
+  expect_error(ce_power(n = 100), "It is missing.*assume_model", class = "calibrisk_error_argument")
+  expect_error(ce_power(assume_model(c(-0.5, 1.2)), width = c(slope = 0.2), delta = 0.05), "delta.* needs a .power",
+               class = "calibrisk_error_argument")
 })
 
 test_that("a pilot of one outcome plans nothing, certain and right predictions have no error", {
@@ -188,11 +178,6 @@ test_that("no number of rows shows that an error is below a smaller delta", {
   expect_gt(glance(ce_power(biased, n = 100))$error, 0.1)
   expect_identical(ce_power(biased, delta = 0.1)$n, Inf)
   expect_match(capture_output(print(ce_power(biased, delta = 0.1))), "No number of rows is enough for: equivalence")
-})
-
-test_that("a delta without a power beside widths is a classed error", {
-  expect_error(ce_power(assume_model(c(-0.5, 1.2)), width = c(slope = 0.2), delta = 0.05), "delta.* needs a .power",
-               class = "calibrisk_error_argument")
 })
 
 test_that("the expected power to show equivalence is near the simulated one", {
