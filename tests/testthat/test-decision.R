@@ -1,8 +1,5 @@
 decision_data <- function(n = 150, seed = 1) {
-  withr::with_seed(seed, {
-    p <- round(stats::rbeta(n, 1, 2), 2)
-    list(p = p, y = stats::rbinom(n, 1, plogis(0.5 * qlogis(pmin(pmax(p, 0.01), 0.99)) - 0.3)))
-  })
+  drawn_rows(seed, round(stats::rbeta(n, 1, 2), 2), function(p) plogis(0.5 * qlogis(pmin(pmax(p, 0.01), 0.99)) - 0.3))
 }
 
 test_that("the curve is that of loops over the definition", {
@@ -190,20 +187,6 @@ test_that("the figure has the lines of every model, and leaves out what runs awa
   expect_s3_class(ggplot2::ggplotGrob(ggplot2::autoplot(curve, recalibrated = TRUE)), "gtable")
   expect_error(ggplot2::autoplot(curve, recalibrated = 1), class = "calibrisk_error_argument")
   expect_error(ggplot2::autoplot(curve, thresholds = c(0.991, 1)), class = "calibrisk_error_argument")
-})
-
-test_that("survival outcomes at a horizon, also of several models", {
-  skip_if_not_installed("survival")
-  n <- 90
-  data <- withr::with_seed(5, data.frame(time = stats::rexp(n), status = stats::rbinom(n, 1, 0.7), a = stats::runif(n)))
-  data$b <- data$a / 2
-  both <- suppressMessages(ce_decision(data, survival::Surv(time, status), a, b, horizon = 0.5, thresholds = 0.3))
-  w <- suppressMessages(outcomes_at(rlang::quo(survival::Surv(time, status)), data, as_horizon(0.5)))
-  known <- w$censoring$weights
-  benefit <- function(p) sum(known * (p >= 0.3) * (w$values - 0.3)) / sum(known) / 0.7
-  expect_equal(tidy(both)$net_benefit, c(benefit(data$a), benefit(data$b)))
-  alone <- suppressMessages(ce_decision(data, survival::Surv(time, status), b, horizon = 0.5, thresholds = 0.3))
-  expect_equal(tidy(alone)$loss, tidy(both)$loss[2])
 })
 
 test_that("net benefit is that of ce_validate(), and the published one of the ovarian tumours", {

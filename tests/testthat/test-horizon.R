@@ -50,8 +50,7 @@ test_that("weights and outcomes at the horizon are those of rttright()", {
   cases <- boundary_cases()
   for (name in names(cases$s)) {
     s <- cases$s[[name]]
-    data <- data.frame(p = cases$p)
-    data$s <- survival::Surv(s[, 1], s[, 2])
+    data <- tibble::tibble(p = cases$p, s = survival::Surv(s[, 1], s[, 2]))
     peer <- survival::rttright(s ~ 1, data, times = 5)
     found <- suppressMessages(outcomes_at(rlang::quo(s), data, as_horizon(5)))
     w <- found$censoring$weights
@@ -79,8 +78,7 @@ test_that("a horizon makes 0/1 outcomes with weights, in frames and beside vecto
   s <- rows$s
   w <- rows$w
   y <- rows$y
-  data <- data.frame(prob, site = rep(c("a", "b"), n / 2), copies = rep(0:2, n / 3))
-  data$s <- s
+  data <- tibble::tibble(prob, site = rep(c("a", "b"), n / 2), copies = rep(0:2, n / 3), s)
   used <- w > 0
   for (metric in design_metrics) {
     found <- suppressMessages(metric(prob, s, horizon = .8))
@@ -138,15 +136,15 @@ test_that("outcomes that are not followed to the horizon are classed errors", {
 
 test_that("fits, risks, tunes, gains and comparisons take a horizon", {
   rows <- censored_rows(200, 3)
-  d <- data.frame(p = rows$prob, q = rows$prob^2, y = rows$y, w = rows$w)
-  d$s <- rows$s
+  d <- tibble::tibble(p = rows$prob, q = rows$prob^2, y = rows$y, w = rows$w, s = rows$s)
   known <- d[d$w > 0, ]
   fit <- ce_fit(known, y, p, weights = w, method = method_bins(5))
   verbs <- list(
     function(...) list(ce_fit(..., p, method = method_bins(5))$forms), function(...) ce_risk(fit, ..., p)["risk"],
     function(...) withr::with_seed(1, glance(ce_tune(..., p, methods = method_bins(c(2, 5))))),
     function(data, ...) ce_gain(data, transform(data, p = q), ..., p, injective = TRUE),
-    function(...) ce_compare(..., p, q, metric = rbs)["difference"]
+    function(...) ce_compare(..., p, q, metric = rbs)["difference"],
+    function(...) tidy(ce_decision(..., p, q, thresholds = c(.2, .5)))[c("net_benefit", "loss")]
   )
   of <- function(...) lapply(unsaid(suppressMessages(verb(...))), c)
   for (verb in verbs) expect_equal(of(d, s, horizon = .8), of(known, y, weights = w))
@@ -170,8 +168,7 @@ test_that("follow-up that is given takes the place of that of the rows", {
   # by strata, of rows that count unequally
   site <- rep(c("a", "b"), 100)
   follow_up <- data.frame(follow_up, strata = site, count = rep(1:4, 50))
-  data <- data.frame(p = rows$prob, site, k = rep(1:4, 50))
-  data$s <- rows$s
+  data <- tibble::tibble(p = rows$prob, site, k = rep(1:4, 50), s = rows$s)
   expect_equal(rbs(data, s, p, weights = k, horizon = ce_horizon(.8, site, follow_up)),
                rbs(data, s, p, weights = k, horizon = ce_horizon(.8, site)))
   expect_error(rbs(data, s, p, horizon = ce_horizon(.8, site, follow_up[site == "a", ])), "\"b\"",
@@ -213,7 +210,7 @@ test_that("a state of survival outcomes is that of the weighted rows, in chunks 
   line <- paste0("900 rows, ", n_events, " events by 0.8, ", 900 - length(used), " censored before; effective sample ",
                  "size ", n_effective, ".")
   for (one in list(ce_estimate(state), ce_tune(state), state, c(state, empty))) {
-    expect_match(gsub("\\s+", " ", paste(capture.output(print(one)), collapse = " ")), line, fixed = TRUE)
+    expect_match(page_text(print(one)), line, fixed = TRUE)
   }
   # censored rows alone make no rows, but are counted
   gone <- rows$w == 0
@@ -271,8 +268,7 @@ test_that("every result with a horizon says how many rows, events and censored o
   twice <- suppressMessages(rbs(p, s, horizon = .8, weights = rep(2L, 150)))
   expect_match(said(twice), paste0("300 rows, .*, ", 2 * left_out, " censored before"))
   # groups; without censoring
-  data <- data.frame(p, site = rep(c("a", "b"), c(50, 100)))
-  data$s <- s
+  data <- tibble::tibble(p, site = rep(c("a", "b"), c(50, 100)), s)
   expect_match(said(suppressMessages(rbs(data, s, p, horizon = .8, .by = site))), "50 to 100 rows, ")
   expect_match(said(rbs(p, surv_outcomes(s[, 1], 1), horizon = .8)),
                "150 rows, [0-9]+ events by 0.8, none censored before")
@@ -293,8 +289,7 @@ test_that("a horizon in another unit than the times is an error that says so", {
   s <- surv_outcomes(time, rep(1, 7))
   expect_no_error(rbs(p[6:7], surv_outcomes(time[6:7], c(1, 1)), horizon = ce_horizon(900, censoring = s)))
   # a group may have no events, and its rows may end before
-  data <- data.frame(p, site = rep(c("a", "b"), c(3, 4)))
-  data$s <- s
+  data <- tibble::tibble(p, site = rep(c("a", "b"), c(3, 4)), s)
   expect_identical(rbs(data, s, p, horizon = 1050, .by = site)$n, c(3L, 4L))
   expect_error(rbs(data, s, p, horizon = 5, .by = site), class = "calibrisk_error_horizon")
   expect_error(ce_test(data, s, p, horizon = 5, .by = site), class = "calibrisk_error_horizon")
@@ -394,13 +389,12 @@ test_that("a perfect cumulative incidence is calibrated, and its page names the 
   d <- withr::with_seed(3, competing_rows(200))
   horizon <- ce_horizon(100, cause = "relapse")
   expect_output(print(horizon), "100, cause \"relapse\"")
-  said <- function(x) gsub("\\s+", " ", paste(utils::capture.output(print(x)), collapse = " "))
   fact <- paste(sum(d$state == "relapse" & d$time <= 100), "events (relapse) by 100")
   at <- function(verb, ...) suppressMessages(verb(d, Surv(time, state), p, horizon = horizon, ...))
   for (result in list(at(ce_validate, times = 0), at(ce_estimate), at(ce_curve), at(ce_decision), at(rbs))) {
-    expect_match(said(result), fact, fixed = TRUE)
+    expect_match(page_text(result), fact, fixed = TRUE)
   }
-  expect_match(said(at(ce_validate, times = 0)), "95%, events (relapse) by time 100", fixed = TRUE)
+  expect_match(page_text(at(ce_validate, times = 0)), "95%, events (relapse) by time 100", fixed = TRUE)
   error <- function(horizon, truth = quote(Surv(time, state))) {
     expect_error(rbs(d, !!truth, p, horizon = horizon), class = "calibrisk_error_horizon")
   }
@@ -415,7 +409,7 @@ test_that("a perfect cumulative incidence is calibrated, and its page names the 
     horizon <- ce_horizon(100, censoring = Surv(d$time, d$state), cause = cause)
     suppressMessages(update(ce_state(), transform(d, p = 0.5), Surv(time, state), p, horizon = horizon))
   }
-  expect_match(said(ce_estimate(chunk("relapse"))), fact, fixed = TRUE)
+  expect_match(page_text(ce_estimate(chunk("relapse"))), fact, fixed = TRUE)
   expect_error(c(chunk("relapse"), chunk("death")), "(death) by 100", fixed = TRUE, class = "calibrisk_error_state")
 })
 
@@ -431,11 +425,10 @@ test_that("weights of late entry give the shares of the product-limit estimate, 
     d$entry[1:60] <- 0
     d[d$entry < d$time - .05, ]
   })
+  # the Brier score, and the share of events: that of predictions of 0
   share <- function(data, horizon, weights = NULL, truth = rlang::expr(survival::Surv(time, status))) {
-    out <- suppressMessages(ce_score(data, !!truth, p, score = "brier", horizon = horizon, weights = {{ weights }}))
-    zero <- suppressMessages(ce_score(transform(data, p = 0), !!truth, p, score = "brier", horizon = horizon,
-                                      weights = {{ weights }}))
-    c(out$.estimate, zero$.estimate)
+    score <- function(data) ce_score(data, !!truth, p, score = "brier", horizon = horizon, weights = {{ weights }})
+    suppressMessages(c(score(data)$.estimate, score(transform(data, p = 0))$.estimate))
   }
   curve <- function(formula, data, t, ...) summary(do.call(survival::survfit, list(formula, data, ...)), times = t)
   for (t in c(2, 4.3, 8)) {

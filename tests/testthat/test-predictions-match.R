@@ -120,7 +120,6 @@ test_that("names that match some levels or one twice are an error that lists bot
 })
 
 messages_of <- function(code) {
-  said <- 0
   text <- character()
   withCallingHandlers(suppressWarnings(code), calibrisk_message_columns = function(cnd) {
     text <<- c(text, gsub("\\s+", " ", conditionMessage(cnd)))

@@ -21,7 +21,6 @@ test_that("quantiles are reached at the smallest outcome, in mixtures and at poi
   mixture <- pred_mixture(pred_normal(c(0, 1, 2), 1), pred_normal(5, c(.1, 0, 2)), weights = c(.3, .7))
   q <- law_quantiles(mixture, at)
   expect_identical(q[2, 2:3], c(5, 5))
-  smooth <- q[c(1, 3), ]
   expect_equal(vapply(1:3, function(k) record_of(mixture)$cdf(mixture, q[, k])[c(1, 3)], c(0, 0)),
                matrix(at, 2, 3, byrow = TRUE))
   expect_identical(law_quantiles(pred_mixture(pred_normal(0, 0), pred_normal(3, 0)), at), matrix(c(0, 0, 3), 1))
