@@ -32,7 +32,7 @@ rooms <- c(
 asked <- commandArgs(TRUE)
 ceilings <- c(
   "files of the largest cycle" = 6, "lines of R code" = 17500, "exported names" = 107,
-  "arguments of functions with outcomes" = 442, "lines of test code" = 21214, "lines of the longest help page" = 150
+  "arguments of functions with outcomes" = 442, "lines of test code" = 21000, "lines of the longest help page" = 150
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
 files <- sort(list.files("R", "[.]R$"))

@@ -16,6 +16,23 @@ test_that("the three estimators have the values of the definition", {
   expect_equal(each, c(own, .188326373573, .167222722203), tolerance = 1e-11)
 })
 
+test_that("published values of seeded data sets", {
+  of <- function(d, ...) {
+    vapply(c("unbiased", "biased"), function(type) skce(d$p, d$y, ..., type = type)$.estimate, 0, USE.NAMES = FALSE)
+  }
+  binary <- withr::with_seed(1234, list(p = runif(100), y = sample(c(TRUE, FALSE), 100, replace = TRUE)))
+  expect_equal(of(binary, kernel = kernel_tv(1)), c(.0151831823692, .0215957092435), tolerance = 1e-10)
+  three <- seeded_classes()
+  expect_equal(of(three, kernel = kernel_laplace(1)), c(.0258534386385, .0334077967051), tolerance = 1e-10)
+  expect_equal(of(three, kernel = kernel_tv(1)), c(.0259433956657, .033496854162), tolerance = 1e-10)
+  normal <- withr::with_seed(1234, {
+    par <- t(vapply(1:100, function(i) c(rnorm(1), runif(1)), numeric(2)))
+    list(p = pred_normal(par[, 1], par[, 2]), y = rnorm(100))
+  })
+  expect_equal(of(normal, kernel = kernel_wasserstein(1), target_kernel = kernel_gaussian(1)),
+               c(.0230116471251, .0292678951062), tolerance = 1e-10)
+})
+
 test_that("the median bandwidth is that over i < j", {
   out <- skce(probs, truth)
   expect_equal(out$.estimate, -.0569176546599, tolerance = 1e-10)
