@@ -255,9 +255,8 @@ page$n <- formatC(page$n, format = "d", big.mark = ",")
 
 notes <- c(
   "Where a formula is faster: up to some 10,000 rows a call of ours takes what its checks, its table and its interval take,",
-  "a millisecond or less, and `lowess()` draws no bands. At 1,000,000 rows the Brier score takes",
-  "some 3 milliseconds more than its formula: its variance and the checks of the input read the rows again. `ks_error()`",
-  "also has cross-fitted limits and a p-value, and `ce_validate()` a smooth curve with its bootstrap."
+  "a millisecond or less, and `lowess()` draws no bands. `ks_error()` also has cross-fitted limits and a p-value, and",
+  "`ce_validate()` a smooth curve with its bootstrap."
 )
 
 writeLines(c(
