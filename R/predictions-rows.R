@@ -40,7 +40,7 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(),
 is_unit <- function(x, what) is.null(dim(x)) && what == "Probabilities" && all_within(x, 0, 1)
 
 # `unit`: whether single ones are known to be between 0 and 1.
-check_probs <- function(x, rows, unit = FALSE) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows, unit)
+check_probs <- function(x, rows, unit) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows, unit)
 
 # -Inf says probability 0 and is floored later; +Inf, and rows without a finite value, say nothing.
 check_logits <- function(x, rows) {

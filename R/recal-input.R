@@ -44,7 +44,7 @@ read_new_probs <- function(new, layout, fitted = NULL) {
   keep <- complete$rows
   if (!is.matrix(x)) x <- as_numbers(x)
   if (!complete$whole) x <- rows_of_part(x, keep)
-  x <- if (layout$logits) check_logits(x, keep) else check_probs(x, keep)
+  x <- if (layout$logits) check_logits(x, keep) else check_probs(x, keep, complete$unit)
   list(data = given_rows(x, layout), keep = keep, n = NROW(new), logits = layout$logits)
 }
 

@@ -103,7 +103,7 @@ factor_sums <- function(computation, source, residuals, right, moments, type, de
                     rows, moments %||% list(), ridge, thread_count(), progress)
   }
   sums <- of(if (type == "unbiased") design$cluster, if (computation == "rff") 100 else 500)
-  if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 1)$off_diagonal
+  if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster, 0)$off_diagonal
   sums
 }
 

@@ -179,7 +179,7 @@ own_outcomes <- function(models) {
           "x" = "Models {.val {names(models)[1]}} and {.val {names(models)[other]}} differ.",
           "i" = if (!is_real(models[[1]])) "Outcomes may differ if they say, by {.code TRUE} or 1, whether the top \\
                  label of each model was right.", class = "truth", arg = "truth")
-  tell("i" = "Outcomes differ between the models: they are taken to say whether the top label each was right.",
+  tell("i" = "Outcomes differ between the models: they are taken to say whether the top label of each was right.",
        class = "outcomes")
   TRUE
 }

@@ -11,8 +11,8 @@ bench_header <- function(title) {
   c(
     paste("#", title), "",
     paste0(cpu, ", ", parallel::detectCores(), " cores; ", R.version.string, "; BLAS ",
-           basename(normalizePath(info$BLAS)), "; calibrisk ", utils::packageVersion("calibrisk"), " at ", commit, ". Rendered by `",
-           paste("Rscript", bench_script()), "`."), ""
+           basename(normalizePath(info$BLAS)), "; calibrisk ", utils::packageVersion("calibrisk"), " at ", commit,
+           ". Rendered by `", paste("Rscript", bench_script()), "`."), ""
   )
 }
 

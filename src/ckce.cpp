@@ -37,8 +37,7 @@ Rcpp::List wrap_result(const calibrisk::CkceResult& result) {
 
 // source: features and kernel, or spec (a source of pairs); terms, tolerance, max_rank
 // (R/ckce-engine.R); job: residuals, variances, ridge, diagonals, targets, probs, embedding,
-// times, seed, influence, keep, excess, noise_rows (about how many of
-// them; 0: none).
+// times, seed, influence, keep, excess, noise_rows (about how many; 0: none).
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, int threads,
                     SEXP progress) {
@@ -48,14 +47,11 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
       probs(field(job, "probs")), embedding(field(job, "embedding"));
   const Rcpp::NumericVector variances(field(job, "variances")), ridges(field(job, "ridge")),
       excess(field(job, "excess"));
-  calibrisk::RowSample noise_rows;
-  if (const double most = number_field(job, "noise_rows"); most > 0.0) {
-    noise_rows = calibrisk::sample_rows(
-        as_matrix(residuals),
-        calibrisk::Vector(as_matrix(residuals).rowwise().squaredNorm() + as_vector(variances)),
-        static_cast<Index>(most));
-  }
-  const calibrisk::CkceJob task{as_matrix(residuals),
+  const auto d = as_matrix(residuals);
+  const calibrisk::RowSample noise_rows =
+      calibrisk::sample_rows(d, d.rowwise().squaredNorm() + as_vector(variances),
+                             static_cast<Index>(number_field(job, "noise_rows")));
+  const calibrisk::CkceJob task{d,
                                 as_vector(variances),
                                 as_vector(ridges),
                                 flag_field(job, "diagonals"),

@@ -6,9 +6,10 @@
 #include "r_engine.h"
 #include <calibrisk/pairs/factor_sums.h>
 
-// Sums over pairs by pairs/factor_sums.h, their squares from about `noise_rows` rows: source as of
-// cpp_ckce(), or list(factor = L) of the computation "kept"; a factor of low rank is the one on
-// which CKCE at `ridge` is certified. weights, cluster: of length 0 where there are none.
+// Sums over pairs by pairs/factor_sums.h, their squares from about `noise_rows` rows, 0: none;
+// source as of cpp_ckce(), or list(factor = L) of the computation "kept"; a factor of low rank is
+// the one on which CKCE at `ridge` is certified. weights, cluster: of length 0 where there are
+// none.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
                            Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right,

@@ -161,8 +161,11 @@ TEST(a_sample_of_rows_stands_for_the_pairs_of_all) {
   const Index n = 2000;
   Matrix values = Matrix::Random(n, 2);
   const Vector size = (4.0 * values.col(0).array()).exp();
-  CHECK(sample_rows(values, size, 1001).at.size() == 2000);
-  const RowSample some = sample_rows(values, size, 200);
+  const auto sample = [&](const Vector& own, Index most) {
+    return sample_rows(MatrixView(values.data(), n, 2), own, most);
+  };
+  CHECK(sample(size, 1001).at.size() == 2000);
+  const RowSample some = sample(size, 200);
   CHECK(some.at.size() > 150 && some.at.size() < 250);
   double sum = 0.0, pairs = 0.0, other = 0.0, all = 0.0;
   for (std::size_t a = 0; a < some.at.size(); ++a) {
@@ -186,7 +189,12 @@ TEST(a_sample_of_rows_stands_for_the_pairs_of_all) {
   CHECK(std::abs(other / all - 1.0) < 0.05);
   // in any order of the rows
   values = values.colwise().reverse().eval();
-  CHECK(sample_rows(values, size.reverse(), 200).at.size() == some.at.size());
+  CHECK(sample(size.reverse(), 200).at.size() == some.at.size());
+  // few rows that count are all of it, and none are none
+  Vector few = Vector::Zero(n);
+  CHECK(sample(few, 200).at.empty() && sample(size, 0).at.empty());
+  few(7) = few(70) = 0.5;
+  CHECK(sample(few, 200).at == std::vector<Index>({7, 70}));
 }
 
 TEST(rows_made_as_they_are_read_are_those_of_the_features) {

@@ -58,10 +58,11 @@ inline void factor_noise(const Engine& engine, const Spectrum& spectrum, const M
   const Index m = some.rows();
   if (m < 2) return;
   const double n = static_cast<double>(residuals.rows());
-  const Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : Matrix(some);
+  Matrix turned = rotation ? engine.dense.multiply(some, *rotation) : Matrix(some);
+  turned = rows.count.cwiseSqrt().asDiagonal() * turned;
   std::vector<Matrix> halves;  // M_ij sqrt(count_i count_j) = half half'
   for (Index v = 0; v < ridges.size(); ++v) {
-    halves.push_back(rows.count.cwiseSqrt().asDiagonal() * turned *
+    halves.push_back(turned *
                      (spectrum.values.array() + n * ridges(v)).inverse().matrix().asDiagonal());
   }
   const Matrix own = take_rows(residuals, rows.at);

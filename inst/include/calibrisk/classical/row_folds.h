@@ -125,14 +125,19 @@ void count_cells(const std::uint64_t (&keys)[M], const std::uint64_t (&from)[M],
   for (std::size_t c = 0; c < apart.size(); ++c) cells[c % n] += apart[c];
 }
 
-// Folds 1..k of rows with these keys, into `fold`. Equal rows are scattered as well, by how many
-// came before: their folds as a set do not depend on their order.
+// task(i, how many rows with the key of row i came before), so that equal rows are told apart: what
+// follows from both does not depend, as a set, on their order. Called twice where there were any.
+template <class Task>
+void for_counted(const std::vector<std::uint64_t>& keys, const Task& task) {
+  for (std::size_t i = 0; i < keys.size(); ++i) task(i, 0);
+  for_repeated(keys, task);
+}
+
+// Folds 1..k of rows with these keys, into `fold`.
 inline void row_folds(const std::vector<std::uint64_t>& keys, int k, int* fold) {
-  const auto set = [&](std::size_t i, std::uint64_t before) {
+  for_counted(keys, [&](std::size_t i, std::uint64_t before) {
     fold[i] = fold_of(keys[i], before, k) + 1;
-  };
-  for (std::size_t i = 0; i < keys.size(); ++i) set(i, 0);
-  for_repeated(keys, set);
+  });
 }
 
 // The same of rows by their one feature, which ascends, and outcomes 0 and 1: equal rows are

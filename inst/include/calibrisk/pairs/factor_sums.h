@@ -45,6 +45,7 @@ struct NoiseRows {
   void add_squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
                    const ConstMatrixRef& m, const ConstVectorRef& weights, PairSums& sums) const {
     constexpr Index step = 1024;
+    if (sample.at.empty()) return;
     const auto group = [&](Index i) {
       return cluster.empty() ? i : static_cast<Index>(cluster[static_cast<std::size_t>(i)]);
     };

@@ -6,6 +6,7 @@
 #define CALIBRISK_PAIRS_ROW_SAMPLE_H
 
 #include <calibrisk/classical/row_folds.h>
+#include <calibrisk/pairs/pair_source.h>
 
 #include <numeric>
 #include <vector>
@@ -24,12 +25,13 @@ struct RowSample {
   }
 };
 
-// All rows below twice `most`, else about so many, by numbers that follow from their `values`, so
-// that no order of the rows changes which.
-inline RowSample sample_rows(const ConstMatrixRef& values, const Vector& size, Index most) {
+// All rows below twice `most`, else about so many of those whose size is not 0 (none where `most`
+// is), by numbers that follow from their `values`, so that no order of the rows changes which.
+inline RowSample sample_rows(const MatrixView& values, const Vector& size, Index most) {
   const Index n = values.rows();
+  if (most == 0) return {};
+  if (n < 2 * most) return RowSample::all(n);
   const double total = size.sum();
-  if (n < 2 * most || !(total > 0.0) || !std::isfinite(total)) return RowSample::all(n);
   // what is above 1 goes to the other rows
   Vector share = Vector::Zero(n);
   double sure = 0.0, rest = total, before = -1.0;
@@ -42,31 +44,27 @@ inline RowSample sample_rows(const ConstMatrixRef& values, const Vector& size, I
       (share(i) == 1.0 ? sure : rest) += share(i) == 1.0 ? 1.0 : size(i);
     }
   }
-  const Matrix together = values;
   const std::vector<int> label(static_cast<std::size_t>(n), 0);
-  const std::vector<std::uint64_t> keys = row_keys(
-      together.data(), label.size(), static_cast<std::size_t>(values.cols()), label.data());
-  std::vector<std::uint64_t> number(keys.size(), 0);
-  for_repeated(keys, [&](std::size_t i, std::uint64_t found) { number[i] = found; });
+  const std::vector<std::uint64_t> keys =
+      row_keys(values.data(), label.size(), static_cast<std::size_t>(values.cols()), label.data());
+  std::vector<double> number(keys.size());
+  for_counted(keys, [&](std::size_t i, std::uint64_t found) {
+    number[i] = counter_number(keys[i], found);
+  });
   RowSample out;
   std::vector<double> count;
-  double taken = 0.0, taken_squares = 0.0, counted = 0.0;
+  double counted = 0.0, squares = 0.0;  // of the sizes that the rows stand for
   for (Index i = 0; i < n; ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    if (!(share(i) > 0.0) || counter_number(keys[row], number[row]) >= share(i)) continue;
+    if (number[static_cast<std::size_t>(i)] >= share(i)) continue;
     out.at.push_back(i);
     count.push_back(1.0 / share(i));
-    counted += size(i) / share(i);
+    const double own = size(i) / share(i);
+    counted += own;
+    squares += own * own;
   }
-  if (out.at.size() < 2) return RowSample::all(n);
-  out.count = Eigen::Map<const Vector>(count.data(), static_cast<Index>(count.size()));
-  out.count *= total / counted;
-  for (std::size_t b = 0; b < out.at.size(); ++b) {
-    const double own = out.count(static_cast<Index>(b)) * size(out.at[b]);
-    taken += own;
-    taken_squares += own * own;
-  }
-  const double drawn = taken * taken - taken_squares;
+  const double scale = total / counted;
+  out.count = scale * Eigen::Map<const Vector>(count.data(), static_cast<Index>(count.size()));
+  const double drawn = total * total - scale * scale * squares;
   if (drawn > 0.0) out.pairs = (total * total - size.squaredNorm()) / drawn;
   return out;
 }
