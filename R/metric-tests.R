@@ -177,14 +177,14 @@ spiegelhalter <- new_metric("spiegelhalter", function(x, truth, ..., notion = NU
 }, "zero", c(-Inf, Inf))
 
 # Outcomes of a cluster are not independent, not even of calibrated predictions: its variance is then that of the
-# clusters' sums. Weights may depend on the outcome given the prediction: it is that of the rows.
+# clusters' sums. Weights may depend on the outcome given the prediction.
 spiegelhalter_columns <- function(prob, outcome, design) {
   sums <- cpp_spiegelhalter(prob, outcome, design$w, if (!is.null(design$w)) copy_powers(design, 2))
   clustered <- !is.null(design$cluster)
   error <- if (clustered) {
     cpp_row_std_error((outcome - prob) * (1 - 2 * prob), design) * total_weight(design)
   } else {
-    sqrt(sums[[if (cpp_equal_copies(design)) 2 else 3]])
+    sqrt(sums[3])
   }
   z <- sums[1] / error
   if (sums[2] == 0) {

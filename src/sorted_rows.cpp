@@ -3,6 +3,7 @@
 #include "r_values.h"
 #include <calibrisk/classical/ks.h>
 #include <calibrisk/classical/library_bins.h>
+#include <calibrisk/classical/outcome_weights.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/sorted_rows.h>
 
@@ -296,8 +297,11 @@ Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, int folds) {
   });
 }
 
-// Sums of w r, of the variances of r = (y - p) (1 - 2 p) under calibration and of r^2; these with
-// the weights w2.
+// Of r = (y - p) (1 - 2 p) the sum of w r, the variance of r under calibration, with its weights
+// w2, and the variance of w r. Weights w may depend on outcomes given predictions: the sum of their
+// w2 r^2 is right for any of them, and far too small in samples with few events, since it falls
+// with them. Up to some hundred rows most of it is the variance of a known ratio of weights of both
+// outcomes.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_spiegelhalter(Rcpp::NumericVector p, SEXP y,
                                       Rcpp::Nullable<Rcpp::NumericVector> w,
@@ -305,17 +309,36 @@ Rcpp::NumericVector cpp_spiegelhalter(Rcpp::NumericVector p, SEXP y,
   const R_xlen_t n = p.size();
   const double *weight = weights_of(w, n), *square = weights_of(w2, n);
   return with_outcomes(y, n, [&](const auto* outcome) {
-    long double total = 0.0L, known = 0.0L, seen = 0.0L;
     const double* x = p.begin();
+    bool equal = true;  // copies of one weight are plain rows
+    if (weight != nullptr) {
+      const R_xlen_t one =
+          std::find_if(weight, weight + n, [](double v) { return v > 0.0; }) - weight;
+      for (R_xlen_t i = one; equal && i < n; ++i) {
+        equal = square[i] * weight[one] == square[one] * weight[i];
+      }
+    }
+    const double k = equal ? 1.0
+                           : calibrisk::outcome_weight_ratio(static_cast<std::size_t>(n), x,
+                                                             outcome, weight, square);
+    long double total = 0.0L, known = 0.0L, seen = 0.0L, both = 0.0L, size = 0.0L, squares = 0.0L;
     for (R_xlen_t i = 0; i < n; ++i) {
       const double tilt = 1.0 - 2.0 * x[i], row = (outcome[i] - x[i]) * tilt;
       const double own = square == nullptr ? 1.0 : square[i];
+      const double variance = own * (tilt * tilt) * x[i] * (1.0 - x[i]);
       total += weight == nullptr ? row : weight[i] * row;
-      known += own * (tilt * tilt) * x[i] * (1.0 - x[i]);
+      known += variance;
+      if (equal) continue;
       seen += own * (row * row);
+      both += variance * calibrisk::outcome_weight_factor(x[i], outcome[i] == 1, k);
+      size += weight[i];
+      squares += own;
     }
+    constexpr long double rows = 200.0L;
+    const long double count = equal ? 0.0L : size * size / squares;
+    const long double variance = equal ? known : (rows * both + count * seen) / (rows + count);
     return Rcpp::NumericVector::create(static_cast<double>(total), static_cast<double>(known),
-                                       static_cast<double>(seen));
+                                       static_cast<double>(variance));
   });
 }
 

@@ -144,8 +144,14 @@ test_that("weighted sums of Spiegelhalter and of Hosmer and Lemeshow have their 
   p <- data$prob
   w <- data$share
   terms <- w * (data$y - p) * (1 - 2 * p)
-  z <- sum(terms) / sqrt(sum(terms^2))
+  # the weight of the outcome that was not seen
+  other <- w * exp((1 - 2 * data$y) * stats::coef(stats::lm(log(w) ~ data$y + stats::qlogis(p)))[2])
+  known <- sum(w * (1 - 2 * p)^2 * p * (1 - p) * ifelse(data$y == 1, w * (1 - p) + other * p, other * (1 - p) + w * p))
+  n <- sum(w)^2 / sum(w^2)
+  z <- sum(terms) / sqrt((200 * known + n * sum(terms^2)) / (200 + n))
   expect_equal(spiegelhalter(data, y, prob, weights = share)$.estimate, z)
+  alike <- spiegelhalter(p, data$y, weights = rep(c(0, .3), c(1, nrow(data) - 1)))$.estimate
+  expect_equal(alike, spiegelhalter(p[-1], data$y[-1])$.estimate)
   sorted <- sort_values(p, data$y, w)
   bin <- rep(1:4, diff(c(0, mass_ends(sorted, 4))))
   at <- sorted$order
@@ -177,6 +183,12 @@ test_that("Spiegelhalter's test and that of Hosmer and Lemeshow hold their level
   }) < .05))
   # of a known variance of independent outcomes: .71 and .23
   expect_lt(max(level), .15)
+  # few events: .12 of the variance that was seen
+  few <- withr::with_seed(1, replicate(400, {
+    p <- stats::plogis(stats::rnorm(100, -2.5))
+    spiegelhalter(p, stats::rbinom(100, 1, p), weights = stats::rexp(100))$p.value
+  }))
+  expect_lt(mean(few < .05), .09)
 })
 
 test_that("rounding of a loss of many equal rows is no failure to converge", {
