@@ -27,6 +27,37 @@ TEST(ckce_of_one_ridge_without_a_spectrum_is_that_of_the_spectrum) {
   }
 }
 
+TEST(the_error_of_a_factor_is_within_its_bound_for_any_residuals) {
+  const Engine& engine = serial_engine();
+  double closest = 0.0;
+  for (int trial = 0; trial < 200; ++trial) {
+    const Index n = 12, kept = trial % 5;
+    const Matrix f = Matrix::Random(n, 5) * std::pow(10.0, trial % 3 - 1);
+    const Matrix part = f.leftCols(kept), gram = f * f.transpose(),
+                 factored = part * part.transpose();
+    const double c = 0.3 * static_cast<double>(trial % 7 + 1), lost = (gram - factored).trace();
+    const auto weights = [&](const Matrix& k) {
+      const Matrix inverse = (k + c * Matrix::Identity(n, n)).inverse();
+      return Matrix(inverse * k * inverse);
+    };
+    const Matrix difference = weights(gram) - weights(factored);
+    // residuals along the largest change, and any
+    const SymEigen change = engine.dense.sym_eigen(difference);
+    const Matrix residuals = trial % 2 == 0
+                                 ? Matrix(Matrix::Random(n, 3))
+                                 : Matrix(change.vectors.col(trial % 4 == 1 ? 0 : n - 1));
+    FactorMoments moments(0, residuals.cols());
+    moments.widen(engine, part, residuals);
+    CHECK(is_near(moments.norm_residual, residuals.jacobiSvd().singularValues().cwiseAbs2()(0),
+                  1e-10));
+    const double error = std::abs((residuals.transpose() * difference * residuals).trace());
+    const double bound = ckce_error_bound(moments.norm_residual, lost, c);
+    CHECK(error <= bound * (1.0 + 1e-10));
+    closest = std::max(closest, error / bound);
+  }
+  CHECK(closest > 0.3);
+}
+
 TEST(moments_of_a_widened_factor_are_those_of_all_its_columns) {
   const Engine& engine = serial_engine();
   const Matrix f = Matrix::Random(60, 9), residuals = Matrix::Random(60, 3);

@@ -39,9 +39,45 @@ inline std::vector<double> leave_one_out_rows(const Engine& engine, const ConstM
   return out;
 }
 
+// Whether the diagonal of M comes from the rows of F: of one ridge that costs less than the
+// weighted moments, which serve all ridges.
+inline bool diagonal_by_rows(const CkceJob& job) {
+  return job.diagonals && job.ridges.size() == 1 && !needs_factor(job);
+}
+
+// The sums over M_ii = |row i of F H|^2, H = V diag(1 / (s + c)). A triangle with the same H H' is
+// half of the work; its digits are those of H up to (s_1 / c)^2 units of the last one.
+inline void add_row_diagonal(const Engine& engine, const ConstMatrixRef& f,
+                             const RotatedSpectrum& rotated, const CkceJob& job, CkceValues& out) {
+  constexpr Index width = 128;
+  const Vector& values = rotated.spectrum.values;
+  const double c = static_cast<double>(f.rows()) * job.ridges(0);
+  Matrix h = rotated.rotation * (values.array() + c).inverse().matrix().asDiagonal();
+  bool lower = h.rows() == h.cols() && values.size() > 0 && values.maxCoeff() < 100.0 * c;
+  if (lower) {
+    Matrix triangle = engine.dense.crossprod(h.transpose());
+    lower = engine.dense.cholesky(triangle);
+    if (lower) h = std::move(triangle);
+  }
+  for_moment_blocks(f.rows(), [&](Index i, Index m) {
+    Vector own = Vector::Zero(m);
+    for (Index j = 0; j < h.cols(); j += width) {
+      const Index above = lower ? j : 0, size = std::min(width, h.cols() - j);
+      own += engine.dense
+                 .multiply(f.block(i, above, m, f.cols() - above),
+                           h.block(above, j, f.cols() - above, size))
+                 .rowwise()
+                 .squaredNorm();
+    }
+    out.diagonal += own.dot(job.residuals.middleRows(i, m).rowwise().squaredNorm());
+    out.null_mean += own.dot(job.variances.segment(i, m).cwiseMax(0.0));
+  });
+}
+
 }  // namespace detail
 
-// From an explicit factor F (n x r) with tr(K - FF') = trace_remainder, and its moments.
+// From an explicit factor F (n x r) with tr(K - FF') = trace_remainder, and its moments, where
+// diagonal_by_rows() the plain ones.
 inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
                                  const FactorMoments& moments, double trace_remainder,
                                  const CkceJob& job) {
@@ -51,6 +87,9 @@ inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
   if (detail::needs_factor(job)) factor = engine.dense.multiply(f, rotated.rotation);
   const bool by_rows = job.targets.cols() > 0 && !detail::needs_factor(job);
   detail::finish(engine, job, rotated.spectrum, factor, out, !by_rows);
+  if (detail::diagonal_by_rows(job)) {
+    detail::add_row_diagonal(engine, f, rotated, job, out.values[0]);
+  }
   if (by_rows) {
     out.loo = detail::leave_one_out_rows(engine, f, rotated, job.targets, job.ridges);
   }
@@ -72,7 +111,8 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
   if (detail::needs_factor(job) || job.targets.cols() > 0) {
     const Matrix f = map_features(engine, map, x);
     return ckce_by_factor(engine, f,
-                          factor_moments(engine, f, job.residuals, job.variances, job.diagonals),
+                          factor_moments(engine, f, job.residuals, job.variances,
+                                         job.diagonals && !detail::diagonal_by_rows(job)),
                           0.0, job);
   }
   const FactorMoments moments =
@@ -105,10 +145,11 @@ template <class Factor>
 CkceResult ckce_by_low_rank(const Engine& engine, const CertifiedFactor<Factor>& certified,
                             const CkceJob& job) {
   const Factor& factor = certified.factor;
-  CkceResult out = ckce_by_factor(
-      engine, factor.l,
-      all_moments(engine, factor.l, certified.moments, job.residuals, job.variances, job.diagonals),
-      factor.residual.sum(), job);
+  CkceResult out =
+      ckce_by_factor(engine, factor.l,
+                     all_moments(engine, factor.l, certified.moments, job.residuals, job.variances,
+                                 job.diagonals && !detail::diagonal_by_rows(job)),
+                     factor.residual.sum(), job);
   out.rank = factor.rank();
   return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // CKCE from a pivoted Cholesky factor K ~ L L', with the error bound
-// 3 tr(G) tr(K - L L') / (n ridge)^2 as stopping rule: a coarse factor first, whose
+// |G|_2 tr(K - L L') / (n ridge)^2 as stopping rule: a coarse factor first, whose
 // estimate says how fine the factor must be to certify a relative error.
 #ifndef CALIBRISK_CKCE_LOW_RANK_H
 #define CALIBRISK_CKCE_LOW_RANK_H
@@ -31,10 +31,10 @@ namespace detail {
 // tr(K - LL') at which the bound is `tolerance` times the estimate at the smallest ridge.
 inline double certified_remainder(const Engine& engine, const FactorMoments& moments,
                                   double remainder, double ridge, double tolerance) {
-  if (!(moments.trace_residual > 0)) return std::numeric_limits<double>::infinity();
+  if (!(moments.norm_residual > 0)) return std::numeric_limits<double>::infinity();
   const double c = ridge * static_cast<double>(moments.n_obs);
   return tolerance * ckce_of_moments(engine, moments, remainder, ridge, false).estimate * c * c /
-         (3.0 * moments.trace_residual);
+         moments.norm_residual;
 }
 
 // Refines the factor until CKCE at ridges >= `ridge` is certified, or the rank the largest allowed.

@@ -79,9 +79,9 @@ struct RankKernelValues {
 };
 
 // Uses a certified low-rank factor if its rank is much smaller than the sample, else the dual, or
-// the spectrum for a tiny ridge. For many rows: a factor of the largest affordable rank. The bound
-// is a product of traces: errors of networks and of simulated models were below a hundredth of it.
-// With a bound of a tenth they are far below the noise of any subsample.
+// the spectrum for a tiny ridge. For many rows: a factor of the largest affordable rank. Errors
+// of networks and of simulated models were below a thirtieth of the bound. With a bound of a tenth
+// they are far below the noise of any subsample.
 inline RankKernelValues rank_kernel_values(const Engine& engine, const Kernel& kernel,
                                            const ConstMatrixRef& q, const Matrix& residuals,
                                            double ridge, const RankSettings& settings) {

@@ -20,6 +20,7 @@ struct Spectrum {
   Vector energy_residual;        // sum_i P_it^2 |d_i|^2: the diagonal's share, [r]
   Vector energy_null;            // sum_i P_it^2 E(|d_i|^2 | q_i) under calibration, [r]
   double trace_residual = 0.0;   // tr G = sum_i |d_i|^2
+  double norm_residual = 0.0;    // at least |G|_2, see FactorMoments
   double trace_remainder = 0.0;  // tr(K - P P') >= 0
 };
 
@@ -35,9 +36,12 @@ struct CkceValues {
   double error_bound = 0.0;   // of |CKCE - estimate|
 };
 
-// 3 tr(G) |R|_2 / c^2 with |R|_2 <= tr R, from the resolvent identity.
-inline double ckce_error_bound(double trace_residual, double trace_remainder, double c) {
-  return 3.0 * trace_residual * trace_remainder / (c * c);
+// |G|_2 tr(R) / c^2. With X = A^-1 and Y = (A - R)^-1 the difference of both M is
+//   (c X - 1/2) Z + Z (c Y - 1/2),  Z = X R Y,
+// whose trace norm is at most that of Z, since 0 <= c X, c Y <= 1; |X|_2 and |Y|_2 are at most 1 /
+// c.
+inline double ckce_error_bound(double norm_residual, double trace_remainder, double c) {
+  return norm_residual * trace_remainder / (c * c);
 }
 
 inline CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
@@ -53,7 +57,7 @@ inline CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
       (spectrum.trace_residual -
        (spectrum.energy.array() * (spectrum.values.array() + 2.0 * c) * filter).sum()) /
       n;
-  out.error_bound = ckce_error_bound(spectrum.trace_residual, spectrum.trace_remainder, c);
+  out.error_bound = ckce_error_bound(spectrum.norm_residual, spectrum.trace_remainder, c);
   return out;
 }
 
@@ -65,6 +69,8 @@ struct FactorMoments {
   Matrix residual;  // F' diag(|d_i|^2) F
   Matrix null;      // F' diag(v_i) F, v_i = E(|d_i|^2 | q_i)
   double trace_residual = 0.0;
+  // at least |G|_2: the largest eigenvalue of D'D, or their sum
+  double norm_residual = 0.0;
   Index n_obs = 0;
 
   FactorMoments(Index rank, Index d)
@@ -86,7 +92,13 @@ struct FactorMoments {
   // products.
   void widen(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals) {
     const Index known = gram.cols(), rank = f.cols(), more = rank - known;
-    if (n_obs == 0) count(residuals);
+    if (n_obs == 0) {
+      count(residuals);
+      constexpr Index few = 256;
+      if (residuals.cols() <= few && residuals.size() > 0) {
+        norm_residual = engine.dense.sym_eigen(engine.dense.crossprod(residuals)).values.maxCoeff();
+      }
+    }
     if (more == 0) return;
     const auto added = f.rightCols(more);
     gram.conservativeResize(rank, rank);
@@ -114,6 +126,7 @@ struct FactorMoments {
  private:
   void count(const ConstMatrixRef& residuals) {
     trace_residual += residuals.rowwise().squaredNorm().sum();
+    norm_residual = trace_residual;
     n_obs += residuals.rows();
   }
 };
@@ -191,6 +204,7 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
   out.spectrum.energy_residual = detail::rotated_diagonal(engine, out.rotation, moments.residual);
   out.spectrum.energy_null = detail::rotated_diagonal(engine, out.rotation, moments.null);
   out.spectrum.trace_residual = moments.trace_residual;
+  out.spectrum.norm_residual = moments.norm_residual;
   out.spectrum.trace_remainder = trace_remainder;
   return out;
 }
@@ -217,7 +231,7 @@ inline CkceValues ckce_of_moments(const Engine& engine, const FactorMoments& mom
   const double fit = moments.cross.cwiseProduct(h).sum();
   out.cce2 = (fit - c * out.estimate) / n;
   out.residual_mse = (moments.trace_residual - fit - c * out.estimate) / n;
-  out.error_bound = ckce_error_bound(moments.trace_residual, trace_remainder, c);
+  out.error_bound = ckce_error_bound(moments.norm_residual, trace_remainder, c);
   if (!diagonals) return out;
   const Matrix b = solve(Matrix::Identity(l.rows(), l.cols()));
   const Matrix square = engine.dense.multiply(b, b);
