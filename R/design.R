@@ -146,11 +146,11 @@ resampled_rows <- function(design) {
 # Beyond it repeated rows would take more memory than most computers have.
 most_repeated_rows <- 5e7
 
-# Beyond, a thousand random numbers for each row take seconds.
+# With more rows a thousand random numbers for each row take seconds.
 many_rows <- 1e5
 
-# The number of copies of every row in a bootstrap sample: of many drawn at once, by the law of the numbers of single
-# ones. Those that no integer counts are Poisson numbers.
+# The number of copies of every row in a bootstrap sample. Many copies are drawn at once: their numbers are multinomial,
+# as those of single draws; where no integer holds their sum, they are Poisson numbers.
 resampled_copies <- function(design) {
   n <- copy_count(design)
   if (is.null(design$cluster) && n > max(many_rows, 2 * design$n)) {

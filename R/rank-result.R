@@ -47,7 +47,7 @@ shown_worse <- function(pairs, alpha, sign = 1) {
   ifelse(sign * pairs$difference > 0, pairs$a, pairs$b)[apart]
 }
 
-# Of each model, by the tests of all pairs: what it has more than the best one, with simultaneous limits and p-value.
+# By how much each model is above the best one, with simultaneous limits and p-value, from the tests of all pairs.
 to_best <- function(tests, best, models) {
   rows <- vapply(models, function(model) {
     match(TRUE, tests$a %in% c(best, model) & tests$b %in% c(best, model) & model != best)

@@ -103,7 +103,7 @@ compared_pairs <- function(metric, data, level, times) {
   replace(found, "p.value", list(found[["p.adjusted"]] %||% found$p.value))
 }
 
-# Of each model: the first one is paired with every other one.
+# A value for each model: the first one is paired with every other one.
 pair_values <- function(pairs, models) setNames(c(pairs$estimate_a[1], pairs$estimate_b[pairs$a == pairs$a[1]]), models)
 
 # What stands beside other numbers: the AUROC of one event, the accuracy of several classes and of top labels. A list

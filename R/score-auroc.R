@@ -1,8 +1,8 @@
 # The AUROC with its interval, of ce_score() and ce_validate().
 
-# The area under the ROC curve, P(p > p') + P(p = p') / 2 of an event and a non-event. The influence is that of the
-# placements, the standard error that of DeLong et al. (1988): the variances of the placements of events and of others
-# are those of two samples. With so few events (or others) that none may have a low placement by chance, the limits are
+# The area under the ROC curve, P(p > p') + P(p = p') / 2 of an event and a non-event. The influence of a row is its
+# placement. The standard error is that of DeLong et al. (1988), from the variances of the placements of events and of
+# others as of two samples. With so few events (or others) that none may have a low placement by chance, the limits are
 # those of Wilson for as many pairs without a common row: the AUROC is a mean over such sets of independent pairs
 # (Hoeffding 1963).
 auroc_columns <- function(problem, level, logit = FALSE) {
