@@ -5,14 +5,6 @@ logistic_fit <- function(x, y, start, w = NULL, offset = NULL, ridge = 0 * start
   cpp_logistic(x, y, start, centre, ridge, w %||% numeric(), offset %||% numeric())
 }
 
-# With one predictor the likelihood has no maximum exactly if its two groups of outcomes do not overlap.
-is_separated <- function(z, y) {
-  if (all(y == y[1])) return(TRUE)
-  low <- range(z[y == 0])
-  high <- range(z[y == 1])
-  low[2] <= high[1] || low[1] >= high[2]
-}
-
 # A row for each row of x, a column for each parameter; `total`: the sum of the weights of the fit. Of weighted rows a
 # residual is divided by one minus its leverage, as the jackknife does: with few events the plain errors are too small.
 logistic_influence <- function(fit, x, y, design, offset = NULL, total = nrow(x)) {

@@ -115,10 +115,7 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   # predictions of too few values: of all optima the one next to no change
   known <- !free || length(unique(x[seq_len(min(nrow(x), 100)), 1])) >= p || length(unique(x[, 1])) >= p
   fit <- logistic_fit(x, outcome, centre, row_shares(design), offset, if (known) ridge else rep(1e-9, p))
-  # the log loss falls below what any finite optimum allows: everything on its side, for any offset
-  eta <- drop(x %*% fit$theta)
-  separated <- all(eta[outcome == 1] > 0) && all(eta[outcome == 0] < 0) || p == 2 && is_separated(x[, 1], outcome)
-  converged <- fit$converged && !(free && separated)
+  converged <- fit$converged && !(free && fit$apart)
   # from the information; of weighted or clustered rows from the influences of their scores
   information <- fit$inverse / copy_count(design)
   covariance <- if (!free || !known || !converged) {
@@ -130,7 +127,7 @@ logit_fit <- function(x, outcome, centre, penalty, design, offset = NULL) {
   }
   list(theta = fit$theta, converged = converged, iterations = fit$iterations, covariance = covariance,
        information = information, std.error = sqrt(pmax(diag(covariance), 0)), value = fit$loss,
-       message = if (converged) "" else logistic_failure(x[, -p, drop = FALSE], outcome, separated))
+       message = if (converged) "" else logistic_failure(x[, -p, drop = FALSE], outcome, fit$apart))
 }
 
 # Increasing least squares fit; equal predictions share their mean outcome.

@@ -137,7 +137,34 @@ Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels,
   return out;
 }
 
-// Logistic regression with a penalty (classical/logistic.h). `weight` and `offset` may be empty.
+namespace {
+
+// Whether the outcomes of one predictor do not overlap, or are all equal.
+bool is_separated(const double* z, const Rcpp::NumericVector& y) {
+  double low[2] = {R_PosInf, R_PosInf}, high[2] = {R_NegInf, R_NegInf};
+  for (R_xlen_t i = 0; i < y.size(); ++i) {
+    const int group = y[i] == 1.0;
+    low[group] = std::min(low[group], z[i]);
+    high[group] = std::max(high[group], z[i]);
+  }
+  return high[0] <= low[1] || low[0] >= high[1];
+}
+
+// Whether every outcome is on its side of a fit, for any offset.
+bool is_parted(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y, const Vector& theta) {
+  const Vector eta = as_matrix(x) * theta;
+  for (R_xlen_t i = 0; i < y.size(); ++i) {
+    if (!(y[i] == 1.0 ? eta(i) > 0.0 : eta(i) < 0.0)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// Logistic regression with a penalty (classical/logistic.h), and whether the outcomes are `apart`,
+// so that there is no finite optimum without it: on their sides of the fit, where the log loss
+// falls below that of any, or along a single predictor, in the first of two columns. `weight` and
+// `offset` may be empty.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y,
                         const Rcpp::NumericVector& start, const Rcpp::NumericVector& centre,
@@ -147,26 +174,17 @@ Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector&
                                             as_vector(offset));
   const calibrisk::LogisticFit fit =
       model.fit(as_vector(start), as_vector(centre), as_vector(ridge));
-  return named_list({{"theta", fit.theta},
-                     {"inverse", fit.inverse},
-                     {"first_loss", fit.first_loss},
-                     {"loss", fit.loss},
-                     {"iterations", fit.iterations},
-                     {"converged", fit.converged}});
+  return named_list(
+      {{"theta", fit.theta},
+       {"inverse", fit.inverse},
+       {"first_loss", fit.first_loss},
+       {"loss", fit.loss},
+       {"iterations", fit.iterations},
+       {"converged", fit.converged},
+       {"apart", is_parted(x, y, fit.theta) || (x.ncol() == 2 && is_separated(x.begin(), y))}});
 }
 
 namespace {
-
-// Whether the outcomes of one predictor do not overlap, or are all equal.
-bool is_separated(const Rcpp::NumericVector& z, const Rcpp::NumericVector& y) {
-  double low[2] = {R_PosInf, R_PosInf}, high[2] = {R_NegInf, R_NegInf};
-  for (R_xlen_t i = 0; i < z.size(); ++i) {
-    const int group = y[i] == 1.0;
-    low[group] = std::min(low[group], z[i]);
-    high[group] = std::max(high[group], z[i]);
-  }
-  return high[0] <= low[1] || low[0] >= high[1];
-}
 
 Rcpp::List fit_list(const calibrisk::LogisticFit& fit) {
   return named_list({{"theta", fit.theta}, {"inverse", fit.inverse}});
@@ -211,7 +229,7 @@ Rcpp::List cpp_cox(Rcpp::NumericVector z, Rcpp::NumericVector y, Rcpp::NumericVe
     p(k) = 2.0 * R::pnorm(-std::abs(estimate(k) - null(k)) / error(k), 0.0, 1.0, 1, 0);
   }
   p(3) = R::pchisq(ratio, 2.0, 0, 0);
-  const bool apart = is_separated(z, y), two = both.converged && !apart;
+  const bool apart = is_separated(z.begin(), y), two = both.converged && !apart;
   const bool varied = std::any_of(y.begin(), y.end(), [&](double one) { return one != y[0]; });
   const Rcpp::LogicalVector ok = {two, two, large.converged && varied, two};
   return named_list(
