@@ -174,18 +174,17 @@ check_clusters <- function(design, needed = 2) {
 # `rows`: whether it counts them; if not, another line has done so.
 design_sentence <- function(designs, rows = TRUE) {
   if (all(vapply(designs, function(design) length(drop_null(design)) == 1, NA))) return(NULL)
-  span <- function(of) paste(unique(signif(range(vapply(designs, of, 0)), 3)), collapse = " to ")
+  effective <- function(design) 1 / weight_concentration(design)
+  of <- function(value) vapply(designs, value, 0)
+  span <- function(value, keep = 15) paste(unique(lapply(signif(range(of(value)), keep), count_text)), collapse = " to ")
   given <- function(name) !vapply(lapply(designs, `[[`, name), is.null, NA)
   counted <- if (!rows) {
     NULL
   } else if (length(designs) > 0 && all(given("follow_up"))) {
-    of <- function(value) vapply(designs, value, 0)
     follow_up_text(of(entered_rows), of(function(design) design$follow_up$events),
-                   of(function(design) design$follow_up$censored),
-                   of(function(design) 1 / weight_concentration(design)), designs[[1]]$follow_up$horizon)
+                   of(function(design) design$follow_up$censored), of(effective), designs[[1]]$follow_up$horizon)
   } else if (!all(vapply(designs, cpp_equal_copies, NA))) {
-    paste0("rows are weighted: effective sample size ", span(function(design) 1 / weight_concentration(design)), " of ",
-           span(copy_count))
+    paste0("rows are weighted: effective sample size ", span(effective, 3), " of ", span(copy_count))
   }
   clustered <- if (any(given("cluster"))) {
     clusters <- function(design) cluster_count(design) %||% copy_count(design)

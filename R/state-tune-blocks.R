@@ -59,7 +59,8 @@ blocks_sentence <- function(state, used) {
   kinds <- c(if (weighted) "weighted", if (state$about$owner[["given"]] == "cluster") "clustered")
   rows <- if (length(kinds) > 0) paste(paste(kinds, collapse = ", "), "rows") else "classes of a row together"
   if (weighted) {
-    rows <- paste0(rows, " (effective sample size ", signif(effective_rows(state), 3), " of ", state$n, ")")
+    rows <- paste0(rows, " (effective sample size ", count_text(signif(effective_rows(state), 3)), " of ",
+                   count_text(state$n), ")")
   }
   paste0(first_upper(rows), ": risks of pairs across ", count_of(used, "block"),
          "; folds and test rows are whole blocks.")
