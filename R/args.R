@@ -69,9 +69,8 @@
 #'   `1 / df = sum(w^2) / sum(w)^2 - 1 / n`. Rows of weight 0 are left out. With so few events that
 #'   `sum(w)^2 / sum(w^2)` of theirs is below ten, tests reject too often (6: 17%).
 #' * With `cluster`, such as the centre of a patient, standard errors are those of the clusters' summed influences, and
-#'   intervals use Student's t with one degree of freedom less than there are clusters. Unbiased means over pairs use
-#'   only pairs of rows from different clusters, and a bootstrap resamples clusters. With 20 clusters of very unequal
-#'   sizes the joint test keeps its level, but O:E ratio and net benefit miss in 10 to 15%.
+#'   intervals use Student's t with `1 / df = 1 / (C - 1) + sum(W^2) / sum(W)^2 - 1 / C` for C clusters of weights W.
+#'   Unbiased means over pairs use only pairs of rows from different clusters, and a bootstrap resamples clusters.
 #' * For outcomes `Surv(time, status)`, `horizon` is the time by which an event is predicted. Rows are weighted by the
 #'   inverse probability of censoring; see [ce_horizon()].
 #' @section Errors:

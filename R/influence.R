@@ -21,11 +21,11 @@
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
                          smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL, known = NULL,
-                         largest = Inf) {
+                         largest = Inf, skewed = NULL) {
   # a class would make every look at a field take ten times as long
   list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
        design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size,
-       known = known, largest = largest)
+       known = known, largest = largest, skewed = skewed)
 }
 
 # Dependence within clusters, and on weights, is not known: of such rows the larger one of known and estimated variance.
@@ -180,6 +180,3 @@ partner_weight <- function(design) {
 
 # sum_{i != j} w_i w_j, in clusters of different ones.
 pair_weight <- function(design) sum(design_weights(design) * partner_weight(design))
-
-# Rows are not kept.
-no_rows <- function() stop_input("An estimate from sums has no influence of rows.", class = "unsupported")

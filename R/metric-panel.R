@@ -23,9 +23,8 @@ scalar_metrics <- function(of, level, n_bins, smoother = "loess", floor = NULL, 
   rows_of <- function(names) paste(n_bins, "bins of equal", names)
   equal <- is.null(bins) || all(abs(bins - (0:n_bins) / n_bins) < 1e-12)
   width <- if (equal) rows_of("width") else paste(n_bins, "bins between given breaks")
-  squares <- function(problem, ...) mean_estimate(problem$residuals[, 1]^2, problem$design, ...)
   all <- list(
-    entry("rbs", "scalar", function(problem) squares(problem, power = 2), over = "sum"),
+    entry("rbs", "scalar", function(problem) problem_brier(problem, power = 2), over = "sum"),
     binned(width, "width", 1, of = c("rows", "cells")), binned(rows_of("mass"), "mass", 1),
     binned("monotone sweep", "sweep", 1), binned(width, "width", 2, of = c("rows", "cells")),
     binned(rows_of("mass"), "mass", 2, TRUE), binned(width, "width", 2, TRUE, "cells"),
@@ -33,7 +32,7 @@ scalar_metrics <- function(of, level, n_bins, smoother = "loess", floor = NULL, 
       columns <- ks_columns(list(problem), interval)
       c(columns, detail = if (!is.null(problem$between)) problem$between(columns$.estimate))
     }),
-    entry("brier", "squared error of the probability", squares, "cells", "sum"),
+    entry("brier", "squared error of the probability", problem_brier, "cells", "sum"),
     entry("log_loss", "logarithmic score", function(problem) problem$log, "cells"),
     entry("oe_ratio", "events observed over expected", function(problem) oe_columns(problem, level), "cells"),
     entry("mmce", "Laplace kernel, bandwidth 0.4, biased", function(problem) mmce_estimate(problem, 0.4, "biased"),

@@ -72,9 +72,6 @@ preset_scheme <- function(preset, given) {
   scheme
 }
 
-# Rounded to single precision.
-to_single <- function(x) readBin(writeBin(as.double(x), raw(), size = 4), "numeric", length(x), size = 4)
-
 preset_problems <- function(preset, predictions, notion) {
   k <- NCOL(predictions$probs) # 1 where there are none
   one_column <- preset %in% c("netcal", "scikit-learn")
@@ -89,7 +86,8 @@ preset_problems <- function(preset, predictions, notion) {
   notion <- if (scalar || k == 2 && one_column) "binary" else notion
   lapply(notion_problems(predictions, notion), function(problem) {
     x <- problem$features[, 1]
-    if (preset == "torchmetrics") x <- to_single(x)
+    # in single precision
+    if (preset == "torchmetrics") x <- readBin(writeBin(as.double(x), raw(), size = 4), "numeric", length(x), size = 4)
     if (preset == "netcal") x <- pmin(pmax(x, .Machine$double.eps), 1 - .Machine$double.eps)
     problem$features <- matrix(x)
     problem$residuals <- matrix(x - problem$labels)

@@ -45,13 +45,15 @@ rbs <- new_metric("rbs", function(x, truth, ..., notion = NULL, level = 0.95, ti
       check_whole_sums(predictions, "The root Brier score")
     }
     design <- predictions$design
-    # of one probability its rows suffice
-    estimate <- if (used %in% c("top_label", "binary") && is.null(predictions$problem)) {
+    squares <- function(problem) rowSums(problem$residuals^2)
+    estimate <- if (!used %in% c("top_label", "binary")) {
+      mean_estimate(Reduce(`+`, lapply(notion_problems(predictions, used), squares)), design, power = 2)
+    } else if (is.null(predictions$problem)) {
+      # of one probability its rows suffice
       rows <- scalar_rows(predictions, used)
       brier_estimate(rows$prob, rows$outcome, design, power = 2)
     } else {
-      problems <- notion_problems(predictions, used)
-      mean_estimate(Reduce(`+`, lapply(problems, function(problem) rowSums(problem$residuals^2))), design, power = 2)
+      problem_brier(notion_problems(predictions, used)[[1]], power = 2)
     }
     c(rbs_columns(estimate, interval), list(n = n_obs(predictions), notion = used))
   }, choices = list(interval = interval$type, level = level), edges = numeric(), notion = notion)

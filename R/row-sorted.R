@@ -17,10 +17,6 @@ sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
   replace(cpp_sorted_rows(x, y, w, TRUE, copies), "order", list(order))
 }
 
-# Equal width: bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
-# (ceiling(x * B) can differ on an edge).
-width_ends <- function(sorted, n_bins) edge_ends(sorted, seq_len(n_bins) / n_bins)
-
 edge_ends <- function(sorted, edges) unique(c(findInterval(edges, sorted$x), length(sorted$x)))
 
 # Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together; of weights, where their
@@ -46,7 +42,9 @@ sweep_bins <- function(sorted) {
 
 bin_ends <- function(sorted, type, n_bins) {
   switch(type,
-    width = width_ends(sorted, n_bins),
+    # bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
+    # (ceiling(x * B) can differ on an edge)
+    width = edge_ends(sorted, seq_len(n_bins) / n_bins),
     mass = mass_ends(sorted, n_bins),
     sweep = mass_ends(sorted, sweep_bins(sorted)),
     discrete = sorted$ties

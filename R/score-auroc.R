@@ -40,9 +40,13 @@ auroc_columns <- function(problem, level, logit = FALSE) {
 
 # The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.
 unit_count <- function(share, design) {
+  if (is_plain(design)) return(sum(share))
   total <- sum(design_weights(design) * share)
   total^2 / sum(unit_powers(share, design, 2))
 }
+
+# TRUE with fewer than 30 events or non-events (or clusters of them), else NULL
+few_events <- function(y, design) if (isTRUE(min(unit_count(1 - y, design), unit_count(y, design)) < 30)) TRUE
 
 # One event against the rest: an estimate that ce_compare() takes the difference of.
 auroc_frame <- function(x, input, level, bound) {

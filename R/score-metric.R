@@ -38,9 +38,8 @@
 #' (`"canonical"` for three or more classes, `"binary"` for two and for a single probability, where the Brier score has
 #' no factor 2 for the second class, `"regression"`),
 #' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
-#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score). With few
-#' events they end too low: with some five events in 150 rows the upper one was below the mean score in 6 to 12% of 400
-#' samples (2.5% are meant), with 20 in 600 in 3 to 6%.
+#' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score). With fewer
+#' than 30 events or non-events (or clusters) those of Brier and log score are symmetric on the log scale.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #'   DeLong, DeLong and Clarke-Pearson (1988) \doi{10.2307/2531595}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
@@ -158,20 +157,19 @@ read_as_real <- function(x, dots, scores) {
   !is.null(law_given(x, check_column_names(dots))) || length(law_columns(x, dots)) > 1
 }
 
-is_default_score <- function(scores) length(scores) == 1 && scores[[1]]$name == "brier"
-
 # Scores of classes read probabilities.
 check_no_laws <- function(x, dots, scores) {
   name <- (Find(function(one) is.null(one$real), scores) %||% scores[[1]])$name
+  default <- if (length(scores) == 1 && name == "brier") ", the default,"
   stop_if(!missing(x) && !is.null(if (is_models(x)) x[[1]]$law else law_given(x, dots)),
           "{.arg score} must be one of numbers where {.arg x} holds predictive distributions.",
-          "x" = "{.val {name}}{if (is_default_score(scores)) ', the default,'} is a score of class probabilities.",
+          "x" = "{.val {name}}{default} is a score of class probabilities.",
           "i" = "Scores of numbers are {.or {.val {real_scores()}}}.", class = "score", arg = "score", value = name)
 }
 
 # The mean of a score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
-score_estimate <- function(rows, design, smallest) {
-  one <- mean_estimate(rows, design, smallest = smallest)
+score_estimate <- function(rows, design, smallest, skewed = NULL) {
+  one <- mean_estimate(rows, design, smallest = smallest, skewed = skewed)
   if (all_finite(rows)) return(one)
   none <- is.nan(one$value) && !anyNA(rows)
   warn_if(
@@ -189,7 +187,8 @@ class_scores <- function(predictions, probs = simplex_probs(predictions), truth 
   design <- predictions$design
   function(s, smallest) {
     if (!is_brier_of_one(predictions, s)) {
-      return(score_estimate(score_rows(predictions, s, probs, truth), design, smallest))
+      skewed <- if (n_classes(predictions) == 2 && s$name %in% c("brier", "log")) few_events(truth == 1, design)
+      return(score_estimate(score_rows(predictions, s, probs, truth), design, smallest, skewed))
     }
     brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest)
   }

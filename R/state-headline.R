@@ -67,8 +67,9 @@ block_ladder <- function(state, level) {
   design <- new_design(length(e), rows$count, match(rows$part, sort(unique(rows$part))))
   total <- sum(own[[1]]$count)
   scores <- vapply(classes, function(j) state_scores(state, j), numeric(length(score_sums)))
-  # as cpp_design_df()
-  df <- min(used_blocks(state) - 1, 1 / max(scores["weight_square", 1] / total^2 - 1 / state$n, 0))
+  # of the blocks, and as cpp_design_df() of the rows' weights
+  blocks <- cpp_design_df(replace(design, "copies", list(rows$count)))
+  df <- min(blocks, 1 / max(scores["weight_square", 1] / total^2 - 1 / state$n, 0))
   knots <- lapply(classes, function(j) state_knots(state, j))
   of_blocks <- rowsum(rows$count * residuals, rows$part) / sqrt(length(classes))
   # the rows of the lower triangle, of which eigen() takes nothing else

@@ -109,6 +109,7 @@ log_estimate <- function(state, j) {
   if (scores[["infinite"]] > 0) return(new_estimate(Inf, NULL, design))
   if (!state$about$blocked) {
     mean <- scores[["log"]] / state$n
+    no_rows <- function() stop_input("An estimate from sums has no influence of rows.", class = "unsupported")
     return(new_estimate(mean, no_rows, design, squares = scores[["log_square"]] - state$n * mean^2))
   }
   weight <- block_weights(block_moments(state, j))

@@ -175,11 +175,13 @@ overall_rows <- function(problem, options) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   design <- problem$design
+  skewed <- few_events(y, design)
   row <- function(term, value, influence, smallest = 0) {
-    scale <- pool_scale(term)
-    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = smallest)
+    few <- !is.null(skewed) && smallest == 0 && value > 0
+    scale <- if (few) log_scale else pool_scale(term)
+    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = if (few) -Inf else smallest)
     # the prevalence of few events is skewed, and so is what is divided by its variance
-    if (term == "scaled_brier" && isTRUE(min(unit_count(1 - y, design), unit_count(y, design)) < 30)) {
+    if (term == "scaled_brier" && !is.null(skewed)) {
       quantile <- design_quantile((1 + options$level) / 2, design)
       limits <- cpp_skewed_limits(columns$.estimate, columns$std.error %||% NA_real_, influence, design, quantile)
       columns[c("conf.low", "conf.high")] <- lapply(limits, scale$back)

@@ -33,10 +33,9 @@
 #'   accuracy; `log_loss`, in nats.
 #' * **utility**: `net_benefit(c)` \eqn{= \overline{1\{p \ge c\} (y - c)} / (1 - c)} per row, see [ce_decision()].
 #' @section Intervals:
-#' Intervals come from the influence of each row; with few events they are exact, Wilson's, or (`scaled_brier`) without
-#' the skewness. Those of `brier` and `log_loss` cover 87 to 93% with five events. `intercept` and `slope` have the
-#' likelihood's errors, `in_the_large` the robust one if that is larger. Terms of the smooth curve have a bootstrap as
-#' in [ici()]. A line below the table says why a term is `NA`.
+#' Intervals come from the influence of each row; with few events they are exact, Wilson's, (`scaled_brier`) without
+#' the skewness, or (`brier`, `log_loss`) on the log scale. `intercept` and `slope` have the likelihood's errors,
+#' `in_the_large` the robust one if larger, smooth terms a bootstrap as in [ici()]. A line below the table explains `NA`.
 #' @section Several horizons, states and tables:
 #' `horizon = c(12, 24, 60)` takes a column of predictions for each time, in their order. The page shows the times side
 #' by side, and adjusts its verdict by Holm's rule. `tidy()` has a column `horizon`, `plot()` draws numbers over time.

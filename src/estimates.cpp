@@ -73,6 +73,9 @@ class DesignFacts {
     } else {
       units -= 1.0;
     }
+    if (clustered_) {
+      units = std::max(1.0 / (1.0 / units + cluster_inequality()), std::min(units, 1.0));
+    }
     if (have_equal_copies(design_)) return units;
     const double copies =
         given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
@@ -90,6 +93,15 @@ class DesignFacts {
   }
 
  private:
+  // sum W_c^2 / W1^2 - 1 / C of the clusters' weights; 0 if all are equal
+  double cluster_inequality() const {
+    const RowDesign of(design_);
+    const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, rows());
+    const double total = of.weights.total(rows());
+    const double share = moments.unit_powers(calibrisk::Vector::Ones(rows()), 2) / (total * total);
+    const double more = share - 1.0 / clusters_;
+    return more > 1e-12 ? more : 0.0;
+  }
   calibrisk::Index rows() const { return static_cast<calibrisk::Index>(n_); }
 
   Rcpp::List design_;
@@ -235,6 +247,11 @@ Limits limits_of(const Rcpp::List& estimate, double level,
   const double smallest = number_field(estimate, "smallest");
   if (R_FINITE(smallest) && half < 1e-8) return constant_limits(estimate, design, level);
   const double value = number_field(estimate, "value");
+  // a mean of squares or logarithms of few events is nearer to normal on the log scale
+  if (given(estimate, "skewed") && value > 0.0) {
+    const double factor = std::exp(half / value);
+    return {std_error, value / factor, value * factor};
+  }
   // a value below the smallest possible one is taken as that, so the interval has a width
   return {std_error, least({value - half, honest_limit(estimate, design, quantile), pairs.low}),
           largest({largest({value, smallest}) + half, pairs.high})};
@@ -245,9 +262,11 @@ Limits limits_of(const Rcpp::List& estimate, double level,
 // [[Rcpp::export(rng = false)]]
 bool cpp_equal_copies(Rcpp::List design) { return have_equal_copies(design); }
 
-// Degrees of freedom of a standard error, for a quantile of Student's t. For clusters: one less
-// than their number, or their number less that of the strata. For weights: 1 / df = 1 / n_eff - 1 /
-// n, about the effective number of rows if that is small, and infinite for equal weights.
+// Degrees of freedom of a standard error, for a quantile of Student's t. For clusters of equal
+// weight: one less than their number C, or their number less that of the strata. For others 1 / df
+// is larger by 1 / C_eff - 1 / C, with the effective number C_eff of clusters, and df at least 1.
+// For weights: 1 / df = 1 / n_eff - 1 / n, about the effective number of rows if that is small, and
+// infinite for equal weights.
 // [[Rcpp::export(rng = false)]]
 double cpp_design_df(Rcpp::List design) { return DesignFacts(design).df(); }
 

@@ -105,3 +105,9 @@ of_columns <- function(verb) function(d, weights = NULL) {
   d$own_weights <- weights
   verb(d, y, prob, weights = own_weights)
 }
+
+# The degrees of freedom of clusters of unequal weights.
+cluster_df <- function(cluster, w = rep(1, length(cluster))) {
+  size <- rowsum(w, cluster)
+  1 / (1 / (length(size) - 1) + sum(size^2) / sum(size)^2 - 1 / length(size))
+}

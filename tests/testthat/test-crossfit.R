@@ -59,7 +59,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
   sorted <- sort_problem(problem)
   bin <- oracle_width_bin(x, 6)
   gap <- oracle_gap(bin, d, fold)
-  bins <- cpp_bin_table(sorted, width_ends(sorted, 6))
+  bins <- cpp_bin_table(sorted, edge_ends(sorted, 1:6 / 6))
   for (p in c(1, 1.5, 2, 3)) {
     bound <- crossfit_bins(sorted, fold, bins, p)
     rows <- oracle_tangent(gap, d, p)

@@ -27,10 +27,12 @@ test_that("clusters of one row are none but for Student's quantile", {
   }
   # of 12 clusters
   few <- ce_score(data, y, prob, cluster = centre)
-  expect_equal(few$conf.high - few$.estimate, stats::qt(.975, 11) * few$std.error)
+  df <- cluster_df(data$centre)
+  expect_equal(log(few$conf.high / few$.estimate), stats::qt(.975, df) * few$std.error / few$.estimate)
 })
 
 test_that("weights and clusters are checked and named", {
+  expect_match(design_sentence(list(new_design(1049, 1049:1 / 7))), "size 787 of 1,049")
   data <- design_rows_frame()
   data$bad <- -data$share
   data$text <- "a"

@@ -104,9 +104,10 @@ test_that("samples of weighted rows in clusters are drawn as the rows that they 
     })
     expect_equal(found$std.error, apply(samples[1:4, ], 1, stats::sd))
     # by these the lower limit is at most the estimate less their noise
-    noise <- apply(samples[5:8, ], 1, stats::quantile, pnorm(qt(.975, 29)), names = FALSE)
+    z <- qt(.975, cluster_df(part$site, part$w))
+    noise <- apply(samples[5:8, ], 1, stats::quantile, pnorm(z), names = FALSE)
     expect_true(all(found$conf.low <= pmax(found$.estimate - noise, 0) + 1e-12))
-    expect_equal(found$conf.high[2], min(found$.estimate[2] + max(qt(.975, 29) * found$std.error[2], noise[2]),
+    expect_equal(found$conf.high[2], min(found$.estimate[2] + max(z * found$std.error[2], noise[2]),
                                          found$conf.high[4]))
   }
 })

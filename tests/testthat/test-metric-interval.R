@@ -39,7 +39,7 @@ test_that("influences belong to their rows", {
   y <- withr::with_seed(15, stats::rbinom(60, 1, x^2))
   d <- x - y
   sorted <- sort_problem(scalar_problem(x, y))
-  bins <- cpp_bin_table(sorted, width_ends(sorted, 4))
+  bins <- cpp_bin_table(sorted, edge_ends(sorted, 1:4 / 4))
   bin <- oracle_width_bin(x, 4)
   gap <- stats::ave(d, bin)
   for (p in 1:3) {
@@ -72,7 +72,7 @@ test_that("debiasing is unbiased, the plug-in is not", {
     b <- rep(1:4, each = 10)
     y <- stats::rbinom(40, 1, level[b])
     sorted <- sort_problem(scalar_problem(level[b], y))
-    bins <- cpp_bin_table(sorted, width_ends(sorted, 4))
+    bins <- cpp_bin_table(sorted, edge_ends(sorted, 1:4 / 4))
     c(binned_power(bins, 2)$power, binned_power(bins, 2, debias = TRUE)$power)
   }, c(0, 0)))
   mean_error <- apply(power, 1, stats::sd) / sqrt(800)
@@ -154,7 +154,7 @@ test_that("an interval has a width where a debiased estimate is far below 0", {
   }
   value <- new_estimate(-.02, NULL, new_design(100), power = 2, noise = .005^2, variance = .004^2)
   half <- qnorm(.975) * .005
-  value$influence <- no_rows
+  value$influence <- stop
   expect_equal(summarise_estimates(list(value), .95)$conf.high, sqrt(half), tolerance = 1e-12)
   # differences have no smallest value
   value$smallest <- -Inf

@@ -106,9 +106,10 @@ test_that("Cox's errors of weighted and clustered rows are those of the sandwich
   covariance <- sandwich(rowsum(scores, data$centre))
   expect_equal(both$std.error[1:2], unname(sqrt(diag(covariance))), tolerance = 1e-7)
   only <- cox_calibration(data, y, prob, cluster = centre)
-  # 12 clusters: Student's t with 11 degrees of freedom, Hotelling's F with 2 and 10
-  expect_equal(only$p.value[2], 2 * stats::pt(-abs(only$.estimate[2] - 1) / only$std.error[2], 11))
-  expect_equal(only$p.value[4], stats::pf(only$.estimate[4] * 10 / 22, 2, 10, lower.tail = FALSE))
+  # Student's t with the freedom of 12 unequal clusters, Hotelling's F
+  df <- cluster_df(data$centre)
+  expect_equal(only$p.value[2], 2 * stats::pt(-abs(only$.estimate[2] - 1) / only$std.error[2], df))
+  expect_equal(only$p.value[4], stats::pf(only$.estimate[4] * (df - 1) / (2 * df), 2, df - 1, lower.tail = FALSE))
   # one cluster says nothing of its error, and separated data have no estimate
   data$one <- 1
   expect_true(all(is.na(suppressWarnings(cox_calibration(data, y, prob, cluster = one))$std.error)))

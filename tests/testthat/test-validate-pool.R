@@ -65,10 +65,10 @@ test_that("data sets that are the same have the limits of one, with the freedom 
     pooled <- tidy(ce_pool(rep(list(one), 3)))
     rows <- tidy(one)[match(pooled$term, tidy(one)$term), ]
     expect_equal(pooled$estimate, rows$estimate)
-    complete <- if (is.null(clusters)) 199 else 11
+    complete <- if (is.null(clusters)) 199 else cluster_df(clusters)
     expect_equal(pooled$df, rep(complete * (complete + 1) / (complete + 3), nrow(pooled)))
     # on each side by the same share
-    single <- stats::qt(0.975, if (is.null(clusters)) Inf else 11)
+    single <- stats::qt(0.975, if (is.null(clusters)) Inf else complete)
     error <- pooled$term == "calibration_error"
     high <- rows$estimate^2 + (rows$conf.high^2 - rows$estimate^2) * stats::qt(0.975, pooled$df) / single
     expect_equal(pooled$conf.high[error], sqrt(high)[error])

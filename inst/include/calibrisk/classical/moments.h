@@ -20,10 +20,11 @@ constexpr double missing_moment = std::numeric_limits<double>::quiet_NaN();
 constexpr double raised_skew = 1.6;
 
 // z where h(z) = z + s z^2 / 3 + s^2 z^3 / 27 + s / 6 is q (Hall 1992), s the skewness of the
-// estimate. Beyond the largest one limits would be far from the data.
+// estimate. Beyond the largest one limits would be far from the data: 0.45 for a limit at 1.96, and
+// less for larger ones, of high levels or of few clusters.
 inline double skewed_quantile(double q, double skew) {
-  constexpr double most = 0.45;
   if (std::isnan(skew) || std::abs(skew) < 1e-6) return q;
+  const double most = 0.45 * std::min(1.0, 1.96 / std::abs(q));
   const double s = std::min(std::max(skew, -most), most);
   return 3.0 / s * (std::cbrt(1.0 + s * (q - s / 6.0)) - 1.0);
 }
