@@ -585,20 +585,24 @@ cpp_cubic_basis <- function(z, knots) {
     .Call(`_calibrisk_cpp_cubic_basis`, z, knots)
 }
 
-cpp_resample_counts <- function(n, times) {
-    .Call(`_calibrisk_cpp_resample_counts`, n, times)
+cpp_resample_counts <- function(n, times, copies = NULL) {
+    .Call(`_calibrisk_cpp_resample_counts`, n, times, copies)
 }
 
 cpp_draw_classes <- function(probs) {
     .Call(`_calibrisk_cpp_draw_classes`, probs)
 }
 
-cpp_class_redraws <- function(factor, probs, target_gram, times, resample, threads, progress) {
-    .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, times, resample, threads, progress)
+cpp_draw_counts <- function(probs, copies) {
+    .Call(`_calibrisk_cpp_draw_counts`, probs, copies)
 }
 
-cpp_class_statistic <- function(factor, probs, target_gram, labels, threads) {
-    .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads)
+cpp_class_redraws <- function(factor, probs, target_gram, times, resample, threads, progress, copies = NULL) {
+    .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, times, resample, threads, progress, copies)
+}
+
+cpp_class_statistic <- function(factor, probs, target_gram, labels, threads, copies = NULL) {
+    .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads, copies)
 }
 
 cpp_scalar_features <- function(kernel, x) {
@@ -721,8 +725,8 @@ cpp_pair_sums <- function(prediction, target, threads, progress, weights = NULL,
     .Call(`_calibrisk_cpp_pair_sums`, prediction, target, threads, progress, weights, cluster)
 }
 
-cpp_block_sums <- function(prediction, target, block, threads, progress = NULL) {
-    .Call(`_calibrisk_cpp_block_sums`, prediction, target, block, threads, progress)
+cpp_block_sums <- function(prediction, target, block, threads, progress = NULL, copies = NULL) {
+    .Call(`_calibrisk_cpp_block_sums`, prediction, target, block, threads, progress, copies)
 }
 
 cpp_cluster_noise <- function(prediction, target, cluster, weights, threads, progress = NULL) {
@@ -749,12 +753,12 @@ cpp_outcome_sums <- function(weights, target, kernel, outcomes, points, sets, th
     .Call(`_calibrisk_cpp_outcome_sums`, weights, target, kernel, outcomes, points, sets, threads, progress)
 }
 
-cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progress) {
-    .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress)
+cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progress, copies = NULL) {
+    .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress, copies)
 }
 
-cpp_hotelling <- function(z) {
-    .Call(`_calibrisk_cpp_hotelling`, z)
+cpp_hotelling <- function(z, copies = NULL) {
+    .Call(`_calibrisk_cpp_hotelling`, z, copies)
 }
 
 cpp_loess <- function(x, y, w, copies, span, leaf) {

@@ -2,13 +2,18 @@
 
 #' @export
 run_test.test_block <- function(test, problem, level) {
-  n <- problem$n
+  few <- has_few_failures(problem)
+  asked <- problem$asked
+  # of which copies fail
+  if (few) problem <- kernel_problem(single_copies(problem$laws), asked$kernel, asked$target_kernel, asked$draws)
+  copies <- problem$laws$design$copies
+  n <- copy_count(problem$laws$design)
   check_rows(n, 4, "The block test")
   block <- check_block(test$block, n)
   stop_if(n < 2 * block, "The block test needs at least two blocks.",
           "x" = "{.arg block} is {block}, there are {n} observations.",
           "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block")
-  sums <- cpp_block_sums(problem$prediction, problem$target, block, thread_count())
+  sums <- cpp_block_sums(problem$prediction, problem$target, block, thread_count(), NULL, copies)
   eta <- check_computable(sums$unbiased)
   estimate <- mean(eta)
   se <- if (test$reference == "blocks") {
@@ -18,7 +23,6 @@ run_test.test_block <- function(test, problem, level) {
   }
   # equal block estimates: no variance to compare with
   degenerate <- !is.finite(se) || se <= 1e-14 * max(abs(eta))
-  few <- has_few_failures(problem)
   if (degenerate && !few) {
     warn_result("All block estimates are equal: the block test is not available.",
                 "i" = "Use {.code test = \"conditional\"}.", class = "degenerate")
@@ -47,7 +51,8 @@ run_test.test_block <- function(test, problem, level) {
 # predictions.
 has_few_failures <- function(problem, enough = 20) {
   if (!finite_outcomes(problem) || is.function(problem$asked$kernel)) return(FALSE)
-  problem$n - max(tabulate(match(problem$laws$y, problem$laws$y), problem$n)) < enough
+  design <- problem$laws$design
+  copy_count(design) - max(copies_by_group(design$copies, match(problem$laws$y, problem$laws$y), design$n)) < enough
 }
 few_failures_redraws <- 399
 redrawn_text <- "outcomes simulated from the predictions"
@@ -55,7 +60,7 @@ redrawn_text <- "outcomes simulated from the predictions"
 #' @export
 run_test.test_bootstrap <- function(test, problem, level) {
   n <- problem$n
-  check_rows(n, 2, "The bootstrap test")
+  check_rows(copy_count(problem$laws$design), 2, "The bootstrap test")
   if (has_few_failures(problem)) return(run_test.test_conditional(test, problem, level))
   # resamples in chunks, whose counts are small enough to hold next to the panels of H
   parts <- split(seq_len(test$times), (seq_len(test$times) - 1) %/% max(1, floor(2e7 / n)))
@@ -65,14 +70,16 @@ run_test.test_bootstrap <- function(test, problem, level) {
     problem$prediction <- list(kind = "matrix", values = h)
     problem$target <- constant_target(n)
   }
-  sums <- cpp_pair_sums(problem$prediction, problem$target, thread_count(), NULL)
-  value <- function(type) pair_estimate(sums, type, new_design(n))$value
+  design <- problem$laws$design
+  sums <- row_sums(problem$prediction, problem$target, "unbiased", design)
+  value <- function(type) pair_estimate(sums, type, design)$value
   estimate <- value("unbiased")
-  statistic <- n / (n - 1) * estimate - value("biased")
+  all <- copy_count(design)
+  statistic <- all / (all - 1) * estimate - value("biased")
   null <- with_bar("Bootstrap", function(progress) {
     unlist(lapply(parts, function(part) {
-      counts <- cpp_resample_counts(n, length(part))
-      cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, thread_count(), progress)
+      counts <- cpp_resample_counts(n, length(part), design$copies)
+      cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, thread_count(), progress, design$copies)
     }), use.names = FALSE)
   })
   list(

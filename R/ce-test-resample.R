@@ -10,7 +10,7 @@ run_test.test_conditional <- function(test, problem, level) {
   n <- problem$n
   resample <- test$name == "consistency"
   what <- if (resample) "consistency resampling" else redrawn_text
-  check_rows(n, 2, "The test")
+  check_rows(copy_count(problem$laws$design), 2, "The test")
   exact <- if (n <= pair_rows || !has_redraw_factor(problem, resample)) {
     skce_value(problem, "unbiased", NULL, NULL)$estimate$value
   }
@@ -63,7 +63,8 @@ finite_outcomes <- function(problem) problem$target$kind == "finite"
 has_few_labels <- function(problem, resample = FALSE) {
   if (!finite_outcomes(problem)) return(FALSE)
   white <- problem$target_kernel$type == "white"
-  if (!resample) return(white || is_label_matrix_small(problem$target, problem$n))
+  counted <- !is.null(problem$laws$design$copies)
+  if (!resample) return(counted || white || is_label_matrix_small(problem$target, problem$n))
   n <- problem$n
   labels <- as.numeric(ncol(problem$target$probs))
   n > pair_rows || min(n, redraw_rank[2]) * labels * (n + if (white) 0 else labels) <= pair_products * n^2
@@ -77,9 +78,10 @@ class_redraws <- function(problem, options, resample) {
   gram <- target_gram(problem)
   probs <- problem$target$probs
   labels <- as.integer(target_points(problem$target, problem$laws$y))
-  statistic <- cpp_class_statistic(factor$L, probs, gram, labels, thread_count())
+  copies <- problem$laws$design$copies
+  statistic <- cpp_class_statistic(factor$L, probs, gram, labels, thread_count(), copies)
   null <- with_bar("Redrawing labels", function(progress) {
-    cpp_class_redraws(factor$L, probs, gram, options$times, resample, thread_count(), progress)
+    cpp_class_redraws(factor$L, probs, gram, options$times, resample, thread_count(), progress, copies)
   })
   list(statistic = statistic, null = null, rank = ncol(factor$L), neglected = factor$neglected,
        magnitude = max(rowSums(factor$L^2)) * max(abs(gram)))
@@ -128,9 +130,11 @@ redraw_factor <- function(problem, tolerance, products) {
              function(progress) cpp_source_factor(spec, tolerance, rank, thread_count(), progress))
   }
   factor$neglected <- if (diagonal > 0) factor$residual_trace / diagonal else 0
-  # the statistic of rows times their weights, over the weight of their pairs
+  # the statistic of copies times their weights, over the weight of their pairs
   design <- problem$laws$design
-  if (!is.null(design$w)) factor$L <- factor$L * design$w * sqrt(n * (n - 1) / pair_weight(design))
+  n <- copy_count(design)
+  each <- design$w / (design$copies %||% 1)
+  if (!is.null(design$w)) factor$L <- factor$L * each * sqrt(n * (n - 1) / pair_weight(design))
   factor
 }
 

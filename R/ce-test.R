@@ -74,9 +74,9 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
   check_level(level)
   group <- enquo(group)
   plain <- is.null(kernel) && is.null(target_kernel)
-  # counts are those of the joint test
-  joint <- auto || test$name == "joint" && is.null(test$bases)
-  input <- rows_input(copies = joint && plain && rlang::quo_is_null(group))
+  counted <- rlang::quo_is_null(group) && counts_copies("unbiased", kernel, "dual") &&
+    (auto || test$name %in% counted_tests && is.null(test$bases))
+  input <- rows_input(copies = counted)
   name <- paste(c(short_label(enquo(x)), if (!rlang::quo_is_missing(input$truth)) short_label(input$truth)),
                 collapse = " and ")
   run <- function(laws, group) {
@@ -92,10 +92,10 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
       result <- switch(test$name, joint = joint_test(test, laws, level), cumulative = cumulative_test(test, laws))
       return(new_ce_test(result, test, list(laws = laws, n = laws$n), name))
     }
-    problem <- kernel_problem(laws, kernel, target_kernel, draws)
+    problem <- kernel_problem(replace(laws, "n", laws$design$n), kernel, target_kernel, draws)
     result <- run_test(test, problem, level)
-    if (auto) result$method <- paste0(result$method, " (chosen for n = ", problem$n, ")")
-    new_ce_test(result, test, problem, name)
+    if (auto) result$method <- paste0(result$method, " (chosen for n = ", laws$n, ")")
+    new_ce_test(result, test, replace(problem, "n", laws$n), name)
   }
   objects_by_groups(x, input$by, function(part) {
     laws <- counted_laws(part, input)
@@ -104,6 +104,9 @@ ce_test <- function(x, truth, ..., test = "auto", delta = NULL, kernel = NULL, t
 }
 
 kernel_free_tests <- c("joint", "cumulative")
+
+# Those that take rows with copies.
+counted_tests <- c(kernel_free_tests, "conditional", "cme", "bootstrap", "block")
 
 # Only the joint test asks whether the error is below a number.
 equivalence_choice <- function(test, delta) {
@@ -130,7 +133,7 @@ check_test_design <- function(test, laws) {
           "i" = if (!is.null(laws$law)) "The interval of {.fn skce} takes clusters." else
             "Use {.code test = \"joint\"} without groups, or {.fn skce}, whose interval takes pairs across clusters.",
           class = "cluster", arg = "test")
-  stop_if(!is.null(design$w) && !test %in% c("auto", "conditional", "joint", "cumulative"),
+  stop_if(!cpp_equal_copies(design) && !test %in% c("auto", "conditional", "joint", "cumulative"),
           "{.code test = \"{test}\"} takes unweighted rows.", "x" = "{.arg {weights_arg(design)}} gives rows weights.",
           "i" = "{.code test = \"conditional\"} keeps the weights of simulated outcomes{if (is.null(laws$group)) \
                  '; the joint test takes them as well'}.",

@@ -69,14 +69,16 @@ cme_matrix <- function(problem, at, y = problem$laws$y, expected = cme_expected(
 
 #' @export
 run_test.test_cme <- function(test, problem, level) {
-  n <- problem$n
+  laws <- problem$laws
+  copies <- laws$design$copies
+  n <- copy_count(laws$design)
   reference <- test$reference
   at <- cme_locations(problem, test$locations)
   j <- ncol(at$columns)
   stop_if(n <= j, "The CME test needs more observations than test locations.",
           "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n)
   z <- check_computable(cme_matrix(problem, at))
-  q <- cpp_hotelling(z)
+  q <- cpp_hotelling(z, copies)
   warn_if(is.na(q), "The covariance of the witness is singular: the CME test is not available.",
           "i" = "Use fewer or other {.arg locations}.", class = "degenerate")
   null <- NULL
@@ -84,10 +86,13 @@ run_test.test_cme <- function(test, problem, level) {
     chisq = stats::pchisq(q, j, lower.tail = FALSE),
     f = stats::pf((n - j) * q / (j * (n - 1)), j, n - j, lower.tail = FALSE),
     redraw = {
-      laws <- problem$laws
       laws$roots <- law_roots(laws$law)
       expected <- cme_expected(problem, at)
+      # of copies it is how many are of each class
+      of_class <- function(k) cme_matrix(problem, at, matrix(k, laws$n), expected)
+      of_classes <- if (!is.null(copies)) do.call(rbind, lapply(seq_len(ncol(laws$probs)), of_class))
       null <- vapply(seq_len(test$times), function(r) {
+        if (!is.null(copies)) return(cpp_hotelling(of_classes, cpp_draw_counts(laws$probs, copies)))
         cpp_hotelling(cme_matrix(problem, at, redraw_outcomes(laws)$y, expected))
       }, 0)
       # a singular redraw counts against rejection
@@ -96,9 +101,10 @@ run_test.test_cme <- function(test, problem, level) {
     }
   )
   text <- c(redraw = "outcomes simulated from the predictions", chisq = "chi-squared", f = "F")[[reference]]
+  witness <- colSums(row_shares(laws$design) * z)
   list(
-    estimate = mean(colMeans(z)^2), statistic = c(Q = q), parameter = c(locations = j), p.value = p,
+    estimate = mean(witness^2), statistic = c(Q = q), parameter = c(locations = j), p.value = p,
     method = paste0("Calibration test: mean embedding at test locations, ", text), null = null,
-    details = list(witness = colMeans(z), reference = reference)
+    details = list(witness = witness, reference = reference)
   )
 }

@@ -2009,14 +2009,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_resample_counts
-Rcpp::NumericMatrix cpp_resample_counts(int n, int times);
-RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP timesSEXP) {
+Rcpp::NumericMatrix cpp_resample_counts(int n, int times, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP timesSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< int >::type n(nSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, times));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, times, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2031,9 +2032,21 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_draw_counts
+Rcpp::NumericMatrix cpp_draw_counts(Rcpp::NumericMatrix probs, Rcpp::NumericVector copies);
+RcppExport SEXP _calibrisk_cpp_draw_counts(SEXP probsSEXP, SEXP copiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_draw_counts(probs, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_class_redraws
-Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int times, bool resample, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP timesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, int times, bool resample, int threads, SEXP progress, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_class_redraws(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP timesSEXP, SEXP resampleSEXP, SEXP threadsSEXP, SEXP progressSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
@@ -2044,13 +2057,14 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type resample(resampleSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_redraws(factor, probs, target_gram, times, resample, threads, progress));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_redraws(factor, probs, target_gram, times, resample, threads, progress, copies));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_class_statistic
-double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels, int threads);
-RcppExport SEXP _calibrisk_cpp_class_statistic(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP labelsSEXP, SEXP threadsSEXP) {
+double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels, int threads, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_class_statistic(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP labelsSEXP, SEXP threadsSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
@@ -2058,7 +2072,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type target_gram(target_gramSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_statistic(factor, probs, target_gram, labels, threads));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_statistic(factor, probs, target_gram, labels, threads, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2443,8 +2458,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_block_sums
-Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_block_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP blockSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads, SEXP progress, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_block_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP blockSEXP, SEXP threadsSEXP, SEXP progressSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
@@ -2452,7 +2467,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type block(blockSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_block_sums(prediction, target, block, threads, progress));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_block_sums(prediction, target, block, threads, progress, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2537,8 +2553,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_degenerate_bootstrap
-Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List target, Rcpp::NumericMatrix counts, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_degenerate_bootstrap(SEXP predictionSEXP, SEXP targetSEXP, SEXP countsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List target, Rcpp::NumericMatrix counts, int threads, SEXP progress, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_degenerate_bootstrap(SEXP predictionSEXP, SEXP targetSEXP, SEXP countsSEXP, SEXP threadsSEXP, SEXP progressSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
@@ -2546,17 +2562,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type counts(countsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_degenerate_bootstrap(prediction, target, counts, threads, progress));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_degenerate_bootstrap(prediction, target, counts, threads, progress, copies));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_hotelling
-double cpp_hotelling(Rcpp::NumericMatrix z);
-RcppExport SEXP _calibrisk_cpp_hotelling(SEXP zSEXP) {
+double cpp_hotelling(Rcpp::NumericMatrix z, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_hotelling(SEXP zSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_hotelling(z));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hotelling(z, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3197,10 +3215,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
-    {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 2},
+    {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 3},
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
-    {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 7},
-    {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 5},
+    {"_calibrisk_cpp_draw_counts", (DL_FUNC) &_calibrisk_cpp_draw_counts, 2},
+    {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 8},
+    {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 6},
     {"_calibrisk_cpp_scalar_features", (DL_FUNC) &_calibrisk_cpp_scalar_features, 2},
     {"_calibrisk_cpp_ridge_bases", (DL_FUNC) &_calibrisk_cpp_ridge_bases, 9},
     {"_calibrisk_cpp_ridge_tune", (DL_FUNC) &_calibrisk_cpp_ridge_tune, 6},
@@ -3231,15 +3250,15 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_weighted_quantile", (DL_FUNC) &_calibrisk_cpp_weighted_quantile, 5},
     {"_calibrisk_cpp_outcome_weighting", (DL_FUNC) &_calibrisk_cpp_outcome_weighting, 4},
     {"_calibrisk_cpp_pair_sums", (DL_FUNC) &_calibrisk_cpp_pair_sums, 6},
-    {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 5},
+    {"_calibrisk_cpp_block_sums", (DL_FUNC) &_calibrisk_cpp_block_sums, 6},
     {"_calibrisk_cpp_cluster_noise", (DL_FUNC) &_calibrisk_cpp_cluster_noise, 6},
     {"_calibrisk_cpp_pair_matrix", (DL_FUNC) &_calibrisk_cpp_pair_matrix, 3},
     {"_calibrisk_cpp_prediction_matrix", (DL_FUNC) &_calibrisk_cpp_prediction_matrix, 2},
     {"_calibrisk_cpp_target_matrix", (DL_FUNC) &_calibrisk_cpp_target_matrix, 4},
     {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
-    {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 5},
-    {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 1},
+    {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 6},
+    {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 2},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_sampled_cells", (DL_FUNC) &_calibrisk_cpp_sampled_cells, 9},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 8},

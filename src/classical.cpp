@@ -254,15 +254,21 @@ Rcpp::List cpp_cumulative(Rcpp::List sorted, int times, double seed, int threads
   const Rcpp::NumericVector weight = Rf_isNull(sorted["w"])
                                          ? Rcpp::NumericVector(prob.size(), 1.0)
                                          : Rcpp::NumericVector(field(sorted, "w"));
+  // of rows that stand for several
+  Rcpp::NumericVector copies;
+  if (!Rf_isNull(sorted["sum_copies"])) {
+    copies = Rcpp::clone(Rcpp::NumericVector(field(sorted, "sum_copies")));
+    for (R_xlen_t i = copies.size() - 1; i > 0; --i) copies[i] -= copies[i - 1];
+  }
   const auto ties = Rcpp::as<std::vector<int>>(sorted["ties"]);
-  const auto walk =
-      calibrisk::residual_walk(as_vector(prob), as_vector(weight), as_vector(sum_d), ties);
+  const auto walk = calibrisk::residual_walk(as_vector(prob), as_vector(weight), as_vector(sum_d),
+                                             ties, as_vector(copies));
   const calibrisk::WalkExtremes own = calibrisk::walk_extremes(walk.walk, walk.time);
   calibrisk::Matrix all(times + 1, 4);
   all.row(0) << own.end, own.largest, own.range, own.bridge;
-  all.bottomRows(times) =
-      calibrisk::cumulative_draws(engine, as_vector(prob), as_vector(weight), ties, walk.time,
-                                  walk.scale, times, static_cast<std::uint64_t>(seed));
+  all.bottomRows(times) = calibrisk::cumulative_draws(
+      engine, as_vector(prob), as_vector(weight), ties, walk.time, walk.scale, times,
+      static_cast<std::uint64_t>(seed), as_vector(copies));
   const auto column = [&](Eigen::Index k) -> calibrisk::Vector { return all.col(k); };
   const calibrisk::WalkPlaces at = calibrisk::walk_places(walk);
   return named_list(

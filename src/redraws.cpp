@@ -4,12 +4,22 @@
 
 using namespace calibrisk;
 
-// Counts of n draws with replacement from 1..n, per replicate, from R's generator.
+// Counts of n draws with replacement from 1..n, per replicate, from R's generator; of rows that
+// stand for `copies` as many as there are of these.
 // [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_resample_counts(int n, int times) {
+Rcpp::NumericMatrix cpp_resample_counts(int n, int times,
+                                        Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   Rcpp::NumericMatrix counts(n, times);
+  const Vector own = copies.isNull() ? Vector() : Vector(as_vector(copies.get()));
+  require(own.size() == 0 || own.size() == n, "resample_counts: one count per row.");
   for (int r = 0; r < times; ++r) {
     double* column = counts.begin() + static_cast<R_xlen_t>(r) * n;
+    double left = own.sum(), among = left;
+    for (int i = 0; i < own.size(); ++i) {
+      left -= column[i] = R::rbinom(left, std::min(1.0, own(i) / among));
+      among -= own(i);
+    }
+    if (own.size() > 0) continue;
     for (int i = 0; i < n; ++i) {
       column[std::min(n - 1, static_cast<int>(unif_rand() * n))] += 1.0;
     }
@@ -34,6 +44,16 @@ void redraw_labels(const ClassDraws& class_of, int n, bool resample, Labels& lab
   }
 }
 
+// How many of the copies of every prediction are of each class, [n x m].
+Matrix redraw_counts(const ClassDraws& class_of, const ConstVectorRef& copies, Index m) {
+  Matrix out(copies.size(), m);
+  for (Index i = 0; i < out.rows(); ++i) {
+    class_of.counts(
+        i, copies(i), [](double n, double p) { return R::rbinom(n, p); }, out);
+  }
+  return out;
+}
+
 }  // namespace
 
 // A class (from 1) for every row of probabilities.
@@ -45,32 +65,50 @@ Rcpp::IntegerVector cpp_draw_classes(Rcpp::NumericMatrix probs) {
   return Rcpp::wrap(labels);
 }
 
+// How many of the `copies` of every row of probabilities are of each class.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_draw_counts(Rcpp::NumericMatrix probs, Rcpp::NumericVector copies) {
+  return wrap_matrix(redraw_counts(ClassDraws(as_matrix(probs)), as_vector(copies), probs.ncol()));
+}
+
 // Unbiased SKCE of classes redrawn from their predictions, for the kernel L L' on the
-// predictions; rows are resampled too where `resample`. Labels from R's generator.
+// predictions; rows are resampled too where `resample`, or stand for `copies`. Labels from R's
+// generator.
 // [[Rcpp::export]]
 Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs,
                                       Rcpp::NumericMatrix target_gram, int times, bool resample,
-                                      int threads, SEXP progress) {
+                                      int threads, SEXP progress,
+                                      Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   REngine engine(threads, progress);
   const Engine core = engine;
   const ClassRedraws redraws(core, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
   const ClassDraws class_of(as_matrix(probs));
   // as many label vectors at a time as memory takes
-  const int batch = std::max(4, std::min(64, static_cast<int>(2e7 / std::max(1, probs.nrow()))));
+  const bool counted = copies.isNotNull();
+  const Vector own = counted ? Vector(as_vector(copies.get())) : Vector();
+  require(!counted || own.size() == probs.nrow(), "class_redraws: one count per row.");
+  const int numbers = std::max(1, probs.nrow() * (counted ? probs.ncol() : 1));
+  const int batch = std::max(4, std::min(64, static_cast<int>(2e7 / numbers)));
   Rcpp::NumericVector out(times);
   double* statistics = out.begin();  // no R object in a worker
   std::vector<Labels> labels(static_cast<std::size_t>(batch)), rows(labels);
+  std::vector<Matrix> counts(counted ? labels.size() : 0);
   for (int begin = 0; begin < times; begin += batch) {
     const int size = std::min(batch, times - begin);
     for (int b = 0; b < size; ++b) {
       const auto at = static_cast<std::size_t>(b);
-      redraw_labels(class_of, probs.nrow(), resample, labels[at], rows[at]);
+      if (counted) {
+        counts[at] = redraw_counts(class_of, own, probs.ncol());
+      } else {
+        redraw_labels(class_of, probs.nrow(), resample, labels[at], rows[at]);
+      }
     }
     parallel_for(core, size,
                  [&](Index b) {
                    const auto at = static_cast<std::size_t>(b);
-                   statistics[begin + b] = resample ? redraws.unbiased(labels[at], rows[at])
-                                                    : redraws.unbiased(labels[at]);
+                   statistics[begin + b] = counted    ? redraws.unbiased(counts[at])
+                                           : resample ? redraws.unbiased(labels[at], rows[at])
+                                                      : redraws.unbiased(labels[at]);
                  },
                  {static_cast<double>(begin) / times, static_cast<double>(begin + size) / times});
   }
@@ -80,11 +118,18 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
 // The same statistic of the given labels (from 1).
 // [[Rcpp::export(rng = false)]]
 double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs,
-                           Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels,
-                           int threads) {
+                           Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels, int threads,
+                           Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   REngine engine(threads);
   const ClassRedraws redraws(engine, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
   Labels label = as_labels(labels);
   for (int& k : label) --k;
+  if (copies.isNotNull()) {
+    const Vector own = as_vector(copies.get());
+    require(own.size() == probs.nrow(), "class_statistic: one count per row.");
+    Matrix counts = Matrix::Zero(probs.nrow(), probs.ncol());
+    for (Index i = 0; i < own.size(); ++i) counts(i, label[static_cast<std::size_t>(i)]) = own(i);
+    return redraws.unbiased(counts);
+  }
   return redraws.unbiased(label);
 }

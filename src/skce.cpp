@@ -3,6 +3,7 @@
 #include "as_source.h"
 #include "r_engine.h"
 #include <calibrisk/skce/bootstrap.h>
+#include <calibrisk/skce/copy_blocks.h>
 #include <calibrisk/skce/outcome_sums.h>
 #include <calibrisk/pairs/cluster_noise.h>
 #include <calibrisk/pairs/design_source.h>
@@ -37,12 +38,16 @@ Rcpp::List cpp_pair_sums(Rcpp::List prediction, Rcpp::List target, int threads, 
                      {"trace", sums.trace}});
 }
 
-// U- and V-statistics of consecutive blocks of rows.
+// U- and V-statistics of consecutive blocks of rows; of rows with copies U-statistics alone.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, int threads,
-                          SEXP progress = R_NilValue) {
+                          SEXP progress = R_NilValue,
+                          Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   REngine engine(threads, progress);
-  const BlockSums sums = block_sums(engine, *as_pair_source(prediction, target), block);
+  const PairSourcePtr source = as_pair_source(prediction, target);
+  const BlockSums sums = copies.isNull()
+                             ? block_sums(engine, *source, block)
+                             : copy_blocks(engine, *source, block, as_vector(copies.get()));
   return named_list({{"unbiased", sums.unbiased},
                      {"biased", sums.biased},
                      {"squares", sums.squares},
@@ -115,21 +120,29 @@ Rcpp::NumericVector cpp_outcome_sums(Rcpp::NumericMatrix weights, Rcpp::List tar
 
 // T* of the degenerate bootstrap; counts: [n x times].
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_degenerate_bootstrap(Rcpp::List prediction, Rcpp::List target,
-                                             Rcpp::NumericMatrix counts, int threads,
-                                             SEXP progress) {
+Rcpp::NumericVector cpp_degenerate_bootstrap(
+    Rcpp::List prediction, Rcpp::List target, Rcpp::NumericMatrix counts, int threads,
+    SEXP progress, Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   REngine engine(threads, progress);
   return wrap_vector(
-      degenerate_bootstrap(engine, *as_pair_source(prediction, target), as_matrix(counts)));
+      degenerate_bootstrap(engine, *as_pair_source(prediction, target), as_matrix(counts),
+                           copies.isNull() ? Vector() : Vector(as_vector(copies.get()))));
 }
 
-// n zbar' S^-1 zbar of the rows of z; NA where S is singular to rounding.
+// n zbar' S^-1 zbar of the rows of z, each of which there are `copies` of; NA where S is singular
+// to rounding.
 // [[Rcpp::export(rng = false)]]
-double cpp_hotelling(Rcpp::NumericMatrix z) {
-  const double n = z.nrow();
-  if (z.nrow() < 2 || z.ncol() == 0) return NA_REAL;
-  const Vector mean = as_matrix(z).colwise().mean();
-  const Matrix off = as_matrix(z).rowwise() - mean.transpose();
+double cpp_hotelling(Rcpp::NumericMatrix z,
+                     Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
+  const bool counted = copies.isNotNull();
+  const Vector count = counted ? Vector(as_vector(copies.get())) : Vector();
+  const double n = counted ? count.sum() : z.nrow();
+  if (n < 2 || z.ncol() == 0) return NA_REAL;
+  const Vector mean = counted ? Vector(as_matrix(z).transpose() * count / n)
+                              : Vector(as_matrix(z).colwise().mean());
+  Matrix off = as_matrix(z).rowwise() - mean.transpose();
+  // in squares
+  if (counted) off.array().colwise() *= count.array().sqrt();
   const Vector scale = (off.colwise().squaredNorm() / (n - 1.0)).cwiseSqrt();
   if (!scale.allFinite() || scale.minCoeff() <= 0.0) return NA_REAL;
   const Vector inverse = scale.cwiseInverse();

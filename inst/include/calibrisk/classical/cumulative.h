@@ -6,6 +6,7 @@
 #include "../engine.h"
 #include "../math/counter_uniform.h"
 #include "../types.h"
+#include "count_draws.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,14 +40,16 @@ inline WalkExtremes walk_extremes(const std::vector<double>& walk,
 
 // The walk S of w (y - p) at the ends of tied predictions, in standard deviations (`scale`) of its
 // end under calibration; `time`: the share of the variance up to there. Predictions that are all 0
-// or 1 have no variance: S is then in outcomes. `sum_d`: of w (p - y) up to each row.
+// or 1 have no variance: S is then in outcomes. `sum_d`: of w (p - y) up to each row. Rows may
+// stand for `copies` (empty: 1) of the weight w together.
 struct ResidualWalk {
   std::vector<double> place, walk, time;
   double scale = 1.0;
 };
 
 inline ResidualWalk residual_walk(const ConstVectorRef& prob, const ConstVectorRef& weight,
-                                  const ConstVectorRef& sum_d, const std::vector<int>& ties) {
+                                  const ConstVectorRef& sum_d, const std::vector<int>& ties,
+                                  const ConstVectorRef& copies = Vector()) {
   require(!ties.empty() && ties.back() == prob.size() && weight.size() == prob.size() &&
               sum_d.size() == prob.size(),
           "residual_walk: the last tie ends at n.");
@@ -54,7 +57,10 @@ inline ResidualWalk residual_walk(const ConstVectorRef& prob, const ConstVectorR
   long double variance = 0.0L;
   Index row = 0;
   for (const int end : ties) {
-    for (; row < end; ++row) variance += weight(row) * weight(row) * prob(row) * (1.0 - prob(row));
+    for (; row < end; ++row) {
+      variance += weight(row) * weight(row) * prob(row) * (1.0 - prob(row)) /
+                  (copies.size() == 0 ? 1.0 : copies(row));
+    }
     out.place.push_back(prob(end - 1));
     out.walk.push_back(-sum_d(end - 1));
     out.time.push_back(static_cast<double>(variance));
@@ -120,7 +126,7 @@ inline double log_kolmogorov_tail(double x) {
 inline Matrix cumulative_draws(const Engine& engine, const ConstVectorRef& prob,
                                const ConstVectorRef& weight, const std::vector<int>& block_end,
                                const std::vector<double>& time, double scale, Index times,
-                               std::uint64_t seed) {
+                               std::uint64_t seed, const ConstVectorRef& copies = Vector()) {
   require(!block_end.empty() && block_end.back() == prob.size(),
           "cumulative_draws: the last block ends at n.");
   require(weight.size() == prob.size(), "cumulative_draws: one weight per row.");
@@ -132,9 +138,12 @@ inline Matrix cumulative_draws(const Engine& engine, const ConstVectorRef& prob,
     Index i = 0;
     for (std::size_t k = 0; k < block_end.size(); ++k) {
       for (; i < block_end[k]; ++i) {
-        const bool event = counter_uniform(seed, static_cast<std::uint64_t>(r),
-                                           static_cast<std::uint64_t>(i)) < prob[i];
-        sum += weight[i] * ((event ? 1.0 : 0.0) - prob[i]);
+        const double u =
+            counter_uniform(seed, static_cast<std::uint64_t>(r), static_cast<std::uint64_t>(i));
+        const double events = copies.size() == 0
+                                  ? static_cast<double>(u < prob[i])
+                                  : drawn_successes(copies[i], prob[i], u) / copies[i];
+        sum += weight[i] * (events - prob[i]);
       }
       walk[k] = sum / scale;
     }

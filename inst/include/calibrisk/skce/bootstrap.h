@@ -3,6 +3,7 @@
 //   T* = [ n / (n - 1) (c'Hc - sum_i c_i H_ii) - 2 c'H1 ] / n^2.
 // H is made in panels of rows and multiplied with the counts of all resamples (`times`) at once.
 // Memory: n (panel + times) numbers; n^2 * times flops (the lower triangle alone).
+// Rows may stand for several: c then counts all copies of a row, and 1 and n all that there are.
 #ifndef CALIBRISK_SKCE_BOOTSTRAP_H
 #define CALIBRISK_SKCE_BOOTSTRAP_H
 
@@ -13,11 +14,14 @@
 
 namespace calibrisk {
 
-// counts: [n x times], each column summing to n. Returns T* per resample.
+// counts: [n x times], each column summing to n, or to that of the `copies` (empty: 1). Returns T*
+// per resample.
 inline Vector degenerate_bootstrap(const Engine& engine, const PairSource& source,
-                                   const ConstMatrixRef& counts) {
+                                   const ConstMatrixRef& counts,
+                                   const ConstVectorRef& copies = Vector()) {
   const Index n = source.size(), times = counts.cols();
   require(counts.rows() == n, "Bootstrap counts must have a row per observation.");
+  require(copies.size() == 0 || copies.size() == n, "There must be a count per observation.");
   const Index panel = std::min<Index>(n, 256);
   Vector quadratic = Vector::Zero(times);
   Vector row_sums = Vector::Zero(n), diagonal(n);
@@ -29,8 +33,14 @@ inline Vector degenerate_bootstrap(const Engine& engine, const PairSource& sourc
                       ProgressSpan{}.part(p, n_panels));
     auto square = h.block(0, begin, size, size);
     diagonal.segment(begin, size) = square.diagonal();
-    row_sums.segment(begin, size) += h.topLeftCorner(size, width).rowwise().sum();
-    row_sums.head(begin) += h.topLeftCorner(size, begin).colwise().sum().transpose();
+    if (copies.size() == 0) {
+      row_sums.segment(begin, size) += h.topLeftCorner(size, width).rowwise().sum();
+      row_sums.head(begin) += h.topLeftCorner(size, begin).colwise().sum().transpose();
+    } else {
+      row_sums.segment(begin, size) += h.topLeftCorner(size, width) * copies.head(width);
+      row_sums.head(begin) +=
+          h.topLeftCorner(size, begin).transpose() * copies.segment(begin, size);
+    }
     // Below the diagonal block every pair stands for two: halve the block instead.
     square *= 0.5;
     auto out = product.topRows(size);
@@ -38,7 +48,8 @@ inline Vector degenerate_bootstrap(const Engine& engine, const PairSource& sourc
                       out);
     quadratic += counts.middleRows(begin, size).cwiseProduct(out).colwise().sum().transpose();
   }
-  const double m = static_cast<double>(n), ratio = m / (m - 1.0);
+  const double m = copies.size() == 0 ? static_cast<double>(n) : copies.sum();
+  const double ratio = m / (m - 1.0);
   const Vector linear = counts.transpose() * (ratio * diagonal + 2.0 * row_sums);
   return (ratio * quadratic - linear) / (m * m);
 }

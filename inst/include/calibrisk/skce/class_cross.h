@@ -39,10 +39,28 @@ class ClassDraws {
   int operator()(Index i, double u) const {
     Index k = 0;
     while (u >= cumulative_(k, i)) ++k;
-    return class_[static_cast<std::size_t>(i * cumulative_.rows() + k)];
+    return label(i, k);
+  }
+
+  // How many of n independent draws of row i are of each class, into that row of `out`; binomial(n,
+  // p) draws a number of successes.
+  template <class Binomial>
+  void counts(Index i, double n, const Binomial& binomial, MatrixRef out) const {
+    double reached = 0.0;
+    for (Index k = 0; k < cumulative_.rows(); ++k) {
+      const double to = cumulative_(k, i);
+      const double drawn = to < 1.0 ? binomial(n, (to - reached) / (1.0 - reached)) : n;
+      out(i, label(i, k)) = drawn;
+      n -= drawn;
+      reached = to;
+    }
   }
 
  private:
+  int label(Index i, Index k) const {
+    return class_[static_cast<std::size_t>(i * cumulative_.rows() + k)];
+  }
+
   Matrix cumulative_;  // [m x n], the most probable class first
   std::vector<int> class_;
 };

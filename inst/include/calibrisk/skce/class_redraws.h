@@ -37,7 +37,7 @@ class ClassRedraws {
         0, probs_.rows(), [&](Index i) { return labels[static_cast<std::size_t>(i)]; }, s,
         [&](Index i, Index k) { sum += diagonal(i, k); },
         [&](Index i, Index k) { sum -= diagonal(i, k); });
-    return statistic(s, sum);
+    return statistic(s, sum, static_cast<double>(probs_.rows()));
   }
 
   // rows: which prediction each label belongs to.
@@ -51,7 +51,18 @@ class ClassRedraws {
       s.col(k) -= cross_.rows().col(row);
       sum += diagonal(row, k);
     }
-    return statistic(s, sum);
+    return statistic(s, sum, static_cast<double>(probs_.rows()));
+  }
+
+  // How many outcomes of each prediction are of each class, [n x m].
+  double unbiased(const ConstMatrixRef& counts) const {
+    const Vector copies = counts.rowwise().sum();
+    double sum = 0.0;
+    for (Index k = 0; k < counts.cols(); ++k) {
+      for (Index i = 0; i < counts.rows(); ++i) sum += counts(i, k) * diagonal(i, k);
+    }
+    const Matrix gap = copies.asDiagonal() * probs_ - counts;
+    return statistic(cross_.rows() * gap, sum, copies.sum());
   }
 
  private:
@@ -61,10 +72,10 @@ class ClassRedraws {
     return squares_(i) * (own_(i) - 2.0 * through_(i, k) + gram_(k, k));
   }
   bool multiple() const { return gram_.size() == 1; }
-  double statistic(const Matrix& s, double diagonal) const {
+  double statistic(const Matrix& s, double diagonal, double n) const {
     const double all =
         multiple() ? gram_(0, 0) * s.squaredNorm() : ((s * gram_).array() * s.array()).sum();
-    return PairTotals{all, diagonal, static_cast<double>(probs_.rows())}.unbiased();
+    return PairTotals{all, diagonal, n}.unbiased();
   }
 
   ClassCross cross_;
