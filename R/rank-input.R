@@ -37,7 +37,7 @@ rank_data <- function(models, truth, event_level, design = NULL) {
   }
   read <- read_facts(parts)
   check_two_models(parts, "models")
-  parts <- lapply(common_rows(parts), single_copies)
+  parts <- common_rows(parts)
   if (n_obs(parts[[1]]) == 0) stop_empty(NROW(models[[1]]))
   if (is_real(parts[[1]])) return(list(models = parts))
   counted <- c(event_sentence(read$event), if (length(read$designs) > 0) design_sentence(read$designs))

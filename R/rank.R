@@ -74,7 +74,7 @@ ce_rank <- function(models, truth, ..., metric = "ckce", n_sub = NULL, times = 0
   stop_if(times == 0 && !is.null(n_sub), "{.arg n_sub} is the size of subsamples, which {.arg times} counts.",
           "x" = "{.arg times} is 0.", arg = "n_sub", value = n_sub)
   check_level(level)
-  data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon))
+  data <- rank_data(models, enquo(truth), event_level, design_input(enquo(weights), enquo(cluster), horizon, TRUE))
   for (one in metrics) check_law_metric(one, data$models[[1]])
   signs <- vapply(metrics, check_metric_sign, 0)
   core <- lapply(metrics, core_metric, data)
@@ -123,7 +123,8 @@ rank_metrics <- c("ckce", "ckce_debiased", "ckce_null_mean", "jkce", "ece_canoni
 # The row of a metric there, with its kernel, ridge and number of bins. NULL where its function is called instead: for
 # numbers, weights and clusters, and with other options or values, which the function also checks.
 core_metric <- function(metric, data) {
-  if (is.null(data$probs) || !is_plain(data$models[[1]]$design)) return(NULL)
+  design <- data$models[[1]]$design
+  if (is.null(data$probs) || !is_unweighted(design) || !is.null(design$strata)) return(NULL)
   rule <- core_rules[[metric$of %||% ""]]
   options <- metric$options
   if (is.null(rule) || !all(names(options) %in% names(formals(rule)))) return(NULL)
@@ -183,9 +184,13 @@ core_values <- function(data, one, wanted, rows, progress = NULL) {
 
 # Rows, or whole clusters with as many rows on average, drawn without replacement.
 subsample <- function(design, n_sub) {
-  if (is.null(design$cluster)) return(sample.int(design$n, n_sub))
+  n <- copy_count(design)
+  if (is.null(design$cluster)) {
+    drawn <- sample.int(n, n_sub)
+    return(if (is.null(design$copies)) drawn else findInterval(drawn - 1, cumsum(design$copies)) + 1L)
+  }
   n_clusters <- max(design$cluster)
-  drawn <- sample.int(n_clusters, max(1, round(n_clusters * n_sub / design$n)))
+  drawn <- sample.int(n_clusters, max(1, round(n_clusters * n_sub / n)))
   which(design$cluster %in% drawn)
 }
 
@@ -203,7 +208,11 @@ rank_samples <- function(data, metrics, core, rows, progress = NULL) {
   }
   for (i in which(lengths(core) == 0)) {
     for (t in seq_along(rows)) out[i, , t] <- vapply(data$models, function(model) {
-      metric_value(metrics[[i]], take_rows(model, rows[[t]]))$value
+      part <- take_rows(model, rows[[t]])
+      # single copies were drawn
+      drawn <- !is.null(part$design$copies) && is.null(part$design$cluster)
+      if (drawn) part$design <- recounted(part$design, rep(1, length(rows[[t]])))
+      metric_value(metrics[[i]], single_copies(part))$value
     }, 0)
   }
   out
