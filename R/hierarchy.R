@@ -40,7 +40,7 @@ ce_hierarchy <- function(x, truth, ..., p = 2, n_bins = 15, level = 0.95, .by = 
   check_exponent(p)
   check_bins(n_bins, size = NULL)
   check_level(level)
-  input <- rows_input()
+  input <- rows_input(copies = TRUE)
   out <- by_groups(x, input$by, function(part) {
     predictions <- predictions_of(part, input)
     with_read(hierarchy_rows(predictions, p, n_bins, level), predictions)
@@ -84,16 +84,16 @@ hierarchy_rows <- function(predictions, p, n_bins, level) {
 hierarchy_errors <- function(predictions, p, n_bins, level) {
   scalar <- is.null(predictions$probs)
   interval <- list(type = "analytic", level = level)
-  top <- notion_problems(predictions, if (scalar) "binary" else "top_label")
+  top <- lapply(notion_problems(predictions, if (scalar) "binary" else "top_label"), fold_copies)
   top[[1]]$sorted <- sort_problem(top[[1]])
-  whole <- if (scalar) top else notion_problems(predictions, "canonical")
+  whole <- if (scalar) top else lapply(notion_problems(predictions, "canonical"), fold_copies)
   factor <- if (scalar) 1 else n_classes(predictions)^(1 / p - 1 / 2)
   columns <- function(value) error_columns(value$estimates, interval)
   binned <- function(problems, p, type = "discrete", n_bins = 1) {
     scheme <- plain_scheme(n_bins, type, p, FALSE, "top_label")
     columns(scalar_ece(problems, replace(scheme, "average", FALSE)))
   }
-  rbs <- rbs_columns(mean_estimate(rowSums(whole[[1]]$residuals^2), predictions$design, power = 2), interval)
+  rbs <- rbs_columns(mean_estimate(rowSums(whole[[1]]$residuals^2), whole[[1]]$design, power = 2), interval)
   c(
     list(ceiling = list(.estimate = factor * if (scalar) 1 else sqrt(2)),
          RBS = lapply(rbs[shown_columns], `*`, factor)),
