@@ -78,7 +78,7 @@ ce_coverage <- function(x, truth, ..., level = NULL, conf_level = 0.95, over = N
   if (missing(x)) stop_no_predictions()
   check_nominal(level)
   check_number(conf_level, lower = 0, upper = 1, open = TRUE)
-  input <- evaluate_input_once(rows_input(interval_dots), x)
+  input <- evaluate_input_once(rows_input(interval_dots, copies = TRUE), x)
   over <- enquo(over)
   input$over <- evaluate_once(over, x)
   found <- read_curves(x, input$by, function(part) read_forecasts(part, input, level))
@@ -208,21 +208,21 @@ coverage_parts <- function(data, level, conf_level) {
   table <- columns_frame(
     level = levels, nominal = nominal, coverage = found$share, conf.low = limits$low, conf.high = limits$high,
     p.value = cpp_share_p_values(found$share, size, nominal, at_least), p.adjusted = NA_real_, !!!found$levels,
-    n = design$n
+    n = copy_count(design)
   )
   list(
     levels = table, at_least = at_least,
     rows = list(levels = levels, at = if (is.null(data$at)) (low + high) / 2 else replace(low, TRUE, data$at),
                 hit = found$hit, nominal = expected, design = design),
-    scores = columns_frame(n = design$n, !!!found$scores),
+    scores = columns_frame(n = copy_count(design), !!!found$scores),
     quantiles = columns_frame(quantile_level = at, !!!found$quantiles)
   )
 }
 
 # Effective number of rows of a share: Kish's number, over the design effect of clusters.
 trials_of <- function(inside, design, level) {
-  counts <- row_counts(inside, NULL, NULL, design, level)
-  if (is.null(counts)) design$n else sum(counts$v)
+  counts <- if (!is_unweighted(design)) row_counts(inside, NULL, NULL, design, level)
+  if (is.null(counts)) copy_count(design) else sum(counts$v)
 }
 
 #' @export

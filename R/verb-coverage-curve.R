@@ -25,14 +25,18 @@ coverage_curve <- function(at, hit, nominal, design, level) {
   at <- at[known]
   hit <- hit[known]
   nominal <- nominal[known]
-  rank <- rank(at) / (length(at) + 1)
+  # the mean of those of equal ones and of copies
+  distinct <- sort(unique(at))
+  own <- match(at, distinct)
+  size <- copies_by_group(design$copies, own, length(distinct))
+  rank <- (cumsum(size) - (size - 1) / 2)[own] / (copy_count(design) + 1)
   step <- 1e-4
   p <- stats::plogis(step * (rank - 0.5))
   counts <- row_counts(p, hit, rep(row_mean(hit, design), length(hit)), design, level)
   control <- c(choice_options(curve_smooth()), list(level = level))
   found <- with_seed_kept(1, curve_points(curve_smooth(), list(labels = hit, design = design), p, control, counts))
   place <- stats::qlogis(found$confidence) / step + 0.5
-  ends <- cpp_drawn_ends(rank, numeric())
+  ends <- cpp_drawn_ends(rank, as.numeric(design$copies))
   # the equal steps and the quantiles of ranks are the same places
   kept <- place >= ends$from - 1e-6 & place <= ends$to + 1e-6 & c(TRUE, diff(place) > 1e-6 / length(at))
   place <- place[kept]
