@@ -273,12 +273,12 @@ cpp_cell_bound <- function(size, d, d2, bins, p) {
     .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bins, p)
 }
 
-cpp_median_cells <- function(probs, least) {
-    .Call(`_calibrisk_cpp_median_cells`, probs, least)
+cpp_median_cells <- function(probs, least, copies = NULL) {
+    .Call(`_calibrisk_cpp_median_cells`, probs, least, copies)
 }
 
-cpp_simplex_errors <- function(probs, residuals, cell, fold, w, p, debias) {
-    .Call(`_calibrisk_cpp_simplex_errors`, probs, residuals, cell, fold, w, p, debias)
+cpp_simplex_errors <- function(probs, residuals, cell, fold, w, p, debias, copies = NULL) {
+    .Call(`_calibrisk_cpp_simplex_errors`, probs, residuals, cell, fold, w, p, debias, copies)
 }
 
 cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
@@ -317,20 +317,24 @@ cpp_class_sums_flips <- function(classes, rows, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_sums_flips`, classes, rows, level, redraws, threads)
 }
 
-cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress)
+cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, copies, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, copies, threads, progress)
 }
 
 cpp_kde_left_out <- function(features, labels, fold, bandwidth, weights, threads, progress) {
     .Call(`_calibrisk_cpp_kde_left_out`, features, labels, fold, bandwidth, weights, threads, progress)
 }
 
+cpp_kde_folds_left_out <- function(features, labels, fold, x, bandwidth, weights, threads, progress) {
+    .Call(`_calibrisk_cpp_kde_folds_left_out`, features, labels, fold, x, bandwidth, weights, threads, progress)
+}
+
 cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
     .Call(`_calibrisk_cpp_kde_loo_density`, features, rows, bandwidths, threads, progress)
 }
 
-cpp_likely_bandwidth <- function(features, bandwidths, many, race, threads, progress) {
-    .Call(`_calibrisk_cpp_likely_bandwidth`, features, bandwidths, many, race, threads, progress)
+cpp_likely_bandwidth <- function(features, bandwidths, many, race, copies, threads, progress) {
+    .Call(`_calibrisk_cpp_likely_bandwidth`, features, bandwidths, many, race, copies, threads, progress)
 }
 
 cpp_kde_path <- function(features, residuals, labels, fold, n_folds, bandwidths, direct_pairs, weights, copies, threads, progress) {
@@ -773,12 +777,12 @@ cpp_redrawn_cells <- function(sums, y, w, copies, end, times, plain, threads) {
     .Call(`_calibrisk_cpp_redrawn_cells`, sums, y, w, copies, end, times, plain, threads)
 }
 
-cpp_smooth_samples <- function(x, y, w, order, cluster, from, loess, span, times, curve_of, threads) {
-    .Call(`_calibrisk_cpp_smooth_samples`, x, y, w, order, cluster, from, loess, span, times, curve_of, threads)
+cpp_smooth_samples <- function(x, y, w, copies, order, cluster, from, loess, span, times, curve_of, threads) {
+    .Call(`_calibrisk_cpp_smooth_samples`, x, y, w, copies, order, cluster, from, loess, span, times, curve_of, threads)
 }
 
-cpp_smooth_redraws <- function(x, w, order, from, loess, span, times, curve_of, threads) {
-    .Call(`_calibrisk_cpp_smooth_redraws`, x, w, order, from, loess, span, times, curve_of, threads)
+cpp_smooth_redraws <- function(x, w, copies, order, from, loess, span, times, curve_of, threads) {
+    .Call(`_calibrisk_cpp_smooth_redraws`, x, w, copies, order, from, loess, span, times, curve_of, threads)
 }
 
 cpp_cell_distances <- function(sums, gap, own, loess, span, curve_of, threads) {
@@ -809,8 +813,8 @@ cpp_isotonic_rows <- function(x, y, w) {
     .Call(`_calibrisk_cpp_isotonic_rows`, x, y, w)
 }
 
-cpp_library_ends <- function(library, x, n_bins, mass) {
-    .Call(`_calibrisk_cpp_library_ends`, library, x, n_bins, mass)
+cpp_library_ends <- function(library, x, n_bins, mass, places = NULL) {
+    .Call(`_calibrisk_cpp_library_ends`, library, x, n_bins, mass, places)
 }
 
 cpp_auroc <- function(y, w, ties, order) {

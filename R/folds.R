@@ -191,10 +191,13 @@ fold_copies <- function(problem, folds = crossfit_folds) {
                  copies_by_fold(problem$features, problem$labels, problem$design, folds))
 }
 
-# The data with a row for each fold that a row has copies in; `counts`: of every row (rows) in every fold (columns).
+# The data with a row for each fold that a row has copies in, its `origin`; `counts`: of every row (rows) in every fold
+# (columns).
 split_copies <- function(data, counts) {
   at <- which(counts > 0)
-  out <- take_rows(data, (at - 1L) %% nrow(counts) + 1L)
+  origin <- (at - 1L) %% nrow(counts) + 1L
+  out <- take_rows(data, origin)
+  out$origin <- origin
   out$design <- c(recounted(out$design, counts[at]), list(dealt = attr(counts, "dealt")))
   out$fold <- (at - 1L) %/% nrow(counts) + 1L
   out

@@ -87,15 +87,18 @@ direct_pairs_of <- function(features) {
 
 # Kernel-weighted label means, one row per row of `new` and one column per class; for scalar features (one column,
 # labels 0/1) one column, the share of label 1. `leave_one_out`: at the rows of `features`, each without itself.
-# `weights`: of the rows of `features`. NA without a training row.
+# `weights`: of the rows of `features`, `copies`: how many each stands for, one of which is left out. NA without a
+# training row.
 kde_ratio <- function(features, labels, n_classes = ncol(features), new = features, bandwidth,
-                      leave_one_out = FALSE, progress = NULL, direct_pairs = kde_direct_pairs, weights = NULL) {
+                      leave_one_out = FALSE, progress = NULL, direct_pairs = kde_direct_pairs, weights = NULL,
+                      copies = NULL) {
   cpp_kde_ratio(features, labels, n_classes, new, bandwidth, leave_one_out, direct_pairs, weights %||% numeric(),
-                thread_count(), progress)
+                copies %||% numeric(), thread_count(), progress)
 }
 
 # The bandwidth of the largest leave-one-out likelihood. Beyond `many` rows that of `race[k]` evenly spaced ones in
 # round k, from which bandwidths retire that are far below the best.
-likely_bandwidth <- function(features, progress = NULL, many = 20000L, race = c(500L, 2000L, median_rows)) {
-  cpp_likely_bandwidth(features, kde_bandwidths(), many, race, thread_count(), progress)
+likely_bandwidth <- function(features, progress = NULL, many = 20000L, race = c(500L, 2000L, median_rows),
+                             copies = NULL) {
+  cpp_likely_bandwidth(features, kde_bandwidths(), many, race, copies %||% numeric(), thread_count(), progress)
 }

@@ -1,8 +1,8 @@
 # Binned errors of whole probability vectors: cells of the simplex.
 
 # Cells of the simplex: equal rows, the product grid of n_bins per class, or splits at medians.
-simplex_cells <- function(probs, type, n_bins, min_size) {
-  if (type == "median_variance") return(cpp_median_cells(probs, min_size))
+simplex_cells <- function(probs, type, n_bins, min_size, copies = NULL) {
+  if (type == "median_variance") return(cpp_median_cells(probs, min_size, copies))
   if (type == "width") {
     edges <- seq_len(n_bins) / n_bins
     cell <- findInterval(probs, edges, left.open = TRUE)
@@ -28,9 +28,10 @@ canonical_columns <- function(predictions, scheme, interval) {
 canonical_estimates <- function(problems, scheme, honest = TRUE) {
   problem <- problems[[1]]
   distance <- !is.null(scheme$distance)
+  if (honest && !distance) problem <- fold_copies(problem)
   fold <- if (honest && !distance) problem_folds(problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
-    cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size)
+    cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size, problem$design$copies)
     estimate <- if (distance) distance_estimate(problem, cell, scheme) else cell_estimate(problem, cell, fold, scheme)
     list(estimate = estimate, cells = max(cell))
   })
@@ -40,7 +41,7 @@ canonical_estimates <- function(problems, scheme, honest = TRUE) {
 cell_estimate <- function(problem, cell, fold, scheme) {
   p <- scheme$p
   of <- cpp_simplex_errors(problem$features, problem$residuals, cell, fold %||% integer(),
-                           problem$design$w %||% numeric(), p, scheme$debias)
+                           problem$design$w %||% numeric(), p, scheme$debias, problem$design$copies)
   # the largest gap has no tangent, but a slope
   honest <- if (!is.null(fold)) if (is.finite(p)) tangent_bound(problem, of$gaps, p) else linear_bound(problem, of$gaps)
   new_estimate(of$value, of$rows, problem$design, reported_power(p), honest, largest = if (is.finite(p)) 2 else 1)

@@ -40,8 +40,10 @@ distance_estimate <- function(problem, cell, scheme) {
 distance_noise <- function(problem, statistic, interval) {
   if (!is.null(problem$design$cluster)) return(Inf)
   probs <- problem$features
+  copies <- problem$design$copies
   draws <- lapply(seq_len(interval$times), function(b) {
-    problem$residuals <- canonical_residuals(probs, cpp_draw_classes(probs))
+    problem$residuals <- if (!is.null(copies)) probs - cpp_draw_counts(probs, copies) / copies else
+      canonical_residuals(probs, cpp_draw_classes(probs))
     statistic(list(problem))
   })
   apply(matrix(unlist(draws), ncol = interval$times), 1, quantile, (1 + interval$level) / 2, names = FALSE)

@@ -59,7 +59,7 @@ ici <- new_metric("ici", function(x, truth, ..., smoother = c("loess", "isotonic
   check_count(times, lower = 20, null = TRUE)
   names <- smooth_terms[1:4]
   said <- if (is.null(times)) "none computed; times = 200 gives one"
-  out <- metric_frame(x, rows_input(quote_dots, copies = is.null(times)), names, function(predictions) {
+  out <- metric_frame(x, rows_input(quote_dots, copies = TRUE), names, function(predictions) {
     problem <- notion_problems(predictions, notion)[[1]]
     frequency <- problem_frequency(problem, smoother, span)
     value <- gap_distances(frequency - problem$features[, 1], problem)

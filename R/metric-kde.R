@@ -55,19 +55,19 @@ kde_error <- new_metric("kde_error", function(x, truth, ..., kernel = c("dirichl
   stop_if(kernel == "dirichlet" && !is.null(times), "The bootstrap is for the triweight kernel.",
           "x" = "{.arg times} is {times}.",
           "i" = "Leaving one row out means nothing where resampling repeats it.", arg = "times")
-  metric_frame(x, rows_input(quote_dots, copies = kernel == "triweight"), "kde_error", function(predictions) {
+  metric_frame(x, rows_input(quote_dots, copies = TRUE), "kde_error", function(predictions) {
     used <- notion %||% if (kernel == "triweight") default_notion(predictions) else whole_notion(predictions)
     problems <- notion_problems(predictions, used)
     value <- if (kernel == "dirichlet") dirichlet_error else triweight_error
     of_folds <- lapply(problems, fold_copies)
-    parts <- lapply(of_folds, value, p = p, bandwidth = bandwidth)
+    parts <- Map(value, of_folds, p, list(bandwidth), whole = problems)
     h <- vapply(parts, `[[`, 0, "bandwidth")
     estimates <- Map(function(part, problem) {
       new_estimate(part$power, part$rows, problem$design, p, part$bound, largest = min(ncol(problem$features), 2))
     }, parts, of_folds)
     statistic <- function(part) {
       mean(vapply(seq_along(part), function(k) {
-        value(part[[k]], p, h[k], FALSE)$power
+        value(part[[k]], p, h[k], rows = FALSE)$power
       }, 0))
     }
     columns <- error_columns(list(class_mean(unname(estimates))), interval, problems, statistic)
@@ -75,17 +75,17 @@ kde_error <- new_metric("kde_error", function(x, truth, ..., kernel = c("dirichl
   }, choices = list(kernel = kernel, p = p, interval = interval$type, level = level))
 }, "minimize", c(0, Inf))
 
-# power, bandwidth; per row: its influence on the power and its term of the lower bound
-dirichlet_error <- function(problem, p, bandwidth, rows = TRUE) {
-  n <- length(problem$labels)
-  check_rows(n, 2)
+# power, bandwidth; per row: its influence on the power and its term of the lower bound. `whole`: the problem before its
+# copies were dealt to folds.
+dirichlet_error <- function(problem, p, bandwidth, whole = problem, rows = TRUE) {
+  check_rows(copy_count(problem$design), 2)
   if (is.null(bandwidth)) {
     bandwidth <- with_bar("Choosing the bandwidth", function(progress) {
-      likely_bandwidth(problem$features, progress)
+      likely_bandwidth(whole$features, progress, copies = whole$design$copies)
     })
   }
   design <- problem$design
-  left_out <- left_out_ratios(problem, bandwidth, rows)
+  left_out <- left_out_ratios(problem, bandwidth, rows, whole)
   gap <- problem$features - left_out$own
   terms <- rowSums(abs(gap)^p)
   power <- row_mean(terms, design)
@@ -97,7 +97,7 @@ dirichlet_error <- function(problem, p, bandwidth, rows = TRUE) {
 }
 
 # list(own: the ratio at every row without the row or its cluster, fold: without its fold, where wanted)
-left_out_ratios <- function(problem, bandwidth, with_fold) {
+left_out_ratios <- function(problem, bandwidth, with_fold, whole) {
   x <- problem$features
   labels <- problem$labels
   w <- problem$design$w
@@ -113,6 +113,7 @@ left_out_ratios <- function(problem, bandwidth, with_fold) {
     cross_fit(group, x, of)$values
   }
   with_bar("Kernel densities", function(progress) {
+    if (!is.null(problem$origin)) return(copies_left_out(problem, whole, bandwidth, without, progress))
     if (with_fold && ncol(x) > 1 && is.null(cluster)) {
       return(cpp_kde_left_out(x, labels, fold, bandwidth, w %||% numeric(), thread_count(), progress))
     }
@@ -122,8 +123,22 @@ left_out_ratios <- function(problem, bandwidth, with_fold) {
   })
 }
 
+# Of rows that are copies in a fold, from those of all folds: one copy is left out.
+copies_left_out <- function(problem, whole, bandwidth, without, progress) {
+  x <- whole$features
+  own <- kde_ratio(x, whole$labels, bandwidth = bandwidth, leave_one_out = TRUE, progress = progress,
+                   weights = whole$design$w, copies = whole$design$copies)
+  fold <- if (ncol(x) == 1) without(problem$fold) else {
+    of <- cpp_kde_folds_left_out(problem$features, problem$labels, problem$fold, x, bandwidth, problem$design$w,
+                                 thread_count(), progress)
+    vapply(seq_len(ncol(x)), function(k) of[cbind(problem$origin, (problem$fold - 1) * ncol(x) + k)],
+           numeric(length(problem$origin)))
+  }
+  list(own = own[problem$origin, , drop = FALSE], fold = fold)
+}
+
 # As dirichlet_error() (inst/include/calibrisk/classical/triweight_error.h).
-triweight_error <- function(problem, p, bandwidth, rows = TRUE) {
+triweight_error <- function(problem, p, bandwidth, whole = problem, rows = TRUE) {
   x <- problem$features[, 1]
   design <- problem$design
   is_right <- problem$labels == 1

@@ -60,7 +60,9 @@ preset_scheme <- function(preset, given) {
   scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1), pick("debias", FALSE), given$notion)
   scheme$preset <- preset
   if (scheme$type != "discrete") {
-    scheme$ends <- function(sorted, n_bins) cpp_library_ends(preset, sorted$x, n_bins, scheme$type == "mass")
+    scheme$ends <- function(sorted, n_bins) {
+      cpp_library_ends(preset, sorted$x, n_bins, scheme$type == "mass", sorted$sum_copies)
+    }
   }
   # the top label of a matrix, except for libraries that take the second of two columns
   scheme$default <- function(predictions) {
@@ -78,7 +80,7 @@ preset_problems <- function(preset, predictions, notion) {
   stop_if(preset == "scikit-learn" && k > 2, "{.code preset = \"scikit-learn\"} is for two classes.",
           "x" = "There are {k}.", "i" = "Give the probability of one class and a logical {.arg truth}.",
           class = "notion", arg = "x")
-  stop_if(!is.null(predictions$design$w), "{.arg preset} reproduces libraries that have no importance weights.",
+  stop_if(!cpp_equal_copies(predictions$design), "{.arg preset} reproduces libraries that have no importance weights.",
           class = "weights", arg = "weights")
   if (k == 2 && (one_column || preset == "torchmetrics" && notion == "binary")) predictions$event <- 2L
   # a single probability has no classes to go through

@@ -22,12 +22,13 @@ smooth_draws <- function(problem, frequency, smoother, span, times) {
   sorted <- sort_problem(problem)
   order <- sorted$order
   w <- sorted$w %||% numeric()
+  copies <- problem$design$copies[order] %||% numeric()
   cluster <- problem$design$cluster[order] %||% integer()
   of <- function(draw, ...) {
     draw(sorted$x, ..., smoother == "loess", span, times, sampled_curve(smoother, span), thread_count())
   }
-  samples <- of(cpp_smooth_samples, sorted$y, w, order, cluster, frequency[order])
-  redrawn <- function(from) of(cpp_smooth_redraws, w, order, from)
+  samples <- of(cpp_smooth_samples, sorted$y, w, copies, order, cluster, frequency[order])
+  redrawn <- function(from) of(cpp_smooth_redraws, w, copies, order, from)
   list(samples = samples[1:5, ], noise = if (length(cluster) > 0) samples[6:10, ] else redrawn(frequency[order]),
        null = function() redrawn(sorted$x))
 }

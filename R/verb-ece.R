@@ -83,8 +83,7 @@ ece <- new_metric("ece", function(x, truth, ..., n_bins = 15,
              breaks = !is.null(breaks))
   check_bin_options(scheme, preset, names(given)[given])
   interval <- check_interval(level, times)
-  # vectors are binned row by row
-  input <- rows_input(quote_dots, copies = is.null(preset) && !identical(scheme$notion, "canonical"))
+  input <- rows_input(quote_dots, copies = TRUE)
   choices <- list(
     notion = scheme$notion, type = scheme$type, p = scheme$p, debias = scheme$debias,
     preset = scheme$preset, interval = interval$type, level = level,

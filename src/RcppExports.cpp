@@ -901,19 +901,20 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_median_cells
-std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least);
-RcppExport SEXP _calibrisk_cpp_median_cells(SEXP probsSEXP, SEXP leastSEXP) {
+std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_median_cells(SEXP probsSEXP, SEXP leastSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< int >::type least(leastSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_median_cells(probs, least));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_median_cells(probs, least, copies));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_simplex_errors
-Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals, std::vector<int> cell, std::vector<int> fold, Rcpp::NumericVector w, double p, bool debias);
-RcppExport SEXP _calibrisk_cpp_simplex_errors(SEXP probsSEXP, SEXP residualsSEXP, SEXP cellSEXP, SEXP foldSEXP, SEXP wSEXP, SEXP pSEXP, SEXP debiasSEXP) {
+Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals, std::vector<int> cell, std::vector<int> fold, Rcpp::NumericVector w, double p, bool debias, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_simplex_errors(SEXP probsSEXP, SEXP residualsSEXP, SEXP cellSEXP, SEXP foldSEXP, SEXP wSEXP, SEXP pSEXP, SEXP debiasSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
@@ -923,7 +924,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
     Rcpp::traits::input_parameter< double >::type p(pSEXP);
     Rcpp::traits::input_parameter< bool >::type debias(debiasSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_simplex_errors(probs, residuals, cell, fold, w, p, debias));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_simplex_errors(probs, residuals, cell, fold, w, p, debias, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1059,8 +1061,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_kde_ratio
-Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, Rcpp::NumericVector weights, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, int n_classes, Rcpp::NumericMatrix x, double bandwidth, bool leave_one_out, double direct_pairs, Rcpp::NumericVector weights, Rcpp::NumericVector copies, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_ratio(SEXP featuresSEXP, SEXP labelsSEXP, SEXP n_classesSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP leave_one_outSEXP, SEXP direct_pairsSEXP, SEXP weightsSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -1071,9 +1073,10 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type leave_one_out(leave_one_outSEXP);
     Rcpp::traits::input_parameter< double >::type direct_pairs(direct_pairsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_ratio(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_ratio(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, copies, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1093,6 +1096,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_kde_folds_left_out
+Rcpp::NumericMatrix cpp_kde_folds_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, Rcpp::NumericMatrix x, double bandwidth, Rcpp::NumericVector weights, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_kde_folds_left_out(SEXP featuresSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_folds_left_out(features, labels, fold, x, bandwidth, weights, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_kde_loo_density
 Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::IntegerVector rows, Rcpp::NumericVector bandwidths, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_kde_loo_density(SEXP featuresSEXP, SEXP rowsSEXP, SEXP bandwidthsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -1108,17 +1128,18 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_likely_bandwidth
-double cpp_likely_bandwidth(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths, int many, Rcpp::IntegerVector race, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_likely_bandwidth(SEXP featuresSEXP, SEXP bandwidthsSEXP, SEXP manySEXP, SEXP raceSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+double cpp_likely_bandwidth(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths, int many, Rcpp::IntegerVector race, Rcpp::NumericVector copies, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_likely_bandwidth(SEXP featuresSEXP, SEXP bandwidthsSEXP, SEXP manySEXP, SEXP raceSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type bandwidths(bandwidthsSEXP);
     Rcpp::traits::input_parameter< int >::type many(manySEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type race(raceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_likely_bandwidth(features, bandwidths, many, race, threads, progress));
+    rcpp_result_gen = Rcpp::wrap(cpp_likely_bandwidth(features, bandwidths, many, race, copies, threads, progress));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2631,14 +2652,15 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_smooth_samples
-Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::IntegerVector order, Rcpp::IntegerVector cluster, Rcpp::NumericVector from, bool loess, double span, int times, Rcpp::Function curve_of, int threads);
-RcppExport SEXP _calibrisk_cpp_smooth_samples(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP orderSEXP, SEXP clusterSEXP, SEXP fromSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP timesSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w, Rcpp::NumericVector copies, Rcpp::IntegerVector order, Rcpp::IntegerVector cluster, Rcpp::NumericVector from, bool loess, double span, int times, Rcpp::Function curve_of, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_samples(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP orderSEXP, SEXP clusterSEXP, SEXP fromSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP timesSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type from(fromSEXP);
@@ -2647,18 +2669,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< Rcpp::Function >::type curve_of(curve_ofSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_smooth_samples(x, y, w, order, cluster, from, loess, span, times, curve_of, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_samples(x, y, w, copies, order, cluster, from, loess, span, times, curve_of, threads));
     return rcpp_result_gen;
 END_RCPP
 }
 // cpp_smooth_redraws
-Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVector w, Rcpp::IntegerVector order, Rcpp::NumericVector from, bool loess, double span, int times, Rcpp::Function curve_of, int threads);
-RcppExport SEXP _calibrisk_cpp_smooth_redraws(SEXP xSEXP, SEXP wSEXP, SEXP orderSEXP, SEXP fromSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP timesSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
+Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVector w, Rcpp::NumericVector copies, Rcpp::IntegerVector order, Rcpp::NumericVector from, bool loess, double span, int times, Rcpp::Function curve_of, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_redraws(SEXP xSEXP, SEXP wSEXP, SEXP copiesSEXP, SEXP orderSEXP, SEXP fromSEXP, SEXP loessSEXP, SEXP spanSEXP, SEXP timesSEXP, SEXP curve_ofSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::RNGScope rcpp_rngScope_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type from(fromSEXP);
     Rcpp::traits::input_parameter< bool >::type loess(loessSEXP);
@@ -2666,7 +2689,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< Rcpp::Function >::type curve_of(curve_ofSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_smooth_redraws(x, w, order, from, loess, span, times, curve_of, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_redraws(x, w, copies, order, from, loess, span, times, curve_of, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2762,15 +2785,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_library_ends
-Rcpp::IntegerVector cpp_library_ends(std::string library, std::vector<double> x, int n_bins, bool mass);
-RcppExport SEXP _calibrisk_cpp_library_ends(SEXP librarySEXP, SEXP xSEXP, SEXP n_binsSEXP, SEXP massSEXP) {
+Rcpp::IntegerVector cpp_library_ends(std::string library, std::vector<double> x, int n_bins, bool mass, Rcpp::Nullable<Rcpp::NumericVector> places);
+RcppExport SEXP _calibrisk_cpp_library_ends(SEXP librarySEXP, SEXP xSEXP, SEXP n_binsSEXP, SEXP massSEXP, SEXP placesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< std::string >::type library(librarySEXP);
     Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
     Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
     Rcpp::traits::input_parameter< bool >::type mass(massSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_library_ends(library, x, n_bins, mass));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type places(placesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_library_ends(library, x, n_bins, mass, places));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3137,8 +3161,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_hosmer", (DL_FUNC) &_calibrisk_cpp_hosmer, 3},
     {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
     {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
-    {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 2},
-    {"_calibrisk_cpp_simplex_errors", (DL_FUNC) &_calibrisk_cpp_simplex_errors, 7},
+    {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 3},
+    {"_calibrisk_cpp_simplex_errors", (DL_FUNC) &_calibrisk_cpp_simplex_errors, 8},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
@@ -3148,10 +3172,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 9},
     {"_calibrisk_cpp_class_flips", (DL_FUNC) &_calibrisk_cpp_class_flips, 8},
     {"_calibrisk_cpp_class_sums_flips", (DL_FUNC) &_calibrisk_cpp_class_sums_flips, 5},
-    {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 10},
+    {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 11},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
+    {"_calibrisk_cpp_kde_folds_left_out", (DL_FUNC) &_calibrisk_cpp_kde_folds_left_out, 8},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
-    {"_calibrisk_cpp_likely_bandwidth", (DL_FUNC) &_calibrisk_cpp_likely_bandwidth, 6},
+    {"_calibrisk_cpp_likely_bandwidth", (DL_FUNC) &_calibrisk_cpp_likely_bandwidth, 7},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 11},
     {"_calibrisk_cpp_gram", (DL_FUNC) &_calibrisk_cpp_gram, 4},
     {"_calibrisk_cpp_gram_diagonal", (DL_FUNC) &_calibrisk_cpp_gram_diagonal, 2},
@@ -3262,8 +3287,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_sampled_cells", (DL_FUNC) &_calibrisk_cpp_sampled_cells, 9},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 8},
-    {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 11},
-    {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 9},
+    {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 12},
+    {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 10},
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 5},
     {"_calibrisk_cpp_fold_cells", (DL_FUNC) &_calibrisk_cpp_fold_cells, 3},
@@ -3271,7 +3296,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_ks_plain", (DL_FUNC) &_calibrisk_cpp_ks_plain, 3},
     {"_calibrisk_cpp_spiegelhalter", (DL_FUNC) &_calibrisk_cpp_spiegelhalter, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
-    {"_calibrisk_cpp_library_ends", (DL_FUNC) &_calibrisk_cpp_library_ends, 4},
+    {"_calibrisk_cpp_library_ends", (DL_FUNC) &_calibrisk_cpp_library_ends, 5},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_source_diagonal", (DL_FUNC) &_calibrisk_cpp_source_diagonal, 1},

@@ -198,10 +198,19 @@ Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp:
       calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2), as_bins(bins), p));
 }
 
+namespace {
+
+calibrisk::Vector counts_or_none(const Rcpp::Nullable<Rcpp::NumericVector>& copies) {
+  return copies.isNull() ? calibrisk::Vector() : calibrisk::Vector(as_vector(copies.get()));
+}
+
+}  // namespace
+
 // Cells of the simplex by splits at medians, from 1.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least) {
-  return calibrisk::median_variance_cells(as_matrix(probs), least);
+std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least,
+                                  Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
+  return calibrisk::median_variance_cells(as_matrix(probs), least, counts_or_none(copies));
 }
 
 // The power of the binned error of whole probability vectors, the influence of its rows, and with
@@ -209,10 +218,12 @@ std::vector<int> cpp_median_cells(Rcpp::NumericMatrix probs, int least) {
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix residuals,
                               std::vector<int> cell, std::vector<int> fold, Rcpp::NumericVector w,
-                              double p, bool debias) {
+                              double p, bool debias,
+                              Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   calibrisk::require(fold.empty() || fold.size() == cell.size(), "A row has a cell and a fold.");
   const calibrisk::SimplexErrors of =
-      calibrisk::SimplexBins(as_matrix(probs), as_matrix(residuals), cell, as_vector(w))
+      calibrisk::SimplexBins(as_matrix(probs), as_matrix(residuals), cell, as_vector(w),
+                             counts_or_none(copies))
           .errors(p, debias, fold);
   return named_list({{"value", of.value}, {"rows", of.rows}, {"gaps", of.gaps}});
 }

@@ -21,11 +21,12 @@ Rcpp::NumericMatrix with_na(const calibrisk::Matrix& x) {
 Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
                                   int n_classes, Rcpp::NumericMatrix x, double bandwidth,
                                   bool leave_one_out, double direct_pairs,
-                                  Rcpp::NumericVector weights, int threads, SEXP progress) {
+                                  Rcpp::NumericVector weights, Rcpp::NumericVector copies,
+                                  int threads, SEXP progress) {
   REngine engine(threads, progress);
   return with_na(calibrisk::kde_ratio(engine, as_matrix(features), as_labels(labels), n_classes,
                                       as_matrix(x), bandwidth, leave_one_out, direct_pairs,
-                                      as_vector(weights)));
+                                      as_vector(weights), as_vector(copies)));
 }
 
 // Kernel-weighted label means at the rows of features, without the row and without its fold:
@@ -39,6 +40,18 @@ Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector la
       calibrisk::kde_left_out(engine, as_matrix(features), as_labels(labels), as_labels(fold),
                               bandwidth, as_vector(weights));
   return named_list({{"own", with_na(out.own)}, {"fold", with_na(out.fold)}});
+}
+
+// The same at the rows of x without each fold in turn, [m x K folds].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_kde_folds_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+                                           Rcpp::IntegerVector fold, Rcpp::NumericMatrix x,
+                                           double bandwidth, Rcpp::NumericVector weights,
+                                           int threads, SEXP progress) {
+  REngine engine(threads, progress);
+  return with_na(calibrisk::kde_folds_left_out(engine, as_matrix(features), as_labels(labels),
+                                               as_labels(fold), as_matrix(x), bandwidth,
+                                               as_vector(weights)));
 }
 
 // Leave-one-out log densities at rows (from 1) for every bandwidth, [rows x bandwidths].
@@ -55,11 +68,12 @@ Rcpp::NumericMatrix cpp_kde_loo_density(Rcpp::NumericMatrix features, Rcpp::Inte
 
 // [[Rcpp::export(rng = false)]]
 double cpp_likely_bandwidth(Rcpp::NumericMatrix features, Rcpp::NumericVector bandwidths, int many,
-                            Rcpp::IntegerVector race, int threads, SEXP progress) {
+                            Rcpp::IntegerVector race, Rcpp::NumericVector copies, int threads,
+                            SEXP progress) {
   REngine engine(threads, progress);
-  return calibrisk::likely_bandwidth(engine, as_matrix(features),
-                                     std::vector<double>(bandwidths.begin(), bandwidths.end()),
-                                     many, std::vector<int>(race.begin(), race.end()));
+  return calibrisk::likely_bandwidth(
+      engine, as_matrix(features), std::vector<double>(bandwidths.begin(), bandwidths.end()), many,
+      std::vector<int>(race.begin(), race.end()), as_vector(copies));
 }
 
 // Risks and squared errors of every bandwidth and fold (fold 0: test rows).

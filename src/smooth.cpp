@@ -210,13 +210,14 @@ Index samples_at_once(Index n, Index times) {
 
 // Bootstrap samples of sorted rows, drawn by R's generator in the order that they had: row i was
 // order[i], of cluster[i] (from 1; none: empty, as `w`). With clusters also the distances from
-// `from`, the values of the curve of all rows. [5 or 10 x times]
+// `from`, the values of the curve of all rows. Rows may stand for `copies` (none: empty). [5 or 10
+// x times]
 // [[Rcpp::export]]
 Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVector y,
-                                       Rcpp::NumericVector w, Rcpp::IntegerVector order,
-                                       Rcpp::IntegerVector cluster, Rcpp::NumericVector from,
-                                       bool loess, double span, int times, Rcpp::Function curve_of,
-                                       int threads) {
+                                       Rcpp::NumericVector w, Rcpp::NumericVector copies,
+                                       Rcpp::IntegerVector order, Rcpp::IntegerVector cluster,
+                                       Rcpp::NumericVector from, bool loess, double span, int times,
+                                       Rcpp::Function curve_of, int threads) {
   REngine r_engine(threads);
   const calibrisk::Engine engine = r_engine;
   const Index n = x.size(), at_once = samples_at_once(n, times);
@@ -224,23 +225,35 @@ Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVecto
   const Index units = clustered ? *std::max_element(cluster.begin(), cluster.end()) : n;
   const int* unit = clustered ? cluster.begin() : order.begin();
   const auto at = as_vector(x), outcome = as_vector(y), weight = as_vector(w),
-             curve = as_vector(from);
-  std::vector<int> counts(static_cast<std::size_t>(at_once * units));
+             curve = as_vector(from), own = as_vector(copies);
+  calibrisk::require(own.size() == 0 || own.size() == n, "smooth_samples: one count per row.");
+  std::vector<double> counts(static_cast<std::size_t>(at_once * units));
   const auto draw = [&](Index k) {
-    int* count = counts.data() + k * units;
-    std::fill(count, count + units, 0);
+    double* count = counts.data() + k * units;
+    if (!clustered && own.size() > 0) {
+      double left = own.sum(), among = left;
+      for (Index i = 0; i < n; ++i) {
+        left -= count[unit[i] - 1] = R::rbinom(left, std::min(own[i] / among, 1.0));
+        among -= own[i];
+      }
+      return;
+    }
+    std::fill(count, count + units, 0.0);
     for (Index i = 0; i < units; ++i) {
       ++count[static_cast<Index>(R_unif_index(static_cast<double>(units)))];
     }
   };
   const auto rows_of = [&](Index, Index k) {
-    const int* count = counts.data() + k * units;
+    const double* count = counts.data() + k * units;
     CurveRows rows(n, true);
     for (Index i = 0; i < n; ++i) {
-      const int times = count[unit[i] - 1];
-      if (times == 0) continue;
-      rows.add(at[i], outcome[i], weight.size() > 0 ? times * weight[i] : times,
-               clustered ? curve[i] : 0.0, times);
+      // of independent copies, or of clusters with all that are in them
+      double times = count[unit[i] - 1];
+      if (times == 0.0) continue;
+      double size = weight.size() > 0 ? times * weight[i] : times;
+      if (own.size() > 0 && clustered) times *= own[i];
+      if (own.size() > 0 && !clustered) size /= own[i];
+      rows.add(at[i], outcome[i], size, clustered ? curve[i] : 0.0, times);
     }
     return rows;
   };
@@ -249,29 +262,36 @@ Rcpp::NumericMatrix cpp_smooth_samples(Rcpp::NumericVector x, Rcpp::NumericVecto
 }
 
 // Outcomes drawn from the frequencies `from` of sorted rows, by R's generator in the order that
-// they had: their curves' distances from `from`. [5 x times]
+// they had: their curves' distances from `from`. Of rows with `copies` (none: empty) these are the
+// shares of events among them. [5 x times]
 // [[Rcpp::export]]
 Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVector w,
-                                       Rcpp::IntegerVector order, Rcpp::NumericVector from,
-                                       bool loess, double span, int times, Rcpp::Function curve_of,
-                                       int threads) {
+                                       Rcpp::NumericVector copies, Rcpp::IntegerVector order,
+                                       Rcpp::NumericVector from, bool loess, double span, int times,
+                                       Rcpp::Function curve_of, int threads) {
   REngine r_engine(threads);
   const calibrisk::Engine engine = r_engine;
   const Index n = x.size(), at_once = samples_at_once(n, times);
-  const auto at = as_vector(x), weight = as_vector(w), curve = as_vector(from);
+  const auto at = as_vector(x), weight = as_vector(w), curve = as_vector(from),
+             own = as_vector(copies);
+  calibrisk::require(own.size() == 0 || own.size() == n, "smooth_redraws: one count per row.");
   const int* place = order.begin();
   Vector chance(n);
   for (Index i = 0; i < n; ++i) chance[order[i] - 1] = from[i];
-  std::vector<char> drawn(static_cast<std::size_t>(at_once * n));
+  std::vector<double> drawn(static_cast<std::size_t>(at_once * n));
   const auto draw = [&](Index k) {
-    char* event = drawn.data() + k * n;
-    for (Index i = 0; i < n; ++i) event[i] = unif_rand() < chance[i];
+    double* event = drawn.data() + k * n;
+    for (Index i = 0; i < n && own.size() == 0; ++i) event[i] = unif_rand() < chance[i];
+    for (Index i = 0; i < own.size(); ++i) {
+      event[place[i] - 1] = R::rbinom(own[i], from[i]) / own[i];
+    }
   };
   const auto rows_of = [&](Index, Index k) {
-    CurveRows rows(n, false);
+    CurveRows rows(n, own.size() > 0);
     for (Index i = 0; i < n; ++i) {
-      const bool event = drawn[static_cast<std::size_t>(k * n + place[i] - 1)];
-      rows.add(at[i], event, weight.size() > 0 ? weight[i] : 1.0, curve[i]);
+      const double event = drawn[static_cast<std::size_t>(k * n + place[i] - 1)];
+      rows.add(at[i], event, weight.size() > 0 ? weight[i] : 1.0, curve[i],
+               own.size() > 0 ? own[i] : 1.0);
     }
     return rows;
   };

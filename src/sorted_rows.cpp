@@ -388,23 +388,31 @@ Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp:
   });
 }
 
-// Ends of the bins of another library, of values x in ascending order. `mass`: of equal mass.
+// Ends of the bins of another library, of values x in ascending order that stand for so many up to
+// each (`places`; none: one each). `mass`: of equal mass.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector cpp_library_ends(std::string library, std::vector<double> x, int n_bins,
-                                     bool mass) {
+                                     bool mass,
+                                     Rcpp::Nullable<Rcpp::NumericVector> places = R_NilValue) {
   using calibrisk::EdgeSide;
   if (library == "torchmetrics") {
     return Rcpp::wrap(calibrisk::inner_ends(x, calibrisk::torch_edges(n_bins), EdgeSide::above));
   }
-  if (library == "netcal" || library == "scikit-learn") {
-    return Rcpp::wrap(
-        calibrisk::inner_ends(x, calibrisk::numpy_edges(x, n_bins, mass),
-                              library == "netcal" ? EdgeSide::above : EdgeSide::below));
-  }
-  std::vector<double> edges(static_cast<std::size_t>(n_bins));
-  for (int b = 0; b < n_bins; ++b) edges[static_cast<std::size_t>(b)] = (b + 1.0) / n_bins;
-  if (mass) edges = calibrisk::chunk_edges(x, n_bins, library == "uncertainty-calibration");
-  return Rcpp::wrap(calibrisk::inner_ends(x, edges, EdgeSide::below));
+  const auto ends = [&](const auto& values) {
+    if (library == "netcal" || library == "scikit-learn") {
+      return calibrisk::inner_ends(x, calibrisk::numpy_edges(values, n_bins, mass),
+                                   library == "netcal" ? EdgeSide::above : EdgeSide::below);
+    }
+    std::vector<double> edges(static_cast<std::size_t>(n_bins));
+    for (int b = 0; b < n_bins; ++b) edges[static_cast<std::size_t>(b)] = (b + 1.0) / n_bins;
+    if (mass) {
+      edges = calibrisk::chunk_edges(values, n_bins, library == "uncertainty-calibration");
+    }
+    return calibrisk::inner_ends(x, edges, EdgeSide::below);
+  };
+  if (places.isNull()) return Rcpp::wrap(ends(x));
+  const auto end = Rcpp::as<std::vector<double>>(places.get());
+  return Rcpp::wrap(ends(calibrisk::CountedValues(x, end)));
 }
 
 // The AUROC of sorted rows, and its influence in the order that they had.

@@ -27,6 +27,24 @@ inline std::vector<int> inner_ends(const std::vector<double>& sorted,
   return out;
 }
 
+// Values in ascending order that stand for several equal ones each, up to the place end[i].
+class CountedValues {
+ public:
+  CountedValues(const std::vector<double>& values, const std::vector<double>& end)
+      : values_(values), end_(end) {
+    require(values.size() == end.size(), "library_bins: one place for each value.");
+  }
+  bool empty() const { return values_.empty(); }
+  std::size_t size() const { return empty() ? 0 : static_cast<std::size_t>(end_.back()); }
+  double operator[](std::size_t place) const {
+    const auto at = std::upper_bound(end_.begin(), end_.end(), static_cast<double>(place));
+    return values_[static_cast<std::size_t>(at - end_.begin())];
+  }
+
+ private:
+  const std::vector<double>&values_, &end_;
+};
+
 // torch's: multiples of the step from 0 in the first half, from 1 down in the second, in single
 // precision throughout; without 0.
 inline std::vector<double> torch_edges(int bins) {
@@ -42,7 +60,8 @@ inline std::vector<double> torch_edges(int bins) {
 // numpy's linspace(0, 1, B + 1) without its ends: multiples of the rounded step; `mass`: the
 // quantiles of these levels with numpy's roundings, by which a value is on one side of its own edge
 // or on the other.
-inline std::vector<double> numpy_edges(const std::vector<double>& sorted, int bins, bool mass) {
+template <class Values>
+std::vector<double> numpy_edges(const Values& sorted, int bins, bool mass) {
   std::vector<double> out;
   for (int i = 1; i < bins; ++i) {
     const double level = i * (1.0 / bins);
@@ -59,7 +78,8 @@ inline std::vector<double> numpy_edges(const std::vector<double>& sorted, int bi
 
 // Between consecutive chunks of the values, as even as possible or of ceil(N / B): the mid-point of
 // the two values, so that ties on both sides go left.
-inline std::vector<double> chunk_edges(const std::vector<double>& sorted, int bins, bool even) {
+template <class Values>
+std::vector<double> chunk_edges(const Values& sorted, int bins, bool even) {
   std::vector<double> out;
   const auto n = sorted.size(), parts = std::min(static_cast<std::size_t>(bins), n);
   for (std::size_t part = 0, last = 0; part < parts; ++part) {

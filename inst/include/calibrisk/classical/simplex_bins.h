@@ -14,60 +14,79 @@ namespace calibrisk {
 
 namespace detail {
 
-// The class of these rows whose probability has the largest variance, and its median.
-inline std::pair<Index, double> widest_class(const ConstMatrixRef& probs,
-                                             const std::vector<Index>& rows) {
-  const auto n = static_cast<long double>(rows.size());
+// The class of these rows whose probability has the largest variance, and its median. `count(i)`:
+// how many row i stands for.
+template <class Count>
+std::pair<Index, double> widest_class(const ConstMatrixRef& probs, const std::vector<Index>& rows,
+                                      const Count& count) {
+  double n = 0.0;
+  for (const Index i : rows) n += count(i);
   Index widest = 0;
   double largest = -1.0;
   for (Index k = 0; k < probs.cols(); ++k) {
     // sums in long double: classes of equal variance are told apart by the last digits
     long double sum = 0.0L, squares = 0.0L;
-    for (const Index i : rows) sum += probs(i, k);
-    const auto mean = static_cast<double>(sum / n);
+    for (const Index i : rows) sum += static_cast<long double>(count(i)) * probs(i, k);
+    const auto mean = static_cast<double>(sum / static_cast<long double>(n));
     for (const Index i : rows) {
       const double off = probs(i, k) - mean;
-      squares += off * off;
+      squares += static_cast<long double>(count(i)) * (off * off);
     }
     if (static_cast<double>(squares) > largest) {
       largest = static_cast<double>(squares);
       widest = k;
     }
   }
-  std::vector<double> values;
-  for (const Index i : rows) values.push_back(probs(i, widest));
-  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), half, values.end());
-  if (values.size() % 2 == 1) return {widest, *half};
-  return {widest, (*std::max_element(values.begin(), half) + *half) / 2.0};
+  std::vector<Index> order = rows;
+  std::sort(order.begin(), order.end(),
+            [&](Index a, Index b) { return probs(a, widest) < probs(b, widest); });
+  // the one in the middle, or the mean of the two there
+  const double half = std::floor(n / 2.0);
+  double reached = 0.0, below = 0.0;
+  for (const Index i : order) {
+    const double value = probs(i, widest);
+    if (reached < half) below = value;
+    reached += count(i);
+    if (reached > half) return {widest, 2.0 * half < n ? value : (below + value) / 2.0};
+  }
+  return {widest, below};
 }
 
 }  // namespace detail
 
 // The cell of every row, from 1: rows are split at the median of their widest class, as long as
-// both parts have `least` rows. The order of the splits does not matter: each looks at its own set
-// only.
-inline std::vector<int> median_variance_cells(const ConstMatrixRef& probs, Index least) {
+// both parts have `least` rows, which stand for `copies` (empty: 1). The order of the splits does
+// not matter: each looks at its own set only.
+inline std::vector<int> median_variance_cells(const ConstMatrixRef& probs, Index least,
+                                              const Vector& copies = Vector()) {
+  require(copies.size() == 0 || copies.size() == probs.rows(), "median_cells: one count per row.");
+  const auto count = [&](Index i) { return copies.size() == 0 ? 1.0 : copies(i); };
+  const auto enough = [&](const std::vector<Index>& rows, double needed) {
+    double n = 0.0;
+    for (const Index i : rows) n += count(i);
+    return n >= needed;
+  };
+  const double few = static_cast<double>(least);
   std::vector<int> cell(static_cast<std::size_t>(probs.rows()));
   std::vector<std::vector<Index>> waiting(1);
   waiting[0].resize(cell.size());
   std::iota(waiting[0].begin(), waiting[0].end(), Index{0});
-  int count = 0;
+  int cells = 0;
   while (!waiting.empty()) {
     const std::vector<Index> rows = std::move(waiting.back());
     waiting.pop_back();
     std::vector<Index> low, high;
-    if (static_cast<Index>(rows.size()) >= 2 * least) {
-      const auto [widest, median] = detail::widest_class(probs, rows);
+    if (enough(rows, 2.0 * few)) {
+      const auto [widest, median] = detail::widest_class(probs, rows, count);
       for (const Index i : rows) (probs(i, widest) < median ? low : high).push_back(i);
     }
-    if (static_cast<Index>(std::min(low.size(), high.size())) >= least) {
+    if (enough(low, few) && enough(high, few)) {
       waiting.push_back(std::move(high));
       waiting.push_back(std::move(low));
       continue;
     }
-    ++count;
-    for (const Index i : rows) cell[static_cast<std::size_t>(i)] = count;
+    ++cells;
+    for (const Index i : rows) cell[static_cast<std::size_t>(i)] = cells;
   }
   return cell;
 }
@@ -85,10 +104,11 @@ struct SimplexErrors {
 // frequencies, in means.
 class SimplexBins {
  public:
-  // Cells and folds count from 1; without folds there are no gaps. Weights are empty or one per
-  // row.
+  // Cells and folds count from 1; without folds there are no gaps. Weights, and the copies that
+  // have them together, are empty or one per row.
   SimplexBins(const ConstMatrixRef& probs, const ConstMatrixRef& residuals,
-              const std::vector<int>& cell, const ConstVectorRef& weights)
+              const std::vector<int>& cell, const ConstVectorRef& weights,
+              const Vector& copies = Vector())
       : residuals_(residuals), weights_(weights), cell_(cell) {
     const Index n = residuals.rows(), d = residuals.cols();
     require(probs.rows() == n && probs.cols() == d && static_cast<Index>(cell.size()) == n && n > 0,
@@ -101,8 +121,9 @@ class SimplexBins {
       const double w = weights.size() == 0 ? 1.0 : weights(i);
       const Index c = at(i);
       size_(c) += w;
-      squares_(c) += w * w;
-      count_(c) += 1.0;
+      const double count = copies.size() == 0 ? 1.0 : copies(i);
+      squares_(c) += w * w / count;
+      count_(c) += count;
       gap_.row(c) += w * residuals.row(i);
       frequency_.row(c) += w * (probs.row(i) - residuals.row(i));
     }

@@ -43,9 +43,13 @@ inline void set_weights(KdeTraining& train, const Vector& weights) {
   }
 }
 
-inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining& train) {
+// `copies` (empty: 1): how many each row stands for, one of which is left out.
+inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining& train,
+                                        const Vector& copies = Vector()) {
   const std::size_t n = static_cast<std::size_t>(simplex.rows());
+  require(copies.size() == 0 || copies.size() == simplex.rows(), "kde: one count for each row.");
   KdeQueries queries{simplex, std::vector<int>(n, kde_all_blocks), std::vector<Index>(n, -1)};
+  queries.self_share = (-copies.cwiseInverse()).array().log1p();
   for (std::size_t i = 0; i < n; ++i) {
     queries.self[static_cast<std::size_t>(train.order[i])] = static_cast<Index>(i);
   }
@@ -75,11 +79,11 @@ inline Matrix beta_ratio(const Engine& engine, const ConstVectorRef& z, const La
 }  // namespace detail
 
 // r(x) at every row of `x`: [m x K], for a scalar [m x 1] with the share of label 1.
-// NaN without training rows. `weights`: of the training rows, or empty.
+// NaN without training rows. `weights`, `copies`: of the training rows, or empty.
 inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, const Labels& labels,
                         Index n_classes, const ConstMatrixRef& x, double bandwidth,
                         bool leave_one_out, double direct_pairs = kde_direct_pairs,
-                        const Vector& weights = Vector()) {
+                        const Vector& weights = Vector(), const Vector& copies = Vector()) {
   require(features.cols() >= 1 && features.cols() == x.cols(), "kde: numbers of columns differ.");
   require(bandwidth > 0.0, "kde: a bandwidth is above 0.");
   const bool scalar = features.cols() == 1;
@@ -94,7 +98,7 @@ inline Matrix kde_ratio(const Engine& engine, const ConstMatrixRef& features, co
   detail::set_weights(train, weights);
   KdeQueries queries;
   if (leave_one_out) {
-    queries = detail::leave_one_out_queries(simplex, train);
+    queries = detail::leave_one_out_queries(simplex, train, copies);
   } else {
     queries.features = simplex_features(x);
     queries.left_out.assign(static_cast<std::size_t>(x.rows()), kde_all_blocks);
@@ -135,55 +139,95 @@ inline KdeLeftOut kde_left_out(const Engine& engine, const ConstMatrixRef& featu
   return out;
 }
 
+// The ratio at rows of vectors x from those of `features` in all folds but one, each in turn, [m x
+// K folds].
+inline Matrix kde_folds_left_out(const Engine& engine, const ConstMatrixRef& features,
+                                 const Labels& labels, const std::vector<int>& fold,
+                                 const ConstMatrixRef& x, double bandwidth, const Vector& weights) {
+  const Index n_classes = features.cols();
+  require(n_classes > 1 && x.cols() == n_classes && !fold.empty(), "kde: vectors in folds.");
+  std::vector<Index> block;
+  for (const int own : fold) block.push_back(own - 1);
+  const Index n_blocks = *std::max_element(fold.begin(), fold.end());
+  KdeTraining train =
+      kde_training(features, detail::zero_based(labels, false), n_classes, block, n_blocks, false);
+  detail::set_weights(train, weights);
+  KdeQueries queries;
+  queries.features = x;
+  queries.left_out.assign(static_cast<std::size_t>(x.rows()), kde_each_left_out);
+  Matrix out(x.rows(), n_classes * n_blocks);
+  dirichlet_ratios(engine, train, queries, {bandwidth}, [&](const KdeValue& value) {
+    for (Index k = 0; k < n_classes; ++k) {
+      out(value.row, value.left_out * n_classes + k) = value.ratio[k];
+    }
+  });
+  return out;
+}
+
 // log( sum_{i != j} k(p_j; p_i) / (n - 1) ) of these rows j for every bandwidth, [rows x
-// bandwidths].
+// bandwidths]. Rows may stand for `copies` (empty: 1).
 inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& features,
                               const std::vector<Index>& rows, const std::vector<double>& bandwidths,
-                              ProgressSpan span = ProgressSpan()) {
+                              ProgressSpan span = ProgressSpan(), const Vector& copies = Vector()) {
   const bool scalar = features.cols() == 1;
   const Matrix simplex = simplex_features(features);
   const Index n = simplex.rows(), n_bandwidths = static_cast<Index>(bandwidths.size());
-  const KdeTraining train =
+  const double count = copies.size() == 0 ? static_cast<double>(n) : copies.sum();
+  KdeTraining train =
       detail::one_block(simplex, Labels(static_cast<std::size_t>(n), scalar ? 0 : 1), 1, scalar);
-  const KdeQueries all = detail::leave_one_out_queries(simplex, train);
+  detail::set_weights(train, copies);
+  const KdeQueries all = detail::leave_one_out_queries(simplex, train, copies);
   KdeQueries queries;
   queries.features = take_rows(all.features, rows);
   queries.left_out.assign(rows.size(), kde_all_blocks);
   for (Index j : rows) queries.self.push_back(all.self[static_cast<std::size_t>(j)]);
+  if (copies.size() > 0) queries.self_share = take_rows(all.self_share, rows);
   Matrix out(queries.m(), n_bandwidths);
   dirichlet_ratios(
       engine, train, queries, bandwidths,
       [&](const KdeValue& value) { out(value.row, value.bandwidth) = value.log_total; }, span);
   for (Index h = 0; h < n_bandwidths; ++h) {
     const double inv_h = inverse_bandwidth(bandwidths[static_cast<std::size_t>(h)]);
-    out.col(h).array() += reduced_log_gamma_total(static_cast<double>(simplex.cols()), inv_h) -
-                          std::log(static_cast<double>(n - 1));
+    out.col(h).array() +=
+        reduced_log_gamma_total(static_cast<double>(simplex.cols()), inv_h) - std::log(count - 1.0);
   }
   return out;
 }
 
 // The bandwidth of the largest leave-one-out likelihood: of up to `many` rows, else of race[k]
 // evenly spaced ones in round k, from which bandwidths retire that are more than six standard
-// errors below the best.
+// errors below the best. Of rows with `copies` (empty: 1) these are evenly spaced.
 inline double likely_bandwidth(const Engine& engine, const ConstMatrixRef& features,
-                               std::vector<double> grid, Index many, const std::vector<int>& race) {
+                               std::vector<double> grid, Index many, const std::vector<int>& race,
+                               const Vector& copies = Vector()) {
   const Index n = features.rows();
+  std::vector<double> place(static_cast<std::size_t>(copies.size()));
+  std::partial_sum(copies.data(), copies.data() + copies.size(), place.begin());
+  const double count = place.empty() ? static_cast<double>(n) : place.back();
   const std::vector<int> rounds = n <= many ? std::vector<int>{static_cast<int>(n)} : race;
   const double all = std::accumulate(rounds.begin(), rounds.end(), 0.0);
   double done = 0.0;
   Index best = 0;
   for (std::size_t k = 0; k < rounds.size(); ++k) {
     const double size = rounds[k];
-    const double step = size > 1.0 ? static_cast<double>(n - 1) / (size - 1.0) : 0.0;
+    // all rows are counted, of some their copies are looked at one by one
+    const bool counted = !place.empty() && n > many;
+    const double step = size > 1.0 ? ((counted ? count : n) - 1.0) / (size - 1.0) : 0.0;
     std::vector<Index> rows(static_cast<std::size_t>(rounds[k]));
     for (std::size_t i = 0; i < rows.size(); ++i) {
       // rounded as a number from 1
-      rows[i] = static_cast<Index>(std::nearbyint(1.0 + static_cast<double>(i) * step)) - 1;
+      const double at = std::nearbyint(1.0 + static_cast<double>(i) * step);
+      rows[i] = counted ? std::lower_bound(place.begin(), place.end(), at) - place.begin()
+                        : static_cast<Index>(at) - 1;
     }
     const Matrix density =
-        kde_loo_density(engine, features, rows, grid, {done / all, (done + size) / all});
+        kde_loo_density(engine, features, rows, grid, {done / all, (done + size) / all}, copies);
     done += size;
-    density.colwise().sum().maxCoeff(&best);
+    if (!place.empty() && !counted) {
+      (copies.transpose() * density).maxCoeff(&best);
+    } else {
+      density.colwise().sum().maxCoeff(&best);
+    }
     if (k + 1 == rounds.size()) break;
     std::vector<double> left;
     for (Index h = 0; h < density.cols(); ++h) {

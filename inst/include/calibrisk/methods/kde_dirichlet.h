@@ -25,6 +25,7 @@ struct KdeQueries {
   Matrix features;            // [m x K] on the simplex
   std::vector<int> left_out;  // [m] a block, kde_all_blocks or kde_each_left_out
   std::vector<Index> self;    // [m] sorted training position to skip; empty: none
+  Vector self_share;          // [m] log of the share of its weight that is kept; empty: none is
   bool whole_too = false;     // besides, the ratio that leaves no block out
 
   Index m() const { return features.rows(); }
@@ -62,10 +63,10 @@ class DirichletTile {
   }
 
   // log_x: [size x K]; x: the queries themselves where <p_i, log x> is minus infinity if
-  // x_k = 0 < p_ik, else empty; skip: per query a block that is not needed, -1: none; self: as in
-  // KdeQueries.
+  // x_k = 0 < p_ik, else empty; skip: per query a block that is not needed, -1: none; self and
+  // self_share: as in KdeQueries.
   void add(const Matrix& log_x, const Matrix& x, const std::vector<Index>& skip,
-           const std::vector<Index>& self) {
+           const std::vector<Index>& self, const Vector& self_share) {
     const Index size = log_x.rows();
     tops_.setConstant(minus_infinity);
     sums_.setZero();
@@ -81,9 +82,16 @@ class DirichletTile {
           if (skip[static_cast<std::size_t>(t)] == b) continue;
           double* s = inner_.col(t).data();
           if (x.rows() > 0) mark_zeros(x, t, begin, m, s);
-          const Index own = self[static_cast<std::size_t>(t)] - begin;
-          if (own >= 0 && own < m) s[own] = minus_infinity;
-          for (Index h = 0; h < n_bandwidths_; ++h) add_chunk(s, begin, m, t, h, b, segment);
+          Index own = self[static_cast<std::size_t>(t)] - begin;
+          if (own >= m) own = -1;
+          const double share = self_share.size() > 0 ? self_share(t) : minus_infinity;
+          if (own >= 0 && !(share > minus_infinity)) {
+            s[own] = minus_infinity;
+            own = -1;
+          }
+          for (Index h = 0; h < n_bandwidths_; ++h) {
+            add_chunk(s, begin, m, t, h, b, segment, own, share);
+          }
         }
       }
     }
@@ -121,12 +129,15 @@ class DirichletTile {
     }
   }
 
-  // Rows begin, ... of block b; `segment`: the one of the first row.
-  void add_chunk(const double* s, Index begin, Index m, Index t, Index h, Index b, Index segment) {
+  // Rows begin, ... of block b; `segment`: the one of the first row; own: the row of which this
+  // share is kept, or below 0.
+  void add_chunk(const double* s, Index begin, Index m, Index t, Index h, Index b, Index segment,
+                 Index own, double share) {
     const ExpLoops& loops = exp_loops();
     double* w = weights_.data();
     const double top = loops.affine(s, coefficients_.col(h).data() + begin,
                                     inverse_[static_cast<std::size_t>(h)], m, w);
+    if (own >= 0) w[own] += share;
     double& block_top = tops_(b, column(t, h));
     if (!(top > block_top - lost)) return;  // -Inf too
     auto sums = sums_.col(column(t, h));
@@ -198,6 +209,9 @@ void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQ
         const bool inside = (x.array() > 0.0).all();
         std::vector<std::vector<Index>> left_out(static_cast<std::size_t>(size));
         std::vector<Index> skip, self;
+        const Vector share = queries.self_share.size() > 0
+                                 ? Vector(queries.self_share.segment(first, size))
+                                 : Vector();
         for (Index t = 0; t < size; ++t) {
           const std::size_t row = static_cast<std::size_t>(first + t);
           const int own = queries.left_out[row];
@@ -211,7 +225,8 @@ void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQ
           skip.push_back(out.size() == 1 ? out[0] : -1);
           self.push_back(queries.self.empty() ? -1 : queries.self[row]);
         }
-        work.add((x.array() > 0.0).select(x.array().log(), 0.0), inside ? Matrix() : x, skip, self);
+        work.add((x.array() > 0.0).select(x.array().log(), 0.0), inside ? Matrix() : x, skip, self,
+                 share);
         bool clamp = false;
         for (Index t = 0; t < size; ++t) {
           std::vector<Index> clamped;
@@ -226,7 +241,7 @@ void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQ
           left_out[static_cast<std::size_t>(t)] = std::move(clamped);
         }
         if (!clamp) return;
-        work.add(x.array().max(detail::smallest_coordinate).log(), Matrix(), skip, self);
+        work.add(x.array().max(detail::smallest_coordinate).log(), Matrix(), skip, self, share);
         for (Index t = 0; t < size; ++t) {
           for (Index e : left_out[static_cast<std::size_t>(t)]) {
             work.ratios(t, first + t, e, sink);
