@@ -321,12 +321,8 @@ cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_o
     .Call(`_calibrisk_cpp_kde_ratio`, features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, copies, threads, progress)
 }
 
-cpp_kde_left_out <- function(features, labels, fold, bandwidth, weights, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_left_out`, features, labels, fold, bandwidth, weights, threads, progress)
-}
-
-cpp_kde_folds_left_out <- function(features, labels, fold, x, bandwidth, weights, threads, progress) {
-    .Call(`_calibrisk_cpp_kde_folds_left_out`, features, labels, fold, x, bandwidth, weights, threads, progress)
+cpp_kde_left_out <- function(features, labels, fold, bandwidth, weights, threads, progress, origin = NULL) {
+    .Call(`_calibrisk_cpp_kde_left_out`, features, labels, fold, bandwidth, weights, threads, progress, origin)
 }
 
 cpp_kde_loo_density <- function(features, rows, bandwidths, threads, progress) {
@@ -441,6 +437,10 @@ cpp_model_difference <- function(errors, std_errors, power, told, df, level) {
     .Call(`_calibrisk_cpp_model_difference`, errors, std_errors, power, told, df, level)
 }
 
+cpp_sampled_differences <- function(draws, difference, bias, df, quantile) {
+    .Call(`_calibrisk_cpp_sampled_differences`, draws, difference, bias, df, quantile)
+}
+
 cpp_moments <- function(mean, variance, outcome, design) {
     .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, design)
 }
@@ -467,6 +467,10 @@ cpp_row_covariance <- function(columns, design) {
 
 cpp_null_limits <- function(draws, seen, target, scaled, level) {
     .Call(`_calibrisk_cpp_null_limits`, draws, seen, target, scaled, level)
+}
+
+cpp_normal_null <- function(deviation, copies, linear, squared, size) {
+    .Call(`_calibrisk_cpp_normal_null`, deviation, copies, linear, squared, size)
 }
 
 cpp_point_632 <- function(losses, none, samples, w) {
@@ -511,6 +515,10 @@ cpp_group_effects <- function(estimate, std_error, df, scale, level) {
 
 cpp_ranks <- function(values) {
     .Call(`_calibrisk_cpp_ranks`, values)
+}
+
+cpp_mean_ranks <- function(x, copies = NULL) {
+    .Call(`_calibrisk_cpp_mean_ranks`, x, copies)
 }
 
 cpp_rank_resamples <- function(models, kernels, truth, rows, settings, threads, progress) {
@@ -761,8 +769,16 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
     .Call(`_calibrisk_cpp_degenerate_bootstrap`, prediction, target, counts, threads, progress, copies)
 }
 
+cpp_bootstrap <- function(prediction, target, times, copies, threads, progress) {
+    .Call(`_calibrisk_cpp_bootstrap`, prediction, target, times, copies, threads, progress)
+}
+
 cpp_hotelling <- function(z, copies = NULL) {
     .Call(`_calibrisk_cpp_hotelling`, z, copies)
+}
+
+cpp_hotelling_redraws <- function(z, probs, copies, times) {
+    .Call(`_calibrisk_cpp_hotelling_redraws`, z, probs, copies, times)
 }
 
 cpp_loess <- function(x, y, w, copies, span, leaf) {

@@ -62,7 +62,7 @@
 #' `weights`, `cluster` and `horizon` are columns of `x`, or vectors if the other arguments are vectors. A `svydesign()`
 #' as `x` has weights, first-stage clusters and strata (in standard errors alone), without other corrections.
 #' * Integer weights (or `hardhat::frequency_weights()`) are frequencies: a row stands for as many equal ones, and
-#'   estimate, standard error and test are those of the repeated rows. [kde_error()] and others repeat them, up to 5e7.
+#'   estimate, standard error and test are those of the repeated rows. [ce_risk()] and others repeat them, up to 5e7.
 #' * Doubles (or `hardhat::importance_weights()`) are importance weights `w`, whose scale does not matter: means are
 #'   weighted, and standard errors are \eqn{\sqrt{n/(n-1) \sum w_i^2 (\psi_i - \bar\psi)^2} / \sum w_i} with the
 #'   influence \eqn{\psi_i} of a row. Intervals use Student's t with the effective number of rows as degrees of freedom,

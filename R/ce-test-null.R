@@ -3,17 +3,15 @@
 #' @export
 run_test.test_block <- function(test, problem, level) {
   few <- has_few_failures(problem)
-  asked <- problem$asked
-  # of which copies fail
-  if (few) problem <- kernel_problem(single_copies(problem$laws), asked$kernel, asked$target_kernel, asked$draws)
-  copies <- problem$laws$design$copies
+  # redrawn outcomes are those of single copies
+  if (few) problem <- do.call(kernel_problem, c(list(single_copies(problem$laws)), problem$asked))
   n <- copy_count(problem$laws$design)
   check_rows(n, 4, "The block test")
   block <- check_block(test$block, n)
   stop_if(n < 2 * block, "The block test needs at least two blocks.",
           "x" = "{.arg block} is {block}, there are {n} observations.",
           "i" = "Use a {.arg block} of at most {n %/% 2}.", arg = "block")
-  sums <- cpp_block_sums(problem$prediction, problem$target, block, thread_count(), NULL, copies)
+  sums <- cpp_block_sums(problem$prediction, problem$target, block, thread_count(), NULL, problem$laws$design$copies)
   eta <- check_computable(sums$unbiased)
   estimate <- mean(eta)
   se <- if (test$reference == "blocks") {
@@ -59,28 +57,16 @@ redrawn_text <- "outcomes simulated from the predictions"
 
 #' @export
 run_test.test_bootstrap <- function(test, problem, level) {
-  n <- problem$n
-  check_rows(copy_count(problem$laws$design), 2, "The bootstrap test")
-  if (has_few_failures(problem)) return(run_test.test_conditional(test, problem, level))
-  # resamples in chunks, whose counts are small enough to hold next to the panels of H
-  parts <- split(seq_len(test$times), (seq_len(test$times) - 1) %/% max(1, floor(2e7 / n)))
-  if (length(parts) > 1 && n <= 2000) {
-    # many chunks: H is worth keeping
-    h <- cpp_pair_matrix(problem$prediction, problem$target, thread_count())
-    problem$prediction <- list(kind = "matrix", values = h)
-    problem$target <- constant_target(n)
-  }
   design <- problem$laws$design
+  n <- copy_count(design)
+  check_rows(n, 2, "The bootstrap test")
+  if (has_few_failures(problem)) return(run_test.test_conditional(test, problem, level))
   sums <- row_sums(problem$prediction, problem$target, "unbiased", design)
   value <- function(type) pair_estimate(sums, type, design)$value
   estimate <- value("unbiased")
-  all <- copy_count(design)
-  statistic <- all / (all - 1) * estimate - value("biased")
+  statistic <- n / (n - 1) * estimate - value("biased")
   null <- with_bar("Bootstrap", function(progress) {
-    unlist(lapply(parts, function(part) {
-      counts <- cpp_resample_counts(n, length(part), design$copies)
-      cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, thread_count(), progress, design$copies)
-    }), use.names = FALSE)
+    cpp_bootstrap(problem$prediction, problem$target, test$times, design$copies, thread_count(), progress)
   })
   list(
     estimate = estimate, statistic = c(T = statistic),

@@ -63,8 +63,8 @@ finite_outcomes <- function(problem) problem$target$kind == "finite"
 has_few_labels <- function(problem, resample = FALSE) {
   if (!finite_outcomes(problem)) return(FALSE)
   white <- problem$target_kernel$type == "white"
-  counted <- !is.null(problem$laws$design$copies)
-  if (!resample) return(counted || white || is_label_matrix_small(problem$target, problem$n))
+  copies <- problem$laws$design$copies
+  if (!resample) return(white || !is.null(copies) || is_label_matrix_small(problem$target, problem$n))
   n <- problem$n
   labels <- as.numeric(ncol(problem$target$probs))
   n > pair_rows || min(n, redraw_rank[2]) * labels * (n + if (white) 0 else labels) <= pair_products * n^2
@@ -94,10 +94,8 @@ redraws_by_group <- function(problem, options) {
   id <- problem$laws$group$id
   parts <- lapply(split(seq_along(id), id), function(rows) {
     # the kernel is resolved: its bandwidth is that of all predictions
-    part <- free
-    part$laws <- take_rows(free$laws, rows)
-    part$n <- length(rows)
-    part$prediction$features <- free$prediction$features[rows, , drop = FALSE]
+    part <- replace(free, c("laws", "n"), list(take_rows(free$laws, rows), length(rows)))
+    part$prediction <- source_rows(free$prediction, rows)
     part$target$probs <- free$target$probs[rows, , drop = FALSE]
     share <- pair_weight(part$laws$design) / pair_weight(problem$laws$design)
     if (share == 0) return(list(statistic = 0, null = 0, rank = 0, neglected = 0))

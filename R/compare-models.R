@@ -180,15 +180,6 @@ bootstrap_differences <- function(models, metric, values, at, settings) {
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]
   }, numeric(ncol(at)))
-  draws <- matrix(draws, ncol(at))
-  difference <- values[at[1, ]] - values[at[2, ]]
-  corrected <- difference - (1 + sqrt(2)) * (rowMeans(draws) - difference)
-  std_error <- apply(draws, 1, sd)
-  half <- design_quantile((1 + settings$level) / 2, design) * std_error
-  # of Inf and -Inf there is neither spread nor a limit
-  finite <- function(v) ifelse(is.finite(v) & is.finite(difference), v, NA_real_)
-  least <- ifelse(difference * corrected > 0, pmin(abs(difference), abs(corrected)), 0)
-  p_value <- ifelse(std_error > 0, 2 * stats::pt(-least / std_error, cpp_design_df(design)), as.numeric(least == 0))
-  list(std.error = finite(std_error), conf.low = finite(pmin(difference, corrected) - half),
-       conf.high = finite(pmax(difference, corrected) + half), p.value = finite(p_value))
+  cpp_sampled_differences(matrix(draws, ncol(at)), values[at[1, ]] - values[at[2, ]], 1 + sqrt(2),
+                          cpp_design_df(design), design_quantile((1 + settings$level) / 2, design))
 }

@@ -135,12 +135,14 @@ design_quantile <- function(p, design) {
 # Rows of a bootstrap sample: those of single copies, or of whole clusters.
 resampled_rows <- function(design) {
   n <- copy_count(design)
-  if (is.null(design$cluster)) {
-    drawn <- sample.int(n, n, replace = TRUE)
-    return(if (is.null(design$copies)) drawn else rep(seq_len(design$n), design$copies)[drawn])
-  }
+  if (is.null(design$cluster)) return(rows_of_copies(sample.int(n, n, replace = TRUE), design))
   members <- split(seq_len(design$n), design$cluster)
   unlist(members[sample.int(length(members), replace = TRUE)], use.names = FALSE)
+}
+
+# The row of each of these copies, which are numbered from 1.
+rows_of_copies <- function(at, design) {
+  if (is.null(design$copies)) at else findInterval(at - 1, cumsum(design$copies)) + 1L
 }
 
 # Beyond it repeated rows would take more memory than most computers have.

@@ -91,8 +91,8 @@ counted_laws <- function(part, input) {
 # Outcomes as they are given: a vector, or a matrix of several dimensions.
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 
-# The input of a metric: predictive distributions, with a row for each copy, or class probabilities.
-law_or_classes <- function(laws) if (is_real(laws)) single_copies(laws) else laws$predictions
+# The input of a metric: predictive distributions or class probabilities.
+law_or_classes <- function(laws) if (is_real(laws)) laws else laws$predictions
 
 # Missing predictions: NA of a vector of the package, or of distributional.
 law_missing <- function(law) {

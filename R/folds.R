@@ -215,12 +215,7 @@ deal_copies <- function(data, folds, test = integer()) {
   } else {
     check_count(folds, "folds", lower = 2)
     tested <- if (length(test) == 1) test else 0
-    shares <- c(tested, rep((1 - tested) / folds, folds))
-    counts <- matrix(0, m, folds + 1)
-    for (f in seq_along(shares)) {
-      left <- copies - rowSums(counts)
-      counts[, f] <- stats::rbinom(m, left, min(shares[f] / sum(shares[f:length(shares)]), 1))
-    }
+    counts <- cpp_draw_counts(matrix(c(tested, rep((1 - tested) / folds, folds)), m, folds + 1, byrow = TRUE), copies)
   }
   out <- split_copies(data, counts)
   out$fold <- out$fold - 1L

@@ -89,9 +89,8 @@ direct_pairs_of <- function(features) {
 # labels 0/1) one column, the share of label 1. `leave_one_out`: at the rows of `features`, each without itself.
 # `weights`: of the rows of `features`, `copies`: how many each stands for, one of which is left out. NA without a
 # training row.
-kde_ratio <- function(features, labels, n_classes = ncol(features), new = features, bandwidth,
-                      leave_one_out = FALSE, progress = NULL, direct_pairs = kde_direct_pairs, weights = NULL,
-                      copies = NULL) {
+kde_ratio <- function(features, labels, n_classes = ncol(features), new = features, bandwidth, leave_one_out = FALSE,
+                      progress = NULL, direct_pairs = kde_direct_pairs, weights = NULL, copies = NULL) {
   cpp_kde_ratio(features, labels, n_classes, new, bandwidth, leave_one_out, direct_pairs, weights %||% numeric(),
                 copies %||% numeric(), thread_count(), progress)
 }

@@ -26,9 +26,8 @@ canonical_columns <- function(predictions, scheme, interval) {
 
 # An estimate per entry of n_bins.
 canonical_estimates <- function(problems, scheme, honest = TRUE) {
-  problem <- problems[[1]]
   distance <- !is.null(scheme$distance)
-  if (honest && !distance) problem <- fold_copies(problem)
+  problem <- if (honest && !distance) fold_copies(problems[[1]]) else problems[[1]]
   fold <- if (honest && !distance) problem_folds(problem)
   parts <- lapply(scheme$n_bins, function(n_bins) {
     cell <- simplex_cells(problem$features, scheme$type, n_bins, scheme$min_size, problem$design$copies)

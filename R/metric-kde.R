@@ -96,7 +96,7 @@ dirichlet_error <- function(problem, p, bandwidth, whole = problem, rows = TRUE)
        bandwidth = bandwidth)
 }
 
-# list(own: the ratio at every row without the row or its cluster, fold: without its fold, where wanted)
+# list(own: the ratio at every row without the row (of copies one) or its cluster, fold: without its fold, where wanted)
 left_out_ratios <- function(problem, bandwidth, with_fold, whole) {
   x <- problem$features
   labels <- problem$labels
@@ -113,28 +113,17 @@ left_out_ratios <- function(problem, bandwidth, with_fold, whole) {
     cross_fit(group, x, of)$values
   }
   with_bar("Kernel densities", function(progress) {
-    if (!is.null(problem$origin)) return(copies_left_out(problem, whole, bandwidth, without, progress))
-    if (with_fold && ncol(x) > 1 && is.null(cluster)) {
-      return(cpp_kde_left_out(x, labels, fold, bandwidth, w %||% numeric(), thread_count(), progress))
+    vectors <- with_fold && ncol(x) > 1 && is.null(cluster)
+    if (vectors) {
+      of <- cpp_kde_left_out(x, labels, fold, bandwidth, w %||% numeric(), thread_count(), progress, problem$origin)
+      if (is.null(problem$origin)) return(of)
     }
     own <- if (!is.null(cluster)) without(cluster) else
-      kde_ratio(x, labels, bandwidth = bandwidth, leave_one_out = TRUE, progress = progress, weights = w)
-    list(own = own, fold = if (with_fold) without(fold))
+      kde_ratio(whole$features, whole$labels, bandwidth = bandwidth, leave_one_out = TRUE, progress = progress,
+                weights = whole$design$w, copies = whole$design$copies)
+    if (!is.null(problem$origin)) own <- own[problem$origin, , drop = FALSE]
+    list(own = own, fold = if (vectors) of$fold else if (with_fold) without(fold))
   })
-}
-
-# Of rows that are copies in a fold, from those of all folds: one copy is left out.
-copies_left_out <- function(problem, whole, bandwidth, without, progress) {
-  x <- whole$features
-  own <- kde_ratio(x, whole$labels, bandwidth = bandwidth, leave_one_out = TRUE, progress = progress,
-                   weights = whole$design$w, copies = whole$design$copies)
-  fold <- if (ncol(x) == 1) without(problem$fold) else {
-    of <- cpp_kde_folds_left_out(problem$features, problem$labels, problem$fold, x, bandwidth, problem$design$w,
-                                 thread_count(), progress)
-    vapply(seq_len(ncol(x)), function(k) of[cbind(problem$origin, (problem$fold - 1) * ncol(x) + k)],
-           numeric(length(problem$origin)))
-  }
-  list(own = own[problem$origin, , drop = FALSE], fold = fold)
 }
 
 # As dirichlet_error() (inst/include/calibrisk/classical/triweight_error.h).

@@ -60,9 +60,7 @@ preset_scheme <- function(preset, given) {
   scheme <- plain_scheme(pick("n_bins", 15), pick("type", "width"), pick("p", 1), pick("debias", FALSE), given$notion)
   scheme$preset <- preset
   if (scheme$type != "discrete") {
-    scheme$ends <- function(sorted, n_bins) {
-      cpp_library_ends(preset, sorted$x, n_bins, scheme$type == "mass", sorted$sum_copies)
-    }
+    scheme$ends <- function(of, n_bins) cpp_library_ends(preset, of$x, n_bins, scheme$type == "mass", of$sum_copies)
   }
   # the top label of a matrix, except for libraries that take the second of two columns
   scheme$default <- function(predictions) {

@@ -62,7 +62,7 @@
 ce_moments <- function(x, truth, ..., after = NULL, level = 0.95, .by = NULL,
                        weights = NULL, cluster = NULL) {
   check_level(level)
-  input <- rows_input()
+  input <- rows_input(copies = TRUE)
   stop_if(!is.null(after) && !inherits(after, "ce_recalibration") && !rlang::quo_is_null(input$by),
           "With {.arg .by}, {.arg after} must be a map.", arg = "after")
   by_groups(x, input$by, function(part) {
@@ -104,13 +104,15 @@ moment_rows <- function(quantity, estimate, std.error, target, design, level, sk
                 std.error = ifelse(ok, std.error, NA_real_),
                 conf.low = ifelse(ok, estimate - std.error * cpp_skewed_quantile(q, skew), NA_real_),
                 conf.high = ifelse(ok, estimate - std.error * cpp_skewed_quantile(-q, skew), NA_real_),
-                p.value = p.value, target = target, n = design$n)
+                p.value = p.value, target = target, n = copy_count(design))
 }
 
 # Estimates with their errors: inst/include/calibrisk/classical/moments.h.
 moment_table <- function(data, level) {
   quantities <- c("bias", "mean_slope", "mse", "variance", "variance_gap", "variance_slope", "ratio", "ratio_sd", "dss")
   targets <- if (all_finite(data$variance)) c(0, 1, NA, NA, 0, 1, 1, NA, NA) else c(0, 1, rep(NA, 7))
+  # of sums of many outcomes only those of normal ones have a known distribution
+  if (!is.null(data$law) && family_of(data$law) != "normal") data <- single_copies(data)
   found <- cpp_moments(data$mean, data$variance, data$outcome, data$design)
   rows <- moment_rows(quantities, found$table[, 1], found$table[, 2], targets, data$design, level, found$table[, 3])
   # clusters, and means and variances without a distribution, have no null
@@ -138,11 +140,13 @@ moment_null <- function(data, of_means, of_variances, most = 1e7) {
   # a variance of 0 has no error
   ratio <- ifelse(data$variance == 0, 0, share / data$variance)
   squared <- cbind(share, -share, known(of_variances), ratio)[at, ]
+  copies <- data$design$copies[at]
   sizes <- rep(max(1, most %/% (10 * n)), times)
   sizes <- diff(unique(pmin(c(0, cumsum(sizes)), times)))
   law <- data$law[at]
   roots <- law_roots(law)
   null <- with_seed_kept(1, do.call(rbind, lapply(sizes, function(size) {
+    if (!is.null(copies)) return(cpp_normal_null(sqrt(data$variance[at]), copies, linear, squared, size))
     off <- draw_law(law, size, roots) - data$mean[at]
     cbind(crossprod(off, linear), crossprod(off^2, squared))
   })))

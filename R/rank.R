@@ -185,10 +185,7 @@ core_values <- function(data, one, wanted, rows, progress = NULL) {
 # Rows, or whole clusters with as many rows on average, drawn without replacement.
 subsample <- function(design, n_sub) {
   n <- copy_count(design)
-  if (is.null(design$cluster)) {
-    drawn <- sample.int(n, n_sub)
-    return(if (is.null(design$copies)) drawn else findInterval(drawn - 1, cumsum(design$copies)) + 1L)
-  }
+  if (is.null(design$cluster)) return(rows_of_copies(sample.int(n, n_sub), design))
   n_clusters <- max(design$cluster)
   drawn <- sample.int(n_clusters, max(1, round(n_clusters * n_sub / n)))
   which(design$cluster %in% drawn)
@@ -208,10 +205,8 @@ rank_samples <- function(data, metrics, core, rows, progress = NULL) {
   }
   for (i in which(lengths(core) == 0)) {
     for (t in seq_along(rows)) out[i, , t] <- vapply(data$models, function(model) {
-      part <- take_rows(model, rows[[t]])
-      # single copies were drawn
-      drawn <- !is.null(part$design$copies) && is.null(part$design$cluster)
-      if (drawn) part$design <- recounted(part$design, rep(1, length(rows[[t]])))
+      counted <- !is.null(model$design$copies) && is.null(model$design$cluster)
+      part <- if (counted) sampled_rows(model, tabulate(rows[[t]], model$design$n)) else take_rows(model, rows[[t]])
       metric_value(metrics[[i]], single_copies(part))$value
     }, 0)
   }

@@ -3,7 +3,7 @@
 
 decompose_real <- function(x, input, scores, n_bins, times) {
   by_groups(x, input$by, function(part) {
-    data <- laws_of(part, input)
+    data <- counted_laws(part, input)
     stop_if(is.null(data$law) || dimension_of(data$law) > 1, "This score needs predictions of a real outcome.",
             "x" = "{.arg x} holds class probabilities, or predictions of several outcomes.",
             "i" = "Give a vector of distributions such as {.fn pred_normal}.", class = "score", arg = "x")

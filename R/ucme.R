@@ -70,7 +70,6 @@ cme_matrix <- function(problem, at, y = problem$laws$y, expected = cme_expected(
 #' @export
 run_test.test_cme <- function(test, problem, level) {
   laws <- problem$laws
-  copies <- laws$design$copies
   n <- copy_count(laws$design)
   reference <- test$reference
   at <- cme_locations(problem, test$locations)
@@ -78,7 +77,7 @@ run_test.test_cme <- function(test, problem, level) {
   stop_if(n <= j, "The CME test needs more observations than test locations.",
           "x" = "There are {n} observation{?s} and {j} location{?s}.", class = "rows", arg = "locations", n = n)
   z <- check_computable(cme_matrix(problem, at))
-  q <- cpp_hotelling(z, copies)
+  q <- cpp_hotelling(z, laws$design$copies)
   warn_if(is.na(q), "The covariance of the witness is singular: the CME test is not available.",
           "i" = "Use fewer or other {.arg locations}.", class = "degenerate")
   null <- NULL
@@ -88,13 +87,13 @@ run_test.test_cme <- function(test, problem, level) {
     redraw = {
       laws$roots <- law_roots(laws$law)
       expected <- cme_expected(problem, at)
-      # of copies it is how many are of each class
-      of_class <- function(k) cme_matrix(problem, at, matrix(k, laws$n), expected)
-      of_classes <- if (!is.null(copies)) do.call(rbind, lapply(seq_len(ncol(laws$probs)), of_class))
-      null <- vapply(seq_len(test$times), function(r) {
-        if (!is.null(copies)) return(cpp_hotelling(of_classes, cpp_draw_counts(laws$probs, copies)))
-        cpp_hotelling(cme_matrix(problem, at, redraw_outcomes(laws)$y, expected))
-      }, 0)
+      of <- function(y) cme_matrix(problem, at, y, expected)
+      null <- if (is.null(laws$design$copies)) {
+        vapply(seq_len(test$times), function(r) cpp_hotelling(of(redraw_outcomes(laws)$y)), 0)
+      } else {
+        of_classes <- lapply(seq_len(ncol(laws$probs)), function(k) of(matrix(k, laws$n)))
+        cpp_hotelling_redraws(of_classes, laws$probs, laws$design$copies, test$times)
+      }
       # a singular redraw counts against rejection
       null[is.na(null)] <- Inf
       if (is.na(q)) NA_real_ else resampled_p(q, null, test$add_one)

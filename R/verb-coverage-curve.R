@@ -25,11 +25,7 @@ coverage_curve <- function(at, hit, nominal, design, level) {
   at <- at[known]
   hit <- hit[known]
   nominal <- nominal[known]
-  # the mean of those of equal ones and of copies
-  distinct <- sort(unique(at))
-  own <- match(at, distinct)
-  size <- copies_by_group(design$copies, own, length(distinct))
-  rank <- (cumsum(size) - (size - 1) / 2)[own] / (copy_count(design) + 1)
+  rank <- cpp_mean_ranks(at, design$copies) / (copy_count(design) + 1)
   step <- 1e-4
   p <- stats::plogis(step * (rank - 0.5))
   counts <- row_counts(p, hit, rep(row_mean(hit, design), length(hit)), design, level)

@@ -1081,8 +1081,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_kde_left_out
-Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, double bandwidth, Rcpp::NumericVector weights, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_left_out(SEXP featuresSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, double bandwidth, Rcpp::NumericVector weights, int threads, SEXP progress, Rcpp::Nullable<Rcpp::IntegerVector> origin);
+RcppExport SEXP _calibrisk_cpp_kde_left_out(SEXP featuresSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP, SEXP originSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
@@ -1092,24 +1092,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_left_out(features, labels, fold, bandwidth, weights, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_kde_folds_left_out
-Rcpp::NumericMatrix cpp_kde_folds_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::IntegerVector fold, Rcpp::NumericMatrix x, double bandwidth, Rcpp::NumericVector weights, int threads, SEXP progress);
-RcppExport SEXP _calibrisk_cpp_kde_folds_left_out(SEXP featuresSEXP, SEXP labelsSEXP, SEXP foldSEXP, SEXP xSEXP, SEXP bandwidthSEXP, SEXP weightsSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type x(xSEXP);
-    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_kde_folds_left_out(features, labels, fold, x, bandwidth, weights, threads, progress));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::IntegerVector> >::type origin(originSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_kde_left_out(features, labels, fold, bandwidth, weights, threads, progress, origin));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1519,6 +1503,20 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_sampled_differences
+Rcpp::List cpp_sampled_differences(Rcpp::NumericMatrix draws, Rcpp::NumericVector difference, double bias, double df, double quantile);
+RcppExport SEXP _calibrisk_cpp_sampled_differences(SEXP drawsSEXP, SEXP differenceSEXP, SEXP biasSEXP, SEXP dfSEXP, SEXP quantileSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type difference(differenceSEXP);
+    Rcpp::traits::input_parameter< double >::type bias(biasSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type quantile(quantileSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sampled_differences(draws, difference, bias, df, quantile));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_moments
 Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance, Rcpp::NumericVector outcome, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_moments(SEXP meanSEXP, SEXP varianceSEXP, SEXP outcomeSEXP, SEXP designSEXP) {
@@ -1604,6 +1602,21 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::LogicalVector >::type scaled(scaledSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_null_limits(draws, seen, target, scaled, level));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_normal_null
+Rcpp::NumericMatrix cpp_normal_null(Rcpp::NumericVector deviation, Rcpp::NumericVector copies, Rcpp::NumericMatrix linear, Rcpp::NumericMatrix squared, int size);
+RcppExport SEXP _calibrisk_cpp_normal_null(SEXP deviationSEXP, SEXP copiesSEXP, SEXP linearSEXP, SEXP squaredSEXP, SEXP sizeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type deviation(deviationSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type linear(linearSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type squared(squaredSEXP);
+    Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_normal_null(deviation, copies, linear, squared, size));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1750,6 +1763,17 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type values(valuesSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_ranks(values));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_mean_ranks
+Rcpp::NumericVector cpp_mean_ranks(Rcpp::NumericVector x, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_mean_ranks(SEXP xSEXP, SEXP copiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_mean_ranks(x, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2588,6 +2612,22 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_bootstrap
+Rcpp::NumericVector cpp_bootstrap(Rcpp::List prediction, Rcpp::List target, int times, Rcpp::Nullable<Rcpp::NumericVector> copies, int threads, SEXP progress);
+RcppExport SEXP _calibrisk_cpp_bootstrap(SEXP predictionSEXP, SEXP targetSEXP, SEXP timesSEXP, SEXP copiesSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_bootstrap(prediction, target, times, copies, threads, progress));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_hotelling
 double cpp_hotelling(Rcpp::NumericMatrix z, Rcpp::Nullable<Rcpp::NumericVector> copies);
 RcppExport SEXP _calibrisk_cpp_hotelling(SEXP zSEXP, SEXP copiesSEXP) {
@@ -2596,6 +2636,20 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_hotelling(z, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_hotelling_redraws
+Rcpp::NumericVector cpp_hotelling_redraws(Rcpp::List z, Rcpp::NumericMatrix probs, Rcpp::NumericVector copies, int times);
+RcppExport SEXP _calibrisk_cpp_hotelling_redraws(SEXP zSEXP, SEXP probsSEXP, SEXP copiesSEXP, SEXP timesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hotelling_redraws(z, probs, copies, times));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3173,8 +3227,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_class_flips", (DL_FUNC) &_calibrisk_cpp_class_flips, 8},
     {"_calibrisk_cpp_class_sums_flips", (DL_FUNC) &_calibrisk_cpp_class_sums_flips, 5},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 11},
-    {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 7},
-    {"_calibrisk_cpp_kde_folds_left_out", (DL_FUNC) &_calibrisk_cpp_kde_folds_left_out, 8},
+    {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 8},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},
     {"_calibrisk_cpp_likely_bandwidth", (DL_FUNC) &_calibrisk_cpp_likely_bandwidth, 7},
     {"_calibrisk_cpp_kde_path", (DL_FUNC) &_calibrisk_cpp_kde_path, 11},
@@ -3203,6 +3256,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_stack_weights", (DL_FUNC) &_calibrisk_cpp_stack_weights, 2},
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
     {"_calibrisk_cpp_model_difference", (DL_FUNC) &_calibrisk_cpp_model_difference, 6},
+    {"_calibrisk_cpp_sampled_differences", (DL_FUNC) &_calibrisk_cpp_sampled_differences, 5},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
     {"_calibrisk_cpp_skewed_limits", (DL_FUNC) &_calibrisk_cpp_skewed_limits, 5},
@@ -3210,6 +3264,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_std_error", (DL_FUNC) &_calibrisk_cpp_row_std_error, 2},
     {"_calibrisk_cpp_row_covariance", (DL_FUNC) &_calibrisk_cpp_row_covariance, 2},
     {"_calibrisk_cpp_null_limits", (DL_FUNC) &_calibrisk_cpp_null_limits, 5},
+    {"_calibrisk_cpp_normal_null", (DL_FUNC) &_calibrisk_cpp_normal_null, 5},
     {"_calibrisk_cpp_point_632", (DL_FUNC) &_calibrisk_cpp_point_632, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
@@ -3221,6 +3276,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_pooled", (DL_FUNC) &_calibrisk_cpp_pooled, 9},
     {"_calibrisk_cpp_group_effects", (DL_FUNC) &_calibrisk_cpp_group_effects, 5},
     {"_calibrisk_cpp_ranks", (DL_FUNC) &_calibrisk_cpp_ranks, 1},
+    {"_calibrisk_cpp_mean_ranks", (DL_FUNC) &_calibrisk_cpp_mean_ranks, 2},
     {"_calibrisk_cpp_rank_resamples", (DL_FUNC) &_calibrisk_cpp_rank_resamples, 7},
     {"_calibrisk_cpp_rank_samples", (DL_FUNC) &_calibrisk_cpp_rank_samples, 3},
     {"_calibrisk_cpp_rank_pairs", (DL_FUNC) &_calibrisk_cpp_rank_pairs, 3},
@@ -3283,7 +3339,9 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_target_expectation", (DL_FUNC) &_calibrisk_cpp_target_expectation, 3},
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 6},
+    {"_calibrisk_cpp_bootstrap", (DL_FUNC) &_calibrisk_cpp_bootstrap, 6},
     {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 2},
+    {"_calibrisk_cpp_hotelling_redraws", (DL_FUNC) &_calibrisk_cpp_hotelling_redraws, 4},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_sampled_cells", (DL_FUNC) &_calibrisk_cpp_sampled_cells, 9},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 8},

@@ -30,28 +30,23 @@ Rcpp::NumericMatrix cpp_kde_ratio(Rcpp::NumericMatrix features, Rcpp::IntegerVec
 }
 
 // Kernel-weighted label means at the rows of features, without the row and without its fold:
-// list(own, fold), [n x K] each.
+// list(own, fold), [n x K] each. Of rows with the same `origin` (from 1), which are equal, there is
+// no `own`.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_kde_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
                             Rcpp::IntegerVector fold, double bandwidth, Rcpp::NumericVector weights,
-                            int threads, SEXP progress) {
+                            int threads, SEXP progress,
+                            Rcpp::Nullable<Rcpp::IntegerVector> origin = R_NilValue) {
   REngine engine(threads, progress);
+  if (origin.isNotNull()) {
+    return named_list({{"fold", with_na(calibrisk::kde_fold_left_out(
+                                    engine, as_matrix(features), as_labels(labels), as_labels(fold),
+                                    bandwidth, as_vector(weights), as_labels(origin.get())))}});
+  }
   const calibrisk::KdeLeftOut out =
       calibrisk::kde_left_out(engine, as_matrix(features), as_labels(labels), as_labels(fold),
                               bandwidth, as_vector(weights));
   return named_list({{"own", with_na(out.own)}, {"fold", with_na(out.fold)}});
-}
-
-// The same at the rows of x without each fold in turn, [m x K folds].
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_kde_folds_left_out(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
-                                           Rcpp::IntegerVector fold, Rcpp::NumericMatrix x,
-                                           double bandwidth, Rcpp::NumericVector weights,
-                                           int threads, SEXP progress) {
-  REngine engine(threads, progress);
-  return with_na(calibrisk::kde_folds_left_out(engine, as_matrix(features), as_labels(labels),
-                                               as_labels(fold), as_matrix(x), bandwidth,
-                                               as_vector(weights)));
 }
 
 // Leave-one-out log densities at rows (from 1) for every bandwidth, [rows x bandwidths].

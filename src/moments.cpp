@@ -3,6 +3,8 @@
 #include "as_weights.h"
 #include <calibrisk/classical/moments.h>
 
+#include <Rmath.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -123,4 +125,29 @@ Rcpp::NumericMatrix cpp_null_limits(Rcpp::NumericMatrix draws, Rcpp::NumericVect
     out(2, j) = std::min(1.0, 2.0 * (1.0 + reached) / (n + 1.0));
   }
   return out;
+}
+
+// Sums of outcomes' deviations times the columns of `linear`, then of their squares times those of
+// `squared`, in `size` draws of normal outcomes by R's generator: as many of every row as there are
+// copies. Around their mean the squares are independent of it.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_normal_null(Rcpp::NumericVector deviation, Rcpp::NumericVector copies,
+                                    Rcpp::NumericMatrix linear, Rcpp::NumericMatrix squared,
+                                    int size) {
+  const calibrisk::Index n = deviation.size();
+  calibrisk::require(copies.size() == n && linear.nrow() == n && squared.nrow() == n,
+                     "normal_null: one count per row.");
+  calibrisk::Matrix out(size, linear.ncol() + squared.ncol());
+  calibrisk::Vector sums(n), squares(n);
+  for (calibrisk::Index t = 0; t < size; ++t) {
+    for (calibrisk::Index i = 0; i < n; ++i) {
+      const double z = norm_rand(), around = copies[i] > 1 ? R::rchisq(copies[i] - 1.0) : 0.0;
+      // of one copy's share
+      sums(i) = deviation[i] * z / std::sqrt(copies[i]);
+      squares(i) = deviation[i] * deviation[i] * (z * z + around) / copies[i];
+    }
+    out.row(t).head(linear.ncol()) = sums.transpose() * as_matrix(linear);
+    out.row(t).tail(squared.ncol()) = squares.transpose() * as_matrix(squared);
+  }
+  return wrap_matrix(out);
 }

@@ -57,6 +57,29 @@ Rcpp::IntegerMatrix cpp_ranks(Rcpp::NumericMatrix values) {
   return out;
 }
 
+// Ranks, the mean of those of equal values, which stand for `copies` each (null: 1).
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_mean_ranks(Rcpp::NumericVector x,
+                                   Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
+  const Rcpp::NumericVector count =
+      copies.isNull() ? Rcpp::NumericVector(x.size(), 1.0) : Rcpp::NumericVector(copies.get());
+  calibrisk::require(count.size() == x.size(), "mean_ranks: one count per value.");
+  std::vector<int> order(static_cast<std::size_t>(x.size()));
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) { return x[a] < x[b]; });
+  Rcpp::NumericVector out(x.size());
+  double before = 0.0;
+  for (auto from = order.begin(); from != order.end();) {
+    const auto end = std::find_if(from, order.end(), [&](int i) { return x[i] != x[*from]; });
+    double size = 0.0;
+    std::for_each(from, end, [&](int i) { size += count[i]; });
+    std::for_each(from, end, [&](int i) { out[i] = before + (size + 1.0) / 2.0; });
+    before += size;
+    from = end;
+  }
+  return out;
+}
+
 // Metrics of every model on every resample: [metrics x (models * resamples)], models fastest.
 // rows: 1-based, [m x resamples]; kernels: bandwidth NaN is the subsample's median.
 // [[Rcpp::export(rng = false)]]

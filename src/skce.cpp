@@ -13,6 +13,11 @@
 
 using namespace calibrisk;
 
+// of redraws.cpp
+Rcpp::NumericMatrix cpp_resample_counts(int n, int times,
+                                        Rcpp::Nullable<Rcpp::NumericVector> copies);
+Rcpp::NumericMatrix cpp_draw_counts(Rcpp::NumericMatrix probs, Rcpp::NumericVector copies);
+
 // Row sums of w_j H_ij off the diagonal, w_i H_ii, the sum of squares of w_i w_j H_ij off the
 // diagonal, and under calibration the expectations of that and of the trace; with clusters without
 // the pairs within them.
@@ -129,6 +134,29 @@ Rcpp::NumericVector cpp_degenerate_bootstrap(
                            copies.isNull() ? Vector() : Vector(as_vector(copies.get()))));
 }
 
+// The same of `times` samples by R's generator, in chunks whose counts are small enough to hold
+// next to the panels of H; of many chunks H is worth keeping.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_bootstrap(Rcpp::List prediction, Rcpp::List target, int times,
+                                  Rcpp::Nullable<Rcpp::NumericVector> copies, int threads,
+                                  SEXP progress) {
+  REngine engine(threads, progress);
+  const PairSourcePtr source = as_pair_source(prediction, target);
+  const Index n = source->size(), at_once = std::max<Index>(1, static_cast<Index>(2e7) / n);
+  const Matrix kept = times > at_once && n <= 2000 ? pair_matrix(engine, *source) : Matrix();
+  const StoredSource stored(MatrixView(kept.data(), kept.rows(), kept.cols()));
+  const PairSource& h = kept.size() > 0 ? static_cast<const PairSource&>(stored) : *source;
+  const Vector own = copies.isNull() ? Vector() : Vector(as_vector(copies.get()));
+  Rcpp::NumericVector out(times);
+  for (Index from = 0; from < times; from += at_once) {
+    const auto size = static_cast<int>(std::min<Index>(at_once, times - from));
+    const Rcpp::NumericMatrix counts = cpp_resample_counts(static_cast<int>(n), size, copies);
+    const Vector values = degenerate_bootstrap(engine, h, as_matrix(counts), own);
+    std::copy(values.data(), values.data() + size, out.begin() + from);
+  }
+  return out;
+}
+
 // n zbar' S^-1 zbar of the rows of z, each of which there are `copies` of; NA where S is singular
 // to rounding.
 // [[Rcpp::export(rng = false)]]
@@ -152,4 +180,23 @@ double cpp_hotelling(Rcpp::NumericMatrix z,
   if (!(solver.rcond() >= 1e-14)) return NA_REAL;
   const Vector unit = mean.cwiseProduct(inverse);
   return n * unit.dot(solver.solve(unit));
+}
+
+// The same of redrawn classes of rows that stand for `copies`; z: a matrix for each class, that of
+// rows of this class.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_hotelling_redraws(Rcpp::List z, Rcpp::NumericMatrix probs,
+                                          Rcpp::NumericVector copies, int times) {
+  require(z.size() == probs.ncol() && probs.ncol() > 0, "hotelling_redraws: one for each class.");
+  const Index n = probs.nrow(), columns = Rcpp::NumericMatrix(SEXP(z[0])).ncol();
+  Matrix all(n * probs.ncol(), columns);
+  for (Index k = 0; k < probs.ncol(); ++k) {
+    all.middleRows(k * n, n) = as_matrix(Rcpp::NumericMatrix(SEXP(z[k])));
+  }
+  const Rcpp::NumericMatrix rows = wrap_matrix(all);
+  Rcpp::NumericVector out(times);
+  for (double& value : out) {
+    value = cpp_hotelling(rows, Rcpp::NumericVector(cpp_draw_counts(probs, copies)));
+  }
+  return out;
 }

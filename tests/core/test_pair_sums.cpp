@@ -12,6 +12,7 @@
 #include <calibrisk/pairs/factor_sums.h>
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/class_redraws.h>
+#include <calibrisk/skce/copy_blocks.h>
 
 #include <cmath>
 
@@ -242,6 +243,62 @@ TEST(redrawn_classes_have_the_statistic_of_their_residuals) {
   }
 }
 
+TEST(copies_have_the_statistics_of_repeated_rows) {
+  ThreadedEngine host(2);
+  const Index n = 30;
+  const Sample s(n);
+  std::vector<Index> at;
+  Vector copies(n);
+  for (Index i = 0; i < n; ++i) {
+    copies(i) = static_cast<double>(1 + i * i % 4);
+    at.insert(at.end(), static_cast<std::size_t>(copies(i)), i);
+  }
+  const auto all = static_cast<Index>(at.size());
+  const Matrix h = s.k().cwiseProduct(s.g());
+  Matrix repeated(all, all), sample = Matrix::Zero(n, 2), samples = Matrix::Zero(all, 2);
+  for (Index i = 0; i < all; ++i) {
+    for (Index j = 0; j < all; ++j)
+      repeated(i, j) = h(at[static_cast<std::size_t>(i)], at[static_cast<std::size_t>(j)]);
+  }
+  for (Index c = 0; c < 2; ++c) {
+    for (Index i = 0; i < all; ++i) {
+      const Index drawn = (i * i + c) % all;
+      samples(drawn, c) += 1.0;
+      sample(at[static_cast<std::size_t>(drawn)], c) += 1.0;
+    }
+  }
+  const StoredSource source(view(h)), rows(view(repeated));
+  const Vector counted = degenerate_bootstrap(host.engine(), source, sample, copies),
+               expected = degenerate_bootstrap(host.engine(), rows, samples);
+  for (Index c = 0; c < 2; ++c) CHECK(is_near(counted(c), expected(c), 1e-11));
+  for (Index size : {2, 5, 11, 36}) {
+    const BlockSums own = copy_blocks(host.engine(), source, size, copies),
+                    of_rows = block_sums(host.engine(), rows, size);
+    CHECK(own.unbiased.size() == of_rows.unbiased.size());
+    for (Index b = 0; b < own.unbiased.size(); ++b) {
+      CHECK(is_near(own.unbiased(b), of_rows.unbiased(b), 1e-11));
+      CHECK(is_near(own.squares(b), of_rows.squares(b), 1e-11));
+    }
+  }
+  const Matrix probs = simplex(n, 4), gram = Matrix::Identity(4, 4) + Matrix::Constant(4, 4, 0.2);
+  Matrix l(all, s.l.cols()), p(all, 4), counts = Matrix::Zero(n, 4);
+  Labels labels;
+  for (Index i = 0; i < all; ++i) {
+    const Index row = at[static_cast<std::size_t>(i)];
+    l.row(i) = s.l.row(row);
+    p.row(i) = probs.row(row);
+    labels.push_back(static_cast<int>(i * i % 4));
+    counts(row, labels.back()) += 1.0;
+  }
+  CHECK(is_near(ClassRedraws(host.engine(), s.l, probs, gram).unbiased(counts),
+                ClassRedraws(host.engine(), l, p, gram).unbiased(labels), 1e-11));
+  // binomial() as the expectation: all of them are dealt out
+  Matrix dealt(1, 4);
+  ClassDraws(probs).counts(
+      0, 12.0, [](double trials, double share) { return trials * share; }, dealt);
+  for (Index k = 0; k < 4; ++k) CHECK(is_near(dealt(0, k), 12.0 * probs(0, k), 1e-11));
+}
+
 TEST(the_conditional_error_is_that_of_its_formula) {
   ThreadedEngine host(2);
   const Index n = 25;
@@ -266,7 +323,8 @@ TEST(the_conditional_error_is_that_of_its_formula) {
 
 TEST(bootstrap_replicates_are_those_of_the_matrix) {
   ThreadedEngine host(2);
-  const Index n = 12;
+  // more than a panel of rows
+  const Index n = 300;
   const Sample s(n);
   const Matrix h = s.k().cwiseProduct(s.g());
   Matrix counts = Matrix::Zero(n, 3);

@@ -41,19 +41,6 @@ test_that("exact enumeration of the bootstrap at n = 6", {
   expect_equal(calibrisk:::resampled_p(statistic, null, FALSE), .81674382716, tolerance = 1e-10)
 })
 
-test_that("bootstrap panels and chunks agree with the loop", {
-  data <- withr::with_seed(1, list(p = matrix(rgamma(900, 1), 300), y = sample(3, 300, TRUE)))
-  p <- data$p / rowSums(data$p)
-  laws <- calibrisk:::read_laws(p, rlang::quo(data$y))
-  problem <- calibrisk:::kernel_problem(laws, kernel_tv(.5))
-  h <- oracle_class_h(p, data$y, oracle_tv(.5))
-  index <- withr::with_seed(2, matrix(sample(300, 600, TRUE), 300))
-  counts <- apply(index, 2, tabulate, nbins = 300) * 1.0
-  null <- calibrisk:::cpp_degenerate_bootstrap(problem$prediction, problem$target, counts, 2L, NULL)
-  expect_equal(null, apply(index, 2, function(i) oracle_bootstrap(h, i)), tolerance = 1e-10)
-  expect_equal(colSums(withr::with_seed(1, calibrisk:::cpp_resample_counts(300, 3))), rep(300, 3))
-})
-
 test_that("published p-values of seeded data sets", {
   three <- seeded_classes()
   run <- function(...) withr::with_seed(1, ce_test(three$p, three$y, kernel = kernel_tv(1), ...))

@@ -11,7 +11,8 @@ copies_classical <- c(
   design_tables[c("ici", "ici_isotonic", "kde_chosen", "discrete_parts", "isotonic_parts", "panel", "skce",
                   "joint")],
   # the rank of repeated rows is their number
-  list(narrow = function(...) ici(..., span = .3), ckce = function(...) within(ckce(...), rm(rank)))
+  list(narrow = function(...) ici(..., span = .3), ckce = function(...) within(ckce(...), rm(rank)),
+       hierarchy = ce_hierarchy, dirichlet = kde_error)
 )
 copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {
   function(...) withr::with_seed(1, metric(..., times = 20))
@@ -97,7 +98,10 @@ test_that("counts of several classes are those of repeated rows", {
   verbs <- list(
     ece = ece, class_wise = function(...) ece(..., notion = "class_wise", p = 2, debias = TRUE), ks = ks_error,
     ks_classes = function(...) ks_error(..., notion = "class_wise"), rbs = rbs, estimate = ce_estimate,
-    score = function(...) ce_score(..., score = c("log", "brier"))
+    score = function(...) ce_score(..., score = c("log", "brier")), kde = kde_error, hierarchy = ce_hierarchy,
+    medians = function(...) ece(..., notion = "canonical", type = "median_variance", p = 2, debias = TRUE),
+    quantiles = function(...) ece(..., preset = "netcal", type = "mass"),
+    chunks = function(...) ece(..., preset = "better-uncertainty-calibration", type = "mass", notion = "class_wise")
   )
   for (verb in verbs) {
     expect_same_columns(verb(p, y, weights = data$copies), verb(p[at, ], y[at]))
@@ -231,12 +235,32 @@ test_that("tests of rows with counts are those of repeated rows", {
   same(of)
   same(function(rows, ...) of(rows, cluster = data$centre[rows], ...))
   same(function(rows, ...) of(rows, delta = .3, ...))
+  # outcomes of copies are redrawn by other random numbers
+  cme <- test_cme(list(x = c(.2, .5), truth = 0:1))
+  for (test in list("conditional", "bootstrap", "block", "cumulative", test_cumulative("ks"), cme)) {
+    counted <- of(1:80, test = test, weights = data$copies)
+    repeated <- of(at, test = test)
+    for (part in c("statistic", "estimate", "n")) expect_equal(counted[[part]], repeated[[part]], tolerance = 1e-7)
+    expect_lt(abs(counted$p.value - repeated$p.value), .09)
+  }
   # these repeat the rows
-  same(function(rows, ...) of(rows, test = "cumulative", ...))
-  same(function(rows, ...) of(rows, group = data$part[rows], ...))
   same(function(rows, ...) of(rows, test = test_joint(bases = c(hats = 4)), ...))
   many <- suppressWarnings(ce_test(data$prob, data$y, weights = data$copies * 2e7L))
   expect_identical(many$n, sum(data$copies) * 2e7)
+})
+
+test_that("coverage, moments and ranks of rows with counts are those of repeated rows", {
+  data <- copies_frame()
+  same <- function(verb) expect_same_columns(verb(1:80, weights = data$copies), verb(rep(1:80, data$copies)))
+  of <- function(i, ...) ce_coverage(pred_normal(data$mean[i], data$sd[i]), data$z[i], ...)
+  for (part in c("levels", "scores", "quantiles")) same(function(...) of(...)[[part]])
+  same(function(...) tidy(of(...), "curve"))
+  same(function(i, ...) ce_moments(cbind(mean = data$mean, sd = data$sd)[i, ], data$z[i], ...))
+  p_values <- function(i, ...) ce_moments(pred_normal(data$mean[i], data$sd[i]), data$z[i], ...)$p.value
+  expect_lt(max(abs(p_values(1:80, weights = data$copies) - p_values(rep(1:80, data$copies))), na.rm = TRUE), .06)
+  models <- function(i) list(a = data$prob[i], b = data$prob[i]^2)
+  rank <- function(i, ...) tidy(ce_rank(models(i), data$y[i], metric = list("ckce", ks_error), ...))
+  for (times in c(0, 5)) same(function(...) withr::with_seed(1, rank(..., times = times)))
 })
 
 test_that("maps of rows with counts are those of repeated rows", {

@@ -139,28 +139,42 @@ inline KdeLeftOut kde_left_out(const Engine& engine, const ConstMatrixRef& featu
   return out;
 }
 
-// The ratio at rows of vectors x from those of `features` in all folds but one, each in turn, [m x
-// K folds].
-inline Matrix kde_folds_left_out(const Engine& engine, const ConstMatrixRef& features,
-                                 const Labels& labels, const std::vector<int>& fold,
-                                 const ConstMatrixRef& x, double bandwidth, const Vector& weights) {
-  const Index n_classes = features.cols();
-  require(n_classes > 1 && x.cols() == n_classes && !fold.empty(), "kde: vectors in folds.");
+// The ratio without the row's fold alone, for rows of which several are equal: origin is a number
+// from 1 that they share.
+inline Matrix kde_fold_left_out(const Engine& engine, const ConstMatrixRef& features,
+                                const Labels& labels, const std::vector<int>& fold,
+                                double bandwidth, const Vector& weights,
+                                const std::vector<int>& origin) {
+  const Index n = features.rows(), n_classes = features.cols();
+  require(n > 0 && n_classes > 1 && origin.size() == fold.size() &&
+              static_cast<Index>(fold.size()) == n,
+          "kde: one fold and origin for each row.");
   std::vector<Index> block;
   for (const int own : fold) block.push_back(own - 1);
   const Index n_blocks = *std::max_element(fold.begin(), fold.end());
   KdeTraining train =
       kde_training(features, detail::zero_based(labels, false), n_classes, block, n_blocks, false);
   detail::set_weights(train, weights);
+  // each of equal rows is looked at once
+  std::vector<Index> first(
+      static_cast<std::size_t>(*std::max_element(origin.begin(), origin.end())), 0);
+  for (Index i = n - 1; i >= 0; --i) {
+    first[static_cast<std::size_t>(origin[static_cast<std::size_t>(i)] - 1)] = i;
+  }
   KdeQueries queries;
-  queries.features = x;
-  queries.left_out.assign(static_cast<std::size_t>(x.rows()), kde_each_left_out);
-  Matrix out(x.rows(), n_classes * n_blocks);
+  queries.features = take_rows(features, first);
+  queries.left_out.assign(first.size(), kde_each_left_out);
+  Matrix ratios(queries.m(), n_classes * n_blocks);
   dirichlet_ratios(engine, train, queries, {bandwidth}, [&](const KdeValue& value) {
     for (Index k = 0; k < n_classes; ++k) {
-      out(value.row, value.left_out * n_classes + k) = value.ratio[k];
+      ratios(value.row, value.left_out * n_classes + k) = value.ratio[k];
     }
   });
+  Matrix out(n, n_classes);
+  for (Index i = 0; i < n; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    out.row(i) = ratios.row(origin[at] - 1).segment(block[at] * n_classes, n_classes);
+  }
   return out;
 }
 
