@@ -37,8 +37,8 @@ cpp_ckce <- function(computation, source, job, threads, progress) {
     .Call(`_calibrisk_cpp_ckce`, computation, source, job, threads, progress)
 }
 
-cpp_errors_without_clusters <- function(factor, filters, targets, cluster, threads) {
-    .Call(`_calibrisk_cpp_errors_without_clusters`, factor, filters, targets, cluster, threads)
+cpp_errors_without_clusters <- function(factor, filters, targets, cluster, threads, copies = NULL) {
+    .Call(`_calibrisk_cpp_errors_without_clusters`, factor, filters, targets, cluster, threads, copies)
 }
 
 cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
@@ -603,6 +603,10 @@ cpp_resample_counts <- function(n, times, copies = NULL) {
 
 cpp_draw_classes <- function(probs) {
     .Call(`_calibrisk_cpp_draw_classes`, probs)
+}
+
+cpp_deal_copies <- function(copies, folds, share) {
+    .Call(`_calibrisk_cpp_deal_copies`, copies, folds, share)
 }
 
 cpp_draw_counts <- function(probs, copies) {

@@ -75,8 +75,8 @@ ckce <- function(x, truth, ..., kernel = kernel_linear() + kernel_gaussian("medi
     draws_diagonal = check_choice(draws_diagonal, c("all", "different")), level = check_level(level)
   ))
   group <- enquo(group)
-  # leave-one-out errors, redrawn outcomes and groups take a row for each copy
-  counted <- !is_choice(choices$ridge, "ridge") && choices$times == 0 && rlang::quo_is_null(group)
+  # redrawn outcomes and groups take a row for each copy
+  counted <- choices$times == 0 && rlang::quo_is_null(group)
   input <- rows_input(copies = counted, clustered = FALSE)
   out <- by_groups(x, input$by, function(part) {
     laws <- counted_laws(part, input)

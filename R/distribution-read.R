@@ -92,7 +92,7 @@ counted_laws <- function(part, input) {
 law_outcomes <- function(laws) if (ncol(laws$y) == 1) laws$y[, 1] else laws$y
 
 # The input of a metric: predictive distributions or class probabilities.
-law_or_classes <- function(laws) if (is_real(laws)) laws else laws$predictions
+law_or_classes <- function(laws) if (is_real(laws)) replace(laws, "n", copy_count(laws$design)) else laws$predictions
 
 # Missing predictions: NA of a vector of the package, or of distributional.
 law_missing <- function(law) {

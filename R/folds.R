@@ -204,18 +204,17 @@ split_copies <- function(data, counts) {
 }
 
 # Data with independent copies, of which each is dealt to one of so many folds, or to the test rows (0), as make_split()
-# deals rows. Other data, and those whose folds are given, stay. Sizes of folds of very many are binomial.
+# deals rows; of many the numbers are drawn. Other data, and those whose folds are given, stay.
 deal_copies <- function(data, folds, test = integer()) {
   copies <- data$design$copies
   if (is.null(copies) || !is.null(data$design$cluster) || length(folds) != 1) return(data)
   m <- length(copies)
-  if (sum(copies) <= most_repeated_rows) {
+  if (sum(copies) <= many_rows) {
     split <- make_split(sum(copies), folds, test)
     counts <- matrix(tabulate(split$fold * m + rep(seq_len(m), copies), m * (split$k + 1)), m)
   } else {
     check_count(folds, "folds", lower = 2)
-    tested <- if (length(test) == 1) test else 0
-    counts <- cpp_draw_counts(matrix(c(tested, rep((1 - tested) / folds, folds)), m, folds + 1, byrow = TRUE), copies)
+    counts <- cpp_deal_copies(copies, folds, if (length(test) == 1) test else 0)
   }
   out <- split_copies(data, counts)
   out$fold <- out$fold - 1L

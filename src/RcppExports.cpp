@@ -132,8 +132,8 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_errors_without_clusters
-Rcpp::NumericVector cpp_errors_without_clusters(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix filters, Rcpp::NumericMatrix targets, Rcpp::IntegerVector cluster, int threads);
-RcppExport SEXP _calibrisk_cpp_errors_without_clusters(SEXP factorSEXP, SEXP filtersSEXP, SEXP targetsSEXP, SEXP clusterSEXP, SEXP threadsSEXP) {
+Rcpp::NumericVector cpp_errors_without_clusters(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix filters, Rcpp::NumericMatrix targets, Rcpp::IntegerVector cluster, int threads, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_errors_without_clusters(SEXP factorSEXP, SEXP filtersSEXP, SEXP targetsSEXP, SEXP clusterSEXP, SEXP threadsSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type factor(factorSEXP);
@@ -141,7 +141,8 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type targets(targetsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_errors_without_clusters(factor, filters, targets, cluster, threads));
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_errors_without_clusters(factor, filters, targets, cluster, threads, copies));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2077,6 +2078,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_deal_copies
+Rcpp::NumericMatrix cpp_deal_copies(Rcpp::NumericVector copies, int folds, double share);
+RcppExport SEXP _calibrisk_cpp_deal_copies(SEXP copiesSEXP, SEXP foldsSEXP, SEXP shareSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< int >::type folds(foldsSEXP);
+    Rcpp::traits::input_parameter< double >::type share(shareSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_deal_copies(copies, folds, share));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_draw_counts
 Rcpp::NumericMatrix cpp_draw_counts(Rcpp::NumericMatrix probs, Rcpp::NumericVector copies);
 RcppExport SEXP _calibrisk_cpp_draw_counts(SEXP probsSEXP, SEXP copiesSEXP) {
@@ -3156,7 +3170,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_step_risk", (DL_FUNC) &_calibrisk_cpp_step_risk, 3},
     {"_calibrisk_cpp_bounded_gap", (DL_FUNC) &_calibrisk_cpp_bounded_gap, 2},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
-    {"_calibrisk_cpp_errors_without_clusters", (DL_FUNC) &_calibrisk_cpp_errors_without_clusters, 5},
+    {"_calibrisk_cpp_errors_without_clusters", (DL_FUNC) &_calibrisk_cpp_errors_without_clusters, 6},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_motion_tail", (DL_FUNC) &_calibrisk_cpp_motion_tail, 1},
     {"_calibrisk_cpp_motion_limit", (DL_FUNC) &_calibrisk_cpp_motion_limit, 4},
@@ -3298,6 +3312,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
     {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 3},
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
+    {"_calibrisk_cpp_deal_copies", (DL_FUNC) &_calibrisk_cpp_deal_copies, 3},
     {"_calibrisk_cpp_draw_counts", (DL_FUNC) &_calibrisk_cpp_draw_counts, 2},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 8},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 6},

@@ -90,11 +90,12 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
 
 // A sum of squared errors for each column of `filters`: see ckce/left_out_clusters.h.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_errors_without_clusters(Rcpp::NumericMatrix factor,
-                                                Rcpp::NumericMatrix filters,
-                                                Rcpp::NumericMatrix targets,
-                                                Rcpp::IntegerVector cluster, int threads) {
+Rcpp::NumericVector cpp_errors_without_clusters(
+    Rcpp::NumericMatrix factor, Rcpp::NumericMatrix filters, Rcpp::NumericMatrix targets,
+    Rcpp::IntegerVector cluster, int threads,
+    Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
   REngine engine(threads);
   return wrap_vector(calibrisk::errors_without_clusters(
-      engine, as_matrix(factor), as_matrix(filters), as_matrix(targets), as_labels(cluster)));
+      engine, as_matrix(factor), as_matrix(filters), as_matrix(targets), as_labels(cluster),
+      copies.isNull() ? calibrisk::Vector() : calibrisk::Vector(as_vector(copies.get()))));
 }

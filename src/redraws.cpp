@@ -2,6 +2,12 @@
 #include "r_engine.h"
 #include <calibrisk/skce/class_redraws.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
 using namespace calibrisk;
 
 // Counts of n draws with replacement from 1..n, per replicate, from R's generator; of rows that
@@ -63,6 +69,34 @@ Rcpp::IntegerVector cpp_draw_classes(Rcpp::NumericMatrix probs) {
   redraw_labels(ClassDraws(as_matrix(probs)), probs.nrow(), false, labels, rows);
   for (int& k : labels) ++k;
   return Rcpp::wrap(labels);
+}
+
+// How many of each row's copies are in the part of this share (first column) and in folds of the
+// others, whose sizes differ by one at most, if all are dealt at random. Beyond what integers count
+// sizes are random too.
+// [[Rcpp::export]]
+Rcpp::NumericMatrix cpp_deal_copies(Rcpp::NumericVector copies, int folds, double share) {
+  const double n = as_vector(copies).sum(), rest = std::floor((1.0 - share) * n + 1e-9);
+  std::vector<double> places{n - rest};
+  const double each = std::floor(rest / folds), more = rest - each * folds;
+  for (int f = 0; f < folds; ++f) places.push_back(each + (f < more ? 1.0 : 0.0));
+  const bool counted = n < std::numeric_limits<int>::max();
+  Rcpp::NumericMatrix out(static_cast<int>(copies.size()), folds + 1);
+  for (int i = 0; i < out.nrow(); ++i) {
+    double left = copies[i], others = std::accumulate(places.begin(), places.end(), 0.0);
+    for (int f = 0; f <= folds; ++f) {
+      double& own = places[static_cast<std::size_t>(f)];
+      const double all = others;
+      others -= own;
+      const double drawn = f == folds ? left
+                           : counted  ? R::rhyper(own, others, left)
+                                      : R::rbinom(left, std::min(own / all, 1.0));
+      out(i, f) = drawn;
+      left -= drawn;
+      if (counted) own -= drawn;
+    }
+  }
+  return out;
 }
 
 // How many of the `copies` of every row of probabilities are of each class.

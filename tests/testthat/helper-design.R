@@ -38,7 +38,7 @@ design_laws <- list(
   parts = function(d, ...) {
     suppressWarnings(ce_decompose(pred_normal(d$mean, d$sd), d$z, score = c("crps", "mse", "dss"), n_bins = 4, ...))
   },
-  moments = function(d, ...) ce_moments(pred_normal(d$mean, d$sd), d$z, ...),
+  moments = function(d, ...) ce_moments(pred_laplace(d$mean, d$sd), d$z, ...),
   coverage = function(d, ...) tidy(ce_coverage(pred_normal(d$mean, d$sd), d$z, ...)),
   pit = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = curve_pit(n_bins = 5), ...)),
   quantile = function(d, ...) tidy(ce_curve(pred_normal(d$mean, d$sd), d$z, type = "quantile", ...)),

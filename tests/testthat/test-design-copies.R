@@ -11,7 +11,7 @@ copies_classical <- c(
   design_tables[c("ici", "ici_isotonic", "kde_chosen", "discrete_parts", "isotonic_parts", "panel", "skce",
                   "joint")],
   # the rank of repeated rows is their number
-  list(narrow = function(...) ici(..., span = .3), ckce = function(...) within(ckce(...), rm(rank)),
+  list(narrow = function(...) ici(..., span = .3), ckce = function(...) within(ckce(..., ridge = "loo"), rm(rank, path)),
        hierarchy = ce_hierarchy, dirichlet = kde_error)
 )
 copies_bootstraps <- lapply(list(ece = ece, ks = ks_error, rbs = rbs), function(metric) {

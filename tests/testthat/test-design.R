@@ -228,11 +228,11 @@ test_that("a bin that weighs next to nothing beside the others has its own gap",
 test_that("frequencies that would make too many rows are an error that says how many", {
   p <- c(.2, .4, .6, .8)
   y <- c(0, 1, 0, 1)
-  for (metric in list(kde_error, function(...) ckce(..., ridge = "loo"))) {
+  for (metric in list(function(...) ce_fit(..., method = method_bins(2)), function(...) ckce(..., times = 2))) {
     expect_error(metric(p, y, weights = rep(20000000L, 4)), "They sum to 80,000,000, in 4 rows",
                  class = "calibrisk_error_size")
   }
-  expect_error(kde_error(p, y, weights = rep(20000000L, 4)), "ce_state()", fixed = TRUE, class = "calibrisk_error_weights")
+  expect_error(ckce(p, y, times = 2, weights = rep(20000000L, 4)), "ce_state[(][)]", class = "calibrisk_error_weights")
   expect_identical(suppressMessages(ece(p, y, weights = c(1e8, 2e8, 1e8, 2e8)))$n, 4L)
 })
 

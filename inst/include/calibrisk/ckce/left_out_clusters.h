@@ -13,10 +13,13 @@
 namespace calibrisk {
 
 // |(I - S_cc)^-1 (T - S T)_c|^2, summed over the clusters c of rows: S = P diag(filter) P', for
-// each column of filters. Infinite where a cluster is all of its own fit.
+// each column of filters. Infinite where a cluster is all of its own fit. Clusters of a row that
+// stands for `copies` (empty: 1) are single copies, each with its share of S_cc.
 inline Vector errors_without_clusters(const Engine& engine, const ConstMatrixRef& p,
                                       const ConstMatrixRef& filters, const ConstMatrixRef& targets,
-                                      const Labels& cluster) {
+                                      const Labels& cluster, const Vector& copies = Vector()) {
+  require(copies.size() == 0 || copies.size() == p.rows(),
+          "errors_without_clusters: one count per row.");
   require(static_cast<Index>(cluster.size()) == p.rows() && targets.rows() == p.rows() &&
               filters.rows() == p.cols(),
           "errors_without_clusters: one cluster and target per row.");
@@ -35,6 +38,7 @@ inline Vector errors_without_clusters(const Engine& engine, const ConstMatrixRef
     for (const auto& rows : members) {
       const Matrix own = take_rows(smoother, rows), axes = take_rows(p, rows);
       Matrix left = -(own * axes.transpose());
+      if (copies.size() > 0) left /= copies(rows.front());
       left.diagonal().array() += 1.0;
       const double square = (inverse_of(left) * take_rows(error, rows)).squaredNorm();
       out(v) += std::isfinite(square) ? square : std::numeric_limits<double>::infinity();
