@@ -131,19 +131,24 @@ inline Matrix cumulative_draws(const Engine& engine, const ConstVectorRef& prob,
           "cumulative_draws: the last block ends at n.");
   require(weight.size() == prob.size(), "cumulative_draws: one weight per row.");
   require(time.size() == block_end.size(), "cumulative_draws: one time per block.");
+  require(copies.size() == 0 || copies.size() == prob.size(),
+          "cumulative_draws: one count per row.");
+  const bool counted = copies.size() > 0;
   Matrix out(times, 4);
   parallel_for(engine, times, [&](Index r) {
     std::vector<double> walk(block_end.size());
     double sum = 0.0;
     Index i = 0;
     for (std::size_t k = 0; k < block_end.size(); ++k) {
-      for (; i < block_end[k]; ++i) {
+      for (; counted && i < block_end[k]; ++i) {
         const double u =
             counter_uniform(seed, static_cast<std::uint64_t>(r), static_cast<std::uint64_t>(i));
-        const double events = copies.size() == 0
-                                  ? static_cast<double>(u < prob[i])
-                                  : drawn_successes(copies[i], prob[i], u) / copies[i];
-        sum += weight[i] * (events - prob[i]);
+        sum += weight[i] * (drawn_successes(copies[i], prob[i], u) / copies[i] - prob[i]);
+      }
+      for (; i < block_end[k]; ++i) {
+        const bool event = counter_uniform(seed, static_cast<std::uint64_t>(r),
+                                           static_cast<std::uint64_t>(i)) < prob[i];
+        sum += weight[i] * ((event ? 1.0 : 0.0) - prob[i]);
       }
       walk[k] = sum / scale;
     }

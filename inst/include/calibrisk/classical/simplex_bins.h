@@ -14,23 +14,48 @@ namespace calibrisk {
 
 namespace detail {
 
-// The class of these rows whose probability has the largest variance, and its median. `count(i)`:
-// how many row i stands for.
-template <class Count>
-std::pair<Index, double> widest_class(const ConstMatrixRef& probs, const std::vector<Index>& rows,
-                                      const Count& count) {
-  double n = 0.0;
-  for (const Index i : rows) n += count(i);
+// The class of these rows whose probability has the largest variance, and its median.
+inline std::pair<Index, double> widest_class(const ConstMatrixRef& probs,
+                                             const std::vector<Index>& rows) {
+  const auto n = static_cast<long double>(rows.size());
   Index widest = 0;
   double largest = -1.0;
   for (Index k = 0; k < probs.cols(); ++k) {
     // sums in long double: classes of equal variance are told apart by the last digits
     long double sum = 0.0L, squares = 0.0L;
-    for (const Index i : rows) sum += static_cast<long double>(count(i)) * probs(i, k);
+    for (const Index i : rows) sum += probs(i, k);
+    const auto mean = static_cast<double>(sum / n);
+    for (const Index i : rows) {
+      const double off = probs(i, k) - mean;
+      squares += off * off;
+    }
+    if (static_cast<double>(squares) > largest) {
+      largest = static_cast<double>(squares);
+      widest = k;
+    }
+  }
+  std::vector<double> values;
+  for (const Index i : rows) values.push_back(probs(i, widest));
+  const auto half = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), half, values.end());
+  if (values.size() % 2 == 1) return {widest, *half};
+  return {widest, (*std::max_element(values.begin(), half) + *half) / 2.0};
+}
+
+// The same of rows that stand for several.
+inline std::pair<Index, double> widest_class(const ConstMatrixRef& probs,
+                                             const std::vector<Index>& rows, const Vector& copies) {
+  double n = 0.0;
+  for (const Index i : rows) n += copies(i);
+  Index widest = 0;
+  double largest = -1.0;
+  for (Index k = 0; k < probs.cols(); ++k) {
+    long double sum = 0.0L, squares = 0.0L;
+    for (const Index i : rows) sum += static_cast<long double>(copies(i)) * probs(i, k);
     const auto mean = static_cast<double>(sum / static_cast<long double>(n));
     for (const Index i : rows) {
       const double off = probs(i, k) - mean;
-      squares += static_cast<long double>(count(i)) * (off * off);
+      squares += static_cast<long double>(copies(i)) * (off * off);
     }
     if (static_cast<double>(squares) > largest) {
       largest = static_cast<double>(squares);
@@ -46,7 +71,7 @@ std::pair<Index, double> widest_class(const ConstMatrixRef& probs, const std::ve
   for (const Index i : order) {
     const double value = probs(i, widest);
     if (reached < half) below = value;
-    reached += count(i);
+    reached += copies(i);
     if (reached > half) return {widest, 2.0 * half < n ? value : (below + value) / 2.0};
   }
   return {widest, below};
@@ -60,10 +85,10 @@ std::pair<Index, double> widest_class(const ConstMatrixRef& probs, const std::ve
 inline std::vector<int> median_variance_cells(const ConstMatrixRef& probs, Index least,
                                               const Vector& copies = Vector()) {
   require(copies.size() == 0 || copies.size() == probs.rows(), "median_cells: one count per row.");
-  const auto count = [&](Index i) { return copies.size() == 0 ? 1.0 : copies(i); };
   const auto enough = [&](const std::vector<Index>& rows, double needed) {
+    if (copies.size() == 0) return static_cast<double>(rows.size()) >= needed;
     double n = 0.0;
-    for (const Index i : rows) n += count(i);
+    for (const Index i : rows) n += copies(i);
     return n >= needed;
   };
   const double few = static_cast<double>(least);
@@ -77,7 +102,8 @@ inline std::vector<int> median_variance_cells(const ConstMatrixRef& probs, Index
     waiting.pop_back();
     std::vector<Index> low, high;
     if (enough(rows, 2.0 * few)) {
-      const auto [widest, median] = detail::widest_class(probs, rows, count);
+      const auto [widest, median] = copies.size() == 0 ? detail::widest_class(probs, rows)
+                                                       : detail::widest_class(probs, rows, copies);
       for (const Index i : rows) (probs(i, widest) < median ? low : high).push_back(i);
     }
     if (enough(low, few) && enough(high, few)) {
