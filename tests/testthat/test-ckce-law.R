@@ -222,12 +222,9 @@ test_that("the default kernel separates calibrated from overconfident normal pre
   expect_gte(counts$.estimate, 0)
 })
 
-test_that("distributions over classes are class probabilities", {
+test_that("distributions over classes are class probabilities, and what others cannot do is a classed error", {
   expect_equal(ckce(pred_categorical(toy_probs()), toy_truth(), kernel = toy_kernel(), ridge = .1)$.estimate,
                0.558838141756, tolerance = 1e-10)
-})
-
-test_that("what laws cannot do is a classed error", {
   expect_error(value5(w2() + kernel_embedding(kernel_gaussian(1)), computation = "rff"),
                class = "calibrisk_error_computation")
   expect_error(ckce(law5(), y5[-1]), class = "calibrisk_error_length")

@@ -59,7 +59,10 @@ test_that("draws of several numbers have their moments", {
   expect_true(all(apply(again[1, , ], 1, function(r) any(colSums(t(array[1, , ]) == r) == 3))))
 })
 
-test_that("one vector holds one family", {
+test_that("one vector holds one family, and distributions are joined to distributions and NULL alone", {
+  law <- pred_normal(0:1, 1)
+  expect_identical(c(law, NULL), law)
+  expect_error(c(law, numeric()), class = "calibrisk_error_distribution")
   expect_error(c(pred_normal(0, 1), pred_laplace(0, 1)), class = "calibrisk_error_distribution")
   expect_error(c(pred_mvnormal(diag(2), 1), pred_mvnormal(diag(3), 1)), class = "calibrisk_error_distribution")
   expect_length(c(pred_mvnormal(diag(2), 1), pred_mvnormal(diag(2), 2)), 4)
@@ -135,12 +138,6 @@ test_that("missing predictions are missing rows", {
   expect_equal(ce_curve(law, y, type = "quantile")$curve, ce_curve(kept, y[-3], type = "quantile")$curve)
   expect_error(skce(distributional::dist_missing(4), y), class = "calibrisk_error_empty")
   expect_error(skce(law, y[1:2]), class = "calibrisk_error_length")
-})
-
-test_that("only distributions can be joined to distributions, NULL aside", {
-  law <- pred_normal(0:1, 1)
-  expect_identical(c(law, NULL), law)
-  expect_error(c(law, numeric()), class = "calibrisk_error_distribution")
 })
 
 test_that("full covariances in one dimension raise no warning", {

@@ -29,13 +29,10 @@ test_that("the search finds comments in Rd lines and twice escaped signs in roxy
   expect_identical(escaped_twice(c("#' 95%", "x <- '\\%'", "#' 95\\%", "//' 5\\%")), c("3: #' 95\\%", "4: //' 5\\%"))
 })
 
-test_that("no line of a help page is cut off by a comment", {
+test_that("no line of a help page is cut off by a comment, and no roxygen line escapes a percent sign", {
   pages <- list.files(file.path(project, "man"), "[.]Rd$", full.names = TRUE)
   expect_gt(length(pages), 50)
   expect_null(found_in(pages, lines_cut))
-})
-
-test_that("no roxygen line escapes a percent sign", {
   sources <- list.files(file.path(project, c("R", "src")), "[.](R|cpp)$", full.names = TRUE)
   expect_gt(length(sources), 200)
   expect_null(found_in(sources, escaped_twice))

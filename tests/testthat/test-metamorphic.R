@@ -17,9 +17,15 @@ test_that("every verb of the battery says something", {
   for (name in names(before)) expect_gt(sum(is.finite(before[[name]])), 0)
 })
 
-test_that("the order of rows changes nothing", {
+test_that("the order of rows, that of classes and the number of threads change nothing", {
   rows <- withr::with_seed(2, sample(nrow(frame)))
   battery(function(law) law$rows, function(d) d[rows, ])
+  battery(function(law) law$classes, function(d) {
+    d$truth <- factor(d$truth, c("c", "a", "b"))
+    d
+  })
+  same <- function(threads) withr::with_options(list(calibrisk.threads = threads), battery(function(law) 0, identity))
+  for (threads in c(1L, 5L)) same(threads)
 })
 
 test_that("the names of classes and the order of columns change nothing", {
@@ -31,13 +37,6 @@ test_that("the names of classes and the order of columns change nothing", {
   })
 })
 
-test_that("the order of classes changes nothing", {
-  battery(function(law) law$classes, function(d) {
-    d$truth <- factor(d$truth, c("c", "a", "b"))
-    d
-  })
-})
-
 test_that("predictions that differ by 1e-8 have numbers that differ little", {
   noise <- withr::with_seed(3, matrix(stats::runif(3 * nrow(frame), 0, 1e-8), ncol = 3))
   battery(function(law) law$jitter, function(d) {
@@ -45,11 +44,4 @@ test_that("predictions that differ by 1e-8 have numbers that differ little", {
     d[2:4] <- probs / rowSums(probs)
     d
   })
-})
-
-test_that("the number of threads changes nothing", {
-  for (threads in c(1L, 5L)) {
-    withr::local_options(calibrisk.threads = threads)
-    battery(function(law) 0, identity)
-  }
 })

@@ -20,12 +20,9 @@ test_that("exponent 1 is h = 0; scalars are read as two classes; zeros stay zero
   expect_equal(power_map(rbind(c(0, .5, .5)), 30), rbind(c(0, .5, .5)))
 })
 
-test_that("the mean over folds with one exponent is the form itself", {
+test_that("exponents are positive, and the mean over folds with one exponent is the form itself", {
   forms <- lapply(c(1.5, 1.5), function(t) new_form("power", exponent = t, gap = TRUE))
   expect_s3_class(ensemble_form(forms), "ce_form_power")
-})
-
-test_that("exponents must be positive", {
   expect_error(method_power(0), class = "calibrisk_error_argument")
   expect_error(method_power(c(1, NA)), class = "calibrisk_error_argument")
   expect_true(1 %in% method_grid(method_power(), "canonical", 10)$value)

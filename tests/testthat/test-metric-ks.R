@@ -19,12 +19,9 @@ test_that("the path is that of the definition", {
   }
 })
 
-test_that("always wrong with certainty is 1, and the canonical notion is refused", {
+test_that("always wrong is 1, the canonical notion is refused, and weighted errors have published values", {
   expect_equal(ks_error(diag(3), c(2, 3, 1))$.estimate, 1)
   expect_error(ks_error(diag(3), 1:3, notion = "canonical"), class = "calibrisk_error_notion")
-})
-
-test_that("published values of weighted cumulative errors", {
   out <- ks_error(c(.6, .8, .2, .4), c(0, 1, 0, 0), weights = c(.4, .3, .2, .1))
   expect_equal(out$.estimate, .32)
   expect_equal(out$sigma, 1.289317, tolerance = 1e-6)

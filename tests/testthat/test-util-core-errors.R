@@ -13,12 +13,9 @@ test_that("what the core throws is an error of the package, with the verb's call
   expect_identical(cnd$call[[1]], quote(ce_tune))
 })
 
-test_that("memory that the core could not have is an error of its own", {
+test_that("memory that the core could not have is an error of its own, and R's errors inside of it keep their words", {
   cnd <- expect_error(raise_core_error("std::bad_alloc", "std::bad_alloc"), class = "calibrisk_error_memory")
   expect_match(conditionMessage(cnd), "More was needed", fixed = TRUE)
-})
-
-test_that("an error of R inside of the core passes, with R's words", {
   h <- function(...) stop("mine")
   expect_error(cpp_pair_risk_function(diag(2), h, FALSE, 1L), "^mine$", class = "simpleError")
 })
