@@ -66,7 +66,7 @@ test_that("intervals of mean scores end at the smallest value of the score", {
   low <- function(...) ce_score(...)$conf.low
   expect_identical(low(p, truth), 0)
   expect_identical(ce_score(p, truth, bound = TRUE)$conf.low, 0)
-  p <- rbind(c(1, 0), c(1, 0), c(.9, .1), c(.2, .8))
+  p <- rbind(c(1, 0, 0), c(1, 0, 0), c(.9, .1, 0), c(.2, .8, 0))
   y <- c(1, 1, 1, 1)
   expect_identical(low(p, y, score = c("brier", "log", "spherical")), c(0, 0, -1))
   expect_identical(ce_score(p, y, score = c("brier", "log", "spherical"), bound = TRUE)$conf.low, c(0, 0, 0))

@@ -4,8 +4,9 @@ test_that("only what draws touches the random numbers", {
   code <- paste(readLines(path), collapse = "\n")
   functions <- strsplit(code, "\n// cpp_", fixed = TRUE)[[1]][-1]
   scoped <- functions[grepl("RNGScope", functions, fixed = TRUE)]
-  expect_setequal(sub("\n.*", "", scoped), c("resample_counts", "draw_classes", "class_redraws", "ensemble_null",
-                                                 "smooth_samples", "smooth_redraws", "sampled_cells", "redrawn_cells"))
+  draws <- "resample_counts draw_classes draw_counts deal_copies class_redraws hotelling_redraws bootstrap ensemble_null
+            normal_null smooth_samples smooth_redraws sampled_cells redrawn_cells"
+  expect_setequal(sub("\n.*", "", scoped), scan(text = draws, what = "", quiet = TRUE))
 })
 
 test_that("deterministic calls leave no seed behind", {
