@@ -178,7 +178,7 @@ design_sentence <- function(designs, rows = TRUE) {
   if (all(vapply(designs, function(design) length(drop_null(design)) == 1, NA))) return(NULL)
   effective <- function(design) 1 / weight_concentration(design)
   of <- function(value) vapply(designs, value, 0)
-  span <- function(value, keep = 15) paste(unique(lapply(signif(range(of(value)), keep), count_text)), collapse = " to ")
+  span <- function(v, keep = 15) paste(unique(lapply(signif(range(of(v)), keep), count_text)), collapse = " to ")
   given <- function(name) !vapply(lapply(designs, `[[`, name), is.null, NA)
   counted <- if (!rows) {
     NULL

@@ -117,9 +117,11 @@ selected_part <- function(part, x, arg) {
   value <- tryCatch(rlang::eval_tidy(part), error = function(cnd) NULL)
   if (arg == "truth" && inherits(value, "Surv")) stop_survival()
   if (!is.atomic(value) || is.null(value)) return(part)
-  if (length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))) stop_values(x, arg)
+  if (is_row_values(value, x)) stop_values(x, arg)
   rlang::new_quosure(value)
 }
+
+is_row_values <- function(value, x) length(value) == nrow(x) && nrow(x) > 1 && !all(value %in% names(x))
 
 stands_for_columns <- function(expr, names, arg) {
   if (rlang::is_symbol(expr)) return(as.character(expr) %in% names || arg == "...")

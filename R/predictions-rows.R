@@ -13,7 +13,7 @@ stop_empty <- function(dropped, raw = list(), censored = NULL) {
 # outcome is, or TRUE; `empty`: whether there may be none.
 complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(), empty = FALSE) {
   # read once where they are as they must be
-  unit <- is.null(dim(x)) && what == "Probabilities" && all_within(x, 0, 1)
+  unit <- is_unit(x, what)
   missing <- has_missing(x, unit)
   n <- NROW(x)
   if (missing) x <- as.matrix(x)
@@ -36,6 +36,8 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(),
   list(rows = rows, whole = is.null(raw$weights) && length(rows) == n, na = na, dropped = dropped, n_input = n,
        censored = kept$censored, unit = unit)
 }
+
+is_unit <- function(x, what) is.null(dim(x)) && what == "Probabilities" && all_within(x, 0, 1)
 
 # `unit`: whether single ones are known to be between 0 and 1.
 check_probs <- function(x, rows, unit) if (is.matrix(x)) check_simplex(x, rows) else check_unit(x, rows, unit)

@@ -35,7 +35,7 @@
 #' @section Intervals:
 #' Intervals come from the influence of each row; with few events they are exact, Wilson's, (`scaled_brier`) without
 #' the skewness, or (`brier`, `log_loss`) on the log scale. `intercept` and `slope` have the likelihood's errors,
-#' `in_the_large` the robust one if larger, smooth terms a bootstrap as in [ici()]. A line below the table explains `NA`.
+#' `in_the_large` the robust one if larger, smooth terms a bootstrap as in [ici()]. A line below explains `NA`.
 #' @section Several horizons, states and tables:
 #' `horizon = c(12, 24, 60)` takes a column of predictions for each time, in their order. The page shows the times side
 #' by side, and adjusts its verdict by Holm's rule. `tidy()` has a column `horizon`, `plot()` draws numbers over time.
