@@ -46,7 +46,7 @@ unit_count <- function(share, design) {
 }
 
 # TRUE with fewer than 30 events or non-events (or clusters of them), else NULL
-few_events <- function(y, design) if (isTRUE(min(unit_count(1 - y, design), unit_count(y, design)) < 30)) TRUE
+few_events <- function(y, design) if (isTRUE(unit_count(if (row_mean(y, design) > 0.5) 1 - y else y, design) < 30)) TRUE
 
 # One event against the rest: an estimate that ce_compare() takes the difference of.
 auroc_frame <- function(x, input, level, bound) {

@@ -95,11 +95,21 @@ class DesignFacts {
  private:
   // sum W_c^2 / W1^2 - 1 / C of the clusters' weights; 0 if all are equal
   double cluster_inequality() const {
-    const RowDesign of(design_);
-    const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, rows());
-    const double total = of.weights.total(rows());
-    const double share = moments.unit_powers(calibrisk::Vector::Ones(rows()), 2) / (total * total);
-    const double more = share - 1.0 / clusters_;
+    const Rcpp::IntegerVector cluster = field(design_, "cluster");
+    const bool weighted = given(design_, "w");
+    Rcpp::NumericVector w;
+    if (weighted) w = field(design_, "w");
+    calibrisk::require(!weighted || w.size() == cluster.size(), "A design has a weight per row.");
+    std::vector<double> sums(static_cast<std::size_t>(clusters_), 0.0);
+    for (R_xlen_t i = 0; i < cluster.size(); ++i) {
+      sums.at(static_cast<std::size_t>(cluster[i] - 1)) += weighted ? w[i] : 1.0;
+    }
+    double total = 0.0, squares = 0.0;
+    for (const double own : sums) {
+      total += own;
+      squares += own * own;
+    }
+    const double more = squares / (total * total) - 1.0 / clusters_;
     return more > 1e-12 ? more : 0.0;
   }
   calibrisk::Index rows() const { return static_cast<calibrisk::Index>(n_); }
