@@ -20,7 +20,7 @@ recal-variance   | map$w * variance + map$b                | map$w * variance - 
 ce-test-null     | exp(-count * (estimate / bound)^2 / 2)  | exp(-count * (estimate / bound)^2) | ce-test
 method-ridge     | g / n^(1 / 4)                           | g / sqrt(n)                    | method-ridge
 influence        | order * sum(w) * (sums                  | sum(w) * (sums                 | skce
-compare-models   | (1 + sqrt(2)) * (rowMeans(draws)        | 9 * (rowMeans(draws)           | compare-models
+compare-models   | values[at[2, ]], 1 + sqrt(2)            | values[at[2, ]], 9             | compare-models
 metric-rbs       | / (8 * root^3)                          | / (4 * root^3)                 | metric-rbs
 tune-tables      | std_error / (2 * root)                  | std_error / root               | tune-tables tune
 gain-maps        | ^2 + one$noise                          | ^2                             | gain-maps
