@@ -161,6 +161,10 @@ cpp_known_limit <- function(value, known, estimated, z, skew = 0.0) {
     .Call(`_calibrisk_cpp_known_limit`, value, known, estimated, z, skew)
 }
 
+cpp_few_events <- function(y, design) {
+    .Call(`_calibrisk_cpp_few_events`, y, design)
+}
+
 cpp_factor_sums <- function(computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress = NULL) {
     .Call(`_calibrisk_cpp_factor_sums`, computation, source, residuals, right, weights, cluster, noise_rows, moments, ridge, threads, progress)
 }

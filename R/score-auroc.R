@@ -45,9 +45,6 @@ unit_count <- function(share, design) {
   total^2 / sum(unit_powers(share, design, 2))
 }
 
-# TRUE with fewer than 30 events or non-events (or clusters of them), else NULL
-few_events <- function(y, design) if (isTRUE(unit_count(if (row_mean(y, design) > 0.5) 1 - y else y, design) < 30)) TRUE
-
 # One event against the rest: an estimate that ce_compare() takes the difference of.
 auroc_frame <- function(x, input, level, bound) {
   stop_if(bound, "The AUROC has no upper bound.", "i" = "It is no proper score.", class = "score", arg = "score")

@@ -39,7 +39,8 @@
 #' no factor 2 for the second class, `"regression"`),
 #' `level`. Intervals are normal (with weights or clusters: Student's t), with the standard error of a mean, and end at
 #' the score's smallest possible value (0; -1 for the spherical score, none for the Dawid-Sebastiani score). With fewer
-#' than 30 events or non-events (or clusters) those of Brier and log score are symmetric on the log scale.
+#' than 30 events or non-events (or clusters) those of Brier and log score are symmetric on the log scale; with none
+#' of them they are `NA`.
 #' @references Gruber and Buettner (2022) \doi{10.48550/arXiv.2203.07835}.
 #'   DeLong, DeLong and Clarke-Pearson (1988) \doi{10.2307/2531595}.
 #' @seealso [ce_decompose()] splits the mean score; [rbs()] is the root of the Brier score.
@@ -187,7 +188,7 @@ class_scores <- function(predictions, probs = simplex_probs(predictions), truth 
   design <- predictions$design
   function(s, smallest) {
     if (!is_brier_of_one(predictions, s)) {
-      skewed <- if (n_classes(predictions) == 2 && s$name %in% c("brier", "log")) few_events(truth == 1, design)
+      skewed <- if (n_classes(predictions) == 2 && s$name %in% c("brier", "log")) cpp_few_events(truth == 1, design)
       return(score_estimate(score_rows(predictions, s, probs, truth), design, smallest, skewed))
     }
     brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest)

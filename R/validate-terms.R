@@ -175,13 +175,14 @@ overall_rows <- function(problem, options) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   design <- problem$design
-  skewed <- few_events(y, design)
+  skewed <- cpp_few_events(y, design)
   row <- function(term, value, influence, smallest = 0) {
-    few <- !is.null(skewed) && smallest == 0 && value > 0
+    few <- isTRUE(skewed) && smallest == 0 && value > 0
     scale <- if (few) log_scale else pool_scale(term)
     columns <- scaled_columns(value, influence, design, options$level, scale, smallest = if (few) -Inf else smallest)
+    if (isFALSE(skewed)) columns[c("conf.low", "conf.high")] <- NA_real_
     # the prevalence of few events is skewed, and so is what is divided by its variance
-    if (term == "scaled_brier" && !is.null(skewed)) {
+    if (term == "scaled_brier" && isTRUE(skewed)) {
       quantile <- design_quantile((1 + options$level) / 2, design)
       limits <- cpp_skewed_limits(columns$.estimate, columns$std.error %||% NA_real_, influence, design, quantile)
       columns[c("conf.low", "conf.high")] <- lapply(limits, scale$back)

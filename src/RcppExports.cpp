@@ -553,6 +553,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_few_events
+SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design);
+RcppExport SEXP _calibrisk_cpp_few_events(SEXP ySEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_few_events(y, design));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_factor_sums
 Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source, Rcpp::NumericMatrix residuals, Rcpp::NumericMatrix right, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, int noise_rows, Rcpp::List moments, double ridge, int threads, SEXP progress);
 RcppExport SEXP _calibrisk_cpp_factor_sums(SEXP computationSEXP, SEXP sourceSEXP, SEXP residualsSEXP, SEXP rightSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP noise_rowsSEXP, SEXP momentsSEXP, SEXP ridgeSEXP, SEXP threadsSEXP, SEXP progressSEXP) {
@@ -3201,6 +3212,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
     {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
+    {"_calibrisk_cpp_few_events", (DL_FUNC) &_calibrisk_cpp_few_events, 2},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
     {"_calibrisk_cpp_quantile_forecast", (DL_FUNC) &_calibrisk_cpp_quantile_forecast, 4},

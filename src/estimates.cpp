@@ -257,7 +257,11 @@ Limits limits_of(const Rcpp::List& estimate, double level,
   const double smallest = number_field(estimate, "smallest");
   if (R_FINITE(smallest) && half < 1e-8) return constant_limits(estimate, design, level);
   const double value = number_field(estimate, "value");
-  // a mean of squares or logarithms of few events is nearer to normal on the log scale
+  // a mean of squares or logarithms of few events is nearer to normal on the log scale; of none
+  // nothing is known
+  if (given(estimate, "skewed") && !flag_field(estimate, "skewed")) {
+    return {std_error, NA_REAL, NA_REAL};
+  }
   if (given(estimate, "skewed") && value > 0.0) {
     const double factor = std::exp(half / value);
     return {std_error, value / factor, value * factor};
@@ -300,4 +304,46 @@ Rcpp::List cpp_estimate_limits(Rcpp::List estimate, double level,
 // [[Rcpp::export(rng = false)]]
 double cpp_known_limit(double value, double known, double estimated, double z, double skew = 0.0) {
   return known_limit(value, known, estimated, z, skew);
+}
+
+// Of events or non-events, whichever are fewer, the effective number (with clusters: of clusters
+// that have them): TRUE if it is below 30, FALSE if there are none, else NULL.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
+  const bool weighted = given(design, "w"), counted = given(design, "copies"),
+             clustered = given(design, "cluster");
+  Rcpp::NumericVector w, copies;
+  Rcpp::IntegerVector cluster;
+  if (weighted) w = field(design, "w");
+  if (counted) copies = field(design, "copies");
+  if (clustered) cluster = field(design, "cluster");
+  const R_xlen_t n = y.size();
+  const auto fits = [&](bool given, R_xlen_t size) { return !given || size == n; };
+  calibrisk::require(
+      fits(weighted, w.size()) && fits(counted, copies.size()) && fits(clustered, cluster.size()),
+      "few_events: a design has a value per outcome.");
+  double events = 0.0, all = 0.0;
+  for (R_xlen_t i = 0; i < n; ++i) {
+    const double own = weighted ? w[i] : 1.0;
+    events += own * y[i];
+    all += own;
+  }
+  const bool others = events > all / 2.0;
+  const double total = others ? all - events : events;
+  const bool plain = !weighted && !clustered;
+  double squares = plain ? total : 0.0;
+  std::vector<double> sums;
+  for (R_xlen_t i = 0; i < n && !plain; ++i) {
+    const double own = (weighted ? w[i] : 1.0) * (others ? 1.0 - y[i] : y[i]);
+    if (clustered) {
+      const auto at = static_cast<std::size_t>(std::max(cluster[i], 1));
+      if (at > sums.size()) sums.resize(at, 0.0);
+      sums[at - 1] += own;
+    } else {
+      squares += own * own / (counted ? copies[i] : 1.0);
+    }
+  }
+  for (const double own : sums) squares += own * own;
+  if (!(squares > 0.0)) return Rf_ScalarLogical(0);
+  return total * total / squares < 30.0 ? Rf_ScalarLogical(1) : R_NilValue;
 }

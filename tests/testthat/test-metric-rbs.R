@@ -67,9 +67,10 @@ test_that("intervals of mean scores end at the smallest value of the score", {
   expect_identical(low(p, truth), 0)
   expect_identical(ce_score(p, truth, bound = TRUE)$conf.low, 0)
   p <- rbind(c(1, 0, 0), c(1, 0, 0), c(.9, .1, 0), c(.2, .8, 0))
-  y <- c(1, 1, 1, 1)
-  expect_identical(low(p, y, score = c("brier", "log", "spherical")), c(0, 0, -1))
-  expect_identical(ce_score(p, y, score = c("brier", "log", "spherical"), bound = TRUE)$conf.low, c(0, 0, 0))
+  expect_identical(low(p, rep(1, 4), score = c("brier", "log", "spherical")), c(0, 0, -1))
+  expect_identical(low(p, rep(1, 4), score = c("brier", "log", "spherical"), bound = TRUE), c(0, 0, 0))
+  # of the events that were not seen the rows say nothing
+  expect_identical(low(p[, 1], rep(0, 4), score = c("brier", "log")), c(NA_real_, NA))
   expect_identical(low(pred_normal(c(0, 0, 3), .1), c(0, 0, 0), score = c("mse", "crps")), c(0, 0))
   # a log density has no smallest value
   expect_lt(low(pred_normal(c(0, 0, 1), .01), c(0, 0, 1), score = "dss"), -5)
