@@ -48,7 +48,7 @@ inline KdeQueries leave_one_out_queries(const Matrix& simplex, const KdeTraining
                                         const Vector& copies = Vector()) {
   const std::size_t n = static_cast<std::size_t>(simplex.rows());
   require(copies.size() == 0 || copies.size() == simplex.rows(), "kde: one count for each row.");
-  KdeQueries queries{simplex, std::vector<int>(n, kde_all_blocks), std::vector<Index>(n, -1)};
+  KdeQueries queries{simplex, std::vector<int>(n, kde_all_blocks), std::vector<Index>(n, -1), {}};
   queries.self_share = (-copies.cwiseInverse()).array().log1p();
   for (std::size_t i = 0; i < n; ++i) {
     queries.self[static_cast<std::size_t>(train.order[i])] = static_cast<Index>(i);
