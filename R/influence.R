@@ -148,10 +148,11 @@ skill_scale <- replace(own_scale, "back", list(function(v) pmin(v, 1)))
 
 # The columns of a value with its influence, both on its own scale; `null`: the value that a test compares it with.
 # Rows without variation give no standard error.
-scaled_columns <- function(value, influence, design, level, scale = own_scale, null = NULL, smallest = -Inf) {
+scaled_columns <- function(value, influence, design, level, scale = own_scale, null = NULL, smallest = -Inf,
+                           skewed = NULL) {
   at <- scale$to(value)
   if (!is.finite(at) || !all(is.finite(influence))) return(list(.estimate = value))
-  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest)
+  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest, skewed = skewed)
   out <- summarise_estimates(list(estimate), level)
   if (!isTRUE(out$std.error > 0)) return(list(.estimate = value))
   list(.estimate = value, std.error = out$std.error * scale$slope(at), conf.low = scale$back(out$conf.low),

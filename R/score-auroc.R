@@ -40,7 +40,6 @@ auroc_columns <- function(problem, level, logit = FALSE) {
 
 # The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.
 unit_count <- function(share, design) {
-  if (is_plain(design)) return(sum(share))
   total <- sum(design_weights(design) * share)
   total^2 / sum(unit_powers(share, design, 2))
 }

@@ -177,10 +177,8 @@ overall_rows <- function(problem, options) {
   design <- problem$design
   skewed <- cpp_few_events(y, design)
   row <- function(term, value, influence, smallest = 0) {
-    few <- isTRUE(skewed) && smallest == 0 && value > 0
-    scale <- if (few) log_scale else pool_scale(term)
-    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = if (few) -Inf else smallest)
-    if (isFALSE(skewed)) columns[c("conf.low", "conf.high")] <- NA_real_
+    scale <- pool_scale(term)
+    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = smallest, skewed = skewed)
     # the prevalence of few events is skewed, and so is what is divided by its variance
     if (term == "scaled_brier" && isTRUE(skewed)) {
       quantile <- design_quantile((1 + options$level) / 2, design)

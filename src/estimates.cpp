@@ -42,6 +42,43 @@ bool have_equal_copies(const Rcpp::List& design) {
   return w.size() == copies.size() && (w.array() == copies.array()).all();
 }
 
+// Sums of w v over rows, and of squares over the independent units: of the sums of clusters, or
+// over the copies of each row. The lists of members that RowClusters makes would take longer.
+struct UnitSums {
+  double total = 0.0, squares = 0.0;
+};
+
+// value(i): v of row i
+template <class Value>
+UnitSums unit_sums(const Rcpp::List& design, R_xlen_t n, const Value& value) {
+  const auto numbers = [&](const char* name) {
+    const auto out =
+        given(design, name) ? Rcpp::NumericVector(field(design, name)) : Rcpp::NumericVector();
+    calibrisk::require(out.size() == 0 || out.size() == n, "A design has a value for each row.");
+    return out;
+  };
+  const Rcpp::NumericVector w = numbers("w"), copies = numbers("copies");
+  UnitSums out;
+  const auto row = [&](R_xlen_t i) {
+    const double own = (w.size() == 0 ? 1.0 : w[i]) * value(i);
+    out.total += own;
+    return own;
+  };
+  if (!given(design, "cluster")) {
+    for (R_xlen_t i = 0; i < n; ++i) {
+      const double own = row(i);
+      out.squares += own * own / (copies.size() == 0 ? 1.0 : copies[i]);
+    }
+    return out;
+  }
+  const Rcpp::IntegerVector cluster = field(design, "cluster");
+  calibrisk::require(cluster.size() == n, "A design has a cluster for each row.");
+  std::vector<double> sums(n > 0 ? *std::max_element(cluster.begin(), cluster.end()) : 0, 0.0);
+  for (R_xlen_t i = 0; i < n; ++i) sums.at(static_cast<std::size_t>(cluster[i] - 1)) += row(i);
+  for (const double own : sums) out.squares += own * own;
+  return out;
+}
+
 // What limits take from a design (R/design.R).
 class DesignFacts {
  public:
@@ -95,21 +132,8 @@ class DesignFacts {
  private:
   // sum W_c^2 / W1^2 - 1 / C of the clusters' weights; 0 if all are equal
   double cluster_inequality() const {
-    const Rcpp::IntegerVector cluster = field(design_, "cluster");
-    const bool weighted = given(design_, "w");
-    Rcpp::NumericVector w;
-    if (weighted) w = field(design_, "w");
-    calibrisk::require(!weighted || w.size() == cluster.size(), "A design has a weight per row.");
-    std::vector<double> sums(static_cast<std::size_t>(clusters_), 0.0);
-    for (R_xlen_t i = 0; i < cluster.size(); ++i) {
-      sums.at(static_cast<std::size_t>(cluster[i] - 1)) += weighted ? w[i] : 1.0;
-    }
-    double total = 0.0, squares = 0.0;
-    for (const double own : sums) {
-      total += own;
-      squares += own * own;
-    }
-    const double more = squares / (total * total) - 1.0 / clusters_;
+    const UnitSums of = unit_sums(design_, rows(), [](R_xlen_t) { return 1.0; });
+    const double more = of.squares / (of.total * of.total) - 1.0 / clusters_;
     return more > 1e-12 ? more : 0.0;
   }
   calibrisk::Index rows() const { return static_cast<calibrisk::Index>(n_); }
@@ -310,40 +334,11 @@ double cpp_known_limit(double value, double known, double estimated, double z, d
 // that have them): TRUE if it is below 30, FALSE if there are none, else NULL.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
-  const bool weighted = given(design, "w"), counted = given(design, "copies"),
-             clustered = given(design, "cluster");
-  Rcpp::NumericVector w, copies;
-  Rcpp::IntegerVector cluster;
-  if (weighted) w = field(design, "w");
-  if (counted) copies = field(design, "copies");
-  if (clustered) cluster = field(design, "cluster");
   const R_xlen_t n = y.size();
-  const auto fits = [&](bool given, R_xlen_t size) { return !given || size == n; };
-  calibrisk::require(
-      fits(weighted, w.size()) && fits(counted, copies.size()) && fits(clustered, cluster.size()),
-      "few_events: a design has a value per outcome.");
-  double events = 0.0, all = 0.0;
-  for (R_xlen_t i = 0; i < n; ++i) {
-    const double own = weighted ? w[i] : 1.0;
-    events += own * y[i];
-    all += own;
-  }
-  const bool others = events > all / 2.0;
-  const double total = others ? all - events : events;
-  const bool plain = !weighted && !clustered;
-  double squares = plain ? total : 0.0;
-  std::vector<double> sums;
-  for (R_xlen_t i = 0; i < n && !plain; ++i) {
-    const double own = (weighted ? w[i] : 1.0) * (others ? 1.0 - y[i] : y[i]);
-    if (clustered) {
-      const auto at = static_cast<std::size_t>(std::max(cluster[i], 1));
-      if (at > sums.size()) sums.resize(at, 0.0);
-      sums[at - 1] += own;
-    } else {
-      squares += own * own / (counted ? copies[i] : 1.0);
-    }
-  }
-  for (const double own : sums) squares += own * own;
-  if (!(squares > 0.0)) return Rf_ScalarLogical(0);
-  return total * total / squares < 30.0 ? Rf_ScalarLogical(1) : R_NilValue;
+  const double all =
+      given(design, "w") ? vector_view(field(design, "w")).sum() : static_cast<double>(n);
+  UnitSums rare = unit_sums(design, n, [&](R_xlen_t i) { return y[i]; });
+  if (rare.total > all / 2.0) rare = unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - y[i]; });
+  if (!(rare.squares > 0.0)) return Rf_ScalarLogical(0);
+  return rare.total * rare.total / rare.squares < 30.0 ? Rf_ScalarLogical(1) : R_NilValue;
 }

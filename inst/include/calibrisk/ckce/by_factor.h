@@ -39,10 +39,13 @@ inline std::vector<double> leave_one_out_rows(const Engine& engine, const ConstM
   return out;
 }
 
-// Whether the diagonal of M comes from the rows of F: of one ridge that costs less than the
-// weighted moments, which serve all ridges.
+// Where the diagonal of M comes from: the weighted moments serve all ridges, the rows of F cost
+// less for a single one.
+inline bool diagonal_by_moments(const CkceJob& job) {
+  return job.diagonals && (job.ridges.size() != 1 || needs_factor(job));
+}
 inline bool diagonal_by_rows(const CkceJob& job) {
-  return job.diagonals && job.ridges.size() == 1 && !needs_factor(job);
+  return job.diagonals && !diagonal_by_moments(job);
 }
 
 // The sums over M_ii = |row i of F H|^2, H = V diag(1 / (s + c)). A triangle with the same H H' is
@@ -76,8 +79,8 @@ inline void add_row_diagonal(const Engine& engine, const ConstMatrixRef& f,
 
 }  // namespace detail
 
-// From an explicit factor F (n x r) with tr(K - FF') = trace_remainder, and its moments, where
-// diagonal_by_rows() the plain ones.
+// From an explicit factor F (n x r) with tr(K - FF') = trace_remainder, and its moments, with the
+// weighted ones if diagonal_by_moments().
 inline CkceResult ckce_by_factor(const Engine& engine, const ConstMatrixRef& f,
                                  const FactorMoments& moments, double trace_remainder,
                                  const CkceJob& job) {
@@ -110,10 +113,10 @@ inline CkceResult ckce_by_features(const Engine& engine, const FeatureMap& map,
                                    const ConstMatrixRef& x, const CkceJob& job) {
   if (detail::needs_factor(job) || job.targets.cols() > 0) {
     const Matrix f = map_features(engine, map, x);
-    return ckce_by_factor(engine, f,
-                          factor_moments(engine, f, job.residuals, job.variances,
-                                         job.diagonals && !detail::diagonal_by_rows(job)),
-                          0.0, job);
+    return ckce_by_factor(
+        engine, f,
+        factor_moments(engine, f, job.residuals, job.variances, detail::diagonal_by_moments(job)),
+        0.0, job);
   }
   const FactorMoments moments =
       feature_moments(engine, map, x, job.residuals, job.variances, job.diagonals);
@@ -145,11 +148,10 @@ template <class Factor>
 CkceResult ckce_by_low_rank(const Engine& engine, const CertifiedFactor<Factor>& certified,
                             const CkceJob& job) {
   const Factor& factor = certified.factor;
-  CkceResult out =
-      ckce_by_factor(engine, factor.l,
-                     all_moments(engine, factor.l, certified.moments, job.residuals, job.variances,
-                                 job.diagonals && !detail::diagonal_by_rows(job)),
-                     factor.residual.sum(), job);
+  CkceResult out = ckce_by_factor(engine, factor.l,
+                                  all_moments(engine, factor.l, certified.moments, job.residuals,
+                                              job.variances, detail::diagonal_by_moments(job)),
+                                  factor.residual.sum(), job);
   out.rank = factor.rank();
   return out;
 }
