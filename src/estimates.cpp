@@ -51,30 +51,31 @@ struct UnitSums {
 // value(i): v of row i
 template <class Value>
 UnitSums unit_sums(const Rcpp::List& design, R_xlen_t n, const Value& value) {
-  const auto numbers = [&](const char* name) {
-    const auto out =
-        given(design, name) ? Rcpp::NumericVector(field(design, name)) : Rcpp::NumericVector();
-    calibrisk::require(out.size() == 0 || out.size() == n, "A design has a value for each row.");
-    return out;
+  const auto numbers = [&](const char* name) -> const double* {
+    if (!given(design, name)) return nullptr;
+    const auto out = vector_view(field(design, name));
+    calibrisk::require(out.size() == n, "A design has a value for each row.");
+    return out.data();
   };
-  const Rcpp::NumericVector w = numbers("w"), copies = numbers("copies");
+  const double *w = numbers("w"), *copies = numbers("copies");
   UnitSums out;
   const auto row = [&](R_xlen_t i) {
-    const double own = (w.size() == 0 ? 1.0 : w[i]) * value(i);
+    const double own = w == nullptr ? value(i) : w[i] * value(i);
     out.total += own;
     return own;
   };
   if (!given(design, "cluster")) {
     for (R_xlen_t i = 0; i < n; ++i) {
-      const double own = row(i);
-      out.squares += own * own / (copies.size() == 0 ? 1.0 : copies[i]);
+      const double own = row(i), square = own * own;
+      out.squares += copies == nullptr ? square : square / copies[i];
     }
     return out;
   }
   const Rcpp::IntegerVector cluster = field(design, "cluster");
   calibrisk::require(cluster.size() == n, "A design has a cluster for each row.");
   std::vector<double> sums(n > 0 ? *std::max_element(cluster.begin(), cluster.end()) : 0, 0.0);
-  for (R_xlen_t i = 0; i < n; ++i) sums.at(static_cast<std::size_t>(cluster[i] - 1)) += row(i);
+  const int* label = cluster.begin();
+  for (R_xlen_t i = 0; i < n; ++i) sums.at(static_cast<std::size_t>(label[i] - 1)) += row(i);
   for (const double own : sums) out.squares += own * own;
   return out;
 }
@@ -335,10 +336,19 @@ double cpp_known_limit(double value, double known, double estimated, double z, d
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
   const R_xlen_t n = y.size();
-  const double all =
-      given(design, "w") ? vector_view(field(design, "w")).sum() : static_cast<double>(n);
-  UnitSums rare = unit_sums(design, n, [&](R_xlen_t i) { return y[i]; });
-  if (rare.total > all / 2.0) rare = unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - y[i]; });
+  const double* outcome = y.begin();
+  UnitSums rare;
+  if (DesignFacts(design).plain()) {
+    const double events = as_vector(y).sum();
+    rare.total = rare.squares = std::min(events, static_cast<double>(n) - events);
+  } else {
+    const double all =
+        given(design, "w") ? vector_view(field(design, "w")).sum() : static_cast<double>(n);
+    rare = unit_sums(design, n, [&](R_xlen_t i) { return outcome[i]; });
+    if (rare.total > all / 2.0) {
+      rare = unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - outcome[i]; });
+    }
+  }
   if (!(rare.squares > 0.0)) return Rf_ScalarLogical(0);
   return rare.total * rare.total / rare.squares < 30.0 ? Rf_ScalarLogical(1) : R_NilValue;
 }
