@@ -31,8 +31,3 @@ on_same_rows <- function(a, b) {
   same("rows") && identical(as.numeric(a$problem$labels), as.numeric(b$problem$labels)) &&
     identical(a$problem$design, b$problem$design)
 }
-
-stop_no_differences <- function() {
-  stop_input("Differences are those of several models on the same rows.",
-             "i" = "As in {.code ce_decision(data, truth, a, b)}.", arg = "type")
-}

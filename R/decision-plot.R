@@ -148,8 +148,7 @@ band_note <- function(level) {
 
 # A panel per pair, and per group beside it.
 autoplot_differences <- function(object, thresholds) {
-  if (is.null(object$differences)) stop_no_differences()
-  rows <- within_thresholds(object$differences, thresholds)
+  rows <- within_thresholds(tidy(object, "differences"), thresholds)
   pair <- paste(rows$a, "-", rows$b)
   rows[c("group", "pair")] <- list(labels_factor(rows, setdiff(object$keys, "model")), factor(pair, unique(pair)))
   plot <- ggplot2::ggplot(rows, ggplot2::aes(x = .data$threshold, y = .data$difference)) +

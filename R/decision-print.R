@@ -80,21 +80,29 @@ threshold_ranges <- function(at, on) {
 
 format_each <- function(v) vapply(v, format, "", digits = 3)
 
-# "more than b at thresholds 0.1 to 0.3", where the band leaves no doubt.
-difference_sentences <- function(differences, keys, level) {
+# "a against b: more net benefit at thresholds 0.1 to 0.3", where the band leaves no doubt. Of many pairs the first ones
+# with a difference.
+difference_sentences <- function(differences, keys, level, most = 10) {
   labels <- paste0(differences$a, " against ", differences$b)
   by <- setdiff(keys, "model")
   if (length(by) > 0) labels <- paste0(curve_labels(differences, by), ", ", labels)
-  rows <- split(seq_along(labels), factor(labels, unique(labels)))
-  vapply(names(rows), function(label) {
-    one <- differences[rows[[label]], ]
-    if (anyNA(one$band.low)) return(paste0(label, ": too few rows for limits."))
-    if (!any(one$difference != 0 | one$std.error > 0, na.rm = TRUE)) return(paste0(label, ": the same decisions."))
-    more <- one$band.low > 0
-    less <- one$band.high < 0
-    said <- c(if (any(more)) paste("more net benefit at", threshold_ranges(one$threshold, more)),
-              if (any(less)) paste("less at", threshold_ranges(one$threshold, less)))
-    if (length(said) == 0) said <- "a difference in net benefit is shown at no threshold"
-    paste0(label, ": ", paste(said, collapse = ", "), " (", band_text(level), ").")
-  }, "", USE.NAMES = FALSE)
+  said <- vapply(split(differences, factor(labels, unique(labels))), difference_words, "", band_text(level))
+  shown <- grepl("^(more|less) ", said)
+  pairs <- length(said)
+  if (pairs > most) said <- utils::head(said[shown], most)
+  c(if (length(said) > 0) paste0(names(said), ": ", said, "."),
+    if (pairs > most) paste0("Of ", pairs, " pairs ", sum(shown), " differ at some threshold; tidy(type = ",
+                             "\"differences\") has all."),
+    if (pairs > 1) "Bands of differences are simultaneous over thresholds, not over pairs.")
+}
+
+difference_words <- function(one, band) {
+  if (anyNA(one$band.low)) return("too few rows for limits")
+  if (!any(one$difference != 0 | one$std.error > 0, na.rm = TRUE)) return("the same decisions")
+  more <- one$band.low > 0
+  less <- one$band.high < 0
+  said <- c(if (any(more)) paste("more net benefit at", threshold_ranges(one$threshold, more)),
+            if (any(less)) paste("less at", threshold_ranges(one$threshold, less)))
+  if (length(said) == 0) said <- "a difference in net benefit is shown at no threshold"
+  paste0(paste(said, collapse = ", "), " (", band, ")")
 }

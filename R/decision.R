@@ -160,7 +160,9 @@ check_decision_input <- function(predictions, what = "A decision curve") {
 tidy.ce_decision <- function(x, type = c("curve", "differences"), ...) {
   type <- check_choice(type, c("curve", "differences"))
   if (type == "curve") return(x$curve)
-  x$differences %||% stop_no_differences()
+  stop_if(is.null(x$differences), "Differences are those of several models on the same rows.",
+          "i" = "As in {.code ce_decision(data, truth, a, b)}.", arg = "type")
+  x$differences
 }
 
 #' @export
