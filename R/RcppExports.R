@@ -441,8 +441,8 @@ cpp_model_difference <- function(errors, std_errors, power, told, df, level) {
     .Call(`_calibrisk_cpp_model_difference`, errors, std_errors, power, told, df, level)
 }
 
-cpp_sampled_differences <- function(draws, difference, bias, df, quantile) {
-    .Call(`_calibrisk_cpp_sampled_differences`, draws, difference, bias, df, quantile)
+cpp_sampled_differences <- function(draws, difference, bias, df, level) {
+    .Call(`_calibrisk_cpp_sampled_differences`, draws, difference, bias, df, level)
 }
 
 cpp_moments <- function(mean, variance, outcome, design) {

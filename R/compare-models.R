@@ -72,10 +72,12 @@ compare_pairs <- function(models, metric, settings) {
   found <- metric_values(models, metric)
   values <- vapply(found, `[[`, 0, "value")
   estimates <- lapply(found, `[[`, "estimate")
+  one <- models[[1]]
+  df <- min(cpp_design_df(one$design), event_df(simplex_truth(one), n_classes(one), one$design))
   errors <- if (any(vapply(estimates, is.null, NA))) {
-    bootstrap_differences(models, metric, values, at, settings)
+    bootstrap_differences(models, metric, values, at, settings, df)
   } else {
-    influence_differences(estimates, values, at, settings$level)
+    influence_differences(estimates, values, at, settings$level, df)
   }
   # the same predictions twice do not differ, up to the last digit
   predicted <- lapply(models, function(one) unname(unclass(one)[c("prob", "probs", "law")]))
@@ -134,7 +136,7 @@ check_two_models <- function(models, arg = "objects") {
 }
 
 # Both values have their influence on the same rows; see inst/include/calibrisk/classical/model_difference.h.
-influence_differences <- function(estimates, values, at, level) {
+influence_differences <- function(estimates, values, at, level, df) {
   # what every pair of a model asks for: its influence, its own limits (the headline's are those of its ladder), and
   # whether it is distinguished from 0, at twice its standard error
   models <- lapply(estimates, function(one) {
@@ -145,7 +147,7 @@ influence_differences <- function(estimates, values, at, level) {
   })
   power <- models[[1]]$power
   # a difference of AUROCs of few events has those of its standard error
-  df <- min(cpp_design_df(models[[1]]$design), models[[1]]$df)
+  df <- min(df, models[[1]]$df)
   parts <- vapply(seq_len(ncol(at)), function(k) {
     pair <- models[at[, k]]
     # the copies of a row are in other folds for each model
@@ -169,7 +171,7 @@ influence_differences <- function(estimates, values, at, level) {
 # The same resampled rows, or clusters, for all models. Resampling adds bias once more: all of it for smooth functions
 # of means, sqrt(2) - 1 of it for the absolute value of pure noise. The bias of the difference is therefore assumed to
 # lie between 0 and 1 + sqrt(2) times what resampling adds. Limits and test are valid at both ends.
-bootstrap_differences <- function(models, metric, values, at, settings) {
+bootstrap_differences <- function(models, metric, values, at, settings, df) {
   design <- models[[1]]$design
   counted <- !is.null(design$copies)
   draws <- vapply(seq_len(settings$times), function(b) {
@@ -180,6 +182,5 @@ bootstrap_differences <- function(models, metric, values, at, settings) {
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]
   }, numeric(ncol(at)))
-  cpp_sampled_differences(matrix(draws, ncol(at)), values[at[1, ]] - values[at[2, ]], 1 + sqrt(2),
-                          cpp_design_df(design), design_quantile((1 + settings$level) / 2, design))
+  cpp_sampled_differences(matrix(draws, ncol(at)), values[at[1, ]] - values[at[2, ]], 1 + sqrt(2), df, settings$level)
 }

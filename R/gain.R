@@ -7,7 +7,9 @@
 #' `gain = mean_i [ S(before_i, y_i) - S(after_i, y_i) ]`, positive where `after` is better, with
 #' standard error `sd(differences) / sqrt(N)`: the row `scale = "squared"`. For the Brier score, the
 #' only one that is a squared distance, the row `scale = "root"` is the difference of the root Brier
-#' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`.
+#' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`. With fewer than 30 events
+#' (or non-events), limits have Student's quantiles with one degree of freedom less than there are, as those of
+#' [ce_compare()] and of the area of [ce_decision()] have. With one event there are none.
 #'
 #' # When is it the improvement of the calibration error?
 #' If `after = h(before)` with an injective `h` that was fitted on other data, the difference of mean scores is an
@@ -225,7 +227,7 @@ gain_table <- function(pair, score, injective, level) {
   gain <- vapply(estimates, `[[`, 0, "value")
   std.error <- vapply(estimates, cpp_estimate_std_error, 0)
   std.error[!is.finite(std.error)] <- NA # an infinite score
-  z <- design_quantile((1 + level) / 2, design)
+  z <- design_quantile((1 + level) / 2, design, event_df(simplex_truth(pair$before), n_classes(pair$before), design))
   measures <- if (isTRUE(injective)) {
     c("improvement of the calibration error",
       "same sign as the improvement of the root calibration error, at most its size")

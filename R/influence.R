@@ -15,17 +15,19 @@
 #   smallest, largest  the smallest and largest value there can be: intervals end there
 #   lower      the lower limit as a function of the level, of an estimate with a test that it inverts; NULL
 #   size       how many rows the value is of, where those are not all; NULL
+#   few_events their effective number, of a mean of losses of few: its limits are those of its logarithm; NULL
+#   df         degrees of freedom of its error, where they are fewer than those of the design; NULL
 #   design     weights and clusters of the rows (R/design.R)
 # Sums, multiples and differences of estimates are estimates: whoever computes one leaves its standard error and its
 # interval to summarise_estimate().
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
                          smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL, known = NULL,
-                         largest = Inf, skewed = NULL) {
+                         largest = Inf, few_events = NULL, df = NULL) {
   # a class would make every look at a field take ten times as long
   list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
        design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size,
-       known = known, largest = largest, skewed = skewed)
+       known = known, largest = largest, few_events = few_events, df = df)
 }
 
 # Dependence within clusters, and on weights, is not known: of such rows the larger one of known and estimated variance.
@@ -149,10 +151,10 @@ skill_scale <- replace(own_scale, "back", list(function(v) pmin(v, 1)))
 # The columns of a value with its influence, both on its own scale; `null`: the value that a test compares it with.
 # Rows without variation give no standard error.
 scaled_columns <- function(value, influence, design, level, scale = own_scale, null = NULL, smallest = -Inf,
-                           skewed = NULL) {
+                           few_events = NULL) {
   at <- scale$to(value)
   if (!is.finite(at) || !all(is.finite(influence))) return(list(.estimate = value))
-  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest, skewed = skewed)
+  estimate <- new_estimate(at, influence / scale$slope(at), design, smallest = smallest, few_events = few_events)
   out <- summarise_estimates(list(estimate), level)
   if (!isTRUE(out$std.error > 0)) return(list(.estimate = value))
   list(.estimate = value, std.error = out$std.error * scale$slope(at), conf.low = scale$back(out$conf.low),

@@ -47,7 +47,9 @@ sampled_rows <- function(data, counts) {
 sampled_problem <- function(problem, counts) {
   out <- sampled_rows(problem, counts)
   if (problem$scalar) {
-    out$sorted <- sorted_values(out$features[, 1], out$labels, seq_along(out$labels), out$design$w, out$design$copies)
+    # its rows are those of a sorted problem, in ascending order
+    sorted <- cpp_sorted_rows(out$features[, 1], out$labels, out$design$w, TRUE, out$design$copies)
+    out$sorted <- replace(sorted, "order", list(seq_along(out$labels)))
   }
   out
 }

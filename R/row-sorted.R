@@ -12,11 +12,6 @@ sort_problem <- function(problem) {
 # Equal values are sorted by outcome, then by weight: the same digits for every order of the rows.
 sort_values <- function(x, y, w = NULL, copies = NULL) cpp_sorted_rows(x, y, w, FALSE, copies)
 
-# The same of values in ascending order.
-sorted_values <- function(x, y, order = NULL, w = NULL, copies = NULL) {
-  replace(cpp_sorted_rows(x, y, w, TRUE, copies), "order", list(order))
-}
-
 edge_ends <- function(sorted, edges) unique(c(findInterval(edges, sorted$x), length(sorted$x)))
 
 # Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together; of weights, where their
@@ -36,17 +31,14 @@ weighted_ends <- function(sorted, shares) {
   sorted$ties[pmin(at, length(reached))]
 }
 
-sweep_bins <- function(sorted) {
-  cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w, if (!is.null(sorted$w)) sorted$sum_y, sorted$copies)
-}
-
 bin_ends <- function(sorted, type, n_bins) {
   switch(type,
     # bins ((b-1)/B, b/B], 0 in the first. Edges are b / B, one division, and values are compared with them
     # (ceiling(x * B) can differ on an edge)
     width = edge_ends(sorted, seq_len(n_bins) / n_bins),
     mass = mass_ends(sorted, n_bins),
-    sweep = mass_ends(sorted, sweep_bins(sorted)),
+    sweep = mass_ends(sorted, cpp_sweep_bins(sorted$y, sorted$ties, sorted$sum_w,
+                                             if (!is.null(sorted$w)) sorted$sum_y, sorted$copies)),
     discrete = sorted$ties
   )
 }

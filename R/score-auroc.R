@@ -54,8 +54,7 @@ auroc_frame <- function(x, input, level, bound) {
             arg = "score")
     problem <- notion_problems(predictions, "binary")[[1]]
     columns <- auroc_columns(problem, level)
-    estimate <- c(new_estimate(columns$.estimate, columns$influence, problem$design, smallest = -Inf),
-                  list(df = columns$df))
+    estimate <- new_estimate(columns$.estimate, columns$influence, problem$design, smallest = -Inf, df = columns$df)
     shown <- lapply(setNames(nm = shown_columns), function(name) columns[[name]] %||% NA_real_)
     c(shown, list(upper_bound = NA_real_, score = "auroc", n = n_obs(predictions), notion = "binary",
                   .estimates = list(estimate)))

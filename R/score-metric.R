@@ -169,8 +169,8 @@ check_no_laws <- function(x, dots, scores) {
 }
 
 # The mean of a score's rows. Rows of Inf and of -Inf have none: NA, with a warning.
-score_estimate <- function(rows, design, smallest, skewed = NULL) {
-  one <- mean_estimate(rows, design, smallest = smallest, skewed = skewed)
+score_estimate <- function(rows, design, smallest, few_events = NULL) {
+  one <- mean_estimate(rows, design, smallest = smallest, few_events = few_events)
   if (all_finite(rows)) return(one)
   none <- is.nan(one$value) && !anyNA(rows)
   warn_if(
@@ -188,8 +188,8 @@ class_scores <- function(predictions, probs = simplex_probs(predictions), truth 
   design <- predictions$design
   function(s, smallest) {
     if (!is_brier_of_one(predictions, s)) {
-      skewed <- if (n_classes(predictions) == 2 && s$name %in% c("brier", "log")) cpp_few_events(truth == 1, design)
-      return(score_estimate(score_rows(predictions, s, probs, truth), design, smallest, skewed))
+      few_events <- if (n_classes(predictions) == 2 && s$name %in% c("brier", "log")) cpp_few_events(truth == 1, design)
+      return(score_estimate(score_rows(predictions, s, probs, truth), design, smallest, few_events))
     }
     brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest)
   }

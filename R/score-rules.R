@@ -54,10 +54,10 @@ new_score <- function(name, kind, value, infimum, scalar = 1, real = if (kind ==
 # Squared errors of one probability, as an estimate of their mean: of many plain rows from sums alone.
 brier_estimate <- function(prob, outcome, design, ...) {
   rows <- function() (prob - outcome)^2
-  skewed <- cpp_few_events(outcome, design)
-  if (!is_many(prob) || !is_plain(design)) return(mean_estimate(rows(), design, ..., skewed = skewed))
+  few_events <- cpp_few_events(outcome, design)
+  if (!is_many(prob) || !is_plain(design)) return(mean_estimate(rows(), design, ..., few_events = few_events))
   moments <- cpp_squared_moments(prob, outcome)
-  new_estimate(moments[1], rows, design, ..., squares = moments[2], skewed = skewed)
+  new_estimate(moments[1], rows, design, ..., squares = moments[2], few_events = few_events)
 }
 
 problem_brier <- function(of, ...) brier_estimate(of$features[, 1], as.numeric(of$labels), of$design, ...)

@@ -44,7 +44,7 @@ state_predictions <- function(x, j) {
   predictions$ladder <- function(level) state_ladder(x, level)
   if (is.null(j)) return(predictions)
   predictions$log <- log_estimate(x, j)
-  predictions$log$skewed <- cpp_few_events(predictions$outcome, predictions$design)
+  predictions$log$few_events <- cpp_few_events(predictions$outcome, predictions$design)
   of_outcome <- function(sums, dim) sum(sum_array(sums, dim)[1, 2, , ])
   predictions$events <- if (x$about$blocked) {
     of_outcome(x$sums[[j]]$counts, bins_dim(x$spec))

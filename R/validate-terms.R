@@ -175,12 +175,12 @@ overall_rows <- function(problem, options) {
   p <- problem$features[, 1]
   y <- as.numeric(problem$labels)
   design <- problem$design
-  skewed <- cpp_few_events(y, design)
+  few <- cpp_few_events(y, design)
   row <- function(term, value, influence, smallest = 0) {
     scale <- pool_scale(term)
-    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = smallest, skewed = skewed)
+    columns <- scaled_columns(value, influence, design, options$level, scale, smallest = smallest, few_events = few)
     # the prevalence of few events is skewed, and so is what is divided by its variance
-    if (term == "scaled_brier" && isTRUE(skewed)) {
+    if (term == "scaled_brier" && isTRUE(few > 0)) {
       quantile <- design_quantile((1 + options$level) / 2, design)
       limits <- cpp_skewed_limits(columns$.estimate, columns$std.error %||% NA_real_, influence, design, quantile)
       columns[c("conf.low", "conf.high")] <- lapply(limits, scale$back)

@@ -1516,16 +1516,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_sampled_differences
-Rcpp::List cpp_sampled_differences(Rcpp::NumericMatrix draws, Rcpp::NumericVector difference, double bias, double df, double quantile);
-RcppExport SEXP _calibrisk_cpp_sampled_differences(SEXP drawsSEXP, SEXP differenceSEXP, SEXP biasSEXP, SEXP dfSEXP, SEXP quantileSEXP) {
+Rcpp::List cpp_sampled_differences(Rcpp::NumericMatrix draws, Rcpp::NumericVector difference, double bias, double df, double level);
+RcppExport SEXP _calibrisk_cpp_sampled_differences(SEXP drawsSEXP, SEXP differenceSEXP, SEXP biasSEXP, SEXP dfSEXP, SEXP levelSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type draws(drawsSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type difference(differenceSEXP);
     Rcpp::traits::input_parameter< double >::type bias(biasSEXP);
     Rcpp::traits::input_parameter< double >::type df(dfSEXP);
-    Rcpp::traits::input_parameter< double >::type quantile(quantileSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_sampled_differences(draws, difference, bias, df, quantile));
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_sampled_differences(draws, difference, bias, df, level));
     return rcpp_result_gen;
 END_RCPP
 }

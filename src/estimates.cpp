@@ -119,8 +119,9 @@ class DesignFacts {
         given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
     return std::min(units, 1.0 / std::max(concentration() - 1.0 / copies, 0.0));
   }
-  double quantile(double level) const {
-    const double of = df();
+  // `most`: degrees of freedom of an estimate whose error a few events make
+  double quantile(double level, double most = R_PosInf) const {
+    const double of = std::min(df(), most);
     return of < 1.0 ? NA_REAL : R::qt((1.0 + level) / 2.0, of, 1, 0);
   }
   double std_error(const Rcpp::NumericVector& rows) const {
@@ -277,17 +278,16 @@ Limits limits_of(const Rcpp::List& estimate, double level,
   if (deviation.isNull() && paired) return pairs;
   const double std_error =
       deviation.isNull() ? noisy_error(estimate, design) : Rcpp::as<double>(deviation.get());
-  const double quantile = design.quantile(level);
+  const double quantile = design.quantile(level, number_or(estimate, "df", R_PosInf));
   const double half = quantile * largest({std_error, std::sqrt(number_or(estimate, "known", 0.0))});
   const double smallest = number_field(estimate, "smallest");
   if (R_FINITE(smallest) && half < 1e-8) return constant_limits(estimate, design, level);
   const double value = number_field(estimate, "value");
   // a mean of squares or logarithms of few events is nearer to normal on the log scale; of none
   // nothing is known
-  if (given(estimate, "skewed") && !flag_field(estimate, "skewed")) {
-    return {std_error, NA_REAL, NA_REAL};
-  }
-  if (given(estimate, "skewed") && value > 0.0) {
+  const double events = number_or(estimate, "few_events", R_PosInf);
+  if (events == 0.0) return {std_error, NA_REAL, NA_REAL};
+  if (std::isfinite(events) && value > 0.0) {
     const double factor = std::exp(half / value);
     return {std_error, value / factor, value * factor};
   }
@@ -332,7 +332,7 @@ double cpp_known_limit(double value, double known, double estimated, double z, d
 }
 
 // Of events or non-events, whichever are fewer, the effective number (with clusters: of clusters
-// that have them): TRUE if it is below 30, FALSE if there are none, else NULL.
+// that have them) if it is below 30, 0 if there are none; else NULL.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
   const R_xlen_t n = y.size();
@@ -349,6 +349,6 @@ SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
       rare = unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - outcome[i]; });
     }
   }
-  if (!(rare.squares > 0.0)) return Rf_ScalarLogical(0);
-  return rare.total * rare.total / rare.squares < 30.0 ? Rf_ScalarLogical(1) : R_NilValue;
+  const double events = rare.squares > 0.0 ? rare.total * rare.total / rare.squares : 0.0;
+  return events < 30.0 ? Rf_ScalarReal(events) : R_NilValue;
 }

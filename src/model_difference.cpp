@@ -30,11 +30,12 @@ Rcpp::NumericVector cpp_model_difference(Rcpp::NumericMatrix errors, Rcpp::Numer
 }
 
 // Of differences of samples, a row each: standard error, limits and p-value. `bias`: at most so
-// many times what samples add; the limits and the test hold for none and for that. `quantile`:
-// Student's, with `df`.
+// many times what samples add; the limits and the test hold for none and for that. `df`: of
+// Student's distribution; with less than 1 there are none.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_sampled_differences(Rcpp::NumericMatrix draws, Rcpp::NumericVector difference,
-                                   double bias, double df, double quantile) {
+                                   double bias, double df, double level) {
+  const double quantile = df < 1.0 ? NA_REAL : R::qt((1.0 + level) / 2.0, df, 1, 0);
   const int n = draws.nrow(), times = draws.ncol();
   Rcpp::NumericVector error(n, NA_REAL), low(n, NA_REAL), high(n, NA_REAL), p_value(n, NA_REAL);
   for (int k = 0; k < n; ++k) {
@@ -52,6 +53,7 @@ Rcpp::List cpp_sampled_differences(Rcpp::NumericMatrix draws, Rcpp::NumericVecto
     low[k] = known(std::min(own, corrected) - quantile * sd);
     high[k] = known(std::max(own, corrected) + quantile * sd);
     const double least = own * corrected > 0 ? std::min(std::abs(own), std::abs(corrected)) : 0.0;
+    if (std::isnan(quantile)) continue;
     p_value[k] = known(sd > 0 ? 2.0 * R::pt(-least / sd, df, 1, 0) : least == 0.0 ? 1.0 : 0.0);
   }
   return Rcpp::List::create(Rcpp::Named("std.error") = error, Rcpp::Named("conf.low") = low,

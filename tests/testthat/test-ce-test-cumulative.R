@@ -25,7 +25,7 @@ test_that("redrawn walks have the extremes of their outcomes", {
   # certain outcomes: the redraw is the truth; one row in doubt has two walks
   p <- c(0, .25, 1)
   walks <- function(threads) {
-    of <- cpp_cumulative(sorted_values(p, c(0, 1, 1)), 2000, 7, threads)
+    of <- cpp_cumulative(cpp_sorted_rows(p, c(0, 1, 1), NULL, TRUE, NULL), 2000, 7, threads)
     do.call(cbind, of$extremes[1:4])[-1, ]
   }
   draws <- unname(walks(1))

@@ -337,10 +337,10 @@ test_that("the same predictions twice do not differ in any metric, nor errors th
     expect_identical(unlist(out[c("difference", "std.error", "conf.low", "conf.high", "p.value")], use.names = FALSE),
                      c(0, 0, 0, 0, 1))
   }
-  # nor errors without a spread whose bounds are equal
+  # nor errors without a spread whose bounds are equal; of no events nothing is known
   out <- ce_compare(list(a = c(.35, .35), b = c(.6, .6)), c(0, 0), metric = ece, event_level = "second")
   expect_identical(out$p.value, 1)
-  expect_identical(c(out$conf.low, out$conf.high), c(-1, 1))
+  expect_identical(c(out$conf.low, out$conf.high), c(NA_real_, NA_real_))
 })
 
 test_that("an interval of roots that were not distinguished from 0 excludes 0 exactly if the test rejects", {
@@ -441,6 +441,9 @@ test_that("differences of the AUROC have DeLong's standard error, and a margin k
   # of few events by Student's distribution
   expect_equal(found$p.value, 2 * stats::pt(-abs(difference / error), sum(d$y) - 1))
   expect_identical(found$superior, "b")
+  losses <- ce_compare(d, y, a, b, metric = "brier")
+  expect_equal(losses$p.value, 2 * stats::pt(-abs(losses$difference / losses$std.error), sum(d$y) - 1))
+  expect_equal(ce_gain(d$a, d$b, d$y, injective = FALSE)$conf.low[1], losses$conf.low)
   three <- ce_compare(cbind(d, c = (d$a + d$b) / 2), y, a, b, c, metric = ce_metric("auroc"), event_level = "first")
   expect_equal(three$p.adjusted, stats::p.adjust(three$p.value, "holm"))
 })

@@ -180,7 +180,7 @@ test_that("the sweep of weighted rows is that of the definition", {
     accuracy <- function(b) cpp_bin_table(sorted, mass_ends(sorted, b))$accuracy
     b <- 1
     while (b < 40 && all(diff(accuracy(b + 1)) > -1e-12)) b <- b + 1
-    expect_equal(sweep_bins(sorted), b)
+    expect_equal(bin_ends(sorted, "sweep"), mass_ends(sorted, b))
     expect_equal(ece(data, y, x, type = "sweep", weights = w)$.estimate,
                  binned_power(cpp_bin_table(sorted, mass_ends(sorted, b)), 1)$power)
   }

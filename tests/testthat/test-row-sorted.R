@@ -22,8 +22,8 @@ test_that("rows are sorted as order() does, with the prefix sums of cumsum()", {
     expect_identical(weighted$order, order(x, y, w, method = "radix"))
     expect_identical(weighted$sum_d, cumsum(weighted$w * weighted$d))
     expect_identical(weighted$sum_copies, cumsum(copies[weighted$order]))
-    again <- sorted_values(weighted$x, weighted$y, weighted$order, weighted$w, copies[weighted$order])
-    expect_identical(again, weighted)
+    again <- cpp_sorted_rows(weighted$x, weighted$y, weighted$w, TRUE, copies[weighted$order])
+    expect_identical(replace(again, "order", weighted["order"]), weighted)
   }
   expect_error(cpp_sorted_rows(c(.1, .2), 1L, NULL, FALSE), class = "calibrisk_error_core")
   # a view of a vector that is converted would outlive it
