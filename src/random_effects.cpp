@@ -145,29 +145,36 @@ Rcpp::List cpp_group_effects(Rcpp::NumericVector estimate, Rcpp::NumericVector s
   const std::size_t k = known.size();
   calibrisk::RandomEffects found;
   found.mean = k == 1 ? values[0] : NA_REAL;
-  found.error = found.tau2 = found.q = NA_REAL;
-  double p = NA_REAL, quantile = NA_REAL, of_new = NA_REAL;
+  found.tau2 = found.q = NA_REAL;
+  double p = NA_REAL;
+  std::array<double, 4> limits;
+  limits.fill(NA_REAL);
   if (k > 1) {
     const auto view = [k](const std::vector<double>& v) {
       return Eigen::Map<const Vector>(v.data(), static_cast<calibrisk::Index>(k));
     };
     found = calibrisk::random_effects(view(values), view(variances), view(degrees));
     p = R::pf(found.f, found.df1, found.df2, 0, 0);
-    quantile = R::qt((1.0 + level) / 2.0, static_cast<double>(k) - 1.0, 1, 0);
-    if (k > 2) of_new = R::qt((1.0 + level) / 2.0, static_cast<double>(k) - 2.0, 1, 0);
+    const double df = static_cast<double>(k) - 1.0, z = R::qnorm((1.0 + level) / 2.0, 0, 1, 1, 0);
+    constexpr int parts = 100;
+    Vector quantiles(parts);
+    for (int j = 0; j < parts; ++j) quantiles(j) = R::qchisq((j + 0.5) / parts, df, 1, 0);
+    const calibrisk::GroupMean of_mean(view(values), view(variances), quantiles);
+    limits[0] = of_mean.limit(z, -1.0, false);
+    limits[1] = of_mean.limit(z, 1.0, false);
+    if (k > 2) limits[2] = of_mean.limit(z, -1.0, true);
+    if (k > 2) limits[3] = of_mean.limit(z, 1.0, true);
   }
   for (std::size_t i = 0; i < k; ++i) {
     weight[known[i]] = k > 1 ? found.weights(static_cast<calibrisk::Index>(i)) : 1.0;
   }
-  const double inside = quantile * found.error;
-  const double outside = of_new * std::sqrt(found.error * found.error + found.tau2);
   return named_list(
       {{"summary", named_list({{"k", static_cast<int>(k)},
                                {"estimate", of.back(found.mean)},
-                               {"conf.low", of.back(found.mean - inside)},
-                               {"conf.high", of.back(found.mean + inside)},
-                               {"pred.low", of.back(found.mean - outside)},
-                               {"pred.high", of.back(found.mean + outside)},
+                               {"conf.low", of.back(limits[0])},
+                               {"conf.high", of.back(limits[1])},
+                               {"pred.low", of.back(limits[2])},
+                               {"pred.high", of.back(limits[3])},
                                {"tau", std::sqrt(found.tau2)},
                                {"statistic", found.q},
                                {"p.value", p}})},

@@ -559,7 +559,11 @@ TEST(random_effects_of_equal_variances_are_those_of_a_plain_mean) {
   const double between = off.squaredNorm() / 3.0;
   CHECK(is_near(of.mean, value.mean()));
   CHECK(is_near(of.tau2, between - 0.04, 1e-9));
-  CHECK(is_near(of.error, std::sqrt(between / 4.0), 1e-9));
+  // one value of tau2, at which Q is 3: a normal distribution of that spread
+  const GroupMean one(value, variance, Vector::Constant(1, 3.0));
+  CHECK(is_near(one.limit(1.5, 1.0, false), value.mean() + 1.5 * std::sqrt(between / 4.0), 1e-8));
+  CHECK(is_near(one.limit(1.5, -1.0, true), value.mean() - 1.5 * std::sqrt(between / 4.0 + of.tau2),
+                1e-8));
   CHECK(is_near(of.q, off.squaredNorm() / 0.04));
   CHECK((of.weights.array() - 0.25).abs().maxCoeff() < 1e-12);
   value.setConstant(0.3);

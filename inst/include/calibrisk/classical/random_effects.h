@@ -3,6 +3,8 @@
 #ifndef CALIBRISK_CLASSICAL_RANDOM_EFFECTS_H
 #define CALIBRISK_CLASSICAL_RANDOM_EFFECTS_H
 
+#include <calibrisk/math/roots.h>
+#include <calibrisk/math/tail_quantiles.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
@@ -11,9 +13,9 @@
 namespace calibrisk {
 
 struct RandomEffects {
-  double mean = 0.0, error = 0.0;  // the standard error of Hartung and Knapp
-  double tau2 = 0.0;               // the variance between groups
-  double q = 0.0;                  // Cochran's statistic, and F with these degrees of freedom
+  double mean = 0.0;
+  double tau2 = 0.0;  // the variance between groups
+  double q = 0.0;     // Cochran's statistic, and F with these degrees of freedom
   double f = 0.0, df1 = 0.0, df2 = 0.0;
   Vector weights;  // of sum 1
 };
@@ -41,7 +43,6 @@ inline RandomEffects random_effects(const ConstVectorRef& value, const ConstVect
   }
   const Vector w = weights();
   out.mean = mean_of(w);
-  out.error = std::sqrt(w.dot(off(w).cwiseAbs2()) / ((k - 1.0) * w.sum()));
   out.weights = w / w.sum();
   out.q = fixed.dot(off(fixed).cwiseAbs2());
   const Vector rest = 1.0 - fixed.array() / fixed.sum();
@@ -51,6 +52,54 @@ inline RandomEffects random_effects(const ConstVectorRef& value, const ConstVect
   out.df2 = 1.0 / (3.0 * spread);
   return out;
 }
+
+// What the groups say of their mean: a mixture of normal distributions, one for each value that the
+// variance between groups may have. Q(tau2) = sum w (value - mean)^2 with w = 1 / (variance + tau2)
+// has the chi-squared distribution with k - 1 degrees of freedom at the true tau2, so tau2 where Q
+// is a quantile of it are quantiles of the confidence distribution of tau2 (Viechtbauer 2007). One
+// estimate of tau2 alone, which is often 0, would make limits too narrow.
+class GroupMean {
+ public:
+  // `quantiles`: of the chi-squared distribution at equally spaced probabilities, increasing
+  GroupMean(const ConstVectorRef& value, const ConstVectorRef& variance,
+            const ConstVectorRef& quantiles)
+      : mean_(quantiles.size()), variance_(quantiles.size()), tau2_(quantiles.size()) {
+    double tau2 = 0.0;
+    for (Index j = quantiles.size() - 1; j >= 0; --j) {
+      // Q is convex and decreases, so Newton's steps from below stay below
+      for (int step = 0; step < 100; ++step) {
+        const Vector w = (variance.array() + tau2).inverse();
+        mean_(j) = w.dot(value) / w.sum();
+        variance_(j) = 1.0 / w.sum();
+        const Vector squares = (value.array() - mean_(j)).square();
+        const double change = (w.dot(squares) - quantiles(j)) / w.cwiseAbs2().dot(squares);
+        if (!(change > 1e-10 * (tau2 + variance_(j)))) break;
+        tau2 += change;
+      }
+      tau2_(j) = tau2;
+    }
+  }
+
+  // The quantile of the mean, or of a new group, with as much beyond it, on the side -1 or 1, as a
+  // normal variable has beyond z. It lies between those of the parts.
+  double limit(double z, double side, bool of_new) const {
+    const Vector deviation = (variance_ + (of_new ? 1.0 : 0.0) * tau2_).cwiseSqrt();
+    const Vector parts = side * mean_ + z * deviation;
+    const double tail = normal_tail(z) * static_cast<double>(parts.size());
+    const auto excess = [&](double x) {
+      double beyond = -tail;
+      for (Index j = 0; j < parts.size(); ++j) {
+        beyond += normal_tail(z + (x - parts(j)) / deviation(j));
+      }
+      return beyond;
+    };
+    const double tolerance = 1e-9 * deviation.minCoeff();
+    return side * bracketed_root(excess, parts.minCoeff(), parts.maxCoeff(), tolerance);
+  }
+
+ private:
+  Vector mean_, variance_, tau2_;
+};
 
 }  // namespace calibrisk
 
