@@ -23,7 +23,7 @@
 #'
 #' Groups must be independent: no cluster may be in two of them. A group whose number has no finite value or no error,
 #' such as the O:E ratio of a group without events, is left out; `k` counts the others. Of rare events the mean O:E
-#' ratio is therefore too large: with three events a group its interval was above 1 in 38% of samples (20 calibrated
+#' ratio is therefore too large: with three events a group its interval was above 1 in 16% of samples (20 calibrated
 #' groups).
 #' @param x A result of [ce_validate()] with `.by`.
 #' @param level Confidence level.
