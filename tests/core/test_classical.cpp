@@ -20,6 +20,7 @@
 #include <calibrisk/classical/sorted_rows.h>
 #include <calibrisk/classical/triweight_error.h>
 #include <calibrisk/math/counter_uniform.h>
+#include <calibrisk/math/single_forms.h>
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -180,6 +181,44 @@ TEST(local_weights_are_those_of_weighted_least_squares) {
       const Vector naive = (x * first).cwiseProduct(k).cwiseQuotient(size);
       const Vector own = (degree == 1 ? found.linear : found.quadratic).row(g);
       CHECK((own - naive).cwiseAbs().maxCoeff() < 1e-6);
+    }
+  }
+}
+
+TEST(forms_in_single_numbers_are_within_their_error) {
+  for (const Index size : {1, 4, 7, 120}) {
+    const Matrix half = Matrix::Random(size, size), p = half + half.transpose();
+    const Index count = 2 * SingleForm::lanes;
+    const Matrix columns = 1e3 * Matrix::Random(size, count);
+    std::vector<float> v(static_cast<std::size_t>(SingleForm::padded(size) * count));
+    for (Index k = 0; k < size; ++k) {
+      for (Index r = 0; r < count; ++r) {
+        v[static_cast<std::size_t>(k * count + r)] = static_cast<float>(columns(k, r));
+      }
+    }
+    std::vector<float> found(static_cast<std::size_t>(count));
+    const SingleForm form(p);
+    form.forms(v.data(), count, found.data());
+    for (Index r = 0; r < count; ++r) {
+      const Vector own = columns.col(r);
+      const double error = form.error().dot(own.cwiseAbs2()), exact = own.dot(p * own) / 2.0;
+      CHECK(std::abs(static_cast<double>(found[static_cast<std::size_t>(r)]) - exact) < error);
+      CHECK(error < 1e-2 * own.squaredNorm());
+    }
+  }
+}
+
+TEST(a_value_of_a_rank_is_that_of_sorted_values) {
+  for (const Index n : {1, 2, 17, 500}) {
+    for (const double steps : {1.0, 4.0, 1e9}) {
+      Vector x = (uniform(n).array() * steps).floor();
+      Vector sorted = x;
+      std::sort(sorted.data(), sorted.data() + n);
+      for (const Index rank : {Index(0), n / 40, n / 2, n - 1}) {
+        select_rank(x.data(), n, rank);
+        CHECK(x(rank) == sorted(rank));
+        CHECK(x.head(rank + 1).maxCoeff() == x(rank) && x.tail(n - rank).minCoeff() == x(rank));
+      }
     }
   }
 }

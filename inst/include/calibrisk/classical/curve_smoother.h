@@ -7,7 +7,9 @@
 #include <calibrisk/classical/count_draws.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/engine.h>
+#include <calibrisk/math/single_forms.h>
 
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -22,6 +24,13 @@ inline double curve_logit(double p) {
 // Event rates pulled a little to 1/2, as if 2 successes and 2 failures had been seen there as well.
 inline double shrunken_rate(double estimate, double n_eff) {
   return (n_eff * std::min(std::max(estimate, 0.0), 1.0) + 2.0) / (n_eff + 4.0);
+}
+
+// Standard errors of these rates, pulled to 1/2, of so many rows.
+template <class Rates, class Rows>
+auto rate_error(const Rates& estimate, const Rows& n_eff) {
+  const Eigen::ArrayXd rate = (n_eff * estimate.max(0.0).min(1.0) + 2.0) / (n_eff + 4.0);
+  return (rate * (1.0 - rate) / n_eff).sqrt().matrix().eval();
 }
 
 // Cells are stretches of equal width of logit(p), or its distinct values where these are few.
@@ -154,9 +163,14 @@ class CurveSmoother {
 
   // Sums of outcomes per cell, a draw in each column.
   Fits fit(const Matrix& sums, bool limits) const {
-    const Matrix residual = sums.colwise() - cells.n.cwiseProduct(cells.p);
     Fits out;
-    out.chosen = choose(sums, residual);
+    out.chosen.resize(static_cast<std::size_t>(sums.cols()), 0);
+    // so few that what is computed of them stays in the cache
+    constexpr Index most = 256;
+    for (Index r = 0; grid.size() > 1 && r < sums.cols(); r += most) {
+      choose(sums.middleCols(r, std::min(most, sums.cols() - r)),
+             &out.chosen[static_cast<std::size_t>(r)]);
+    }
     out.estimate.resize(x.size(), sums.cols());
     if (limits) out.centre = out.std_error = out.estimate;
     for (std::size_t h = 0; h < grid.size(); ++h) {
@@ -165,9 +179,7 @@ class CurveSmoother {
         if (out.chosen[r] == h) at.push_back(static_cast<Index>(r));
       }
       if (at.empty()) continue;
-      Matrix own(residual.rows(), static_cast<Index>(at.size()));
-      for (std::size_t j = 0; j < at.size(); ++j)
-        own.col(static_cast<Index>(j)) = residual.col(at[j]);
+      const Matrix own = residuals(columns_of(sums, at));
       const Weights& w = weights(h);
       const Matrix line = engine_.dense.multiply(w.linear, own);
       const Matrix bend = limits ? engine_.dense.multiply(w.quadratic, own) : Matrix();
@@ -176,11 +188,8 @@ class CurveSmoother {
         out.estimate.col(at[j]) = x + line.col(column);
         if (!limits) continue;
         out.centre.col(at[j]) = x + bend.col(column);
-        for (Index g = 0; g < x.size(); ++g) {
-          // never 0: a share of successes of 0 or 1 keeps an error
-          const double rate = shrunken_rate(out.estimate(g, at[j]), w.n_eff(g));
-          out.std_error(g, at[j]) = std::sqrt(rate * (1.0 - rate) / w.n_eff(g));
-        }
+        // never 0: a share of successes of 0 or 1 keeps an error
+        out.std_error.col(at[j]) = rate_error(out.estimate.col(at[j]).array(), w.n_eff.array());
       }
     }
     return out;
@@ -203,6 +212,10 @@ class CurveSmoother {
     t_ = x.unaryExpr([](double v) { return curve_logit(v); });
   }
 
+  Matrix residuals(const Matrix& sums) const {
+    return sums.colwise() - cells.n.cwiseProduct(cells.p);
+  }
+
   Weights fit_weights(double h) const {
     const LocalPolynomials fits = local_polynomials(t_, cells.t, cells.n, h, true);
     Weights out;
@@ -213,7 +226,7 @@ class CurveSmoother {
     return out;
   }
 
-  Matrix coarse(const Matrix& v) const {
+  Matrix coarse(Matrix v) const {
     if (size_ == 1) return v;
     Matrix out = Matrix::Zero(coarse_, v.cols());
     for (Index k = 0; k < v.rows(); ++k) out.row(k / size_) += v.row(k);
@@ -226,6 +239,8 @@ class CurveSmoother {
     const Vector n = coarse(cells.n),
                  t = coarse(cells.n.cwiseProduct(cells.t)).col(0).cwiseQuotient(n);
     squares_.resize(static_cast<Index>(grid.size()), n.size());
+    error_ = squares_;
+    counted_ = n;
     for (std::size_t h = 0; h < grid.size(); ++h) {
       const Matrix l = local_polynomials(t, t, n, grid[h], false).linear;
       const Vector each = l.diagonal().unaryExpr(
@@ -234,6 +249,13 @@ class CurveSmoother {
       Matrix pairs = engine_.dense.multiply_at_b(l, each.cwiseProduct(n).asDiagonal() * l);
       pairs -= 2.0 * (each.asDiagonal() * l);
       pairs_.push_back(pairs + pairs.transpose());
+      Matrix apart = -l;
+      apart.diagonal() += n.cwiseInverse();
+      forms_.emplace_back(
+          2.0 * engine_.dense.crossprod(each.cwiseProduct(n).cwiseSqrt().asDiagonal() * apart));
+      // of the form in single numbers, and of that in double, whose terms are larger
+      error_.row(static_cast<Index>(h)) =
+          forms_.back().error() + 1e-13 * pairs_.back().cwiseAbs().rowwise().sum();
     }
   }
 
@@ -251,28 +273,78 @@ class CurveSmoother {
     return out;
   }
 
+  static Matrix columns_of(const Matrix& x, const std::vector<Index>& at) {
+    Matrix out(x.rows(), static_cast<Index>(at.size()));
+    for (std::size_t j = 0; j < at.size(); ++j) out.col(static_cast<Index>(j)) = x.col(at[j]);
+    return out;
+  }
+
+  // [draws x bandwidths] Which bandwidths may have the least error of a draw: single numbers tell
+  // for most draws that one bandwidth alone has it.
+  Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic> near_least(const Matrix& square,
+                                                                const Matrix& pooled) const {
+    const Matrix each = pooled.cwiseAbs2();
+    const Matrix within =
+        engine_.dense.multiply(squares_, square - counted_.cwiseInverse().asDiagonal() * each);
+    const Matrix error = engine_.dense.multiply(error_, each) +
+                         1e-13 * engine_.dense.multiply(squares_, square.cwiseAbs());
+    const Index count = pooled.cols(), size = squares_.rows();
+    const Index lanes = (count + SingleForm::lanes - 1) / SingleForm::lanes * SingleForm::lanes;
+    std::vector<float> v(static_cast<std::size_t>(SingleForm::padded(pooled.rows()) * lanes));
+    for (Index r = 0; r < count; ++r) {
+      for (Index k = 0; k < pooled.rows(); ++k) {
+        v[static_cast<std::size_t>(k * lanes + r)] = static_cast<float>(pooled(k, r));
+      }
+    }
+    Eigen::ArrayXf form(lanes);
+    Eigen::ArrayXXd low(count, size);
+    Eigen::ArrayXd least = Eigen::ArrayXd::Constant(count, inf);
+    for (Index h = 0; h < size; ++h) {
+      const SingleForm& of = forms_[static_cast<std::size_t>(h)];
+      of.forms(v.data(), lanes, form.data());
+      for (Index r = 0; r < count; ++r) {
+        const double score = within(h, r) + static_cast<double>(form(r));
+        const double most_off = error(h, r) + of.smallest();
+        low(r, h) = score - most_off;
+        least(r) = std::min(least(r), score + most_off);
+      }
+    }
+    // what overflowed is compared in double
+    return !(low > least.replicate(1, size));
+  }
+
   // The bandwidth of the least error of each draw; of equal ones the widest.
-  std::vector<std::size_t> choose(const Matrix& sums, const Matrix& residual) const {
-    std::vector<std::size_t> out(static_cast<std::size_t>(sums.cols()), 0);
-    if (grid.size() == 1) return out;
+  void choose(const Matrix& sums, std::size_t* out) const {
     // sum of (y - p)^2 = y (1 - 2 p) + p^2 over the rows of a cell
     const Vector slope = (1.0 - 2.0 * cells.p.array()).matrix(),
                  constant = cells.n.cwiseProduct(cells.p2);
     const Matrix square = coarse((slope.asDiagonal() * sums).colwise() + constant);
-    const Matrix pooled = coarse(residual), squares = engine_.dense.multiply(squares_, square);
-    Vector best;
+    const Matrix pooled = coarse(residuals(sums));
+    const auto near = near_least(square, pooled);
+    const auto candidates = near.rowwise().count().eval();
+    Vector best = Vector::Constant(sums.cols(), inf);
     for (std::size_t h = 0; h < grid.size(); ++h) {
-      const Vector score =
-          squares.row(static_cast<Index>(h)).transpose() + half_forms(pairs_[h], pooled);
-      if (h == 0) best = score;
-      for (Index r = 0; r < score.size(); ++r) {
-        if (score(r) > best(r)) continue;
-        best(r) = score(r);
-        out[static_cast<std::size_t>(r)] = h;
+      const auto row = static_cast<Index>(h);
+      std::vector<Index> close;
+      for (Index r = 0; r < near.rows(); ++r) {
+        if (!near(r, row)) continue;
+        if (candidates(r) == 1) out[r] = h;
+        if (candidates(r) > 1) close.push_back(r);
+      }
+      if (close.empty()) continue;
+      const Matrix squares =
+          engine_.dense.multiply(squares_.middleRows(row, 1), columns_of(square, close));
+      const Vector score = squares.transpose() + half_forms(pairs_[h], columns_of(pooled, close));
+      for (std::size_t j = 0; j < close.size(); ++j) {
+        const double own = score(static_cast<Index>(j));
+        if (own > best(close[j])) continue;
+        best(close[j]) = own;
+        out[close[j]] = h;
       }
     }
-    return out;
   }
+
+  static constexpr double inf = std::numeric_limits<double>::infinity();
 
   const Engine& engine_;
   Vector t_;  // logits of the places
@@ -281,6 +353,11 @@ class CurveSmoother {
   mutable std::vector<std::unique_ptr<Weights>> weights_;
   std::vector<Matrix> pairs_;  // twice the symmetric forms of residuals of coarse cells
   Matrix squares_;             // of their squares [bandwidths x coarse cells]
+  // the same error as a form of distances between a cell's mean and its fit, whose terms do not
+  // cancel, and the squares about that mean; and their weights in a bound of its rounding
+  std::vector<SingleForm> forms_;
+  Matrix error_;
+  Vector counted_;  // in coarse cells
 };
 
 }  // namespace calibrisk

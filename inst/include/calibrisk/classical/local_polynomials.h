@@ -5,6 +5,7 @@
 #ifndef CALIBRISK_CLASSICAL_LOCAL_POLYNOMIALS_H
 #define CALIBRISK_CLASSICAL_LOCAL_POLYNOMIALS_H
 
+#include <calibrisk/math/vector_exp.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
@@ -17,10 +18,19 @@ struct LocalPolynomials {
   Matrix linear, quadratic;
 };
 
-inline double long_sum(const Eigen::ArrayXd& v) {
-  long double sum = 0.0;
-  for (Index i = 0; i < v.size(); ++i) sum += v(i);
-  return static_cast<double>(sum);
+// Of every fourth number apart: additions of one sum wait for each other.
+template <class Values>
+double long_sum(const Values& v) {
+  long double sum[4] = {0.0, 0.0, 0.0, 0.0};
+  Index i = 0;
+  for (; i + 4 <= v.size(); i += 4) {
+    sum[0] += v.coeff(i);
+    sum[1] += v.coeff(i + 1);
+    sum[2] += v.coeff(i + 2);
+    sum[3] += v.coeff(i + 3);
+  }
+  for (; i < v.size(); ++i) sum[0] += v.coeff(i);
+  return static_cast<double>((sum[0] + sum[1]) + (sum[2] + sum[3]));
 }
 
 // At the places t, from cells at `at` (ascending) of `n` observations each.
@@ -34,8 +44,8 @@ inline LocalPolynomials local_polynomials(const ConstVectorRef& t, const ConstVe
     Eigen::ArrayXd u = (at.array() - t(g)) / h;
     const double nearest = u.abs().minCoeff();
     // relative to the nearest cell: defined in gaps too
-    const Eigen::ArrayXd k =
-        (-0.5 * (u.square() - nearest * nearest)).unaryExpr([](double v) { return std::exp(v); });
+    Eigen::ArrayXd k = -0.5 * (u.square() - nearest * nearest);
+    exp_in_place(k);
     // the polynomials' unit: at least the distance to the nearest cell
     u /= std::max(nearest, 1.0);
     const Eigen::ArrayXd mass = k * n.array();

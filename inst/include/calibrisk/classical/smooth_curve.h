@@ -40,21 +40,18 @@ struct NullError {
       at_diagonal(g) = std::sqrt(std::max(rate * (1.0 - rate) / n_eff(g), at_diagonal(g)));
     }
   }
-  double of_rate(double rate, Index g) const {
-    const double own = shrunken_rate(rate, n_eff(g));
-    return std::sqrt(own * (1.0 - own) / n_eff(g));
-  }
 };
 
 // The range of calibrated models' curves of the bandwidth h. The distance from the diagonal counts
 // in standard errors at the diagonal or at the curve, whichever limit it exceeds. The former are
 // smaller for curves nearer to the middle, the latter for curves nearer to 0 and 1. Three tenths of
 // the error probability are for the former, which simulated curves leave less often by chance.
-inline CurveLimits smooth_null(const CurveSmoother& smoother, const CurveSmoother::Fits& draws,
+inline CurveLimits smooth_null(const CurveSmoother& smoother, CurveSmoother::Fits draws,
                                std::size_t h, double level) {
   const Vector& x = smoother.x;
   const Index times = draws.estimate.cols();
-  Matrix score(x.size(), times), wald(x.size(), times);
+  Matrix score(x.size(), times);
+  Matrix& wald = draws.estimate;
   std::vector<std::unique_ptr<NullError>> errors(smoother.grid.size());
   const auto error_of = [&](std::size_t own) -> const NullError& {
     if (!errors[own]) errors[own] = std::make_unique<NullError>(smoother, own);
@@ -62,27 +59,26 @@ inline CurveLimits smooth_null(const CurveSmoother& smoother, const CurveSmoothe
   };
   for (Index r = 0; r < times; ++r) {
     const NullError& error = error_of(draws.chosen[static_cast<std::size_t>(r)]);
-    for (Index g = 0; g < x.size(); ++g) {
-      const double curve = std::min(std::max(draws.estimate(g, r), 0.0), 1.0);
-      const double distance = std::abs(curve - x(g));
-      score(g, r) = distance / error.at_diagonal(g);
-      wald(g, r) = distance / error.of_rate(curve, g);
-    }
+    const Eigen::ArrayXd curve = draws.estimate.col(r).array().max(0.0).min(1.0);
+    const Eigen::ArrayXd distance = (curve - x.array()).abs();
+    score.col(r) = distance / error.at_diagonal.array();
+    wald.col(r) = distance / rate_error(curve, error.n_eff.array()).array();
   }
   const double share = 0.3, alpha = 1.0 - level;
   // curves of predictions of 0 and 1 do not vary
   const double by_score = std::max(upper_order(column_maxima(score), 1.0 - share * alpha), 1e-12);
   const double by_wald =
       std::max(upper_order(column_maxima(wald), 1.0 - (1.0 - share) * alpha), 1e-12);
-  const Matrix ratio = (score / by_score).cwiseMax(wald / by_wald);
+  Matrix& ratio = score;
+  ratio = (score / by_score).cwiseMax(wald / by_wald);
   const double all = upper_order(column_maxima(ratio), level);
   const NullError& error = error_of(h);
   CurveLimits out{x, x, x, x};
   std::vector<double> row(static_cast<std::size_t>(times));
   for (Index g = 0; g < x.size(); ++g) {
     for (Index r = 0; r < times; ++r) row[static_cast<std::size_t>(r)] = ratio(g, r);
-    const auto at = row.begin() + share_rank(times, level);
-    std::nth_element(row.begin(), at, row.end());
+    const Index at = share_rank(times, level);
+    select_rank(row.data(), times, at);
     // curves at most so many standard errors at the diagonal and of their own from it: roots of a
     // quadratic
     const auto limits = [&](double factor, double& low, double& high) {
@@ -95,7 +91,7 @@ inline CurveLimits smooth_null(const CurveSmoother& smoother, const CurveSmoothe
       low = std::max(x(g) - near, (-half_b - root) / a);
       high = std::min(x(g) + near, (-half_b + root) / a);
     };
-    limits(*at, out.low(g), out.high(g));
+    limits(row[static_cast<std::size_t>(at)], out.low(g), out.high(g));
     limits(all, out.band_low(g), out.band_high(g));
   }
   return out;
@@ -137,9 +133,10 @@ inline SmoothCurve smooth_curve(const Engine& engine, const ConstVectorRef& prob
   out.observed = observed.estimate.col(0);
   out.bandwidth = smoother.grid[chosen];
   out.null = smooth_null(smoother, redraw(prob, seeds[0], false), chosen, level);
-  const CurveSmoother::Fits boot = redraw(rate, seeds[1], true);
+  CurveSmoother::Fits boot = redraw(rate, seeds[1], true);
+  boot.centre = (boot.centre.colwise() - truth).cwiseQuotient(boot.std_error);
   CurveLimits& own = out.own;
-  own = simulated_band((boot.centre.colwise() - truth).cwiseQuotient(boot.std_error), level);
+  own = simulated_band(boot.centre, level);
   const Vector centre = observed.centre.col(0), se = observed.std_error.col(0);
   const Vector at_cells =
       interpolated(x, out.observed.binaryExpr(w.n_eff, &shrunken_rate), cells.p);
