@@ -20,8 +20,8 @@ using calibrisk::Index;
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w,
                               Rcpp::NumericVector copies, double span, double leaf) {
-  const calibrisk::Vector fit =
-      calibrisk::loess(as_vector(x), as_vector(y), as_vector(w), as_vector(copies), span, leaf);
+  const calibrisk::Loess curve(as_vector(x), as_vector(w), as_vector(copies), span, leaf);
+  const calibrisk::Vector fit = curve(as_vector(y));
   return Rcpp::NumericVector(fit.data(), fit.data() + fit.size());
 }
 
@@ -155,8 +155,14 @@ using calibrisk::Vector;
 // (`other`). Where a local fit is nearly singular the curve is R's: `curve_of(x, y, w, copies)`.
 class SmoothSamples {
  public:
-  SmoothSamples(calibrisk::Smoother how, Rcpp::Function curve_of, bool own, bool other, Index times)
-      : how_(how), curve_of_(curve_of), own_(own), other_(other), out_(5 * (own + other), times) {}
+  SmoothSamples(calibrisk::Smoother how, Rcpp::Function curve_of, bool own, bool other, Index times,
+                const calibrisk::Loess* same = nullptr)
+      : how_(how),
+        curve_of_(curve_of),
+        own_(own),
+        other_(other),
+        out_(5 * (own + other), times),
+        same_(same) {}
 
   // draw(k) on this thread, in order, for `at_once` samples at a time; rows_of(r, k), on any, are
   // the rows of sample r, the k-th of these.
@@ -169,7 +175,7 @@ class SmoothSamples {
       for (Index k = 0; k < size; ++k) draw(k);
       calibrisk::parallel_for(engine, size, [&](Index k) {
         const CurveRows rows = rows_of(begin + k, k);
-        const Vector curve = calibrisk::smooth_curve(rows, how_);
+        const Vector curve = calibrisk::smooth_curve(rows, how_, same_);
         if ((told[static_cast<std::size_t>(k)] = curve.size() > 0)) store(begin + k, rows, curve);
       });
       for (Index k = 0; k < size; ++k) {
@@ -199,6 +205,7 @@ class SmoothSamples {
   Rcpp::Function curve_of_;
   bool own_, other_;
   calibrisk::Matrix out_;
+  const calibrisk::Loess* same_;  // the curve of other outcomes of the same rows
 };
 
 // So many samples of n rows are held at once.
@@ -295,7 +302,10 @@ Rcpp::NumericMatrix cpp_smooth_redraws(Rcpp::NumericVector x, Rcpp::NumericVecto
     }
     return rows;
   };
-  return SmoothSamples({loess, span}, curve_of, false, true, times)
+  const CurveRows rows = rows_of(0, 0);
+  calibrisk::Loess same = calibrisk::loess_of(rows, {loess, span});
+  if (loess) same.keep_fits();
+  return SmoothSamples({loess, span}, curve_of, false, true, times, &same)
       .run(engine, at_once, draw, rows_of);
 }
 

@@ -96,17 +96,18 @@ inline std::vector<double> loess_knots(const ConstVectorRef& x, const CopiedRows
   return out;
 }
 
-struct LoessFit {
-  double value = 0.0, slope = 0.0;
-  bool regular = false;
+// Value and slope of a local fit as sums over the rows from `first` on; without rows where it is
+// nearly singular.
+struct LocalQuadratic {
+  Index first = 0;
+  Vector value, slope;  // their weights
 };
 
 // The quadratic of the `near` copies next to `at`, by polynomials that are orthogonal under the
 // weights. A row is in it with all of its copies or with none: one that the window's end divides is
 // at the distance where weights end.
-inline LoessFit local_quadratic(const ConstVectorRef& x, const ConstVectorRef& y,
-                                const ConstVectorRef& w, const CopiedRows& rows, Index near,
-                                double span, double at) {
+inline LocalQuadratic local_quadratic(const ConstVectorRef& x, const ConstVectorRef& w,
+                                      const CopiedRows& rows, Index near, double span, double at) {
   // the first copy whose successor beyond the window is not nearer
   Index start = 0, beyond = rows.count() - near;
   while (start < beyond) {
@@ -118,75 +119,102 @@ inline LoessFit local_quadratic(const ConstVectorRef& x, const ConstVectorRef& y
     }
   }
   const Index first = rows.row(start), seen = rows.row(start + near - 1) - first + 1;
-  LoessFit out;
   const double reach = std::max(std::abs(at - x[first]), std::abs(x[first + seen - 1] - at)) *
                        std::sqrt(std::max(span, 1.0));
-  if (!(reach > 0.0)) return out;
-  std::vector<double> weight(static_cast<std::size_t>(seen));
-  double total = 0.0, centre = 0.0, mean = 0.0;
+  if (!(reach > 0.0)) return {};
+  // the weights, and the places beside their mean, until they are those of the fit
+  Vector weight(seen), place(seen);
+  double total = 0.0, centre = 0.0;
   for (Index i = 0; i < seen; ++i) {
     const double t = (x[first + i] - at) / reach, u = std::abs(t);
     const double rest = std::max(1.0 - u * u * u, 0.0);
     const double own = w[first + i] * rest * rest * rest;
-    weight[static_cast<std::size_t>(i)] = own;
+    weight[i] = own;
+    place[i] = t;
     total += own;
     centre += own * t;
-    mean += own * y[first + i];
   }
-  if (!(total > 0.0)) return out;
+  if (!(total > 0.0)) return {};
   centre /= total;
-  mean /= total;
-  double m2 = 0.0, m3 = 0.0, m4 = 0.0, y1 = 0.0, y2 = 0.0;
+  double m2 = 0.0, m3 = 0.0, m4 = 0.0;
   for (Index i = 0; i < seen; ++i) {
-    const double s = (x[first + i] - at) / reach - centre,
-                 own = weight[static_cast<std::size_t>(i)];
-    const double square = own * s * s, outcome = own * (y[first + i] - mean);
+    const double s = place[i] - centre, square = weight[i] * s * s;
+    place[i] = s;
     m2 += square;
     m3 += square * s;
     m4 += square * s * s;
-    y1 += outcome * s;
-    y2 += outcome * s * s;
   }
   // s^2 without its parts along 1 and s
   const double skew = m3 / m2, spread = m2 / total, norm = m4 - skew * m3 - spread * m2;
-  if (!(m2 > 1e-10 * total) || !(norm > 1e-8 * m4)) return out;
-  const double c1 = y1 / m2, c2 = (y2 - skew * y1) / norm, s = -centre;
-  out.value = mean + c1 * s + c2 * (s * s - skew * s - spread);
-  out.slope = (c1 + c2 * (2.0 * s - skew)) / reach;
-  out.regular = true;
-  return out;
+  if (!(m2 > 1e-10 * total) || !(norm > 1e-8 * m4)) return {};
+  const double s = -centre, line = s / m2, bend = (s * s - skew * s - spread) / norm,
+               rise = 1.0 / (m2 * reach), turn = (2.0 * s - skew) / (norm * reach);
+  for (Index i = 0; i < seen; ++i) {
+    const double own = weight[i], side = place[i], second = side * side - skew * side - spread;
+    weight[i] = own * (1.0 / total + line * side + bend * second);
+    place[i] = own * (rise * side + turn * second);
+  }
+  return {first, std::move(weight), std::move(place)};
 }
 
-// Fitted values of y at x (ascending) with weights w. Local fits see the share `span` of the rows
-// (of a span above 1 all, as if they were further away); rows between two knots are at most the
-// share `leaf`. Rows may stand for `copies` equal ones, of the weight w together, which then count
-// as rows. Empty where a local fit is nearly singular. Cost O(n / leaf).
-inline Vector loess(const ConstVectorRef& x, const ConstVectorRef& y, const ConstVectorRef& w,
-                    const ConstVectorRef& copies, double span, double leaf) {
-  const Index n = x.size();
-  require(n > 0 && y.size() == n && w.size() == n, "loess: one outcome and one weight per row.");
-  const CopiedRows rows(x, copies);
-  const auto count = static_cast<double>(rows.count());
-  const Index near = std::min(rows.count(), static_cast<Index>(std::floor(count * span + 1e-5)));
-  if (near < 4) return {};
-  const std::vector<double> knots = loess_knots(
-      x, rows, static_cast<Index>(std::floor(count * leaf)), std::max<Index>(rows.count(), 200));
-  if (knots.empty()) return {};
-  std::vector<LoessFit> fits;
-  for (const double at : knots) {
-    fits.push_back(local_quadratic(x, y, w, rows, near, span, at));
-    if (!fits.back().regular) return {};
+// Fits at x (ascending) of rows with weights w. Local fits see the share `span` of the rows (of a
+// span above 1 all, as if they were further away); rows between two knots are at most the share
+// `leaf`. Rows may stand for `copies` equal ones, of the weight w together, which then count as
+// rows. Cost O(n / leaf).
+class Loess {
+ public:
+  Loess(const ConstVectorRef& x, const ConstVectorRef& w, const ConstVectorRef& copies, double span,
+        double leaf)
+      : x_(x), w_(w), rows_(x_, copies), span_(span) {
+    require(x.size() > 0 && w.size() == x.size(), "loess: one weight per row.");
+    const auto count = static_cast<double>(rows_.count());
+    near_ = std::min(rows_.count(), static_cast<Index>(std::floor(count * span + 1e-5)));
+    if (near_ < 4) return;
+    knots_ = loess_knots(x, rows_, static_cast<Index>(std::floor(count * leaf)),
+                         std::max<Index>(rows_.count(), 200));
   }
-  Vector out(n);
-  std::size_t k = 0;
-  for (Index i = 0; i < n; ++i) {
-    while (k + 2 < knots.size() && x[i] > knots[k + 1]) ++k;
-    const double width = knots[k + 1] - knots[k], h = (x[i] - knots[k]) / width, rest = 1.0 - h;
-    out[i] = rest * rest * ((1.0 + 2.0 * h) * fits[k].value + h * width * fits[k].slope) +
-             h * h * ((3.0 - 2.0 * h) * fits[k + 1].value - rest * width * fits[k + 1].slope);
+
+  // For many outcomes of the same rows, where the fits are not too many numbers.
+  void keep_fits() {
+    if (static_cast<double>(knots_.size()) * static_cast<double>(near_) > 4e6) return;
+    for (const double at : knots_) fits_.push_back(fit(at));
   }
-  return out;
-}
+
+  // Fitted values of the outcomes y; empty where a local fit is nearly singular.
+  Vector operator()(const ConstVectorRef& y) const {
+    require(y.size() == x_.size(), "loess: one outcome per row.");
+    std::vector<double> value, slope;
+    for (std::size_t k = 0; k < knots_.size(); ++k) {
+      const LocalQuadratic own = fits_.empty() ? fit(knots_[k]) : LocalQuadratic();
+      const LocalQuadratic& of = fits_.empty() ? own : fits_[k];
+      if (of.value.size() == 0) return {};
+      const auto seen = y.segment(of.first, of.value.size());
+      value.push_back(of.value.dot(seen));
+      slope.push_back(of.slope.dot(seen));
+    }
+    if (value.empty()) return {};
+    Vector out(x_.size());
+    std::size_t k = 0;
+    for (Index i = 0; i < out.size(); ++i) {
+      while (k + 2 < knots_.size() && x_[i] > knots_[k + 1]) ++k;
+      const double width = knots_[k + 1] - knots_[k], h = (x_[i] - knots_[k]) / width,
+                   rest = 1.0 - h;
+      out[i] = rest * rest * ((1.0 + 2.0 * h) * value[k] + h * width * slope[k]) +
+               h * h * ((3.0 - 2.0 * h) * value[k + 1] - rest * width * slope[k + 1]);
+    }
+    return out;
+  }
+
+ private:
+  LocalQuadratic fit(double at) const { return local_quadratic(x_, w_, rows_, near_, span_, at); }
+
+  const ConstVectorRef x_, w_;
+  const CopiedRows rows_;
+  double span_;
+  Index near_ = 0;
+  std::vector<double> knots_;
+  std::vector<LocalQuadratic> fits_;
+};
 
 }  // namespace calibrisk
 

@@ -5,6 +5,7 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/math/counter_normal.h>
+#include <calibrisk/math/select_rank.h>
 #include <calibrisk/types.h>
 
 #include <algorithm>
@@ -24,43 +25,16 @@ inline Index share_rank(Index n, double share) {
   return std::min(std::max<Index>(rank, 1), n) - 1;
 }
 
-// Puts the value of this rank (from 0) of n values in its place, smaller ones before it. As
-// std::nth_element(), without branches that a processor would have to guess.
-inline void select_rank(double* x, Index n, Index rank) {
-  Index from = 0;
-  while (n - from > 16) {
-    double pivot[] = {x[from], x[from + (n - from) / 2], x[n - 1]};
-    std::sort(pivot, pivot + 3);
-    // values below the pivot first; or where there are none, those equal to it
-    const auto split = [&](auto&& before) {
-      Index next = from;
-      for (Index i = from; i < n; ++i) {
-        const double value = x[i];
-        x[i] = x[next];
-        x[next] = value;
-        next += before(value) ? 1 : 0;
-      }
-      return next;
-    };
-    Index middle = split([&](double v) { return v < pivot[1]; });
-    if (rank < middle) {
-      n = middle;
-      continue;
-    }
-    from = middle;
-    middle = split([&](double v) { return !(pivot[1] < v); });
-    if (rank < middle) return;
-    from = middle;
-  }
-  std::sort(x + from, x + n);
-}
-
 // The value that a new one of the same distribution as these exceeds with probability 1 - level.
+inline Index upper_rank(Index n, double level) {
+  const auto size = static_cast<double>(n);
+  return static_cast<Index>(std::min(std::ceil((size + 1.0) * level), size)) - 1;
+}
 inline double upper_order(std::vector<double> values, double level) {
-  const auto n = static_cast<double>(values.size());
-  const auto at = static_cast<std::size_t>(std::min(std::ceil((n + 1.0) * level), n)) - 1;
-  select_rank(values.data(), static_cast<Index>(values.size()), static_cast<Index>(at));
-  return values[at];
+  const auto n = static_cast<Index>(values.size());
+  const Index at = upper_rank(n, level);
+  select_rank(values.data(), n, at);
+  return values[static_cast<std::size_t>(at)];
 }
 
 // Between two values in order: type 7 of Hyndman and Fan (1996).

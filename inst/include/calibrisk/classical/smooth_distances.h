@@ -6,11 +6,13 @@
 
 #include "loess.h"
 #include "sorted_rows.h"
+#include <calibrisk/math/select_rank.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace calibrisk {
@@ -60,15 +62,21 @@ class CurveRows {
   Index n_ = 0;
 };
 
+// The curve of rows that have ten different predictions.
+inline Loess loess_of(const CurveRows& rows, const Smoother& how) {
+  return {rows.x(), rows.w(), rows.copies(), how.span, 0.2 * how.span};
+}
+
 // The frequency of the outcome at every row, within [0, 1]. Below ten distinct predictions it is
-// that of each; else none where a local fit is nearly singular.
-inline Vector smooth_curve(const CurveRows& rows, const Smoother& how) {
+// that of each; else none where a local fit is nearly singular. `same`: the curve of other outcomes
+// of these rows, or null.
+inline Vector smooth_curve(const CurveRows& rows, const Smoother& how, const Loess* same) {
   const Index n = rows.size();
   const auto x = rows.x(), y = rows.y(), w = rows.w();
   Index distinct = n > 0 ? 1 : 0;
   for (Index i = 1; i < n && distinct < 10; ++i) distinct += x[i] != x[i - 1];
   if (how.loess && distinct >= 10) {
-    Vector out = loess(x, y, w, rows.copies(), how.span, 0.2 * how.span);
+    Vector out = same != nullptr ? (*same)(y) : loess_of(rows, how)(y);
     if (!out.allFinite()) return {};
     return out.cwiseMax(0.0).cwiseMin(1.0);
   }
@@ -98,16 +106,20 @@ inline Vector smooth_curve(const CurveRows& rows, const Smoother& how) {
 class RowQuantiles {
  public:
   RowQuantiles(const Vector& values, const CurveRows& rows) : values_(values), rows_(rows) {
-    order_.resize(static_cast<std::size_t>(values.size()));
-    std::iota(order_.begin(), order_.end(), Index{0});
-    std::sort(order_.begin(), order_.end(), [&](Index a, Index b) {
-      return values[a] != values[b] ? values[a] < values[b] : half(a) < half(b);
+    if (set_equal()) return;
+    // beside each other in memory while they are sorted
+    std::vector<std::pair<double, Index>> sorted;
+    for (Index i = 0; i < values.size(); ++i) sorted.emplace_back(values[i], i);
+    std::sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : half(a.second) < half(b.second);
     });
+    for (const auto& one : sorted) order_.push_back(one.second);
     first_ = half(order_.front());
     last_ = rows.w().sum() - half(order_.back());
   }
 
-  double at(double share) const {
+  double at(double share) {
+    if (!equal_.empty()) return of_equal(share);
     const double place = first_ + share * (last_ - first_);
     double before = 0.0, end = 0.0, value = 0.0;
     for (const Index row : order_) {
@@ -125,6 +137,33 @@ class RowQuantiles {
   }
 
  private:
+  // Whether copies have one weight, as rows of a bootstrap sample have, and are few: then they need
+  // not be sorted.
+  bool set_equal() {
+    const auto copies = rows_.copies();
+    const double count = copies.size() > 0 ? copies.sum() : 0.0;
+    const auto most = 4.0 * static_cast<double>(values_.size()) + 100.0;
+    for (Index i = 1; i < values_.size(); ++i) {
+      if (half(i) != half(0)) return false;
+    }
+    if (count > most) return false;
+    for (Index i = 0; i < values_.size(); ++i) {
+      const double times = copies.size() > 0 ? copies[i] : 1.0;
+      for (double one = 0.0; one < times; one += 1.0) equal_.push_back(values_[i]);
+    }
+    return true;
+  }
+  double of_equal(double share) {
+    const auto n = static_cast<Index>(equal_.size());
+    const double place = share * static_cast<double>(n - 1);
+    const auto rank = std::min(static_cast<Index>(place), n - 1);
+    select_rank(equal_.data(), n, rank);
+    const double value = equal_[static_cast<std::size_t>(rank)];
+    if (rank + 1 == n) return value;
+    const double next = *std::min_element(equal_.begin() + rank + 1, equal_.end());
+    return value + (place - static_cast<double>(rank)) * (next - value);
+  }
+
   double half(Index row) const {
     const auto copies = rows_.copies();
     return 0.5 * rows_.w()[row] / (copies.size() > 0 ? copies[row] : 1.0);
@@ -132,8 +171,9 @@ class RowQuantiles {
 
   const Vector& values_;
   const CurveRows& rows_;
+  std::vector<double> equal_;  // the value of each copy
   std::vector<Index> order_;
-  double first_, last_;
+  double first_ = 0.0, last_ = 0.0;
 };
 
 // Mean, median, 90% quantile and maximum of |curve - from|, and its mean square over that of the
@@ -145,7 +185,7 @@ inline std::array<double, 5> smooth_distances(const CurveRows& rows, const Vecto
   const Vector gap = (curve - from).cwiseAbs();
   const double prevalence = w.dot(rows.y()) / total;
   const double spread = w.dot((rows.x().array() - prevalence).square().matrix());
-  const RowQuantiles quantiles(gap, rows);
+  RowQuantiles quantiles(gap, rows);
   const double squares = w.dot(gap.cwiseAbs2());
   return {w.dot(gap) / total, quantiles.at(0.5), quantiles.at(0.9), gap.maxCoeff(),
           spread > 0.0 ? squares / spread : std::nan("")};
