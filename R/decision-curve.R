@@ -35,7 +35,7 @@ decision_curve <- function(problem, better, settings) {
 # precede them; `few`: of differences that few decisions may make. With the number of rows whose decision the first ones
 # change.
 decision_limits <- function(p, better, y, design, settings, curve = FALSE, few = FALSE) {
-  cpp_decision_curve(p, as.matrix(better), y, design, settings$thresholds, curve, few, settings$times, settings$level,
-                     design_quantile((1 + settings$level) / 2, design), cpp_design_df(design),
-                     1 / weight_concentration(design), thread_count())
+  cpp_decision_curve(p, as.matrix(better), y, design, settings$thresholds, curve, rep_len(few, NCOL(better)),
+                     settings$times, settings$level, design_quantile((1 + settings$level) / 2, design),
+                     cpp_design_df(design), 1 / weight_concentration(design), thread_count())
 }

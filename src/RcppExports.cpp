@@ -356,7 +356,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_decision_curve
-Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, bool few, int times, double level, double pointwise, double df, double n, int threads);
+Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, std::vector<int> few, int times, double level, double pointwise, double df, double n, int threads);
 RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP designSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP fewSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP nSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
@@ -366,7 +366,7 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
     Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
-    Rcpp::traits::input_parameter< bool >::type few(fewSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type few(fewSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
     Rcpp::traits::input_parameter< double >::type level(levelSEXP);
     Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);

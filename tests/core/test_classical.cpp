@@ -208,6 +208,22 @@ TEST(forms_in_single_numbers_are_within_their_error) {
   }
 }
 
+TEST(largest_products_in_single_numbers_are_within_their_error) {
+  for (const Index size : {1, 6, 99}) {
+    const Matrix a = Matrix::Random(size, size), v = Matrix::Random(2 * size, 50);
+    std::vector<Index> rows;
+    for (Index k = 0; k < size; ++k) rows.push_back(2 * k + 1);
+    const SingleColumns columns(v);
+    const Eigen::ArrayXd found = columns.largest_products(a, rows);
+    for (Index r = 0; r < v.cols(); ++r) {
+      Vector own(size);
+      for (Index k = 0; k < size; ++k) own(k) = v(2 * k + 1, r);
+      const double error = SingleColumns::error(a) * columns.norm(r);
+      CHECK(std::abs(found(r) - (a * own).cwiseAbs().maxCoeff()) < error && error < 1e-2);
+    }
+  }
+}
+
 TEST(a_value_of_a_rank_is_that_of_sorted_values) {
   for (const Index n : {1, 2, 17, 500}) {
     for (const double steps : {1.0, 4.0, 1e9}) {

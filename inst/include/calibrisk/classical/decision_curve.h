@@ -9,6 +9,7 @@
 #include <calibrisk/classical/share_limits.h>
 #include <calibrisk/classical/simulated_band.h>
 #include <calibrisk/ladder/row_strata.h>
+#include <calibrisk/math/single_forms.h>
 
 #include <array>
 #include <numeric>
@@ -20,10 +21,12 @@ namespace calibrisk {
 // is drawn from at once, and with few degrees of freedom Student's.
 struct NormalDraws {
   Matrix normal;  // [thresholds x times]
+  SingleColumns single;
   std::vector<double> stretch;
 
   NormalDraws(const Engine& engine, Index count, Index times, double df)
       : normal(counter_normals(engine, count, times, seed)),
+        single(normal),
         stretch(static_cast<std::size_t>(times), 1.0) {
     if (!std::isfinite(df)) return;
     parallel_for(engine, times, [&](Index r) {
@@ -31,6 +34,32 @@ struct NormalDraws {
       const double tail = 1.0 - counter_number(key, static_cast<std::uint64_t>(count));
       stretch[static_cast<std::size_t>(r)] = std::sqrt(df / (2.0 * gamma_quantile(df / 2.0, tail)));
     });
+  }
+
+  // The value of upper_order() of the draws' max |root normal| times their stretch; `rows`:
+  // thresholds of the root. Single numbers tell of most draws that they are above or below it.
+  double upper_maximum(const Engine& engine, const Matrix& root, const std::vector<Index>& rows,
+                       double level) const {
+    const Eigen::Map<const Eigen::ArrayXd> factor(stretch.data(),
+                                                  static_cast<Index>(stretch.size()));
+    const Eigen::ArrayXd about = single.largest_products(root, rows) * factor,
+                         off = SingleColumns::error(root) * single.norm * factor;
+    const auto order = [&](const Eigen::ArrayXd& of) {
+      return upper_order({of.data(), of.data() + of.size()}, level);
+    };
+    const double least = order(about - off), most = order(about + off);
+    std::vector<double> close;
+    Index below = 0;
+    for (Index r = 0; r < about.size(); ++r) {
+      if (about(r) + off(r) < least) ++below;
+      if (about(r) + off(r) < least || about(r) - off(r) > most) continue;
+      Vector own(root.cols());
+      for (Index k = 0; k < own.size(); ++k) own(k) = normal(rows[static_cast<std::size_t>(k)], r);
+      close.push_back(engine.dense.multiply(root, own).cwiseAbs().maxCoeff() * factor(r));
+    }
+    const Index rank = upper_rank(about.size(), level) - below;
+    select_rank(close.data(), static_cast<Index>(close.size()), rank);
+    return close[static_cast<std::size_t>(rank)];
   }
 
  private:
@@ -213,13 +242,21 @@ class DecisionCurve {
   // one.
   double band_factor(const Moments& of, const NormalDraws& draws, double level,
                      double pointwise) const {
-    Vector scale = Vector::Zero(count());
+    std::vector<Index> used;  // where decisions vary: elsewhere the root is 0
     for (Index k = 0; k < count(); ++k) {
-      if (of.std_error(k) > 0.0 && of.covariance(k, k) > 0.0) scale(k) = 1.0 / of.std_error(k);
+      if (of.std_error(k) > 0.0 && of.covariance(k, k) > 0.0) used.push_back(k);
     }
-    if (scale.isZero(0.0) || std::isnan(pointwise)) return pointwise;
-    const SymEigen spectrum =
-        engine_.dense.sym_eigen(scale.asDiagonal() * of.covariance * scale.asDiagonal());
+    if (used.empty() || std::isnan(pointwise)) return pointwise;
+    const auto size = static_cast<Index>(used.size());
+    Matrix scaled(size, size);
+    for (Index l = 0; l < size; ++l) {
+      const Index column = used[static_cast<std::size_t>(l)];
+      for (Index k = 0; k < size; ++k) {
+        const Index row = used[static_cast<std::size_t>(k)];
+        scaled(k, l) = of.covariance(row, column) / of.std_error(row) / of.std_error(column);
+      }
+    }
+    const SymEigen spectrum = engine_.dense.sym_eigen(std::move(scaled));
     // the symmetric root, which does not jump where eigenvalues are equal; what is 0 except for
     // rounding is 0
     const double least = 1e-12 * spectrum.values(spectrum.values.size() - 1);
@@ -227,10 +264,7 @@ class DecisionCurve {
         spectrum.values.unaryExpr([&](double v) { return v > least ? std::sqrt(v) : 0.0; });
     const Matrix root =
         engine_.dense.multiply_a_bt(spectrum.vectors * length.asDiagonal(), spectrum.vectors);
-    std::vector<double> largest =
-        column_maxima(engine_.dense.multiply(root, draws.normal).cwiseAbs());
-    for (std::size_t r = 0; r < largest.size(); ++r) largest[r] *= draws.stretch[r];
-    return std::max(pointwise, upper_order(std::move(largest), level));
+    return std::max(pointwise, draws.upper_maximum(engine_, root, used, level));
   }
 
  private:
