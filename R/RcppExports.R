@@ -601,10 +601,6 @@ cpp_cubic_basis <- function(z, knots) {
     .Call(`_calibrisk_cpp_cubic_basis`, z, knots)
 }
 
-cpp_resample_counts <- function(n, times, copies = NULL) {
-    .Call(`_calibrisk_cpp_resample_counts`, n, times, copies)
-}
-
 cpp_draw_classes <- function(probs) {
     .Call(`_calibrisk_cpp_draw_classes`, probs)
 }
@@ -915,6 +911,14 @@ cpp_cell_knots <- function(edges, mass, range, inner, sizes) {
 
 cpp_plain_table <- function(columns) {
     .Call(`_calibrisk_cpp_plain_table`, columns)
+}
+
+cpp_selected_names <- function(selection) {
+    .Call(`_calibrisk_cpp_selected_names`, selection)
+}
+
+cpp_is_number <- function(x, lower, upper, open, whole, null, size) {
+    .Call(`_calibrisk_cpp_is_number`, x, lower, upper, open, whole, null, size)
 }
 
 cpp_taylor_features <- function(x, centre, gamma, scale, rank, basis, threads) {

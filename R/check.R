@@ -51,7 +51,7 @@ check_share <- function(x, arg = rlang::caller_arg(x), upper = 1) {
 # A vector of finite numbers in [lower, upper] (or ]lower, upper[ where open).
 check_numbers <- function(x, arg = rlang::caller_arg(x), lower = -Inf, upper = Inf, open = FALSE, null = FALSE,
                           size = NULL, whole = FALSE) {
-  if (null && is.null(x)) return(invisible(x))
+  if (cpp_is_number(x, lower, upper, open, whole, null, size)) return(invisible(x))
   numbers <- is.numeric(x) && length(x) > 0 && is_sized(x, size) && all(is.finite(x))
   right <- if (numbers) are_inside(x, lower, upper, open) & (!whole | x == round(x))
   if (numbers && all(right)) return(invisible(x))

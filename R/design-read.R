@@ -80,7 +80,7 @@ select_column <- function(quo, x, arg) {
 
 # A vector beside predictions that are not a data frame; or an expression of the columns of `data`.
 row_vector <- function(quo, arg, data = NULL) {
-  rlang::try_fetch(rlang::eval_tidy(quo, data), error = function(cnd) {
+  tryCatch(rlang::eval_tidy(quo, data), error = function(cnd) {
     stop_input("{.arg {arg}} cannot be evaluated.",
                "i" = if (is.null(data)) "Beside a matrix or a vector, {.arg {arg}} is a vector with a value per row, \\
                       not the name of a column.", class = if (arg == "truth") arg else "argument", arg = arg,

@@ -122,7 +122,6 @@ is_many <- function(rows) length(rows) >= 1000 && is.double(rows)
 # Quantiles of weighted values, of the types 1 and 7 of quantile(): inst/include/calibrisk/math/weighted_quantile.h.
 # `copies`: how many equal values each stands for, of the weight w in all.
 weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) {
-  if (is.null(w) && type == 7) return(quantile(values, probs, names = FALSE))
   cpp_weighted_quantile(values, probs, w %||% rep(1, length(values)), copies %||% numeric(), type == 7)
 }
 

@@ -7,7 +7,7 @@ read_probs <- function(x, dots, outcomes, except) {
   columns <- if (length(dots) == 0) {
     default_columns(x, outcomes, except)
   } else {
-    select_columns(rlang::quo(c(!!!dots)), x, "...")
+    named_columns(dots, names(x)) %||% select_columns(rlang::quo(c(!!!dots)), x, "...")
   }
   columns <- columns[!columns %in% except]
   if (length(columns) == 0) {
@@ -149,14 +149,10 @@ stop_unknown_columns <- function(unknown, x, arg, cnd) {
              class = "columns", arg = arg)
 }
 
-# Columns that are simply named, `a` or `c(a, b)`: tidyselect would take longer than most metrics.
+# Columns that are simply named, `a` or `c(a, b)`, or by the selections `quo`: tidyselect would take longer than most
+# metrics.
 named_columns <- function(quo, names) {
-  expr <- rlang::quo_get_expr(quo)
-  exprs <- if (rlang::is_call(expr, "c", ns = "")) as.list(expr[-1]) else list(expr)
-  if (length(exprs) == 0 || !is.null(names(exprs)) || anyDuplicated(names) > 0) return(NULL)
-  exprs <- lapply(exprs, function(e) if (rlang::is_quosure(e)) rlang::quo_get_expr(e) else e)
-  if (!all(vapply(exprs, is.symbol, NA))) return(NULL)
-  given <- unique(vapply(exprs, as.character, ""))
+  given <- unique(cpp_selected_names(quo))
   at <- match(given, names)
-  if (!anyNA(at)) setNames(at, given)
+  if (length(at) > 0 && !anyNA(at) && anyDuplicated(names) == 0) setNames(at, given)
 }

@@ -86,16 +86,17 @@ probability_words <- "(p|pr|prob|probs|proba|probability|pred|predicted|predicti
 # The level that the name of a lone column says, beside words for a probability; NULL if none.
 named_level <- function(column, levels) {
   if (is.null(column) || is.na(column) || !all(validUTF8(c(column, levels)))) return(NULL)
-  # most names have no level in them
-  plain <- plain_name(levels)
-  made <- plain_name(make.names(levels))
-  if (!any(vapply(c(plain, made), grepl, NA, plain_name(column), fixed = TRUE))) return(NULL)
+  # most names have no level in them, nor what make.names() adds to
+  plain <- plain_name(c(levels, column))
+  if (!any(vapply(plain[seq_along(levels)], grepl, NA, plain[length(plain)], fixed = TRUE))) return(NULL)
+  plain <- plain[seq_along(levels)]
   cores <- column
   for (times in c("", "+")) {
     before <- sub(paste0("(?i)^[.]?(", probability_words, "[._ -])", times), "", column, perl = TRUE)
     after <- paste0("(?i)([._ -]", probability_words, ")+$")
     cores <- c(cores, before, sub(after, "", c(before, column), perl = TRUE))
   }
+  made <- plain_name(make.names(levels))
   found <- c(match(cores, levels), match(plain_name(cores), plain), match(plain_name(cores), made))
   found[!is.na(found)][1] %|% NULL
 }

@@ -262,9 +262,9 @@ ungroup_frame <- function(x) {
   if (length(unnamed) > 0) names(x)[unnamed] <- paste0("...", unnamed)
   if (is_plain_tibble(x)) return(x)
   attr(x, "groups") <- NULL
+  if (!identical(class(x), "data.frame")) return(tibble::as_tibble(as.data.frame(x), .name_repair = "minimal"))
   # what as_tibble() makes of it, in a tenth of the time
-  if (identical(class(x), "data.frame")) return(tibble::new_tibble(x, nrow = nrow(x)))
-  tibble::as_tibble(as.data.frame(x), .name_repair = "minimal")
+  structure(x, row.names = .set_row_names(nrow(x)), class = c("tbl_df", "tbl", "data.frame"))
 }
 
 # The columns whose names are theirs alone, which an expression can mean.

@@ -43,7 +43,7 @@ at_horizon <- function(x, horizon = get0("horizon", called_verb(), inherits = FA
 }
 
 holds_survival <- function(x) {
-  is.data.frame(x) && is.list(x[[".pred"]]) && all(vapply(x[[".pred"]], is_survival_frame, NA))
+  is.data.frame(x) && is.list(.subset2(x, ".pred")) && all(vapply(x[[".pred"]], is_survival_frame, NA))
 }
 
 is_survival_frame <- function(x) is.data.frame(x) && all(c(".eval_time", ".pred_survival") %in% names(x))

@@ -6,7 +6,8 @@ drop_null <- function(x) x[!vapply(x, is.null, NA)]
 plain_vector <- function(x) if (is.null(dim(x)) || is.object(x) && !is.table(x) || NCOL(x) > 1) x else as.vector(x)
 
 # The numbers of a vector, also of a class of vctrs that has no such conversion: labelled columns without haven.
-as_numbers <- function(x) tryCatch(as.numeric(x), error = function(cnd) as.numeric(vctrs::vec_data(x)))
+as_numbers <- function(x) if (is.numeric(x) && !is.object(x)) as.numeric(x) else
+  tryCatch(as.numeric(x), error = function(cnd) as.numeric(vctrs::vec_data(x)))
 
 `%|%` <- function(x, y) if (is.na(x)) y else x
 

@@ -2065,19 +2065,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_resample_counts
-Rcpp::NumericMatrix cpp_resample_counts(int n, int times, Rcpp::Nullable<Rcpp::NumericVector> copies);
-RcppExport SEXP _calibrisk_cpp_resample_counts(SEXP nSEXP, SEXP timesSEXP, SEXP copiesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
-    Rcpp::traits::input_parameter< int >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_resample_counts(n, times, copies));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_draw_classes
 Rcpp::IntegerVector cpp_draw_classes(Rcpp::NumericMatrix probs);
 RcppExport SEXP _calibrisk_cpp_draw_classes(SEXP probsSEXP) {
@@ -3125,6 +3112,32 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_selected_names
+SEXP cpp_selected_names(SEXP selection);
+RcppExport SEXP _calibrisk_cpp_selected_names(SEXP selectionSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type selection(selectionSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_selected_names(selection));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_is_number
+bool cpp_is_number(SEXP x, double lower, double upper, bool open, bool whole, bool null, SEXP size);
+RcppExport SEXP _calibrisk_cpp_is_number(SEXP xSEXP, SEXP lowerSEXP, SEXP upperSEXP, SEXP openSEXP, SEXP wholeSEXP, SEXP nullSEXP, SEXP sizeSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
+    Rcpp::traits::input_parameter< double >::type lower(lowerSEXP);
+    Rcpp::traits::input_parameter< double >::type upper(upperSEXP);
+    Rcpp::traits::input_parameter< bool >::type open(openSEXP);
+    Rcpp::traits::input_parameter< bool >::type whole(wholeSEXP);
+    Rcpp::traits::input_parameter< bool >::type null(nullSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type size(sizeSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_is_number(x, lower, upper, open, whole, null, size));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_taylor_features
 Rcpp::NumericMatrix cpp_taylor_features(Rcpp::NumericVector x, double centre, double gamma, double scale, int rank, Rcpp::Nullable<Rcpp::NumericMatrix> basis, int threads);
 RcppExport SEXP _calibrisk_cpp_taylor_features(SEXP xSEXP, SEXP centreSEXP, SEXP gammaSEXP, SEXP scaleSEXP, SEXP rankSEXP, SEXP basisSEXP, SEXP threadsSEXP) {
@@ -3322,7 +3335,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
-    {"_calibrisk_cpp_resample_counts", (DL_FUNC) &_calibrisk_cpp_resample_counts, 3},
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_deal_copies", (DL_FUNC) &_calibrisk_cpp_deal_copies, 3},
     {"_calibrisk_cpp_draw_counts", (DL_FUNC) &_calibrisk_cpp_draw_counts, 2},
@@ -3401,6 +3413,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_cell_auroc", (DL_FUNC) &_calibrisk_cpp_cell_auroc, 4},
     {"_calibrisk_cpp_cell_knots", (DL_FUNC) &_calibrisk_cpp_cell_knots, 5},
     {"_calibrisk_cpp_plain_table", (DL_FUNC) &_calibrisk_cpp_plain_table, 1},
+    {"_calibrisk_cpp_selected_names", (DL_FUNC) &_calibrisk_cpp_selected_names, 1},
+    {"_calibrisk_cpp_is_number", (DL_FUNC) &_calibrisk_cpp_is_number, 7},
     {"_calibrisk_cpp_taylor_features", (DL_FUNC) &_calibrisk_cpp_taylor_features, 7},
     {"_calibrisk_cpp_taylor_risk", (DL_FUNC) &_calibrisk_cpp_taylor_risk, 6},
     {"_calibrisk_cpp_taylor_squared", (DL_FUNC) &_calibrisk_cpp_taylor_squared, 5},

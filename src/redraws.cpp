@@ -12,9 +12,7 @@ using namespace calibrisk;
 
 // Counts of n draws with replacement from 1..n, per replicate, from R's generator; of rows that
 // stand for `copies` as many as there are of these.
-// [[Rcpp::export]]
-Rcpp::NumericMatrix cpp_resample_counts(int n, int times,
-                                        Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
+Rcpp::NumericMatrix resample_counts(int n, int times, Rcpp::Nullable<Rcpp::NumericVector> copies) {
   Rcpp::NumericMatrix counts(n, times);
   const Vector own = copies.isNull() ? Vector() : Vector(as_vector(copies.get()));
   require(own.size() == 0 || own.size() == n, "resample_counts: one count per row.");

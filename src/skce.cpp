@@ -14,8 +14,7 @@
 using namespace calibrisk;
 
 // of redraws.cpp
-Rcpp::NumericMatrix cpp_resample_counts(int n, int times,
-                                        Rcpp::Nullable<Rcpp::NumericVector> copies);
+Rcpp::NumericMatrix resample_counts(int n, int times, Rcpp::Nullable<Rcpp::NumericVector> copies);
 Rcpp::NumericMatrix cpp_draw_counts(Rcpp::NumericMatrix probs, Rcpp::NumericVector copies);
 
 // Row sums of w_j H_ij off the diagonal, w_i H_ii, the sum of squares of w_i w_j H_ij off the
@@ -150,7 +149,7 @@ Rcpp::NumericVector cpp_bootstrap(Rcpp::List prediction, Rcpp::List target, int 
   Rcpp::NumericVector out(times);
   for (Index from = 0; from < times; from += at_once) {
     const auto size = static_cast<int>(std::min<Index>(at_once, times - from));
-    const Rcpp::NumericMatrix counts = cpp_resample_counts(static_cast<int>(n), size, copies);
+    const Rcpp::NumericMatrix counts = resample_counts(static_cast<int>(n), size, copies);
     const Vector values = degenerate_bootstrap(engine, h, as_matrix(counts), own);
     std::copy(values.data(), values.data() + size, out.begin() + from);
   }
