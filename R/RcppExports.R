@@ -101,10 +101,6 @@ cpp_isotonic_curve <- function(p, y, counts, copies, critical, times, level, see
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, counts, copies, critical, times, level, seed, threads)
 }
 
-cpp_decision_curve <- function(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads) {
-    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads)
-}
-
 cpp_wilson_limits <- function(share, n, level) {
     .Call(`_calibrisk_cpp_wilson_limits`, share, n, level)
 }
@@ -139,6 +135,10 @@ cpp_curve_bars <- function(values, labels, weights) {
 
 cpp_drawn_ends <- function(values, copies) {
     .Call(`_calibrisk_cpp_drawn_ends`, values, copies)
+}
+
+cpp_decision_curve <- function(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads) {
+    .Call(`_calibrisk_cpp_decision_curve`, p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads)
 }
 
 cpp_equal_copies <- function(design) {

@@ -355,28 +355,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_decision_curve
-Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, std::vector<int> few, int times, double level, double pointwise, double df, double n, int threads);
-RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP designSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP fewSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP nSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type better(betterSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
-    Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
-    Rcpp::traits::input_parameter< std::vector<int> >::type few(fewSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);
-    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
-    Rcpp::traits::input_parameter< double >::type n(nSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_wilson_limits
 SEXP cpp_wilson_limits(Rcpp::NumericVector share, Rcpp::NumericVector n, double level);
 RcppExport SEXP _calibrisk_cpp_wilson_limits(SEXP shareSEXP, SEXP nSEXP, SEXP levelSEXP) {
@@ -494,6 +472,28 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type values(valuesSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_drawn_ends(values, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_decision_curve
+Rcpp::List cpp_decision_curve(Rcpp::NumericVector p, Rcpp::NumericMatrix better, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> design, Rcpp::NumericVector thresholds, bool curve, std::vector<int> few, int times, double level, double pointwise, double df, double n, int threads);
+RcppExport SEXP _calibrisk_cpp_decision_curve(SEXP pSEXP, SEXP betterSEXP, SEXP ySEXP, SEXP designSEXP, SEXP thresholdsSEXP, SEXP curveSEXP, SEXP fewSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP pointwiseSEXP, SEXP dfSEXP, SEXP nSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type better(betterSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type design(designSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type thresholds(thresholdsSEXP);
+    Rcpp::traits::input_parameter< bool >::type curve(curveSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type few(fewSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< double >::type pointwise(pointwiseSEXP);
+    Rcpp::traits::input_parameter< double >::type df(dfSEXP);
+    Rcpp::traits::input_parameter< double >::type n(nSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_decision_curve(p, better, y, design, thresholds, curve, few, times, level, pointwise, df, n, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3210,7 +3210,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_local_line", (DL_FUNC) &_calibrisk_cpp_local_line, 5},
     {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
-    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
     {"_calibrisk_cpp_wilson_limits", (DL_FUNC) &_calibrisk_cpp_wilson_limits, 3},
     {"_calibrisk_cpp_clopper_pearson", (DL_FUNC) &_calibrisk_cpp_clopper_pearson, 3},
     {"_calibrisk_cpp_binned_curve", (DL_FUNC) &_calibrisk_cpp_binned_curve, 6},
@@ -3220,6 +3219,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_agreeing_band", (DL_FUNC) &_calibrisk_cpp_agreeing_band, 2},
     {"_calibrisk_cpp_curve_bars", (DL_FUNC) &_calibrisk_cpp_curve_bars, 3},
     {"_calibrisk_cpp_drawn_ends", (DL_FUNC) &_calibrisk_cpp_drawn_ends, 2},
+    {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
     {"_calibrisk_cpp_equal_copies", (DL_FUNC) &_calibrisk_cpp_equal_copies, 1},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},

@@ -27,10 +27,10 @@ inline double shrunken_rate(double estimate, double n_eff) {
 }
 
 // Standard errors of these rates, pulled to 1/2, of so many rows.
-template <class Rates, class Rows>
-auto rate_error(const Rates& estimate, const Rows& n_eff) {
-  const Eigen::ArrayXd rate = (n_eff * estimate.max(0.0).min(1.0) + 2.0) / (n_eff + 4.0);
-  return (rate * (1.0 - rate) / n_eff).sqrt().matrix().eval();
+inline Vector rate_error(const ConstVectorRef& estimate, const Vector& n_eff) {
+  const auto n = n_eff.array();
+  const Eigen::ArrayXd rate = (n * estimate.array().max(0.0).min(1.0) + 2.0) / (n + 4.0);
+  return (rate * (1.0 - rate) / n).sqrt();
 }
 
 // Cells are stretches of equal width of logit(p), or its distinct values where these are few.
@@ -189,7 +189,7 @@ class CurveSmoother {
         if (!limits) continue;
         out.centre.col(at[j]) = x + bend.col(column);
         // never 0: a share of successes of 0 or 1 keeps an error
-        out.std_error.col(at[j]) = rate_error(out.estimate.col(at[j]).array(), w.n_eff.array());
+        out.std_error.col(at[j]) = rate_error(out.estimate.col(at[j]), w.n_eff);
       }
     }
     return out;
@@ -279,10 +279,9 @@ class CurveSmoother {
     return out;
   }
 
-  // [draws x bandwidths] Which bandwidths may have the least error of a draw: single numbers tell
+  // [draws][bandwidths] Which bandwidths may have the least error of a draw: single numbers tell
   // for most draws that one bandwidth alone has it.
-  Eigen::Array<bool, Eigen::Dynamic, Eigen::Dynamic> near_least(const Matrix& square,
-                                                                const Matrix& pooled) const {
+  std::vector<std::vector<char>> near_least(const Matrix& square, const Matrix& pooled) const {
     const Matrix each = pooled.cwiseAbs2();
     const Matrix within =
         engine_.dense.multiply(squares_, square - counted_.cwiseInverse().asDiagonal() * each);
@@ -296,21 +295,26 @@ class CurveSmoother {
         v[static_cast<std::size_t>(k * lanes + r)] = static_cast<float>(pooled(k, r));
       }
     }
-    Eigen::ArrayXf form(lanes);
-    Eigen::ArrayXXd low(count, size);
-    Eigen::ArrayXd least = Eigen::ArrayXd::Constant(count, inf);
+    std::vector<float> form(static_cast<std::size_t>(lanes));
+    Matrix low(size, count);
+    Vector least = Vector::Constant(count, inf);
     for (Index h = 0; h < size; ++h) {
       const SingleForm& of = forms_[static_cast<std::size_t>(h)];
       of.forms(v.data(), lanes, form.data());
       for (Index r = 0; r < count; ++r) {
-        const double score = within(h, r) + static_cast<double>(form(r));
+        const double score = within(h, r) + static_cast<double>(form[static_cast<std::size_t>(r)]);
         const double most_off = error(h, r) + of.smallest();
-        low(r, h) = score - most_off;
+        low(h, r) = score - most_off;
         least(r) = std::min(least(r), score + most_off);
       }
     }
     // what overflowed is compared in double
-    return !(low > least.replicate(1, size));
+    std::vector<std::vector<char>> out;
+    for (Index r = 0; r < count; ++r) {
+      out.emplace_back();
+      for (Index h = 0; h < size; ++h) out.back().push_back(!(low(h, r) > least(r)));
+    }
+    return out;
   }
 
   // The bandwidth of the least error of each draw; of equal ones the widest.
@@ -321,15 +325,16 @@ class CurveSmoother {
     const Matrix square = coarse((slope.asDiagonal() * sums).colwise() + constant);
     const Matrix pooled = coarse(residuals(sums));
     const auto near = near_least(square, pooled);
-    const auto candidates = near.rowwise().count().eval();
+    std::vector<std::ptrdiff_t> candidates;
+    for (const auto& own : near) candidates.push_back(std::count(own.begin(), own.end(), 1));
     Vector best = Vector::Constant(sums.cols(), inf);
     for (std::size_t h = 0; h < grid.size(); ++h) {
       const auto row = static_cast<Index>(h);
       std::vector<Index> close;
-      for (Index r = 0; r < near.rows(); ++r) {
-        if (!near(r, row)) continue;
-        if (candidates(r) == 1) out[r] = h;
-        if (candidates(r) > 1) close.push_back(r);
+      for (std::size_t r = 0; r < near.size(); ++r) {
+        if (!near[r][h]) continue;
+        if (candidates[r] == 1) out[r] = h;
+        if (candidates[r] > 1) close.push_back(static_cast<Index>(r));
       }
       if (close.empty()) continue;
       const Matrix squares =

@@ -59,10 +59,11 @@ inline CurveLimits smooth_null(const CurveSmoother& smoother, CurveSmoother::Fit
   };
   for (Index r = 0; r < times; ++r) {
     const NullError& error = error_of(draws.chosen[static_cast<std::size_t>(r)]);
-    const Eigen::ArrayXd curve = draws.estimate.col(r).array().max(0.0).min(1.0);
-    const Eigen::ArrayXd distance = (curve - x.array()).abs();
-    score.col(r) = distance / error.at_diagonal.array();
-    wald.col(r) = distance / rate_error(curve, error.n_eff.array()).array();
+    const Vector at_curve = rate_error(draws.estimate.col(r), error.n_eff);
+    Vector distance = draws.estimate.col(r).cwiseMax(0.0).cwiseMin(1.0);
+    distance = (distance - x).cwiseAbs();
+    score.col(r) = distance.cwiseQuotient(error.at_diagonal);
+    wald.col(r) = distance.cwiseQuotient(at_curve);
   }
   const double share = 0.3, alpha = 1.0 - level;
   // curves of predictions of 0 and 1 do not vary
