@@ -72,8 +72,7 @@ compare_pairs <- function(models, metric, settings) {
   found <- metric_values(models, metric)
   values <- vapply(found, `[[`, 0, "value")
   estimates <- lapply(found, `[[`, "estimate")
-  one <- models[[1]]
-  df <- min(cpp_design_df(one$design), event_df(simplex_truth(one), n_classes(one), one$design))
+  df <- event_df(simplex_truth(models[[1]]), n_classes(models[[1]]), models[[1]]$design)
   errors <- if (any(vapply(estimates, is.null, NA))) {
     bootstrap_differences(models, metric, values, at, settings, df)
   } else {

@@ -4,7 +4,7 @@ test_that("only what draws touches the random numbers", {
   code <- paste(readLines(path), collapse = "\n")
   functions <- strsplit(code, "\n// cpp_", fixed = TRUE)[[1]][-1]
   scoped <- functions[grepl("RNGScope", functions, fixed = TRUE)]
-  draws <- "resample_counts draw_classes draw_counts deal_copies class_redraws hotelling_redraws bootstrap ensemble_null
+  draws <- "draw_classes draw_counts deal_copies class_redraws hotelling_redraws bootstrap ensemble_null
             normal_null smooth_samples smooth_redraws sampled_cells redrawn_cells"
   expect_setequal(sub("\n.*", "", scoped), scan(text = draws, what = "", quiet = TRUE))
 })
