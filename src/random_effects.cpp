@@ -155,10 +155,10 @@ Rcpp::List cpp_group_effects(Rcpp::NumericVector estimate, Rcpp::NumericVector s
     };
     found = calibrisk::random_effects(view(values), view(variances), view(degrees));
     p = R::pf(found.f, found.df1, found.df2, 0, 0);
-    const double df = static_cast<double>(k) - 1.0, z = R::qnorm((1.0 + level) / 2.0, 0, 1, 1, 0);
+    const double of_q = static_cast<double>(k) - 1.0, z = R::qnorm((1.0 + level) / 2.0, 0, 1, 1, 0);
     constexpr int parts = 100;
     Vector quantiles(parts);
-    for (int j = 0; j < parts; ++j) quantiles(j) = R::qchisq((j + 0.5) / parts, df, 1, 0);
+    for (int j = 0; j < parts; ++j) quantiles(j) = R::qchisq((j + 0.5) / parts, of_q, 1, 0);
     const calibrisk::GroupMean of_mean(view(values), view(variances), quantiles);
     limits[0] = of_mean.limit(z, -1.0, false);
     limits[1] = of_mean.limit(z, 1.0, false);
