@@ -149,6 +149,10 @@ cpp_design_df <- function(design) {
     .Call(`_calibrisk_cpp_design_df`, design)
 }
 
+cpp_paired_df <- function(rows, design) {
+    .Call(`_calibrisk_cpp_paired_df`, rows, design)
+}
+
 cpp_estimate_std_error <- function(estimate) {
     .Call(`_calibrisk_cpp_estimate_std_error`, estimate)
 }

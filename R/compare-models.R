@@ -72,7 +72,7 @@ compare_pairs <- function(models, metric, settings) {
   found <- metric_values(models, metric)
   values <- vapply(found, `[[`, 0, "value")
   estimates <- lapply(found, `[[`, "estimate")
-  df <- event_df(simplex_truth(models[[1]]), n_classes(models[[1]]), models[[1]]$design)
+  df <- paired_df(NULL, simplex_truth(models[[1]]), n_classes(models[[1]]), models[[1]]$design)
   errors <- if (any(vapply(estimates, is.null, NA))) {
     bootstrap_differences(models, metric, values, at, settings, df)
   } else {
@@ -145,8 +145,6 @@ influence_differences <- function(estimates, values, at, level, df) {
     c(one, list(own = limits, told = isTRUE(one$value > 2 * cpp_estimate_std_error(one))))
   })
   power <- models[[1]]$power
-  # a difference of AUROCs of few events has those of its standard error
-  df <- min(df, models[[1]]$df)
   parts <- vapply(seq_len(ncol(at)), function(k) {
     pair <- models[at[, k]]
     # the copies of a row are in other folds for each model
@@ -162,6 +160,8 @@ influence_differences <- function(estimates, values, at, level, df) {
     }, c(0, 0))
     bounds <- if (is.null(honest)) NA else vapply(honest, `[[`, 0, "value")
     errors <- rbind(vapply(pair, `[[`, 0, "value"), bounds, shown, vapply(pair, `[[`, c(0, 0), "own"))
+    # a difference of AUROCs of few events has those of its standard error
+    df <- min(df, models[[1]]$df, cpp_paired_df(combine_estimates(pair, c(1, -1))$influence, pair[[1]]$design))
     cpp_model_difference(errors, std_errors, power, told, if (df < 1) NA else df, level)
   }, numeric(4))
   list(std.error = parts[1, ], conf.low = parts[2, ], conf.high = parts[3, ], p.value = parts[4, ])

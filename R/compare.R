@@ -6,7 +6,7 @@
 #' @section Models:
 #' Each pair of models gets the difference of the metric, with a standard error from the differences of the rows'
 #' influences, for the AUROC that of DeLong et al. (1988), or from a bootstrap ([ici], functions of your own). With
-#' fewer than 30 events, or non-events, they have one degree of freedom less than there are. [ce_rank()] orders models.
+#' fewer than 30 events, non-events, or effective rows, they have one degree of freedom less. [ce_rank()] orders models.
 #'
 #' The test is on the scale on which the metric is a mean over rows. [ece], [ks_error] and [smooth_ece] are biased,
 #' differently for different models: their p-value is the larger one of the tests of the differences of errors and of

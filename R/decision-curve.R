@@ -20,7 +20,8 @@ decision_curve <- function(problem, better, settings) {
     useful = (of$sums[[4]]$band.high < 0 & of$sums[[5]]$band.high < 0) %in% TRUE
   )
   # the area under the loss, 2 int (1 - c) loss(c) dc, is the difference of mean squared errors, row by row
-  area <- mean_estimate((p - y)^2 - (better - y)^2, design, smallest = -Inf, df = event_df(y, 2, design))
+  rows <- (p - y)^2 - (better - y)^2
+  area <- mean_estimate(rows, design, smallest = -Inf, df = paired_df(rows, y, 2, design))
   columns <- summarise_estimates(list(area), settings$level)
   top <- which.max(curve$loss)
   list(curve = curve, summary = columns_frame(

@@ -17,9 +17,9 @@ decision_differences <- function(found, keys, settings) {
     own <- found[[b]]$problem
     others <- lapply(found[first[second == b]], function(part) part$problem$features)
     # other predictions may decide otherwise on other rows
+    few <- !vapply(others, identical, NA, own$features)
     tables[second == b] <- decision_limits(own$features[, 1], do.call(cbind, others), as.numeric(own$labels),
-                                           own$design, settings,
-                                           few = !vapply(others, identical, NA, own$features))$sums
+                                           own$design, settings, few = few)$sums
   }
   model <- function(at) as.character(keys$model[at])
   column <- function(name) unlist(lapply(tables, `[[`, name))

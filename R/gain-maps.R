@@ -50,11 +50,10 @@ gain_of_maps <- function(part, maps, input) {
   })
   parts <- c(list(list(after = before, injective = TRUE, converged = TRUE, noise = 0)), parts)
   pick <- function(name, type) unname(vapply(parts, `[[`, type, name))
-  df <- event_df(data$truth, ncol(given_probs(data)), data$design)
   estimates <- lapply(parts, function(one) {
     gain <- finite_difference(before, one$after, data$design)
-    variance <- cpp_row_std_error(gain, data$design)^2 + one$noise
-    mean_estimate(gain, data$design, smallest = -Inf, variance = variance, df = df)
+    mean_estimate(gain, data$design, smallest = -Inf, variance = cpp_row_std_error(gain, data$design)^2 + one$noise,
+                  df = paired_df(gain, data$truth, ncol(given_probs(data)), data$design))
   })
   summary <- summarise_estimates(estimates, input$level)
   infinite <- !is.finite(summary$.estimate)

@@ -7,9 +7,10 @@
 #' `gain = mean_i [ S(before_i, y_i) - S(after_i, y_i) ]`, positive where `after` is better, with
 #' standard error `sd(differences) / sqrt(N)`: the row `scale = "squared"`. For the Brier score, the
 #' only one that is a squared distance, the row `scale = "root"` is the difference of the root Brier
-#' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`. With fewer than 30 events
-#' (or non-events), limits have Student's quantiles with one degree of freedom less than there are, as those of
-#' [ce_compare()] and of the area of [ce_decision()] have. With one event there are none.
+#' scores R with standard error `sd(S_before / R_before - S_after / R_after) / (2 sqrt(N))`. With fewer than 30 events,
+#' non-events or effective rows (N / (kurtosis of the differences - 2)), limits have Student's quantiles with one degree
+#' of freedom less than there are, as those of [ce_compare()] and of the area of [ce_decision()] have. With one event
+#' there are none.
 #'
 #' # When is it the improvement of the calibration error?
 #' If `after = h(before)` with an injective `h` that was fitted on other data, the difference of mean scores is an
@@ -227,7 +228,8 @@ gain_table <- function(pair, score, injective, level) {
   gain <- vapply(estimates, `[[`, 0, "value")
   std.error <- vapply(estimates, cpp_estimate_std_error, 0)
   std.error[!is.finite(std.error)] <- NA # an infinite score
-  z <- design_quantile((1 + level) / 2, design, event_df(simplex_truth(pair$before), n_classes(pair$before), design))
+  df <- paired_df(difference, simplex_truth(pair$before), n_classes(pair$before), design)
+  z <- design_quantile((1 + level) / 2, design, df)
   measures <- if (isTRUE(injective)) {
     c("improvement of the calibration error",
       "same sign as the improvement of the root calibration error, at most its size")

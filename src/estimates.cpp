@@ -42,10 +42,11 @@ bool have_equal_copies(const Rcpp::List& design) {
   return w.size() == copies.size() && (w.array() == copies.array()).all();
 }
 
-// Sums of w v over rows, and of squares over the independent units: of the sums of clusters, or
-// over the copies of each row. The lists of members that RowClusters makes would take longer.
+// Sums of w v over rows, and of squares and fourth powers over the independent units: of the sums
+// of clusters, or over the copies of each row. The lists of members that RowClusters makes would
+// take longer.
 struct UnitSums {
-  double total = 0.0, squares = 0.0;
+  double total = 0.0, squares = 0.0, fourths = 0.0;
 };
 
 // value(i): v of row i
@@ -66,8 +67,9 @@ UnitSums unit_sums(const Rcpp::List& design, R_xlen_t n, const Value& value) {
   };
   if (!given(design, "cluster")) {
     for (R_xlen_t i = 0; i < n; ++i) {
-      const double own = row(i), square = own * own;
-      out.squares += copies == nullptr ? square : square / copies[i];
+      const double own = row(i), square = own * own, c = copies == nullptr ? 1.0 : copies[i];
+      out.squares += square / c;
+      out.fourths += square * square / (c * c * c);
     }
     return out;
   }
@@ -76,7 +78,10 @@ UnitSums unit_sums(const Rcpp::List& design, R_xlen_t n, const Value& value) {
   std::vector<double> sums(n > 0 ? *std::max_element(cluster.begin(), cluster.end()) : 0, 0.0);
   const int* label = cluster.begin();
   for (R_xlen_t i = 0; i < n; ++i) sums.at(static_cast<std::size_t>(label[i] - 1)) += row(i);
-  for (const double own : sums) out.squares += own * own;
+  for (const double own : sums) {
+    out.squares += own * own;
+    out.fourths += own * own * own * own;
+  }
   return out;
 }
 
@@ -93,6 +98,11 @@ class DesignFacts {
 
   double n() const { return n_; }
   double clusters() const { return clusters_; }  // infinite without
+  // that are independent
+  double units() const {
+    if (clustered_) return clusters_;
+    return given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
+  }
   bool plain() const { return !clustered_ && !given(design_, "w") && !given(design_, "strata"); }
   bool independent() const { return !clustered_ && have_equal_copies(design_); }
   // sum w^2 / W1^2 over all copies
@@ -308,6 +318,24 @@ bool cpp_equal_copies(Rcpp::List design) { return have_equal_copies(design); }
 // infinite for equal weights.
 // [[Rcpp::export(rng = false)]]
 double cpp_design_df(Rcpp::List design) { return DesignFacts(design).df(); }
+
+// Those of the error of a mean of these rows, NULL for any: if few of the units, among many that do
+// not count, make it, one less than their number. Of m units that count alike, among n, the
+// kurtosis is n / m; a normal sample has one of 3, and all its units count.
+// [[Rcpp::export(rng = false)]]
+double cpp_paired_df(Rcpp::Nullable<Rcpp::NumericVector> rows, Rcpp::List design) {
+  const DesignFacts facts(design);
+  const double df = facts.df();
+  if (rows.isNull()) return df;
+  const auto v = vector_view(rows.get());
+  if (!v.allFinite()) return df;
+  const R_xlen_t n = v.size();
+  const double mean = unit_sums(design, n, [&](R_xlen_t i) { return v(i); }).total /
+                      unit_sums(design, n, [](R_xlen_t) { return 1.0; }).total;
+  const UnitSums of = unit_sums(design, n, [&](R_xlen_t i) { return v(i) - mean; });
+  const double share = of.fourths / (of.squares * of.squares) - 2.0 / facts.units();
+  return share > 1.0 / 30.0 ? std::min(df, 1.0 / share - 1.0) : df;
+}
 
 // The standard error of the value, no smaller than that of a calibrated model.
 // [[Rcpp::export(rng = false)]]

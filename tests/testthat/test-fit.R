@@ -70,7 +70,4 @@ test_that("methods and forms without their functions say what to write", {
 test_that("skill against nothing is NA", {
   expect_identical(skill_of(c(a = .1, b = 0), 0), c(a = NA_real_, b = NA_real_))
   expect_identical(skill_of(.1, .2), .5)
-  p <- c(0, 1, 0, 1, 1, 0)
-  fits <- list(a = ce_fit(p, p, method = method_bins(2)), b = ce_fit(p, p, method = method_bins(3)))
-  expect_identical(ce_compare(fits, p, p)$skill, c(NA_real_, NA_real_))
 })
