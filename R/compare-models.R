@@ -107,8 +107,8 @@ add_margin <- function(out, margin, sign = 1) {
   high <- if (sign < 0) -out$conf.low else out$conf.high
   a <- high < margin
   b <- low > -margin
-  out$superior <- ifelse(high < 0, "a", ifelse(low > 0, "b", "neither"))
-  out$noninferior <- ifelse(a & b, "both", ifelse(a, "a", ifelse(b, "b", "neither")))
+  out$superior <- as.character(ifelse(high < 0, "a", ifelse(low > 0, "b", "neither")))
+  out$noninferior <- as.character(ifelse(a & b, "both", ifelse(a, "a", ifelse(b, "b", "neither"))))
   out
 }
 

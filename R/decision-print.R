@@ -2,16 +2,14 @@
 
 #' @export
 print.ce_decision <- function(x, ...) {
-  curve <- x$curve
-  at <- unique(curve$threshold)
+  at <- unique(x$curve$threshold)
   cat("<ce_decision> ", x$axis, ", ", length(at), " threshold", if (length(at) > 1) "s from " else " ",
       paste(unique(format(range(at), drop0trailing = TRUE, trim = TRUE)), collapse = " to "), "\n", sep = "")
   labels <- curve_labels(x$summary, x$keys)
-  for (i in seq_len(nrow(x$summary))) {
-    lines <- decision_sentences(decision_part(x, i), x$summary[i, ], x$level, x$event$label)
+  print_pages(nrow(x$summary), function(i) {
     if (nzchar(labels[i])) cat(labels[i], ":\n", sep = "")
-    print_lines(lines)
-  }
+    print_lines(decision_sentences(decision_part(x, i), x$summary[i, ], x$level, x$event$label))
+  })
   print_lines(c(
     if (!is.null(x$differences)) difference_sentences(x$differences, x$keys, x$level),
     paste0("Recalibrated by ", x$recalibration$label, ", cross-fitted",

@@ -96,15 +96,12 @@ joint_problem <- function(laws, kernel, target_kernel = NULL, check = TRUE) {
   text <- new_kernel("function")
   # h is positive semidefinite where the kernel is
   if (check) warn_not_psd(h, text)
-  list(n = n, laws = laws, prediction = list(kind = "matrix", values = h), target = constant_target(n),
-       kernel = text, target_kernel = text, target_computation = "closed form",
-       asked = list(kernel = kernel))
-}
-
-# h_Y = 1: where the other factor is the whole of H.
-constant_target <- function(n) {
+  # h_Y = 1: the other factor is the whole of H
   ones <- matrix(1, n, 1)
-  list(kind = "finite", residuals = ones, right = ones, probs = ones, probs_right = ones)
+  target <- list(kind = "finite", residuals = ones, right = ones, probs = ones, probs_right = ones)
+  list(n = n, laws = laws, prediction = list(kind = "matrix", values = h), target = target, kernel = text,
+       target_kernel = text, target_computation = "closed form",
+       asked = list(kernel = kernel))
 }
 
 # The largest value of a kernel on the predictions (or of a target kernel): 1 for all that are functions of a distance.

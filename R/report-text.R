@@ -11,7 +11,7 @@ sign_sentences <- function(name, validation, more = NULL) {
 }
 
 sign_paragraph <- function(name, validation, i, said) {
-  rows <- validation_part(validation, i)
+  rows <- validation_parts(validation)[[i]]
   sample <- validation$sample[i, ]
   of <- function(term, digits = 2, label = term_label(term)) {
     row <- rows[match(term, rows$term), ]

@@ -13,7 +13,7 @@ at_horizons <- function(x, label, of) {
 
 # A column of numbers with their intervals for each horizon.
 horizons_display <- function(x, label, digits = 3) {
-  shown <- at_horizons(x, label, function(one, i) validation_display(validation_part(one, i), digits))
+  shown <- at_horizons(x, label, function(one, i) validation_display(validation_parts(one)[[i]], digits))
   out <- do.call(rbind, shown)
   out <- out[!duplicated(out$term), c("level", "term")]
   out[horizon_names(x)] <- lapply(shown, function(one) {
@@ -36,7 +36,7 @@ horizons_samples <- function(x, label) {
 horizons_verdicts <- function(x) {
   tests <- lapply(horizons_labels(x), function(label) {
     unlist(at_horizons(x, label, function(one, i) {
-      rows <- validation_part(one, i)
+      rows <- validation_parts(one)[[i]]
       rows <- rows[rows$term %in% c("calibration_error", "all_groups"), ]
       name <- ifelse(rows$term == "all_groups", "test of all groups", "joint test")
       setNames(rows$p.value, paste0(name, horizon_text(unname(one$horizon), " at ")))

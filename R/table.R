@@ -242,6 +242,12 @@ dropped_text <- function(dropped) {
 # Each line on its own, wrapped.
 print_lines <- function(lines) if (length(lines) > 0) writeLines(strwrap(lines, exdent = 2))
 
+# The pages of several models, groups or classes.
+print_pages <- function(n, page, most = 20) {
+  for (i in seq_len(min(n, most))) page(i)
+  if (n > most) print_lines(paste0("The first ", most, " of ", count_text(n), " are printed; tidy() has all."))
+}
+
 # The names of a list, defaults where there are none, made unique.
 list_names <- function(x, defaults) {
   names <- names(x) %||% rep("", length(x))

@@ -30,25 +30,26 @@ print.ce_validation <- function(x, ...) {
       if (!is.null(x$horizon)) paste0(", events", horizon_text(x$horizon, " by time ")), "\n", sep = "")
   labels <- curve_labels(x$sample, x$keys)
   sentences <- validation_sentences(x)
-  for (i in seq_len(nrow(x$sample))) {
-    rows <- validation_part(x, i)
+  parts <- validation_parts(x)
+  print_pages(nrow(x$sample), function(i) {
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
     print_lines(sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon))
     cat("\n")
-    display <- validation_display(rows)
+    display <- validation_display(parts[[i]])
     columns <- lapply(display, function(v) format(v, justify = "left"))
     columns$p <- ifelse(nzchar(display$p), paste("p", display$p), "")
     cat(sub(" +$", "", do.call(paste, c(columns, sep = "  "))), sep = "\n")
     cat("\n")
     print_lines(c(sentences[[i]], if (length(x$notes[[i]]) > 0) paste0("Note: ", x$notes[[i]])))
-  }
+  })
   print_lines(facts_lines(x$event$hint, x$design, x$dropped))
   invisible(x)
 }
 
-# The rows of one model, group and class.
-validation_part <- function(x, i) {
-  x$table[vctrs::vec_match(x$table[x$keys], x$sample[i, x$keys]) %in% 1, ]
+# The rows of each model, group and class.
+validation_parts <- function(x) {
+  at <- factor(vctrs::vec_match(x$table[x$keys], x$sample[x$keys]), seq_len(nrow(x$sample)))
+  vctrs::vec_chop(x$table, unname(split(seq_along(at), at)))
 }
 
 sample_sentence <- function(sample, notion = "binary", event = NULL, horizon = NULL) {
@@ -69,7 +70,7 @@ rows_and_events <- function(sample, notion, event = NULL, horizon = NULL) {
 # The sentences of each model, group and class: what its numbers mean. `more`: named p-values of other joint tests on
 # the page.
 validation_sentences <- function(x, more = NULL) {
-  parts <- lapply(seq_len(nrow(x$sample)), function(i) validation_part(x, i))
+  parts <- validation_parts(x)
   of <- function(rows, term) rows[match(term, rows$term), ]
   tests <- lapply(parts, function(rows) {
     c("joint test" = of(rows, "calibration_error")$p.value, more,

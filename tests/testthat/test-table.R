@@ -58,6 +58,7 @@ test_that("every result fits 80 columns, and is a table in a document", {
     expect_lte(max(nchar(utils::capture.output(print(x)))), 80, label = name)
     if (name != "ce_state") expect_match(paste(ce_kable(x, format = "pipe"), collapse = "\n"), "[|]:?--*:?[|]")
   }
+  expect_output(print_pages(25, cat), "1920The first 20 of 25 are printed", fixed = TRUE)
 })
 
 test_that("every result is a plain tibble by tidy(), with the names of broom", {
