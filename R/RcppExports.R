@@ -149,10 +149,6 @@ cpp_design_df <- function(design) {
     .Call(`_calibrisk_cpp_design_df`, design)
 }
 
-cpp_paired_df <- function(rows, design) {
-    .Call(`_calibrisk_cpp_paired_df`, rows, design)
-}
-
 cpp_estimate_std_error <- function(estimate) {
     .Call(`_calibrisk_cpp_estimate_std_error`, estimate)
 }
@@ -163,6 +159,10 @@ cpp_estimate_limits <- function(estimate, level, deviation) {
 
 cpp_known_limit <- function(value, known, estimated, z, skew = 0.0) {
     .Call(`_calibrisk_cpp_known_limit`, value, known, estimated, z, skew)
+}
+
+cpp_few_rows <- function(rows, design) {
+    .Call(`_calibrisk_cpp_few_rows`, rows, design)
 }
 
 cpp_few_events <- function(y, design) {

@@ -151,17 +151,18 @@ influence_differences <- function(estimates, values, at, level, df) {
     if (!is.null(pair[[1]]$design$dealt)) pair <- cpp_joint_copies(pair)
     shown <- values[at[, k]]
     honest <- lapply(pair, `[[`, "honest")
-    honest <- if (all(lengths(honest) > 0)) honest
+    both <- c(list(pair), if (all(lengths(honest) > 0)) list(honest))
+    apart <- lapply(both, combine_estimates, c(1, -1))
     told <- pair[[1]]$told && pair[[2]]$told
-    std_errors <- vapply(drop_null(list(pair, honest)), function(of) {
-      std_error <- function(slopes) cpp_estimate_std_error(combine_estimates(of, slopes * c(1, -1)))
-      own <- std_error(1)
-      c(own, if (power == 1 || !told) own else std_error(1 / (power * shown^(power - 1))))
-    }, c(0, 0))
-    bounds <- if (is.null(honest)) NA else vapply(honest, `[[`, 0, "value")
+    std_errors <- mapply(function(of, apart) {
+      own <- cpp_estimate_std_error(apart)
+      if (power == 1 || !told) return(c(own, own))
+      c(own, cpp_estimate_std_error(combine_estimates(of, 1 / (power * shown^(power - 1)) * c(1, -1))))
+    }, both, apart)
+    bounds <- if (length(both) == 1) NA else vapply(honest, `[[`, 0, "value")
     errors <- rbind(vapply(pair, `[[`, 0, "value"), bounds, shown, vapply(pair, `[[`, c(0, 0), "own"))
     # a difference of AUROCs of few events has those of its standard error
-    df <- min(df, models[[1]]$df, cpp_paired_df(combine_estimates(pair, c(1, -1))$influence, pair[[1]]$design))
+    df <- min(df, models[[1]]$df, cpp_few_rows(apart[[1]]$influence, pair[[1]]$design) - 1)
     cpp_model_difference(errors, std_errors, power, told, if (df < 1) NA else df, level)
   }, numeric(4))
   list(std.error = parts[1, ], conf.low = parts[2, ], conf.high = parts[3, ], p.value = parts[4, ])

@@ -130,7 +130,7 @@ design_quantile <- function(p, design, df = cpp_design_df(design)) if (df < 1) N
 # Degrees of freedom of a paired difference of losses, the mean of `rows`: with few events nearly all of its error is
 # that of the rarer class. `y`: numbers or labels of two classes, of which 1 is one.
 paired_df <- function(rows, y, n_classes, design) {
-  min(cpp_paired_df(rows, design), if (n_classes == 2) cpp_few_events(y == 1, design) - 1)
+  min(cpp_design_df(design), c(cpp_few_rows(rows, design), if (n_classes == 2) cpp_few_events(y == 1, design)) - 1)
 }
 
 # Rows of a bootstrap sample: those of single copies, or of whole clusters.

@@ -29,8 +29,8 @@ print.ce_validation <- function(x, ...) {
   cat("<ce_validation> ", gsub("_", "-", x$notion), ", intervals at ", percent_text(x$level),
       if (!is.null(x$horizon)) paste0(", events", horizon_text(x$horizon, " by time ")), "\n", sep = "")
   labels <- curve_labels(x$sample, x$keys)
-  sentences <- validation_sentences(x)
   parts <- validation_parts(x)
+  sentences <- validation_sentences(x, parts = parts)
   print_pages(nrow(x$sample), function(i) {
     if (nzchar(labels[i])) cat("\n", labels[i], "\n", sep = "")
     print_lines(sample_sentence(x$sample[i, ], x$notion, x$event$label, x$horizon))
@@ -69,8 +69,7 @@ rows_and_events <- function(sample, notion, event = NULL, horizon = NULL) {
 
 # The sentences of each model, group and class: what its numbers mean. `more`: named p-values of other joint tests on
 # the page.
-validation_sentences <- function(x, more = NULL) {
-  parts <- validation_parts(x)
+validation_sentences <- function(x, more = NULL, parts = validation_parts(x)) {
   of <- function(rows, term) rows[match(term, rows$term), ]
   tests <- lapply(parts, function(rows) {
     c("joint test" = of(rows, "calibration_error")$p.value, more,

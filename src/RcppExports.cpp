@@ -517,17 +517,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_paired_df
-double cpp_paired_df(Rcpp::Nullable<Rcpp::NumericVector> rows, Rcpp::List design);
-RcppExport SEXP _calibrisk_cpp_paired_df(SEXP rowsSEXP, SEXP designSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_paired_df(rows, design));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_estimate_std_error
 double cpp_estimate_std_error(Rcpp::List estimate);
 RcppExport SEXP _calibrisk_cpp_estimate_std_error(SEXP estimateSEXP) {
@@ -561,6 +550,17 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type z(zSEXP);
     Rcpp::traits::input_parameter< double >::type skew(skewSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_known_limit(value, known, estimated, z, skew));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_few_rows
+SEXP cpp_few_rows(Rcpp::Nullable<Rcpp::NumericVector> rows, Rcpp::List design);
+RcppExport SEXP _calibrisk_cpp_few_rows(SEXP rowsSEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_few_rows(rows, design));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3233,10 +3233,10 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_decision_curve", (DL_FUNC) &_calibrisk_cpp_decision_curve, 13},
     {"_calibrisk_cpp_equal_copies", (DL_FUNC) &_calibrisk_cpp_equal_copies, 1},
     {"_calibrisk_cpp_design_df", (DL_FUNC) &_calibrisk_cpp_design_df, 1},
-    {"_calibrisk_cpp_paired_df", (DL_FUNC) &_calibrisk_cpp_paired_df, 2},
     {"_calibrisk_cpp_estimate_std_error", (DL_FUNC) &_calibrisk_cpp_estimate_std_error, 1},
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
     {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
+    {"_calibrisk_cpp_few_rows", (DL_FUNC) &_calibrisk_cpp_few_rows, 2},
     {"_calibrisk_cpp_few_events", (DL_FUNC) &_calibrisk_cpp_few_events, 2},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},

@@ -99,10 +99,7 @@ class DesignFacts {
   double n() const { return n_; }
   double clusters() const { return clusters_; }  // infinite without
   // that are independent
-  double units() const {
-    if (clustered_) return clusters_;
-    return given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
-  }
+  double units() const { return clustered_ ? clusters_ : copies(); }
   bool plain() const { return !clustered_ && !given(design_, "w") && !given(design_, "strata"); }
   bool independent() const { return !clustered_ && have_equal_copies(design_); }
   // sum w^2 / W1^2 over all copies
@@ -125,9 +122,7 @@ class DesignFacts {
       units = std::max(1.0 / (1.0 / units + cluster_inequality()), std::min(units, 1.0));
     }
     if (have_equal_copies(design_)) return units;
-    const double copies =
-        given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
-    return std::min(units, 1.0 / std::max(concentration() - 1.0 / copies, 0.0));
+    return std::min(units, 1.0 / std::max(concentration() - 1.0 / copies(), 0.0));
   }
   // `most`: degrees of freedom of an estimate whose error a few events make
   double quantile(double level, double most = R_PosInf) const {
@@ -142,6 +137,9 @@ class DesignFacts {
   }
 
  private:
+  double copies() const {
+    return given(design_, "copies") ? vector_view(field(design_, "copies")).sum() : n_;
+  }
   // sum W_c^2 / W1^2 - 1 / C of the clusters' weights; 0 if all are equal
   double cluster_inequality() const {
     const UnitSums of = unit_sums(design_, rows(), [](R_xlen_t) { return 1.0; });
@@ -319,24 +317,6 @@ bool cpp_equal_copies(Rcpp::List design) { return have_equal_copies(design); }
 // [[Rcpp::export(rng = false)]]
 double cpp_design_df(Rcpp::List design) { return DesignFacts(design).df(); }
 
-// Those of the error of a mean of these rows, NULL for any: if few of the units, among many that do
-// not count, make it, one less than their number. Of m units that count alike, among n, the
-// kurtosis is n / m; a normal sample has one of 3, and all its units count.
-// [[Rcpp::export(rng = false)]]
-double cpp_paired_df(Rcpp::Nullable<Rcpp::NumericVector> rows, Rcpp::List design) {
-  const DesignFacts facts(design);
-  const double df = facts.df();
-  if (rows.isNull()) return df;
-  const auto v = vector_view(rows.get());
-  if (!v.allFinite()) return df;
-  const R_xlen_t n = v.size();
-  const double mean = unit_sums(design, n, [&](R_xlen_t i) { return v(i); }).total /
-                      unit_sums(design, n, [](R_xlen_t) { return 1.0; }).total;
-  const UnitSums of = unit_sums(design, n, [&](R_xlen_t i) { return v(i) - mean; });
-  const double share = of.fourths / (of.squares * of.squares) - 2.0 / facts.units();
-  return share > 1.0 / 30.0 ? std::min(df, 1.0 / share - 1.0) : df;
-}
-
 // The standard error of the value, no smaller than that of a calibrated model.
 // [[Rcpp::export(rng = false)]]
 double cpp_estimate_std_error(Rcpp::List estimate) {
@@ -357,6 +337,22 @@ Rcpp::List cpp_estimate_limits(Rcpp::List estimate, double level,
 // [[Rcpp::export(rng = false)]]
 double cpp_known_limit(double value, double known, double estimated, double z, double skew = 0.0) {
   return known_limit(value, known, estimated, z, skew);
+}
+
+// Of the units that make the error of a mean of these rows, among many that do not count, the
+// number if it is below 30; else NULL, as of no rows. Of m units that count alike, among n, the
+// kurtosis is n / m; a normal sample has one of 3, and all its units count.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_few_rows(Rcpp::Nullable<Rcpp::NumericVector> rows, Rcpp::List design) {
+  if (rows.isNull()) return R_NilValue;
+  const auto v = vector_view(rows.get());
+  if (!v.allFinite()) return R_NilValue;
+  const R_xlen_t n = v.size();
+  const double mean = unit_sums(design, n, [&](R_xlen_t i) { return v(i); }).total /
+                      unit_sums(design, n, [](R_xlen_t) { return 1.0; }).total;
+  const UnitSums of = unit_sums(design, n, [&](R_xlen_t i) { return v(i) - mean; });
+  const double share = of.fourths / (of.squares * of.squares) - 2.0 / DesignFacts(design).units();
+  return share > 1.0 / 30.0 ? Rf_ScalarReal(1.0 / share) : R_NilValue;
 }
 
 // Of events or non-events, whichever are fewer, the effective number (with clusters: of clusters

@@ -18,7 +18,7 @@ test_that("differences of a mean over rows are those of a paired t test", {
   # if few rows make the error, one degree of freedom less than these: n / (kurtosis - 2)
   few <- c(rep(0:1, 48), 9, -7, 8, 6)
   kurtosis <- mean((few - mean(few))^4) / mean((few - mean(few))^2)^2
-  expect_equal(cpp_paired_df(few, new_design(100)), 100 / (kurtosis - 2) - 1)
+  expect_equal(paired_df(few, NULL, 0, new_design(100)), 100 / (kurtosis - 2) - 1)
 })
 
 test_that("every way to give models gives the same pairs, and every metric works", {
