@@ -65,6 +65,10 @@ cpp_mmce_sums <- function(sorted, design, apart, bandwidth) {
     .Call(`_calibrisk_cpp_mmce_sums`, sorted, design, apart, bandwidth)
 }
 
+cpp_line_sums <- function(prediction, target, design, apart) {
+    .Call(`_calibrisk_cpp_line_sums`, prediction, target, design, apart)
+}
+
 cpp_falling_trends <- function(probs, labels, classes, copies) {
     .Call(`_calibrisk_cpp_falling_trends`, probs, labels, classes, copies)
 }

@@ -44,11 +44,11 @@ design_sums <- function(prediction, target, type, design) {
 # off_diagonal: sum_j w_j h_ij over the other rows, where it is unbiased of other clusters; across: of other clusters,
 # where that is not the same; diagonal: w_i h_ii; squares: the sum of the squares of w_i w_j h_ij over these pairs.
 row_sums <- function(prediction, target, type, design) {
-  if (!is.null(design$copies)) return(copied_sums(prediction, target, design))
-  sums <- pairs_across(prediction, target, if (type == "unbiased") design$cluster, design$w)
-  if (type == "biased" && !is.null(design$cluster)) {
-    sums$across <- pairs_across(prediction, target, design$cluster, design$w)$off_diagonal
-  }
+  line <- cpp_line_sums(prediction, target, design, type == "unbiased")
+  if (!is.null(line) || !is.null(design$copies)) return(line %||% copied_sums(prediction, target, design))
+  of <- function(cluster) pairs_across(prediction, target, cluster, design$w)
+  sums <- of(if (type == "unbiased") design$cluster)
+  if (type == "biased" && !is.null(design$cluster)) sums$across <- of(design$cluster)$off_diagonal
   sums
 }
 

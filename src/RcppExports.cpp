@@ -222,6 +222,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_line_sums
+SEXP cpp_line_sums(Rcpp::List prediction, Rcpp::List target, Rcpp::List design, bool apart);
+RcppExport SEXP _calibrisk_cpp_line_sums(SEXP predictionSEXP, SEXP targetSEXP, SEXP designSEXP, SEXP apartSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type prediction(predictionSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type target(targetSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    Rcpp::traits::input_parameter< bool >::type apart(apartSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_line_sums(prediction, target, design, apart));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_falling_trends
 Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels, std::vector<int> classes, Rcpp::NumericVector copies);
 RcppExport SEXP _calibrisk_cpp_falling_trends(SEXP probsSEXP, SEXP labelsSEXP, SEXP classesSEXP, SEXP copiesSEXP) {
@@ -3212,6 +3225,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_most_between", (DL_FUNC) &_calibrisk_cpp_most_between, 3},
     {"_calibrisk_cpp_group_scores", (DL_FUNC) &_calibrisk_cpp_group_scores, 4},
     {"_calibrisk_cpp_mmce_sums", (DL_FUNC) &_calibrisk_cpp_mmce_sums, 4},
+    {"_calibrisk_cpp_line_sums", (DL_FUNC) &_calibrisk_cpp_line_sums, 4},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},

@@ -8,6 +8,7 @@
 #include <calibrisk/classical/mmce.h>
 #include <calibrisk/math/known_null.h>
 #include <calibrisk/math/roots.h>
+#include <calibrisk/math/row_order.h>
 
 #include <Rmath.h>
 #include <algorithm>
@@ -30,6 +31,32 @@ Vector in_sorted_order(const Vector& values, const std::vector<int>& order) {
   for (Eigen::Index i = 0; i < out.size(); ++i)
     out(i) = values(order[static_cast<std::size_t>(i)] - 1);
   return out;
+}
+
+// Pair sums (classical/mmce.h) of sorted rows in the order of the data, times a scale of the
+// kernel.
+Rcpp::List sums_of_sorted(const calibrisk::ConstVectorRef& x, const calibrisk::ConstVectorRef& d,
+                          const std::vector<int>& order, const Rcpp::List& design, bool apart,
+                          double bandwidth, double scale) {
+  const auto given = [&](const char* name) {
+    if (!has_field(design, name) || Rf_isNull(field(design, name))) return Vector();
+    return in_sorted_order(as_vector(Rcpp::NumericVector(field(design, name))), order);
+  };
+  const Vector cluster = given("cluster");
+  const auto sums = calibrisk::mmce_sums(
+      x, d, calibrisk::RowWeights(given("w"), given("copies")),
+      calibrisk::RowClusters(calibrisk::Labels(cluster.data(), cluster.data() + cluster.size())),
+      apart, bandwidth);
+  const Rcpp::RObject across =
+      sums.across.size() == 0
+          ? Rcpp::RObject(R_NilValue)
+          : Rcpp::RObject(wrap_vector(in_data_order(scale * sums.across, order)));
+  return named_list({{"off_diagonal", in_data_order(scale * sums.off_diagonal, order)},
+                     {"diagonal", in_data_order(scale * sums.diagonal, order)},
+                     {"across", static_cast<SEXP>(across)},
+                     {"squares", scale * scale * sums.squares},
+                     {"known", scale * scale * sums.known},
+                     {"trace", scale * sums.trace}});
 }
 
 // P(max |B(t)| > x) of a Brownian motion on [0, 1]: by reflection, and where that converges slowly,
@@ -95,24 +122,32 @@ Rcpp::List cpp_mmce_sums(Rcpp::List sorted, Rcpp::List design, bool apart, doubl
   const Rcpp::NumericVector x = sorted["x"], d = sorted["d"];
   const auto order = Rcpp::as<std::vector<int>>(sorted["order"]);
   calibrisk::require(order.size() == static_cast<std::size_t>(x.size()), "mmce: an order of rows.");
-  const auto given = [&](const char* name) {
-    if (!has_field(design, name) || Rf_isNull(field(design, name))) return Vector();
-    return in_sorted_order(as_vector(Rcpp::NumericVector(field(design, name))), order);
-  };
-  const Vector cluster = given("cluster");
-  const auto sums = calibrisk::mmce_sums(
-      as_vector(x), as_vector(d), calibrisk::RowWeights(given("w"), given("copies")),
-      calibrisk::RowClusters(calibrisk::Labels(cluster.data(), cluster.data() + cluster.size())),
-      apart, bandwidth);
-  const Rcpp::RObject across = sums.across.size() == 0
-                                   ? Rcpp::RObject(R_NilValue)
-                                   : Rcpp::RObject(wrap_vector(in_data_order(sums.across, order)));
-  return named_list({{"off_diagonal", in_data_order(sums.off_diagonal, order)},
-                     {"diagonal", in_data_order(sums.diagonal, order)},
-                     {"across", static_cast<SEXP>(across)},
-                     {"squares", sums.squares},
-                     {"known", sums.known},
-                     {"trace", sums.trace}});
+  return sums_of_sorted(as_vector(x), as_vector(d), order, design, apart, bandwidth, 1.0);
+}
+
+// cpp_pair_sums() of two classes and a kernel that falls exponentially with the distance of their
+// probabilities, by one sort; NULL for all others.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_line_sums(Rcpp::List prediction, Rcpp::List target, Rcpp::List design, bool apart) {
+  if (text_field(prediction, "kind") != "features" || !has_field(target, "own")) return R_NilValue;
+  const Rcpp::NumericMatrix features(field(prediction, "features"));
+  const Rcpp::NumericMatrix residuals(field(target, "residuals"));
+  if (features.ncol() != 2 || residuals.ncol() != 2) return R_NilValue;
+  const Rcpp::List kernel(field(prediction, "kernel"));
+  const auto pair = calibrisk::line_pair(
+      text_field(kernel, "type"), has_field(kernel, "nu") ? number_field(kernel, "nu") : 0.0,
+      has_field(kernel, "bandwidth") ? number_field(kernel, "bandwidth") : 0.0, as_matrix(features),
+      as_matrix(Rcpp::NumericMatrix(field(target, "probs"))), as_matrix(residuals),
+      as_matrix(Rcpp::NumericMatrix(field(target, "right"))));
+  if (pair.bandwidth == 0.0) return R_NilValue;
+  const Vector x = as_matrix(features).col(1), d = as_matrix(residuals).col(1);
+  const auto rows = static_cast<std::size_t>(x.size());
+  calibrisk::RowOrder ascending(rows);
+  ascending.sort([&](std::size_t i) { return x(static_cast<Eigen::Index>(i)); });
+  std::vector<int> order(rows);
+  for (std::size_t i = 0; i < rows; ++i) order[i] = static_cast<int>(ascending[i]) + 1;
+  return sums_of_sorted(in_sorted_order(x, order), in_sorted_order(d, order), order, design, apart,
+                        pair.bandwidth, number_field(kernel, "scale") * pair.scale);
 }
 
 // The trends (classical/falling_trend.h) of every column of `probs` [n x classes], whose events are

@@ -497,6 +497,25 @@ TEST(walks_of_residuals_are_their_sums_and_have_their_extremes_where_they_say) {
   CHECK(sure.scale == 1.0 && sure.time == (std::vector<double>{0.5, 1.0}));
 }
 
+TEST(two_classes_and_an_exponential_kernel_are_a_line) {
+  Matrix probs(3, 2), left(3, 2), right(3, 2);
+  probs << 0.25, 0.75, 1.0, 0.0, 0.5, 0.5;
+  left << 0.25, -0.25, 0.0, 0.0, -0.5, 0.5;
+  right = left * (Matrix(2, 2) << 3.0, 1.0, 1.0, 2.0).finished();
+  const auto of = [&](const char* kernel, double nu) {
+    return line_pair(kernel, nu, 0.4, probs, probs, left, right);
+  };
+  CHECK(is_near(of("tv", 0.0).bandwidth, 0.4));
+  for (const LinePair& pair : {of("laplace", 0.0), of("matern", 0.5)}) {
+    CHECK(is_near(pair.bandwidth, 0.4 / std::sqrt(2.0)));
+    // e_1 - e_2 times the matrix
+    CHECK(is_near(pair.scale, 3.0));
+  }
+  CHECK(of("gaussian", 0.0).bandwidth == 0.0 && of("matern", 1.5).bandwidth == 0.0);
+  probs(0, 0) += 1e-9;
+  CHECK(of("tv", 0.0).bandwidth == 0.0);
+}
+
 TEST(sums_of_the_laplace_kernel_are_those_of_a_loop_over_pairs) {
   const Index n = 9;
   const double bandwidth = 0.3;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Row sums of the Laplace kernel on sorted scalars, exactly and in linear time:
-//   r_i = sum_j d_j exp(-|x_i - x_j| / bandwidth)
+//   r_i = sum_{j != i} d_j exp(-|x_i - x_j| / bandwidth)
 // The kernel factorises on each side of i, so one forward and one backward
 // recursion suffice (MMCE: Gruber & Buettner 2022, Definition C.3). Steps are at most 1:
-// no overflow.
+// no overflow. The squared kernel calibration error of two classes is the same sum.
 #ifndef CALIBRISK_CLASSICAL_MMCE_H
 #define CALIBRISK_CLASSICAL_MMCE_H
 
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace calibrisk {
@@ -23,8 +24,7 @@ inline std::vector<double> laplace_row_sums(const double* x, const double* d, st
   std::vector<double> r(n);
   double left = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
-    if (i > 0) left *= std::exp(-(x[i] - x[i - 1]) / bandwidth);
-    left += d[i];
+    if (i > 0) left = (left + d[i - 1]) * std::exp(-(x[i] - x[i - 1]) / bandwidth);
     r[i] = left;
   }
   double right = 0.0;  // sum over j > i
@@ -58,11 +58,12 @@ inline MmceSums mmce_sums(const ConstVectorRef& x, const ConstVectorRef& d,
         laplace_row_sums(at.data(), of.data(), static_cast<std::size_t>(at.size()), width);
     return Vector(Eigen::Map<const Vector>(sums.data(), at.size()));
   };
-  // `all_copies`: the weight of all copies of a row, `own`: of one
+  // Without cancellation of a row with itself, of which a kernel next to the identity leaves
+  // nothing else. `all_copies`: the weight of all copies of a row, `own`: of one.
   const auto others = [&](const Vector& of, const Vector& all_copies, const Vector& own,
                           double width, bool without) -> Vector {
     const Vector all = of.cwiseProduct(row_sums(x, all_copies.cwiseProduct(of), width));
-    if (!without) return all - own.cwiseProduct(of.cwiseAbs2());
+    if (!without) return all + (all_copies - own).cwiseProduct(of.cwiseAbs2());
     Vector within(n);
     for (Index c = 0; c < clusters.units(n); ++c) {
       const auto rows = clusters.rows(c);
@@ -91,6 +92,35 @@ inline MmceSums mmce_sums(const ConstVectorRef& x, const ConstVectorRef& d,
   out.known = noise(variance);
   out.trace = exact_sum(n, [&](Index i) { return pairs(i) * variance(i); });
   return out;
+}
+
+// Pairs of two classes whose value is scale d_i d_j exp(-|x_i - x_j| / bandwidth), x and d the
+// probability and residual of the second; bandwidth 0 where they are not.
+struct LinePair {
+  double bandwidth = 0.0, scale = 0.0;
+};
+
+// For a kernel on `features` [n x 2] and <left_i, right_j> of `left` = residuals of `probs`.
+inline LinePair line_pair(const std::string& kernel, double nu, double bandwidth,
+                          const ConstMatrixRef& features, const ConstMatrixRef& probs,
+                          const ConstMatrixRef& left, const ConstMatrixRef& right) {
+  const bool euclidean = kernel == "laplace" || (kernel == "matern" && nu == 0.5);
+  if (features.rows() == 0 || (!euclidean && kernel != "tv")) return {};
+  // rounding of probabilities that add up to 1
+  const double rounding = 1e-14;
+  const auto differs = [&](double value) { return std::abs(value) > rounding; };
+  Index largest = 0;
+  for (Index i = 0; i < features.rows(); ++i) {
+    if (features(i, 1) != probs(i, 1) || differs(features(i, 0) + features(i, 1) - 1.0) ||
+        differs(left(i, 0) + left(i, 1))) {
+      return {};
+    }
+    if (std::abs(left(i, 1)) > std::abs(left(largest, 1))) largest = i;
+  }
+  const double of = left(largest, 1);
+  if (of == 0.0) return {};
+  return {euclidean ? bandwidth / std::sqrt(2.0) : bandwidth,
+          (left(largest, 0) * right(largest, 0) + of * right(largest, 1)) / (of * of)};
 }
 
 }  // namespace calibrisk
