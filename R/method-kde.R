@@ -95,8 +95,8 @@ kde_ratio <- function(features, labels, n_classes = ncol(features), new = featur
                 copies %||% numeric(), thread_count(), progress)
 }
 
-# The bandwidth of the largest leave-one-out likelihood. Beyond `many` rows that of `race[k]` evenly spaced ones in
-# round k, from which bandwidths retire that are far below the best.
+# The bandwidth of the largest leave-one-out likelihood of `race[k]` evenly spaced rows in round k, from which
+# bandwidths retire that are far below the best, and of all up to `many` rows in the last round.
 likely_bandwidth <- function(features, progress = NULL, many = 20000L, race = c(500L, 2000L, median_rows),
                              copies = NULL) {
   cpp_likely_bandwidth(features, kde_bandwidths(), many, race, copies %||% numeric(), thread_count(), progress)

@@ -208,9 +208,9 @@ inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& featur
   return out;
 }
 
-// The bandwidth of the largest leave-one-out likelihood: of up to `many` rows, else of race[k]
-// evenly spaced ones in round k, from which bandwidths retire that are more than six standard
-// errors below the best. Of rows with `copies` (empty: 1) these are evenly spaced.
+// The bandwidth of the largest leave-one-out likelihood, of race[k] evenly spaced rows in round k,
+// from which bandwidths retire that are more than six standard errors below the best, and of all
+// up to `many` rows in the last round. Of rows with `copies` (empty: 1) these are evenly spaced.
 inline double likely_bandwidth(const Engine& engine, const ConstMatrixRef& features,
                                std::vector<double> grid, Index many, const std::vector<int>& race,
                                const Vector& copies = Vector()) {
@@ -218,7 +218,13 @@ inline double likely_bandwidth(const Engine& engine, const ConstMatrixRef& featu
   std::vector<double> place(static_cast<std::size_t>(copies.size()));
   std::partial_sum(copies.data(), copies.data() + copies.size(), place.begin());
   const double count = place.empty() ? static_cast<double>(n) : place.back();
-  const std::vector<int> rounds = n <= many ? std::vector<int>{static_cast<int>(n)} : race;
+  std::vector<int> rounds = race;
+  if (n <= many) {
+    // a round of a few rows saves some of the last one; copies are those of all rows
+    const auto is_short = [&](int size) { return place.empty() && 4 * size <= n; };
+    rounds.erase(std::find_if_not(rounds.begin(), rounds.end(), is_short), rounds.end());
+    rounds.push_back(static_cast<int>(n));
+  }
   const double all = std::accumulate(rounds.begin(), rounds.end(), 0.0);
   double done = 0.0;
   Index best = 0;
