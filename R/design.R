@@ -122,7 +122,7 @@ is_many <- function(rows) length(rows) >= 1000 && is.double(rows)
 # Quantiles of weighted values, of the types 1 and 7 of quantile(): inst/include/calibrisk/math/weighted_quantile.h.
 # `copies`: how many equal values each stands for, of the weight w in all.
 weighted_quantile <- function(values, probs, w = NULL, type = 7, copies = NULL) {
-  cpp_weighted_quantile(values, probs, w %||% rep(1, length(values)), copies %||% numeric(), type == 7)
+  cpp_weighted_quantile(values, probs, w %||% numeric(), copies %||% numeric(), type == 7)
 }
 
 design_quantile <- function(p, design, df = cpp_design_df(design)) if (df < 1) NA_real_ else stats::qt(p, df)

@@ -498,16 +498,22 @@ SEXP cpp_label_ranks(Rcpp::IntegerVector label) {
   return out;
 }
 
-// Of the types 7 (`interpolated`) or 1 of quantile(); `copies` may be empty.
+// Of the types 7 (`interpolated`) or 1 of quantile(); `weights` and `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_weighted_quantile(Rcpp::NumericVector values, Rcpp::NumericVector shares,
                                           Rcpp::NumericVector weights, Rcpp::NumericVector copies,
                                           bool interpolated) {
-  const calibrisk::WeightedQuantiles of(as_vector(values), as_vector(weights), as_vector(copies));
   Rcpp::NumericVector out(shares.size());
-  std::transform(shares.begin(), shares.end(), out.begin(), [&](double share) {
-    return interpolated ? of.between(share) : of.reached(share);
-  });
+  const auto fill = [&](auto&& of) {
+    std::transform(shares.begin(), shares.end(), out.begin(), [&](double share) {
+      return interpolated ? of.between(share) : of.reached(share);
+    });
+  };
+  if (weights.size() == 0) {
+    fill(calibrisk::EqualQuantiles(as_vector(values), shares.size() <= 5));
+  } else {
+    fill(calibrisk::WeightedQuantiles(as_vector(values), as_vector(weights), as_vector(copies)));
+  }
   return out;
 }
 

@@ -651,7 +651,12 @@ TEST(weighted_quantiles_are_those_of_repeated_values) {
   Vector repeated(8);
   repeated << 1, 2, 2, 3, 3, 4, 4, 4;
   const WeightedQuantiles of(values, copies, copies), again(repeated, Vector::Ones(8), Vector());
-  for (const double share : {0.0, 0.1, 0.3, 0.5, 0.77, 1.0}) {
+  EqualQuantiles few(repeated.reverse(), true), many(repeated.reverse(), false);
+  for (const double share : {0.0, 0.1, 0.3, 0.5, 0.77, 1.0, 0.25}) {
+    for (EqualQuantiles* equal : {&few, &many}) {
+      CHECK(is_near(equal->between(share), again.between(share)));
+      CHECK(equal->reached(share) == again.reached(share));
+    }
     CHECK(is_near(of.between(share), again.between(share)));
     CHECK(of.reached(share) == again.reached(share));
     const double at = 7.0 * share, below = std::floor(at);

@@ -6,6 +6,7 @@
 #include <calibrisk/types.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -62,6 +63,37 @@ struct WeightedQuantiles {
     const double low = place(last(k)), high = place(first(k + 1));
     return value[k] + (value[k + 1] - value[k]) * ((share - low) / (high - low));
   }
+};
+
+// Those of equal weights: a few without a sort.
+class EqualQuantiles {
+ public:
+  EqualQuantiles(const ConstVectorRef& values, bool few)
+      : value_(values.data(), values.data() + values.size()), sorted_(!few) {
+    require(!value_.empty(), "quantile: there must be a value.");
+    if (sorted_) std::sort(value_.begin(), value_.end());
+  }
+
+  double reached(double share) {
+    return at(std::max(std::ceil(share * size() * (1.0 - 1e-12)), 1.0) - 1.0);
+  }
+
+  double between(double share) {
+    const double place = share * (size() - 1.0), below = std::floor(place);
+    const double low = at(below);
+    return place == below ? low : low + (at(below + 1.0) - low) * (place - below);
+  }
+
+ private:
+  double size() const { return static_cast<double>(value_.size()); }
+  double at(double place) {
+    const auto nth = value_.begin() + static_cast<Index>(place);
+    if (!sorted_) std::nth_element(value_.begin(), nth, value_.end());
+    return *nth;
+  }
+
+  std::vector<double> value_;
+  bool sorted_;
 };
 
 }  // namespace calibrisk
