@@ -40,8 +40,35 @@ inline RowGap gap_of(const JointRung& rung, const ObservedRung& observed, const 
   return {gap, (gap + row.dot(observed.scaled) - own * left.scale) / 2.0};
 }
 
-inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, const JointRung& rung,
-                                 const Vector& e) {
+CALIBRISK_SHARED ObservedRung observe_rung(const Engine& engine, const JointRows& rows,
+                                           const JointRung& rung, const Vector& e);
+
+}  // namespace detail
+
+CALIBRISK_SHARED std::vector<ObservedRung> observe_rungs(const Engine& engine,
+                                                         const JointParts& parts, const Vector& e);
+
+// The statistics in the order of the parts.
+inline Vector observed_statistics(const JointParts& parts, const Vector& scores,
+                                  const std::vector<ObservedRung>& rungs) {
+  std::vector<double> forms;
+  for (std::size_t m = 0; m < rungs.size(); ++m) {
+    if (!(parts.rungs[m]->share > 0.0)) continue;
+    forms.push_back(nine_digits(rungs[m].psi / std::sqrt(parts.rungs[m]->null.variance)));
+  }
+  Vector out(3 + static_cast<Index>(forms.size()));
+  const Vector z = scores.cwiseQuotient(parts.information.cwiseSqrt());
+  score_statistics(parts, z, [&](Index at) -> double& { return out(at); });
+  for (std::size_t m = 0; m < forms.size(); ++m) out(3 + static_cast<Index>(m)) = forms[m];
+  return out;
+}
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+
+namespace detail {
+
+ObservedRung observe_rung(const Engine& engine, const JointRows& rows, const JointRung& rung,
+                          const Vector& e) {
   const Index n = rows.size(), k = rung.basis.columns();
   const Matrix sums = parallel_reduce(
       engine, n, rung_block, Matrix(Matrix::Zero(k, 2)),
@@ -106,8 +133,8 @@ inline ObservedRung observe_rung(const Engine& engine, const JointRows& rows, co
 
 }  // namespace detail
 
-inline std::vector<ObservedRung> observe_rungs(const Engine& engine, const JointParts& parts,
-                                               const Vector& e) {
+std::vector<ObservedRung> observe_rungs(const Engine& engine, const JointParts& parts,
+                                        const Vector& e) {
   std::vector<ObservedRung> out;
   for (const auto& rung : parts.rungs) {
     out.push_back(detail::observe_rung(engine, parts.rows, *rung, e));
@@ -115,20 +142,7 @@ inline std::vector<ObservedRung> observe_rungs(const Engine& engine, const Joint
   return out;
 }
 
-// The statistics in the order of the parts.
-inline Vector observed_statistics(const JointParts& parts, const Vector& scores,
-                                  const std::vector<ObservedRung>& rungs) {
-  std::vector<double> forms;
-  for (std::size_t m = 0; m < rungs.size(); ++m) {
-    if (!(parts.rungs[m]->share > 0.0)) continue;
-    forms.push_back(nine_digits(rungs[m].psi / std::sqrt(parts.rungs[m]->null.variance)));
-  }
-  Vector out(3 + static_cast<Index>(forms.size()));
-  const Vector z = scores.cwiseQuotient(parts.information.cwiseSqrt());
-  score_statistics(parts, z, [&](Index at) -> double& { return out(at); });
-  for (std::size_t m = 0; m < forms.size(); ++m) out(3 + static_cast<Index>(m)) = forms[m];
-  return out;
-}
+#endif
 
 }  // namespace calibrisk
 

@@ -56,6 +56,103 @@ struct JointParts {
 
 namespace detail {
 
+// Shares at which the knots of the rungs lie.
+inline std::vector<double> even_shares(Index m) {
+  std::vector<double> out;
+  for (Index q = 0; q < m; ++q) {
+    out.push_back(m > 1 ? static_cast<double>(q) / static_cast<double>(m - 1) : 0.0);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+// The knots of the two rungs of hats: quantiles if none are given, otherwise those of the event
+// that the rows have.
+CALIBRISK_SHARED std::vector<std::vector<double>> rung_knots(
+    const JointRows& rows, std::vector<std::vector<double>> given);
+
+// `knots`: see rung_knots().
+CALIBRISK_SHARED JointParts joint_parts(const Engine& engine, JointRows rows,
+                                        std::vector<std::vector<double>> knots = {});
+
+// Sums over copies of residuals: of the scores, of every rung's columns (plain and scaled) and of
+// its own pairs.
+struct JointSums {
+  Vector scores;
+  std::vector<Vector> plain, scaled;
+  std::vector<double> own;
+};
+
+// psi of a rung from its sums.
+inline double rung_psi(const JointRung& rung, const Vector& plain, const Vector& scaled, double own,
+                       double total) {
+  return (plain.dot(rung.inverse * scaled) - own) / total;
+}
+
+// Hall's monotone cubic takes the skewness out of a score: few events then surprise as much as
+// many.
+inline double without_skew(double z, double skew) {
+  return z - skew / 6.0 * (z * z - 1.0) + skew * skew / 108.0 * z * z * z;
+}
+
+// The same sums in another order are the same number.
+inline double nine_digits(double x) { return std::nearbyint(x * 1e9) / 1e9; }
+
+// The parts in this order: cox, up, down, then every rung with a share.
+inline std::vector<const JointRung*> tested_rungs(const JointParts& parts) {
+  std::vector<const JointRung*> out;
+  for (const auto& rung : parts.rungs) {
+    if (rung->share > 0.0) out.push_back(rung.get());
+  }
+  return out;
+}
+
+inline std::vector<double> part_shares(const JointParts& parts, bool scanned) {
+  std::vector<double> out = {10.0, 1.5, 1.5};  // the sum of residuals with its sign: two of 1.5
+  for (const JointRung* rung : tested_rungs(parts)) out.push_back(rung->share);
+  if (scanned) out.push_back(1.0);
+  double sum = 0.0;
+  for (double share : out) sum += share;
+  for (double& share : out) share /= sum;
+  return out;
+}
+
+// The likelihood ratio of intercept and slope from their scores z (in units of their deviations):
+// twice Legendre's transform of their cumulant function, with cumulants up to the fourth. As a
+// fraction it grows with z in the tails, where a polynomial need not.
+inline double likelihood_ratio(const JointParts& parts, const Vector& z) {
+  const double square = z.squaredNorm(), x = z(0), y = z.size() > 1 ? z(1) : 0.0;
+  if (square == 0.0) return 0.0;
+  const Vector& t = parts.third;
+  const Vector& f = parts.fourth;
+  const double level = t(0) * x * x + 2.0 * t(1) * x * y + t(2) * y * y;
+  const double slope = t(1) * x * x + 2.0 * t(2) * x * y + t(3) * y * y;
+  const double cubic = (level * x + slope * y) / square;
+  const double quartic = x * x * (x * (f(0) * x + 4.0 * f(1) * y) + 6.0 * f(2) * y * y) +
+                         y * y * y * (4.0 * f(3) * x + f(4) * y);
+  const double first = -cubic / 3.0;
+  const double second = ((level * level + slope * slope) / 4.0 - quartic / 12.0) / square;
+  return square / std::max(1.0 - first + first * first - second, 0.2);
+}
+
+// From scores z to the statistics cox, up, down. Where few events are expected, scores without
+// skewness see more of them best, likelihood ratios fewer; elsewhere scores slopes below 1,
+// likelihood ratios slopes above 1. Their mean loses little against either.
+template <class Out>
+void score_statistics(const JointParts& parts, const Vector& z, Out&& out) {
+  const double first = without_skew(z(0), parts.third(0));
+  double squares = first * first;
+  if (z.size() > 1) squares += std::pow(without_skew(z(1), parts.third(3)), 2.0);
+  out(0) = nine_digits((squares + likelihood_ratio(parts, z)) / 2.0);
+  out(1) = nine_digits(first);
+  out(2) = nine_digits(-first);
+}
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+
+namespace detail {
+
 // sum_i v_i b_i b_i'
 inline Matrix pair_gram(const Engine& engine, const PairBasis& basis, const JointRows& rows) {
   const Index k = basis.columns();
@@ -133,21 +230,10 @@ inline void score_cumulants(JointParts& parts) {
   }
 }
 
-// Shares at which the knots of the rungs lie.
-inline std::vector<double> even_shares(Index m) {
-  std::vector<double> out;
-  for (Index q = 0; q < m; ++q) {
-    out.push_back(m > 1 ? static_cast<double>(q) / static_cast<double>(m - 1) : 0.0);
-  }
-  return out;
-}
-
 }  // namespace detail
 
-// The knots of the two rungs of hats: quantiles if none are given, otherwise those of the event
-// that the rows have.
-inline std::vector<std::vector<double>> rung_knots(const JointRows& rows,
-                                                   std::vector<std::vector<double>> given) {
+std::vector<std::vector<double>> rung_knots(const JointRows& rows,
+                                            std::vector<std::vector<double>> given) {
   require(given.empty() || given.size() == 2, "There are two rungs of hats.");
   if (given.empty()) {
     const auto fine = static_cast<Index>(std::min(100.0, std::ceil(std::sqrt(rows.count))));
@@ -162,9 +248,8 @@ inline std::vector<std::vector<double>> rung_knots(const JointRows& rows,
   return given;
 }
 
-// `knots`: see rung_knots().
-inline JointParts joint_parts(const Engine& engine, JointRows rows,
-                              std::vector<std::vector<double>> knots = {}) {
+JointParts joint_parts(const Engine& engine, JointRows rows,
+                       std::vector<std::vector<double>> knots) {
   JointParts out;
   out.rows = std::move(rows);
   const JointRows& r = out.rows;
@@ -225,78 +310,7 @@ inline JointParts joint_parts(const Engine& engine, JointRows rows,
   return out;
 }
 
-// Sums over copies of residuals: of the scores, of every rung's columns (plain and scaled) and of
-// its own pairs.
-struct JointSums {
-  Vector scores;
-  std::vector<Vector> plain, scaled;
-  std::vector<double> own;
-};
-
-// psi of a rung from its sums.
-inline double rung_psi(const JointRung& rung, const Vector& plain, const Vector& scaled, double own,
-                       double total) {
-  return (plain.dot(rung.inverse * scaled) - own) / total;
-}
-
-// Hall's monotone cubic takes the skewness out of a score: few events then surprise as much as
-// many.
-inline double without_skew(double z, double skew) {
-  return z - skew / 6.0 * (z * z - 1.0) + skew * skew / 108.0 * z * z * z;
-}
-
-// The same sums in another order are the same number.
-inline double nine_digits(double x) { return std::nearbyint(x * 1e9) / 1e9; }
-
-// The parts in this order: cox, up, down, then every rung with a share.
-inline std::vector<const JointRung*> tested_rungs(const JointParts& parts) {
-  std::vector<const JointRung*> out;
-  for (const auto& rung : parts.rungs) {
-    if (rung->share > 0.0) out.push_back(rung.get());
-  }
-  return out;
-}
-
-inline std::vector<double> part_shares(const JointParts& parts, bool scanned) {
-  std::vector<double> out = {10.0, 1.5, 1.5};  // the sum of residuals with its sign: two of 1.5
-  for (const JointRung* rung : tested_rungs(parts)) out.push_back(rung->share);
-  if (scanned) out.push_back(1.0);
-  double sum = 0.0;
-  for (double share : out) sum += share;
-  for (double& share : out) share /= sum;
-  return out;
-}
-
-// The likelihood ratio of intercept and slope from their scores z (in units of their deviations):
-// twice Legendre's transform of their cumulant function, with cumulants up to the fourth. As a
-// fraction it grows with z in the tails, where a polynomial need not.
-inline double likelihood_ratio(const JointParts& parts, const Vector& z) {
-  const double square = z.squaredNorm(), x = z(0), y = z.size() > 1 ? z(1) : 0.0;
-  if (square == 0.0) return 0.0;
-  const Vector& t = parts.third;
-  const Vector& f = parts.fourth;
-  const double level = t(0) * x * x + 2.0 * t(1) * x * y + t(2) * y * y;
-  const double slope = t(1) * x * x + 2.0 * t(2) * x * y + t(3) * y * y;
-  const double cubic = (level * x + slope * y) / square;
-  const double quartic = x * x * (x * (f(0) * x + 4.0 * f(1) * y) + 6.0 * f(2) * y * y) +
-                         y * y * y * (4.0 * f(3) * x + f(4) * y);
-  const double first = -cubic / 3.0;
-  const double second = ((level * level + slope * slope) / 4.0 - quartic / 12.0) / square;
-  return square / std::max(1.0 - first + first * first - second, 0.2);
-}
-
-// From scores z to the statistics cox, up, down. Where few events are expected, scores without
-// skewness see more of them best, likelihood ratios fewer; elsewhere scores slopes below 1,
-// likelihood ratios slopes above 1. Their mean loses little against either.
-template <class Out>
-void score_statistics(const JointParts& parts, const Vector& z, Out&& out) {
-  const double first = without_skew(z(0), parts.third(0));
-  double squares = first * first;
-  if (z.size() > 1) squares += std::pow(without_skew(z(1), parts.third(3)), 2.0);
-  out(0) = nine_digits((squares + likelihood_ratio(parts, z)) / 2.0);
-  out(1) = nine_digits(first);
-  out(2) = nine_digits(-first);
-}
+#endif
 
 }  // namespace calibrisk
 

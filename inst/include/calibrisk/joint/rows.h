@@ -73,6 +73,23 @@ namespace detail {
 // Probability of the less likely outcome.
 inline double rarer(double p) { return std::min(p, 1.0 - p); }
 
+}  // namespace detail
+
+// `weights` and `copies` may be empty: 1 for every row. Rows of weight 0 must be left out. `ties`
+// (outcomes) orders rows that have the same prediction and the same weight, so that sums over rows
+// do not depend on the given order. Events that are likelier than not are turned into their
+// complements.
+CALIBRISK_SHARED JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
+                                      const ConstVectorRef& copies, const ConstVectorRef& ties);
+
+// Distinct type-1 quantiles at ascending shares; all values where there are no more of them.
+CALIBRISK_SHARED std::vector<double> joint_knots(const JointRows& rows,
+                                                 const std::vector<double>& shares);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+
+namespace detail {
+
 // Which of two complementary events is the rarer one, so that both have the same rows. The mean
 // prediction says it; where that is 1/2, the third moment; and where the predictions are as good as
 // symmetric, the outcomes, if there are any.
@@ -96,12 +113,8 @@ inline bool turns_events(const ConstVectorRef& p, const ConstVectorRef& weights,
 
 }  // namespace detail
 
-// `weights` and `copies` may be empty: 1 for every row. Rows of weight 0 must be left out. `ties`
-// (outcomes) orders rows that have the same prediction and the same weight, so that sums over rows
-// do not depend on the given order. Events that are likelier than not are turned into their
-// complements.
-inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
-                            const ConstVectorRef& copies, const ConstVectorRef& ties) {
+JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weights,
+                     const ConstVectorRef& copies, const ConstVectorRef& ties) {
   const Index n = p.size();
   const auto at = [](const ConstVectorRef& values, std::size_t i) {
     return values.size() == 0 ? 1.0 : values(static_cast<Index>(i));
@@ -143,8 +156,7 @@ inline JointRows joint_rows(const ConstVectorRef& p, const ConstVectorRef& weigh
   return out;
 }
 
-// Distinct type-1 quantiles at ascending shares; all values where there are no more of them.
-inline std::vector<double> joint_knots(const JointRows& rows, const std::vector<double>& shares) {
+std::vector<double> joint_knots(const JointRows& rows, const std::vector<double>& shares) {
   std::vector<double> out;
   for (Index i = 0; i < rows.size() && out.size() <= shares.size(); ++i) {
     if (out.empty() || out.back() != rows.p(i)) out.push_back(rows.p(i));
@@ -162,6 +174,8 @@ inline std::vector<double> joint_knots(const JointRows& rows, const std::vector<
   }
   return out;
 }
+
+#endif
 
 }  // namespace calibrisk
 

@@ -129,8 +129,16 @@ inline ConstMatrixRef kernel_columns(const Kernel& kernel, const ConstMatrixRef&
 }  // namespace detail
 
 // out(i, j) = k(x_i, y_j); x: [n_x x q], y: [n_y x q]. Cost n_x n_y q; safe in workers.
-inline void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x,
-                       const ConstMatrixRef& all_y, MatrixRef out) {
+CALIBRISK_SHARED void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x,
+                                 const ConstMatrixRef& all_y, MatrixRef out);
+
+// out(i) = k(x_i, x_i)
+CALIBRISK_SHARED Vector gram_diagonal(const Kernel& kernel, const ConstMatrixRef& all_x);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
+
+void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x, const ConstMatrixRef& all_y,
+                MatrixRef out) {
   const ConstMatrixRef x = detail::kernel_columns(kernel, all_x);
   const ConstMatrixRef y = detail::kernel_columns(kernel, all_y);
   require(x.cols() == y.cols(), "Both sides of a kernel must have the same number of columns.");
@@ -154,8 +162,7 @@ inline void gram_block(const Kernel& kernel, const ConstMatrixRef& all_x,
   if (kernel.scale != 1.0) out *= kernel.scale;
 }
 
-// out(i) = k(x_i, x_i)
-inline Vector gram_diagonal(const Kernel& kernel, const ConstMatrixRef& all_x) {
+Vector gram_diagonal(const Kernel& kernel, const ConstMatrixRef& all_x) {
   const ConstMatrixRef x = detail::kernel_columns(kernel, all_x);
   Vector out(x.rows());
   if (kernel.form == Kernel::Form::leaf) {
@@ -171,6 +178,8 @@ inline Vector gram_diagonal(const Kernel& kernel, const ConstMatrixRef& all_x) {
   }
   return out * kernel.scale;
 }
+
+#endif
 
 }  // namespace calibrisk
 

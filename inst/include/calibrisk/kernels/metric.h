@@ -17,8 +17,15 @@ enum class Metric {
 };
 
 // out(i, j) = metric(x_i, y_j); x: [n_x x q], y: [n_y x q], out: [n_x x n_y]. Cost n_x n_y q.
-inline void metric_block(Metric metric, const ConstMatrixRef& x, const ConstMatrixRef& y,
-                         MatrixRef out) {
+CALIBRISK_SHARED void metric_block(Metric metric, const ConstMatrixRef& x, const ConstMatrixRef& y,
+                                   MatrixRef out);
+
+// out(i) = metric(x_i, x_i), without rounding.
+CALIBRISK_SHARED Vector metric_diagonal(Metric metric, const ConstMatrixRef& x);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
+
+void metric_block(Metric metric, const ConstMatrixRef& x, const ConstMatrixRef& y, MatrixRef out) {
   switch (metric) {
     case Metric::squared_euclidean:
       for_row_pairs(detail::row_pair_loops().squared, x, y, out);
@@ -40,8 +47,7 @@ inline void metric_block(Metric metric, const ConstMatrixRef& x, const ConstMatr
   }
 }
 
-// out(i) = metric(x_i, x_i), without rounding.
-inline Vector metric_diagonal(Metric metric, const ConstMatrixRef& x) {
+Vector metric_diagonal(Metric metric, const ConstMatrixRef& x) {
   switch (metric) {
     case Metric::inner_product:
       return x.rowwise().squaredNorm();
@@ -51,6 +57,8 @@ inline Vector metric_diagonal(Metric metric, const ConstMatrixRef& x) {
       return Vector::Zero(x.rows());
   }
 }
+
+#endif
 
 }  // namespace calibrisk
 

@@ -47,6 +47,47 @@ inline void reserve_columns(Matrix& l, Index needed, Index limit) {
       std::min(limit, std::max({needed, l.cols() + l.cols() / 2 + 64, cheap / l.rows()})));
 }
 
+}  // namespace detail
+
+// Goes on from where `factor` stopped (with the same x), towards a smaller tolerance or a
+// larger rank. Stops too where the largest residual is rounding noise: the rank is then
+// numerically full. Cost n r^2 + n r q, memory n r.
+CALIBRISK_SHARED void extend_factor(const Engine& engine, const ConstMatrixRef& x,
+                                    const CholeskyOptions& options, KernelFactor& factor,
+                                    ProgressSpan span = {});
+
+// l(x) of new points, [m x r]: the triangle's forward substitution on k(x, pivots). The
+// rows that the factor was built on get their rows of L. Cost m r (r + q).
+CALIBRISK_SHARED Matrix factor_features(const Engine& engine, const Kernel& kernel,
+                                        const ConstMatrixRef& pivot_rows,
+                                        const ConstMatrixRef& triangle, const ConstMatrixRef& x);
+
+// A factor without columns, to be extended.
+inline KernelFactor empty_factor(const Kernel& kernel, const ConstMatrixRef& x) {
+  KernelFactor factor;
+  factor.kernel = kernel;
+  factor.residual = gram_diagonal(kernel, x);
+  factor.l.resize(x.rows(), 0);
+  return factor;
+}
+
+inline KernelFactor pivoted_cholesky(const Engine& engine, const Kernel& kernel,
+                                     const ConstMatrixRef& x, const CholeskyOptions& options,
+                                     ProgressSpan span = {}) {
+  KernelFactor factor = empty_factor(kernel, x);
+  extend_factor(engine, x, options, factor, span);
+  return factor;
+}
+
+inline Matrix factor_features(const Engine& engine, const KernelFactor& factor,
+                              const ConstMatrixRef& x) {
+  return factor_features(engine, factor.kernel, factor.pivot_rows, factor.triangle(), x);
+}
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_FACTORS)
+
+namespace detail {
+
 // One greedy pivot: l = (k_j - L l_j) / sqrt(pivot).
 inline void greedy_step(const Engine& engine, const ConstMatrixRef& x, KernelFactor& f, Index j) {
   const Index t = f.rank();
@@ -160,12 +201,8 @@ inline void collect_pivot_rows(const ConstMatrixRef& x, KernelFactor& factor) {
 
 }  // namespace detail
 
-// Goes on from where `factor` stopped (with the same x), towards a smaller tolerance or a
-// larger rank. Stops too where the largest residual is rounding noise: the rank is then
-// numerically full. Cost n r^2 + n r q, memory n r.
-inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
-                          const CholeskyOptions& options, KernelFactor& factor,
-                          ProgressSpan span = {}) {
+void extend_factor(const Engine& engine, const ConstMatrixRef& x, const CholeskyOptions& options,
+                   KernelFactor& factor, ProgressSpan span) {
   const Index n = x.rows(), limit = std::min(options.max_rank, n);
   const Vector diagonal = gram_diagonal(factor.kernel, x);
   const double noise =
@@ -200,28 +237,8 @@ inline void extend_factor(const Engine& engine, const ConstMatrixRef& x,
   detail::collect_pivot_rows(x, factor);
 }
 
-// A factor without columns, to be extended.
-inline KernelFactor empty_factor(const Kernel& kernel, const ConstMatrixRef& x) {
-  KernelFactor factor;
-  factor.kernel = kernel;
-  factor.residual = gram_diagonal(kernel, x);
-  factor.l.resize(x.rows(), 0);
-  return factor;
-}
-
-inline KernelFactor pivoted_cholesky(const Engine& engine, const Kernel& kernel,
-                                     const ConstMatrixRef& x, const CholeskyOptions& options,
-                                     ProgressSpan span = {}) {
-  KernelFactor factor = empty_factor(kernel, x);
-  extend_factor(engine, x, options, factor, span);
-  return factor;
-}
-
-// l(x) of new points, [m x r]: the triangle's forward substitution on k(x, pivots). The
-// rows that the factor was built on get their rows of L. Cost m r (r + q).
-inline Matrix factor_features(const Engine& engine, const Kernel& kernel,
-                              const ConstMatrixRef& pivot_rows, const ConstMatrixRef& triangle,
-                              const ConstMatrixRef& x) {
+Matrix factor_features(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& pivot_rows,
+                       const ConstMatrixRef& triangle, const ConstMatrixRef& x) {
   require(triangle.rows() == pivot_rows.rows() && triangle.cols() == pivot_rows.rows(),
           "A factor has a row and a column for each of its pivots.");
   Matrix out(pivot_rows.rows(), x.rows());  // transposed, so that the solve is from the left
@@ -234,10 +251,7 @@ inline Matrix factor_features(const Engine& engine, const Kernel& kernel,
   return out.transpose();
 }
 
-inline Matrix factor_features(const Engine& engine, const KernelFactor& factor,
-                              const ConstMatrixRef& x) {
-  return factor_features(engine, factor.kernel, factor.pivot_rows, factor.triangle(), x);
-}
+#endif
 
 }  // namespace calibrisk
 

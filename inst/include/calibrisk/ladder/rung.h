@@ -214,7 +214,10 @@ inline double residual_scatter(const Engine& engine, const ConstMatrixRef& resid
 // Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the
 // order of the largest remainders. Remainders that differ only by rounding are in column order. A
 // column whose remainder is below 1e-10 of its square is dropped.
-inline Matrix whitening(const Matrix& gram) {
+CALIBRISK_SHARED Matrix whitening(const Matrix& gram);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+Matrix whitening(const Matrix& gram) {
   constexpr double tolerance = 1e-10, equal = 1e-9;
   const Index k = gram.rows();
   Vector scale = gram.diagonal();
@@ -253,6 +256,7 @@ inline Matrix whitening(const Matrix& gram) {
   }
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

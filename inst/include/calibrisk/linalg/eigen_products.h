@@ -3,11 +3,21 @@
 // otherwise each unit that multiplies has copies of its own, specialised for its calls. A build
 // that defines CALIBRISK_SHARED_PRODUCTS for all its units has one that defines
 // CALIBRISK_COMPILE_PRODUCTS too and compiles them (src/worker_algebra.cpp in the R package).
-// Without the first, the core stays headers alone.
+// Without the first, the core stays headers alone. Functions of the core that many units call are
+// compiled once in the same way: CALIBRISK_SHARED before a declaration, and definitions in the
+// units that define CALIBRISK_COMPILE_PRODUCTS, CALIBRISK_COMPILE_KERNELS (src/kernel.cpp),
+// CALIBRISK_COMPILE_FACTORS (src/kernel_factor.cpp) and CALIBRISK_COMPILE_JOINT
+// (src/joint_parts.cpp).
 #ifndef CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 #define CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 
 #include <Eigen/Core>
+
+#ifdef CALIBRISK_SHARED_PRODUCTS
+#define CALIBRISK_SHARED
+#else
+#define CALIBRISK_SHARED inline
+#endif
 
 // Before Eigen 3.3.8 the templates had other parameters: there each unit keeps its own.
 #if defined(CALIBRISK_SHARED_PRODUCTS) && EIGEN_VERSION_AT_LEAST(3, 3, 8)

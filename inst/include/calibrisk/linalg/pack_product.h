@@ -27,6 +27,8 @@ struct PackProduct {
   bool lower;
 };
 
+CALIBRISK_SHARED void add_pack_product(const PackProduct& at);
+
 namespace detail {
 
 #ifdef CALIBRISK_PACKS
@@ -134,6 +136,7 @@ CALIBRISK_INLINE void product_loop(const PackProduct& at) {
   }
 }
 
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PRODUCTS)
 inline void matrix_product_baseline(const PackProduct& at) { product_loop<2>(at); }
 #ifdef CALIBRISK_DISPATCH
 __attribute__((target("avx2"))) inline void matrix_product_avx2(const PackProduct& at) {
@@ -142,6 +145,7 @@ __attribute__((target("avx2"))) inline void matrix_product_avx2(const PackProduc
 __attribute__((target("avx512f"))) inline void matrix_product_avx512(const PackProduct& at) {
   product_loop<8>(at);
 }
+#endif
 #endif
 
 #else  // no vector extension: plain loops
@@ -161,10 +165,12 @@ inline void matrix_product_baseline(const PackProduct& at) {
 
 }  // namespace detail
 
-inline void add_pack_product(const PackProduct& at) {
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PRODUCTS)
+void add_pack_product(const PackProduct& at) {
   static void (*const loop)(const PackProduct&) = CALIBRISK_WIDEST(detail::matrix_product);
   loop(at);
 }
+#endif
 
 // A matrix as a side of a product, or its transpose.
 inline PackProduct pack_product(bool transpose_a, bool transpose_b, double alpha,

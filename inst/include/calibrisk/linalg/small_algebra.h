@@ -7,12 +7,6 @@
 
 #include <calibrisk/linalg/dense_algebra.h>
 
-#ifdef CALIBRISK_SHARED_PRODUCTS
-#define CALIBRISK_SHARED
-#else
-#define CALIBRISK_SHARED inline
-#endif
-
 namespace calibrisk {
 
 CALIBRISK_SHARED Matrix inverse_of(const Matrix& a);
@@ -33,8 +27,6 @@ CALIBRISK_SHARED Matrix semidefinite_root(const Matrix& a);
 CALIBRISK_SHARED bool small_eigen(const Matrix& a, SymEigen& out);
 
 }  // namespace calibrisk
-
-#undef CALIBRISK_SHARED
 
 #if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PRODUCTS)
 

@@ -30,6 +30,8 @@ struct ExpLoops {
                           const double* a, const double* b, double* out);
 };
 
+CALIBRISK_SHARED const ExpLoops& exp_loops();
+
 namespace detail {
 
 constexpr double exp_lowest = -708.0;
@@ -244,6 +246,7 @@ CALIBRISK_INLINE void chebyshev_ratio_loop(const double* x, double centre, doubl
   }
 }
 
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
 #define CALIBRISK_EXP_LOOPS(SUFFIX, SIZE, TARGET)                                               \
   TARGET inline double affine_##SUFFIX(const double* s, const double* c, double scale, Index n, \
                                        double* w) {                                             \
@@ -275,6 +278,7 @@ CALIBRISK_EXP_LOOPS(avx2, 4, __attribute__((target("avx2,fma"))))
 CALIBRISK_EXP_LOOPS(avx512, 8, __attribute__((target("avx512f,avx512dq,fma"))))
 #endif
 #undef CALIBRISK_EXP_LOOPS
+#endif
 
 #else  // no vector extension: plain loops
 
@@ -341,10 +345,12 @@ inline ExpLoops exp_loops_baseline() {
 
 }  // namespace detail
 
-inline const ExpLoops& exp_loops() {
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
+const ExpLoops& exp_loops() {
   static const ExpLoops loops = CALIBRISK_WIDEST(detail::exp_loops)();
   return loops;
 }
+#endif
 
 }  // namespace calibrisk
 

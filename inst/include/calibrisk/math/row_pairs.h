@@ -29,6 +29,10 @@ struct RowPairLoops {
   void (*product)(const RowPairs& at);   // f = x y
 };
 
+CALIBRISK_SHARED const RowPairLoops& row_pair_loops();
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
+
 struct AbsoluteTerm {
 #ifdef CALIBRISK_PACKS
   template <int pack_size>
@@ -187,10 +191,12 @@ inline RowPairLoops row_pair_loops_baseline() {
 
 #endif
 
-inline const RowPairLoops& row_pair_loops() {
+const RowPairLoops& row_pair_loops() {
   static const RowPairLoops loops = CALIBRISK_WIDEST(row_pair_loops)();
   return loops;
 }
+
+#endif
 
 }  // namespace detail
 
