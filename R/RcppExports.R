@@ -565,16 +565,28 @@ cpp_ensemble_map <- function(given, logits, floor, b, weights, threads) {
     .Call(`_calibrisk_cpp_ensemble_map`, given, logits, floor, b, weights, threads)
 }
 
+cpp_variance_scaling <- function(variance, r, share) {
+    .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
+}
+
+cpp_knot_line <- function(x, y, v) {
+    .Call(`_calibrisk_cpp_knot_line`, x, y, v)
+}
+
+cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
+    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
+}
+
+cpp_cubic_basis <- function(z, knots) {
+    .Call(`_calibrisk_cpp_cubic_basis`, z, knots)
+}
+
 cpp_linear_fit <- function(logp, y, weights, loss, penalty, diagonal, bounded, threads) {
     .Call(`_calibrisk_cpp_linear_fit`, logp, y, weights, loss, penalty, diagonal, bounded, threads)
 }
 
 cpp_linear_map <- function(theta, logp, diagonal, threads) {
     .Call(`_calibrisk_cpp_linear_map`, theta, logp, diagonal, threads)
-}
-
-cpp_variance_scaling <- function(variance, r, share) {
-    .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
 }
 
 cpp_network_loss <- function(parameters, hidden, range, n_cells, logits, y, weights, loss, threads) {
@@ -595,18 +607,6 @@ cpp_network_integral <- function(parameters, hidden, x, n) {
 
 cpp_clenshaw_curtis <- function(n) {
     .Call(`_calibrisk_cpp_clenshaw_curtis`, n)
-}
-
-cpp_knot_line <- function(x, y, v) {
-    .Call(`_calibrisk_cpp_knot_line`, x, y, v)
-}
-
-cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
-    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
-}
-
-cpp_cubic_basis <- function(z, knots) {
-    .Call(`_calibrisk_cpp_cubic_basis`, z, knots)
 }
 
 cpp_draw_classes <- function(probs) {

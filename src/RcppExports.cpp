@@ -1931,6 +1931,58 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_variance_scaling
+Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r, Rcpp::NumericVector share);
+RcppExport SEXP _calibrisk_cpp_variance_scaling(SEXP varianceSEXP, SEXP rSEXP, SEXP shareSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type r(rSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_variance_scaling(variance, r, share));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_knot_line
+Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y, Rcpp::NumericVector v);
+RcppExport SEXP _calibrisk_cpp_knot_line(SEXP xSEXP, SEXP ySEXP, SEXP vSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_knot_line(x, y, v));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pit_draws
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int times, double seed, double first_row, int threads);
+RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cubic_basis
+Rcpp::NumericMatrix cpp_cubic_basis(Rcpp::NumericVector z, Rcpp::NumericVector knots);
+RcppExport SEXP _calibrisk_cpp_cubic_basis(SEXP zSEXP, SEXP knotsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type knots(knotsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cubic_basis(z, knots));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_linear_fit
 Rcpp::List cpp_linear_fit(Rcpp::NumericMatrix logp, Rcpp::IntegerVector y, Rcpp::NumericVector weights, std::string loss, Rcpp::NumericVector penalty, bool diagonal, bool bounded, int threads);
 RcppExport SEXP _calibrisk_cpp_linear_fit(SEXP logpSEXP, SEXP ySEXP, SEXP weightsSEXP, SEXP lossSEXP, SEXP penaltySEXP, SEXP diagonalSEXP, SEXP boundedSEXP, SEXP threadsSEXP) {
@@ -1958,18 +2010,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< bool >::type diagonal(diagonalSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_linear_map(theta, logp, diagonal, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_variance_scaling
-Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r, Rcpp::NumericVector share);
-RcppExport SEXP _calibrisk_cpp_variance_scaling(SEXP varianceSEXP, SEXP rSEXP, SEXP shareSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type r(rSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_variance_scaling(variance, r, share));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2046,46 +2086,6 @@ BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< int >::type n(nSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_clenshaw_curtis(n));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_knot_line
-Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y, Rcpp::NumericVector v);
-RcppExport SEXP _calibrisk_cpp_knot_line(SEXP xSEXP, SEXP ySEXP, SEXP vSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<double> >::type x(xSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_knot_line(x, y, v));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_pit_draws
-Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int times, double seed, double first_row, int threads);
-RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_cubic_basis
-Rcpp::NumericMatrix cpp_cubic_basis(Rcpp::NumericVector z, Rcpp::NumericVector knots);
-RcppExport SEXP _calibrisk_cpp_cubic_basis(SEXP zSEXP, SEXP knotsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type knots(knotsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cubic_basis(z, knots));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3350,17 +3350,17 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_temperature", (DL_FUNC) &_calibrisk_cpp_temperature, 8},
     {"_calibrisk_cpp_ensemble_weights", (DL_FUNC) &_calibrisk_cpp_ensemble_weights, 8},
     {"_calibrisk_cpp_ensemble_map", (DL_FUNC) &_calibrisk_cpp_ensemble_map, 6},
+    {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
+    {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
+    {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
+    {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
     {"_calibrisk_cpp_linear_fit", (DL_FUNC) &_calibrisk_cpp_linear_fit, 8},
     {"_calibrisk_cpp_linear_map", (DL_FUNC) &_calibrisk_cpp_linear_map, 4},
-    {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
     {"_calibrisk_cpp_network_loss", (DL_FUNC) &_calibrisk_cpp_network_loss, 9},
     {"_calibrisk_cpp_network_fit", (DL_FUNC) &_calibrisk_cpp_network_fit, 12},
     {"_calibrisk_cpp_network_map", (DL_FUNC) &_calibrisk_cpp_network_map, 5},
     {"_calibrisk_cpp_network_integral", (DL_FUNC) &_calibrisk_cpp_network_integral, 4},
     {"_calibrisk_cpp_clenshaw_curtis", (DL_FUNC) &_calibrisk_cpp_clenshaw_curtis, 1},
-    {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
-    {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
-    {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
     {"_calibrisk_cpp_draw_classes", (DL_FUNC) &_calibrisk_cpp_draw_classes, 1},
     {"_calibrisk_cpp_deal_copies", (DL_FUNC) &_calibrisk_cpp_deal_copies, 3},
     {"_calibrisk_cpp_draw_counts", (DL_FUNC) &_calibrisk_cpp_draw_counts, 2},
