@@ -135,7 +135,7 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   estimate <- root(value)
   # 0, or what rounding leaves of it, has no tangent
   flat <- !linear & !value > 1e-13^power * std_error
-  if (!all(linear)) std_error <- std_error / ifelse(linear, 1, power * estimate^(power - 1))
+  if (!all(linear)) std_error <- std_error / (power * estimate^(power - 1))
   std_error[flat] <- NA_real_
   list(.estimate = estimate, std.error = std_error, conf.low = root(field(limits, "low")),
        conf.high = root(field(limits, "high")), power = value)

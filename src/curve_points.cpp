@@ -13,6 +13,7 @@
 #include <Rmath.h>
 
 #include <algorithm>
+#include <functional>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -92,13 +93,32 @@ struct PointsOf {
   }
 };
 
-// The number of edges below each value.
-std::vector<int> bins_of(const Rcpp::NumericVector& values, const std::vector<double>& edges) {
+// The number of edges below each value, or with `equal` of those that are at most the value. For
+// many values, edges are first counted at the ends of cells of the unit interval: a search of them
+// all takes longer than the rest of a figure.
+std::vector<int> bins_of(const Rcpp::NumericVector& values, const std::vector<double>& edges,
+                         bool equal = false) {
+  constexpr int cells = 1024;  // a power of two, so that a value's cell is exact
+  const auto search = [&](int from, int to, double v) {
+    const auto begin = edges.begin() + from, end = edges.begin() + to;
+    const auto at = equal ? std::upper_bound(begin, end, v) : std::lower_bound(begin, end, v);
+    return static_cast<int>(at - edges.begin());
+  };
+  const int all = static_cast<int>(edges.size());
+  std::vector<int> before;
+  for (int k = 0; k <= cells && values.size() > 4 * cells; ++k) {
+    before.push_back(search(0, all, static_cast<double>(k) / cells));
+  }
   std::vector<int> out;
   out.reserve(static_cast<std::size_t>(values.size()));
   for (const double v : values) {
-    out.push_back(
-        static_cast<int>(std::lower_bound(edges.begin(), edges.end(), v) - edges.begin()));
+    const double place = v * cells;
+    if (before.empty() || !(place >= 0.0 && place < cells)) {
+      out.push_back(search(0, all, v));
+    } else {
+      const auto k = static_cast<std::size_t>(place);
+      out.push_back(search(before[k], before[k + 1], v));
+    }
   }
   return out;
 }
@@ -488,14 +508,9 @@ Rcpp::List cpp_curve_bars(Rcpp::NumericVector values, Rcpp::NumericVector labels
   for (int k = 0; k <= 500; ++k) share.push_back(k / 500.0);
   for (int k = 0; k <= 94; ++k) logit.push_back(std::min(-9.4 + k * 0.2, 9.4));
   for (std::size_t k = 1; k < 94; ++k) inner.push_back(R::plogis(logit[k], 0.0, 1.0, 1, 0));
-  std::vector<int> cell;
-  for (const double v : values) {
-    cell.push_back(
-        static_cast<int>(std::upper_bound(inner.begin(), inner.end(), v) - inner.begin()));
-  }
   const std::vector<double> edges(share.begin() + 1, share.end() - 1);
   return named_list({{"shares", static_cast<SEXP>(bars(share, bins_of(values, edges)))},
-                     {"logits", static_cast<SEXP>(bars(logit, cell))}});
+                     {"logits", static_cast<SEXP>(bars(logit, bins_of(values, inner, true)))}});
 }
 
 // A figure draws a curve between the fifth smallest and the fifth largest prediction: beyond, a few
@@ -504,17 +519,18 @@ Rcpp::List cpp_curve_bars(Rcpp::NumericVector values, Rcpp::NumericVector labels
 Rcpp::List cpp_drawn_ends(Rcpp::NumericVector values, Rcpp::NumericVector copies) {
   constexpr double few = 5.0;
   if (values.size() == 0) return named_list({{"from", NA_REAL}, {"to", NA_REAL}});
-  const Vector weight =
-      copies.size() > 0 ? Vector(as_vector(copies)) : Vector::Ones(values.size()).eval();
-  const double n = weight.sum(), first = n < 4.0 * few ? 1.0 : few;
-  std::vector<double> sorted(values.begin(), values.end());
-  const auto end = [&](double at) {
-    if (copies.size() > 0) {
+  const Vector weight = as_vector(copies);
+  const double n = copies.size() > 0 ? weight.sum() : static_cast<double>(values.size());
+  const double first = n < 4.0 * few ? 1.0 : few;
+  if (copies.size() > 0) {
+    const auto end = [&](double at) {
       return calibrisk::WeightedQuantiles(as_vector(values), weight, Vector()).reached(at / n);
-    }
-    const auto place = sorted.begin() + static_cast<std::ptrdiff_t>(at) - 1;
-    std::nth_element(sorted.begin(), place, sorted.end());
-    return *place;
-  };
-  return named_list({{"from", end(first)}, {"to", end(n + 1.0 - first)}});
+    };
+    return named_list({{"from", end(first)}, {"to", end(n + 1.0 - first)}});
+  }
+  std::vector<double> least(static_cast<std::size_t>(first)), most(least.size());
+  std::partial_sort_copy(values.begin(), values.end(), least.begin(), least.end());
+  std::partial_sort_copy(values.begin(), values.end(), most.begin(), most.end(),
+                         std::greater<double>());
+  return named_list({{"from", least.back()}, {"to", most.back()}});
 }
