@@ -5,11 +5,13 @@
 #include <calibrisk/classical/bin_rows.h>
 #include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/crossfit_bound.h>
+#include <calibrisk/classical/group_law.h>
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/simplex_bins.h>
 #include <calibrisk/classical/width_cells.h>
 
+#include <Rmath.h>
 #include <algorithm>
 #include <cmath>
 
@@ -155,13 +157,45 @@ Rcpp::List cpp_bin_table(Rcpp::List sorted, Rcpp::NumericVector ends) {
 double cpp_outcome_weighting(Rcpp::NumericVector squares, Rcpp::NumericVector events,
                              Rcpp::NumericVector size, double event_squares);
 
-// The statistic of Hosmer and Lemeshow, the sum of (O - E)^2 / V over groups of sorted rows, and
-// the number of groups. V is N p (1 - p) where all rows count 1, with sums of w^2 of weights, which
-// may depend on the outcome. A group of certain predictions that all came true adds nothing.
+namespace {
+
+// The p-value from the exact distribution given the predictions p = d + y, of rows in groups that
+// end there; `terms` are the groups' parts of the statistic, `variances` their divisors.
+double few_events_p(const SortedRows& rows, const std::vector<calibrisk::Index>& ends,
+                    const calibrisk::Vector& terms, const calibrisk::Vector& variances) {
+  const double* copies = rows.sums.sum_copies;
+  if (!std::isfinite(terms.sum())) return 0.0;
+  calibrisk::RoundedSum sum(terms);
+  calibrisk::Index row = 0;
+  for (std::size_t g = 0; g < ends.size(); ++g) {
+    calibrisk::GroupEvents events;
+    for (; row < ends[g]; ++row) {
+      const double d = rows.sums.d[row];
+      const double before = copies != nullptr && row > 0 ? copies[row - 1] : 0.0;
+      // certain predictions that came true leave the difference as it is
+      if (d != 0.0)
+        events.add(d < 0.0 ? 1.0 + d : d, copies == nullptr ? 1.0 : copies[row] - before);
+    }
+    const double variance = variances(static_cast<calibrisk::Index>(g));
+    if (variance > 0.0) sum.add(events.deviations(), 1.0 / variance);
+  }
+  return sum.p_value();
+}
+
+}  // namespace
+
+// The statistic of Hosmer and Lemeshow, the sum of (O - E)^2 / V over groups of sorted rows, its
+// p-value, degrees of freedom and the number of groups. V is N p (1 - p) where all rows count 1,
+// with sums of w^2 of weights, which may depend on the outcome. A group of certain predictions that
+// all came true adds nothing. The p-value is not that of chi-squared, which has no degrees of
+// freedom then, where a group is expected to have less than one event or one other row, or less
+// than five on average, and the predictions alone tell the distribution.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted) {
+Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted,
+                               bool fitted) {
   const SortedRows rows(sorted);
-  const calibrisk::BinTable bins = calibrisk::bins_of_rows(rows.sums, rows.used(ends), 0);
+  const auto used = rows.used(ends);
+  const calibrisk::BinTable bins = calibrisk::bins_of_rows(rows.sums, used, 0);
   const calibrisk::Vector squares = bins.size.cwiseAbs2().cwiseProduct(bins.concentration);
   double k = 1.0;
   if (weighted) {
@@ -171,13 +205,23 @@ Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool
                               wrap_vector(bins.size.cwiseProduct(bins.accuracy)),
                               wrap_vector(bins.size), events);
   }
-  const double statistic = calibrisk::exact_sum(bins.size.size(), [&](calibrisk::Index b) {
+  const calibrisk::Index n = bins.size.size();
+  calibrisk::Vector terms = calibrisk::Vector::Zero(n), variances(n), few(n);
+  for (calibrisk::Index b = 0; b < n; ++b) {
     const double share = bins.accuracy(b) + bins.gap(b), difference = bins.size(b) * bins.gap(b);
     const double tilt = (k * (1.0 - share) + share) / (k * share + 1.0 - share);
-    if (std::abs(difference) < 1e-12 * bins.size(b)) return 0.0;
-    return difference * difference / (share * (1.0 - share) * squares(b) * tilt);
-  });
-  return Rcpp::NumericVector::create(statistic, static_cast<double>(bins.size.size()));
+    variances(b) = share * (1.0 - share) * squares(b) * tilt;
+    few(b) = bins.size(b) * std::min(share, 1.0 - share);
+    if (std::abs(difference) < 1e-12 * bins.size(b)) continue;
+    terms(b) = difference * difference / variances(b);
+  }
+  const auto groups = static_cast<double>(n);
+  const double statistic = calibrisk::exact_sum(n, [&](calibrisk::Index b) { return terms(b); });
+  if (!weighted && !fitted && (few.minCoeff() < 1.0 || few.mean() < 5.0)) {
+    return {statistic, few_events_p(rows, used, terms, variances), NA_REAL, groups};
+  }
+  const double df = std::max(groups - (fitted ? 2.0 : 0.0), 1.0);
+  return {statistic, R::pchisq(statistic, df, 0, 0), df, groups};
 }
 
 // The error of very many bins of sorted rows, `at_once` of them at a time.
