@@ -6,8 +6,9 @@
 #' * `cox_calibration()`: the logistic regression `logit P(Y = 1) = a + b logit(p)`; calibrated predictions have `a =
 #'   0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model, `"cox_in_the_large"`, the intercept with the
 #'   slope held at 1, and `"cox_joint"`, the likelihood ratio to `a = 0, b = 1` (Cox 1958), with two degrees of freedom.
-#'   The others have Wald's interval and p-value. They are robust with importance weights or clusters; the error in the
-#'   large is robust otherwise too, if that is larger, as with a slope far from 1.
+#'   The others have Wald's interval and p-value. They are robust with importance weights or clusters, with Student's
+#'   distribution if events or non-events are fewer than 30; the error in the large is robust otherwise too, if that is
+#'   larger, as with a slope far from 1.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard normal for calibrated
 #'   predictions (Spiegelhalter 1986); `p.value` is two-sided.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of nearly equal size.
@@ -140,14 +141,15 @@ cox_robust <- function(fit, z, y, design, level) {
   large <- logistic_influence(fit$large, matrix(1, length(z)), y, design, z)
   value <- c(fit$both$theta, fit$large$theta)
   rows <- list(both[, 1], both[, 2], large[, 1])
-  estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf), value, rows)
+  # few events are few terms, in however many clusters
+  df <- min(cpp_design_df(design), cpp_few_events(y, replace(design, "cluster", list(NULL))) - 1)
+  estimates <- Map(function(v, psi) new_estimate(v, psi, design, smallest = -Inf, df = df), value, rows)
   out <- summarise_estimates(estimates, level)
-  df <- cpp_design_df(design)
   z <- (value - c(0, 1, 0)) / out$std.error
   joint <- wald_test(value[1:2] - c(0, 1), cpp_row_covariance(both, design), df)
   list(.estimate = c(value, joint$statistic), std.error = c(out$std.error, NA),
        conf.low = c(out$conf.low, NA), conf.high = c(out$conf.high, NA),
-       p.value = c(2 * stats::pt(-abs(z), df), joint$p.value))
+       p.value = c(2 * if (df < 1) z * NA else stats::pt(-abs(z), df), joint$p.value))
 }
 
 # x' V^-1 x of q numbers: chi-squared; with V from df + 1 clusters (df + 1 - q) / (q df) times it is F (Hotelling).
