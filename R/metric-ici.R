@@ -99,12 +99,12 @@ problem_frequency <- function(problem, smoother, span) {
 smooth_frequency <- function(x, y, smoother, span, design) {
   if (smoother == "isotonic") return(cpp_isotonic_rows(x, y, design$w)$rows)
   w <- relative_weights(design) %||% rep(1, length(x))
-  distinct <- unique(x)
-  if (length(distinct) >= 10) {
+  if (length(unique(utils::head(x, 100))) >= 10 || length(unique(x)) >= 10) {
     check_span(span, copy_count(design))
     curve <- loess_fit(x, y, w, span, design$copies)
     if (!is.null(curve)) return(curve)
   }
+  distinct <- unique(x)
   at <- match(x, distinct)
   size <- rowsum(w, at, reorder = TRUE)[, 1]
   frequency <- rowsum(w * y, at, reorder = TRUE)[, 1] / size
@@ -127,9 +127,8 @@ check_span <- function(span, n) {
 loess_fit <- function(x, y, weights, span, copies = NULL) {
   # rows between knots: the share that loess() takes
   leaf <- 0.2 * span
-  order <- if (is.unsorted(x)) order(x, y, weights, method = "radix") else seq_along(x)
-  curve <- cpp_loess(x[order], y[order], weights[order], copies[order] %||% numeric(), span, leaf)
-  curve <- if (length(curve) > 0) replace(curve, order, curve) else singular_loess(x, y, weights, span, copies)
+  curve <- cpp_loess(x, y, weights, copies %||% numeric(), span, leaf)
+  if (length(curve) == 0) curve <- singular_loess(x, y, weights, span, copies)
   if (!is.null(curve) && all(is.finite(curve))) pmin(pmax(curve, 0), 1)
 }
 

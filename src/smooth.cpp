@@ -4,6 +4,7 @@
 #include <calibrisk/classical/cell_draws.h>
 #include <calibrisk/classical/loess.h>
 #include <calibrisk/classical/smooth_distances.h>
+#include <calibrisk/math/row_order.h>
 
 #include <R_ext/Random.h>
 #include <Rmath.h>
@@ -16,13 +17,30 @@
 
 using calibrisk::Index;
 
-// x ascending; `copies` may be empty. Empty where a local fit is nearly singular.
+// Rows in any order, fitted in that of x, y and w; `copies` may be empty. Empty where a local fit
+// is nearly singular.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w,
                               Rcpp::NumericVector copies, double span, double leaf) {
-  const calibrisk::Loess curve(as_vector(x), as_vector(w), as_vector(copies), span, leaf);
-  const calibrisk::Vector fit = curve(as_vector(y));
-  return Rcpp::NumericVector(fit.data(), fit.data() + fit.size());
+  const auto rows = static_cast<std::size_t>(x.size());
+  calibrisk::RowOrder order(rows);
+  for (const Rcpp::NumericVector& by : {w, y, x}) {
+    const double* number = by.begin();
+    order.sort([number](std::size_t i) { return number[i]; });
+  }
+  const auto sorted = [&](const Rcpp::NumericVector& values) {
+    calibrisk::Vector out(values.size());
+    for (Index i = 0; i < out.size(); ++i)
+      out(i) = values[static_cast<R_xlen_t>(order[static_cast<std::size_t>(i)])];
+    return out;
+  };
+  const calibrisk::Vector at = sorted(x), weight = sorted(w), counts = sorted(copies);
+  const calibrisk::Loess curve(at, weight, counts, span, leaf);
+  const calibrisk::Vector fit = curve(sorted(y));
+  Rcpp::NumericVector out(fit.size());
+  for (Index i = 0; i < fit.size(); ++i)
+    out[static_cast<R_xlen_t>(order[static_cast<std::size_t>(i)])] = fit(i);
+  return out;
 }
 
 namespace {
