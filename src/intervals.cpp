@@ -163,21 +163,26 @@ namespace {
 // end there; `terms` are the groups' parts of the statistic, `variances` their divisors.
 double few_events_p(const SortedRows& rows, const std::vector<calibrisk::Index>& ends,
                     const calibrisk::Vector& terms, const calibrisk::Vector& variances) {
-  const double* copies = rows.sums.sum_copies;
   if (!std::isfinite(terms.sum())) return 0.0;
-  calibrisk::RoundedSum sum(terms);
+  const double* sums = rows.sums.sum_copies;
+  const calibrisk::Index n = ends.back();
+  calibrisk::Vector prob(n), copies(sums == nullptr ? 0 : n);
+  std::vector<int> group;
   calibrisk::Index row = 0;
   for (std::size_t g = 0; g < ends.size(); ++g) {
-    calibrisk::GroupEvents events;
     for (; row < ends[g]; ++row) {
+      group.push_back(static_cast<int>(g));
+      // of certain predictions that came true 0: they leave the difference as it is
       const double d = rows.sums.d[row];
-      const double before = copies != nullptr && row > 0 ? copies[row - 1] : 0.0;
-      // certain predictions that came true leave the difference as it is
-      if (d != 0.0)
-        events.add(d < 0.0 ? 1.0 + d : d, copies == nullptr ? 1.0 : copies[row] - before);
+      prob(row) = d < 0.0 ? 1.0 + d : d;
+      if (sums != nullptr) copies(row) = sums[row] - (row > 0 ? sums[row - 1] : 0.0);
     }
+  }
+  calibrisk::RoundedSum sum(terms);
+  const auto counts = calibrisk::bin_counts(prob, copies, group, static_cast<int>(ends.size()));
+  for (std::size_t g = 0; g < ends.size(); ++g) {
     const double variance = variances(static_cast<calibrisk::Index>(g));
-    if (variance > 0.0) sum.add(events.deviations(), 1.0 / variance);
+    if (variance > 0.0) sum.add(calibrisk::deviations(counts[g]), 1.0 / variance);
   }
   return sum.p_value();
 }

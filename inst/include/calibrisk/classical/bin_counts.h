@@ -65,10 +65,9 @@ inline double joint_tail(const std::vector<BinCount>& bins, double level) {
   return holds;
 }
 
-// Least and largest counts of each bin, at one bin and (rows 3, 4) at all of them, with probability
-// `level`. `bin`: of each row, from 0.
-inline Matrix bin_count_limits(const ConstVectorRef& prob, const ConstVectorRef& copies,
-                               const std::vector<int>& bin, int n_bins, double level) {
+// `bin`: of each row, from 0; `copies` may be empty.
+inline std::vector<BinCount> bin_counts(const ConstVectorRef& prob, const ConstVectorRef& copies,
+                                        const std::vector<int>& bin, int n_bins) {
   std::vector<BinCount> bins(static_cast<std::size_t>(n_bins));
   const auto copies_of = [&](Index i) { return copies.size() == 0 ? 1.0 : copies[i]; };
   const auto bin_of = [&](Index i) -> BinCount& {
@@ -80,6 +79,14 @@ inline Matrix bin_count_limits(const ConstVectorRef& prob, const ConstVectorRef&
     if (!own.exact()) continue;
     for (double one = 0.0; one < copies_of(i); one += 1.0) own.count.add(prob[i]);
   }
+  return bins;
+}
+
+// Least and largest counts of each bin, at one bin and (rows 3, 4) at all of them, with probability
+// `level`.
+inline Matrix bin_count_limits(const ConstVectorRef& prob, const ConstVectorRef& copies,
+                               const std::vector<int>& bin, int n_bins, double level) {
+  const std::vector<BinCount> bins = bin_counts(prob, copies, bin, n_bins);
   const double one = (1.0 - level) / 2.0, all = joint_tail(bins, level);
   Matrix out(4, n_bins);
   for (int k = 0; k < n_bins; ++k) {

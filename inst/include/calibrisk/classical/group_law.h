@@ -5,7 +5,7 @@
 #ifndef CALIBRISK_CLASSICAL_GROUP_LAW_H
 #define CALIBRISK_CLASSICAL_GROUP_LAW_H
 
-#include <calibrisk/types.h>
+#include <calibrisk/classical/bin_counts.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,80 +20,23 @@ struct DeviationLaw {
   Vector probability;
 };
 
-// Number of events of a group. Rows with p > 0.5 count rows without an event, downwards: the range
-// of numbers with a probability worth counting then depends on the variance alone.
-class GroupEvents {
- public:
-  void add(double p, double copies) {
-    rows_.push_back({p, copies});
-    variance_ += copies * p * (1.0 - p);
-    (p > 0.5 ? below_ : above_) += copies * std::min(p, 1.0 - p);
+// Those of a group's number of events; normal ones where its distribution is not made.
+inline DeviationLaw deviations(const BinCount& events) {
+  if (events.exact()) {
+    const std::vector<double>& mass = events.count.mass();
+    return {events.count.first() - events.law.mean,
+            Eigen::Map<const Vector>(mass.data(), static_cast<Index>(mass.size()))};
   }
-
-  DeviationLaw deviations() const { return variance_ < 100.0 ? of_rows() : of_many(); }
-
- private:
-  // beyond it a Poisson number of this mean has less than 1e-25
-  static Index reach(double mean) {
-    return static_cast<Index>(mean + 10.0 * std::sqrt(mean) + 25.0);
+  const double sd = std::sqrt(events.law.variance);
+  const auto far = static_cast<Index>(12.0 * sd);
+  const double first = std::ceil(events.law.mean) - events.law.mean - static_cast<double>(far);
+  Vector law(2 * far + 1);
+  for (Index k = 0; k < law.size(); ++k) {
+    const double z = (first + static_cast<double>(k)) / sd;
+    law(k) = std::exp(-0.5 * z * z) / (sd * std::sqrt(2.0 * M_PI));
   }
-
-  DeviationLaw of_rows() const {
-    const Index down = below_ > 0.0 ? reach(below_) : 0, up = above_ > 0.0 ? reach(above_) : 0;
-    Vector law = Vector::Zero(down + up + 1);
-    law(down) = 1.0;
-    bool reversed = false;
-    // the last number with a probability worth counting
-    Index last = down;
-    for (const auto& [p, copies] : rows_) {
-      if ((p > 0.5) != reversed) {
-        law.reverseInPlace();
-        reversed = !reversed;
-        last = law.size() - 1;
-      }
-      const double rare = std::min(p, 1.0 - p);
-      if (copies == 1.0) {
-        if (law(last) > 1e-20 && last + 1 < law.size()) ++last;
-        for (Index j = last; j > 0; --j) law(j) += rare * (law(j - 1) - law(j));
-        law(0) *= 1.0 - rare;
-      } else {
-        add_binomial(copies, rare, law);
-        last = law.size() - 1;
-      }
-    }
-    if (reversed) law.reverseInPlace();
-    return {below_ - above_ - static_cast<double>(down), std::move(law)};
-  }
-
-  static void add_binomial(double copies, double p, Vector& law) {
-    const Index most = law.size() - 1;
-    Vector binomial = Vector::Zero(law.size());
-    binomial(0) = std::exp(copies * std::log1p(-p));
-    for (Index k = 0; k < most; ++k) {
-      const auto at = static_cast<double>(k);
-      binomial(k + 1) = binomial(k) * std::max(copies - at, 0.0) / (at + 1.0) * (p / (1.0 - p));
-    }
-    for (Index j = most; j >= 0; --j) {
-      law(j) = binomial.head(j + 1).dot(law.head(j + 1).reverse());
-    }
-  }
-
-  // Normal probabilities.
-  DeviationLaw of_many() const {
-    const double sd = std::sqrt(variance_);
-    const auto far = static_cast<Index>(12.0 * sd);
-    const double first = std::ceil(above_ - below_) - (above_ - below_) - static_cast<double>(far);
-    Vector law(2 * far + 1);
-    for (Index k = 0; k < law.size(); ++k) {
-      const double z = (first + static_cast<double>(k)) / sd;
-      law(k) = std::exp(-0.5 * z * z) / (sd * std::sqrt(2.0 * M_PI));
-    }
-    return {first, std::move(law)};
-  }
-
-  std::vector<std::pair<double, double>> rows_;
-  double variance_ = 0.0, below_ = 0.0, above_ = 0.0;
-};
+  return {first, std::move(law)};
+}
 
 // P(sum >= the observed one) of independent terms, which are rounded to about a thousandth of the
 // observed sum: the observed one is rounded likewise, so the test of the rounded sum is exact. No
