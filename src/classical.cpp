@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors.
+#include "as_kernel.h"
 #include "r_engine.h"
+#include "row_numbers.h"
 #include <calibrisk/classical/cumulative.h>
 #include <calibrisk/classical/falling_trend.h>
 #include <calibrisk/classical/group_scores.h>
@@ -8,7 +10,6 @@
 #include <calibrisk/classical/mmce.h>
 #include <calibrisk/math/known_null.h>
 #include <calibrisk/math/roots.h>
-#include <calibrisk/math/row_order.h>
 
 #include <Rmath.h>
 #include <algorithm>
@@ -17,21 +18,6 @@
 using calibrisk::Vector;
 
 namespace {
-
-// Values of sorted rows in the order of the data, and the other way round; rows count from 1.
-Vector in_data_order(const Vector& values, const std::vector<int>& order) {
-  Vector out(values.size());
-  for (Eigen::Index i = 0; i < out.size(); ++i)
-    out(order[static_cast<std::size_t>(i)] - 1) = values(i);
-  return out;
-}
-
-Vector in_sorted_order(const Vector& values, const std::vector<int>& order) {
-  Vector out(values.size());
-  for (Eigen::Index i = 0; i < out.size(); ++i)
-    out(i) = values(order[static_cast<std::size_t>(i)] - 1);
-  return out;
-}
 
 // Pair sums (classical/mmce.h) of sorted rows in the order of the data, times a scale of the
 // kernel.
@@ -133,21 +119,15 @@ SEXP cpp_line_sums(Rcpp::List prediction, Rcpp::List target, Rcpp::List design, 
   const Rcpp::NumericMatrix features(field(prediction, "features"));
   const Rcpp::NumericMatrix residuals(field(target, "residuals"));
   if (features.ncol() != 2 || residuals.ncol() != 2) return R_NilValue;
-  const Rcpp::List kernel(field(prediction, "kernel"));
   const auto pair = calibrisk::line_pair(
-      text_field(kernel, "type"), has_field(kernel, "nu") ? number_field(kernel, "nu") : 0.0,
-      has_field(kernel, "bandwidth") ? number_field(kernel, "bandwidth") : 0.0, as_matrix(features),
+      as_kernel(field(prediction, "kernel")), as_matrix(features),
       as_matrix(Rcpp::NumericMatrix(field(target, "probs"))), as_matrix(residuals),
       as_matrix(Rcpp::NumericMatrix(field(target, "right"))));
   if (pair.bandwidth == 0.0) return R_NilValue;
-  const Vector x = as_matrix(features).col(1), d = as_matrix(residuals).col(1);
-  const auto rows = static_cast<std::size_t>(x.size());
-  calibrisk::RowOrder ascending(rows);
-  ascending.sort([&](std::size_t i) { return x(static_cast<Eigen::Index>(i)); });
-  std::vector<int> order(rows);
-  for (std::size_t i = 0; i < rows; ++i) order[i] = static_cast<int>(ascending[i]) + 1;
+  const auto x = as_matrix(features).col(1), d = as_matrix(residuals).col(1);
+  const auto order = ascending_rows(static_cast<std::size_t>(x.size()), {x.data()});
   return sums_of_sorted(in_sorted_order(x, order), in_sorted_order(d, order), order, design, apart,
-                        pair.bandwidth, number_field(kernel, "scale") * pair.scale);
+                        pair.bandwidth, pair.scale);
 }
 
 // The trends (classical/falling_trend.h) of every column of `probs` [n x classes], whose events are

@@ -13,9 +13,9 @@
 #include <Rmath.h>
 
 #include <algorithm>
-#include <functional>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 

@@ -2,7 +2,7 @@
 #include "as_weights.h"
 #include "nested_limits.h"
 #include "r_engine.h"
-#include "shape_rung.h"
+#include <calibrisk/ladder/recipes.h>
 #include <calibrisk/recal/class_scores.h>
 
 #include <algorithm>
@@ -106,8 +106,8 @@ std::vector<Step> make_steps(const calibrisk::Engine& engine, const calibrisk::C
   const auto make = [&](const calibrisk::Engine& on, Step& step) {
     step.shape = calibrisk::basis_shape(on, step.recipe, step.sizes, x, v);
     step.shape.own = step.at;
-    step.rung =
-        ladder_rung(on, worker_algebra(), step.shape, x, step.columns, e, v, clusters, moments);
+    step.rung = calibrisk::shape_rung(on, worker_algebra(), step.shape, x, step.columns, e, v,
+                                      clusters, moments);
   };
   if (e.cols() == 1 && e.rows() < 4 * calibrisk::rung_block) {  // rungs in place of their rows
     const calibrisk::Executor one_thread;
@@ -338,7 +338,7 @@ Rcpp::NumericMatrix cpp_scaling_rung(Rcpp::NumericMatrix probs, Rcpp::NumericMat
   const Eigen::Map<const Vector> x(p.data(), n * k), d(e.data(), n * k);
   const auto shape = calibrisk::basis_shape(engine, Recipe::columns, {0, 0, 0, 0}, x, v);
   const calibrisk::Rung rung =
-      ladder_rung(engine, worker_algebra(), shape, x, columns, d, v, clusters, true);
+      calibrisk::shape_rung(engine, worker_algebra(), shape, x, columns, d, v, clusters, true);
   const double scatter = calibrisk::residual_scatter(engine, d, v, clusters);
   const auto scale = static_cast<double>(k), square = scale * scale;
   Vector numbers(5);

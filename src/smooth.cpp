@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Smooth curves, and what samples add to cells of rows.
 #include "r_engine.h"
+#include "row_numbers.h"
 #include <calibrisk/classical/cell_draws.h>
 #include <calibrisk/classical/loess.h>
 #include <calibrisk/classical/smooth_distances.h>
-#include <calibrisk/math/row_order.h>
 
 #include <R_ext/Random.h>
 #include <Rmath.h>
@@ -22,25 +22,15 @@ using calibrisk::Index;
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_loess(Rcpp::NumericVector x, Rcpp::NumericVector y, Rcpp::NumericVector w,
                               Rcpp::NumericVector copies, double span, double leaf) {
-  const auto rows = static_cast<std::size_t>(x.size());
-  calibrisk::RowOrder order(rows);
-  for (const Rcpp::NumericVector& by : {w, y, x}) {
-    const double* number = by.begin();
-    order.sort([number](std::size_t i) { return number[i]; });
-  }
+  calibrisk::require(y.size() == x.size() && w.size() == x.size(), "loess: a value of each row.");
+  const auto order =
+      ascending_rows(static_cast<std::size_t>(x.size()), {w.begin(), y.begin(), x.begin()});
   const auto sorted = [&](const Rcpp::NumericVector& values) {
-    calibrisk::Vector out(values.size());
-    for (Index i = 0; i < out.size(); ++i)
-      out(i) = values[static_cast<R_xlen_t>(order[static_cast<std::size_t>(i)])];
-    return out;
+    return in_sorted_order(as_vector(values), order);
   };
   const calibrisk::Vector at = sorted(x), weight = sorted(w), counts = sorted(copies);
   const calibrisk::Loess curve(at, weight, counts, span, leaf);
-  const calibrisk::Vector fit = curve(sorted(y));
-  Rcpp::NumericVector out(fit.size());
-  for (Index i = 0; i < fit.size(); ++i)
-    out[static_cast<R_xlen_t>(order[static_cast<std::size_t>(i)])] = fit(i);
-  return out;
+  return wrap_vector(in_data_order(curve(sorted(y)), order));
 }
 
 namespace {

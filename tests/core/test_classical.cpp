@@ -502,18 +502,21 @@ TEST(two_classes_and_an_exponential_kernel_are_a_line) {
   probs << 0.25, 0.75, 1.0, 0.0, 0.5, 0.5;
   left << 0.25, -0.25, 0.0, 0.0, -0.5, 0.5;
   right = left * (Matrix(2, 2) << 3.0, 1.0, 1.0, 2.0).finished();
-  const auto of = [&](const char* kernel, double nu) {
-    return line_pair(kernel, nu, 0.4, probs, probs, left, right);
+  const auto of = [&](const AnyLeaf& leaf) {
+    Kernel kernel;
+    kernel.leaf = leaf;
+    kernel.scale = 2.0;
+    return line_pair(kernel, probs, probs, left, right);
   };
-  CHECK(is_near(of("tv", 0.0).bandwidth, 0.4));
-  for (const LinePair& pair : {of("laplace", 0.0), of("matern", 0.5)}) {
+  CHECK(is_near(of(TotalVariationKernel{0.4}).bandwidth, 0.4));
+  for (const LinePair& pair : {of(LaplaceKernel{0.4}), of(MaternKernel{0.5, 0.4})}) {
     CHECK(is_near(pair.bandwidth, 0.4 / std::sqrt(2.0)));
     // e_1 - e_2 times the matrix
-    CHECK(is_near(pair.scale, 3.0));
+    CHECK(is_near(pair.scale, 6.0));
   }
-  CHECK(of("gaussian", 0.0).bandwidth == 0.0 && of("matern", 1.5).bandwidth == 0.0);
+  CHECK(of(GaussianKernel{0.4}).bandwidth == 0.0 && of(MaternKernel{1.5, 0.4}).bandwidth == 0.0);
   probs(0, 0) += 1e-9;
-  CHECK(of("tv", 0.0).bandwidth == 0.0);
+  CHECK(of(TotalVariationKernel{0.4}).bandwidth == 0.0);
 }
 
 TEST(sums_of_the_laplace_kernel_are_those_of_a_loop_over_pairs) {

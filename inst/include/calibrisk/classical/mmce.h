@@ -8,12 +8,13 @@
 #define CALIBRISK_CLASSICAL_MMCE_H
 
 #include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/kernels/kernel.h>
 #include <calibrisk/ladder/row_weights.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <string>
+#include <variant>
 #include <vector>
 
 namespace calibrisk {
@@ -35,9 +36,10 @@ inline std::vector<double> laplace_row_sums(const double* x, const double* d, st
   return r;
 }
 
-// The sums of pair_sums.h for h_ij = d_i d_j k(x_i, x_j), of rows with x ascending: off_diagonal
-// and `squares` over the other copies, or over the other clusters where those are `apart`; across:
-// over the other clusters where they are not; known and trace: of the variances x (1 - x).
+// The sums of pair_sums.h for h_ij = d_i d_j k(x_i, x_j), of rows with x ascending. off_diagonal
+// and `squares` are over the other copies, or over the other clusters where those are `apart`.
+// across is over the other clusters where they are not. known and trace are of the variances x (1 -
+// x).
 struct MmceSums {
   Vector off_diagonal, diagonal, across;
   double squares = 0.0, known = 0.0, trace = 0.0;
@@ -101,11 +103,19 @@ struct LinePair {
 };
 
 // For a kernel on `features` [n x 2] and <left_i, right_j> of `left` = residuals of `probs`.
-inline LinePair line_pair(const std::string& kernel, double nu, double bandwidth,
-                          const ConstMatrixRef& features, const ConstMatrixRef& probs,
-                          const ConstMatrixRef& left, const ConstMatrixRef& right) {
-  const bool euclidean = kernel == "laplace" || (kernel == "matern" && nu == 0.5);
-  if (features.rows() == 0 || (!euclidean && kernel != "tv")) return {};
+inline LinePair line_pair(const Kernel& kernel, const ConstMatrixRef& features,
+                          const ConstMatrixRef& probs, const ConstMatrixRef& left,
+                          const ConstMatrixRef& right) {
+  const auto* tv = std::get_if<TotalVariationKernel>(&kernel.leaf);
+  const auto* laplace = std::get_if<LaplaceKernel>(&kernel.leaf);
+  const auto* matern = std::get_if<MaternKernel>(&kernel.leaf);
+  LinePair out;
+  if (tv != nullptr) out.bandwidth = tv->bandwidth;
+  // both probabilities differ
+  if (laplace != nullptr) out.bandwidth = laplace->bandwidth / std::sqrt(2.0);
+  if (matern != nullptr && matern->nu == 0.5) out.bandwidth = matern->bandwidth / std::sqrt(2.0);
+  const bool plain = kernel.form == Kernel::Form::leaf && kernel.n_columns < 0;
+  if (out.bandwidth == 0.0 || !plain || features.rows() == 0) return {};
   // rounding of probabilities that add up to 1
   const double rounding = 1e-14;
   const auto differs = [&](double value) { return std::abs(value) > rounding; };
@@ -119,8 +129,9 @@ inline LinePair line_pair(const std::string& kernel, double nu, double bandwidth
   }
   const double of = left(largest, 1);
   if (of == 0.0) return {};
-  return {euclidean ? bandwidth / std::sqrt(2.0) : bandwidth,
-          (left(largest, 0) * right(largest, 0) + of * right(largest, 1)) / (of * of)};
+  out.scale =
+      kernel.scale * (left(largest, 0) * right(largest, 0) + of * right(largest, 1)) / (of * of);
+  return out;
 }
 
 }  // namespace calibrisk

@@ -304,10 +304,17 @@ inline Matrix local_columns(const LocalBasis& basis, const std::vector<Index>& r
 // A rung of a shape; `columns` is the user's matrix, `worker` the dense algebra of workers. Without
 // `moments` only psi, gaps and weights. With hats in clusters a row may have no value (NaN, and
 // residual 0) in some coordinates: it is then left out of these.
-inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const BasisShape& shape,
-                       const ConstMatrixRef& features, const ConstMatrixRef& columns,
-                       const ConstMatrixRef& residuals, const RowWeights& weights,
-                       const RowClusters& clusters, bool moments) {
+CALIBRISK_SHARED Rung shape_rung(const Engine& engine, const DenseAlgebra& worker,
+                                 const BasisShape& shape, const ConstMatrixRef& features,
+                                 const ConstMatrixRef& columns, const ConstMatrixRef& residuals,
+                                 const RowWeights& weights, const RowClusters& clusters,
+                                 bool moments);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RUNGS)
+Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const BasisShape& shape,
+                const ConstMatrixRef& features, const ConstMatrixRef& columns,
+                const ConstMatrixRef& residuals, const RowWeights& weights,
+                const RowClusters& clusters, bool moments) {
   const Index d = residuals.cols();
   std::vector<ClusterPart> parts;
   if (is_shared(shape.recipe)) {
@@ -337,6 +344,7 @@ inline Rung shape_rung(const Engine& engine, const DenseAlgebra& worker, const B
   }
   return cluster_rung(engine, worker, parts, residuals, weights, clusters, moments);
 }
+#endif
 
 // Adds gaps of new rows, their columns times the weights of a rung, times `scale`.
 inline void add_basis_gap(const Engine& engine, const BasisShape& shape,

@@ -6,8 +6,8 @@
 // Without the first, the core stays headers alone. Functions of the core that many units call are
 // compiled once in the same way: CALIBRISK_SHARED before a declaration, and definitions in the
 // units that define CALIBRISK_COMPILE_PRODUCTS, CALIBRISK_COMPILE_KERNELS (src/kernel.cpp),
-// CALIBRISK_COMPILE_FACTORS (src/kernel_factor.cpp) and CALIBRISK_COMPILE_JOINT
-// (src/joint_parts.cpp).
+// CALIBRISK_COMPILE_FACTORS (src/kernel_factor.cpp), CALIBRISK_COMPILE_JOINT
+// (src/joint_parts.cpp) and CALIBRISK_COMPILE_RUNGS (src/shape_rung.cpp).
 #ifndef CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 #define CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 

@@ -208,9 +208,9 @@ inline Matrix kde_loo_density(const Engine& engine, const ConstMatrixRef& featur
   return out;
 }
 
-// The bandwidth of the largest leave-one-out likelihood, of race[k] evenly spaced rows in round k,
-// from which bandwidths retire that are more than six standard errors below the best, and of all
-// up to `many` rows in the last round. Of rows with `copies` (empty: 1) these are evenly spaced.
+// The bandwidth of the largest leave-one-out likelihood. Round k looks at race[k] evenly spaced
+// rows, or with `copies` (empty: 1) copies. Bandwidths that are more than six standard errors below
+// the best retire from it. The last round of up to `many` rows looks at all of them.
 inline double likely_bandwidth(const Engine& engine, const ConstMatrixRef& features,
                                std::vector<double> grid, Index many, const std::vector<int>& race,
                                const Vector& copies = Vector()) {
