@@ -53,6 +53,10 @@ test_that("Spiegelhalter's statistic", {
   expect_equal(out$p.value, 2 * stats::pnorm(-abs(out$.estimate)))
   expect_warning(out <- spiegelhalter(c(.5, 1), c(0, 1)), class = "calibrisk_warning_convergence")
   expect_true(is.na(out$.estimate))
+  rejects <- function(i, p = stats::runif(200)) spiegelhalter(p, stats::rbinom(200, 1, p))$p.value < .1
+  level <- withr::with_seed(1, mean(vapply(1:300, rejects, NA)))
+  expect_gt(level, .05)
+  expect_lt(level, .16)
 })
 
 test_that("Hosmer-Lemeshow with its note, and with few events", {
