@@ -37,7 +37,7 @@ Rung own_hats(const Engine& engine, const Rows& rows, Index knots, const RowWeig
 
 TEST(local_and_shared_rungs_agree_on_the_same_columns) {
   const Engine engine = serial_engine();
-  for (const Index n : {Index(80), 3 * rung_block + 5}) {
+  for (const Index n : {Index(9), Index(80), 3 * rung_block + 5}) {
     const Rows rows = first_column(rows_of(n, 3));
     const RowWeights none;
     const Rung local = own_hats(engine, rows, 6, none);

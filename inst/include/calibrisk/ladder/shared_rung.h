@@ -40,17 +40,47 @@ inline Matrix stacked(const Matrix& basis, const Matrix& e, const Vector& weight
   return out;
 }
 
-// The sums over pairs of a group with fewer rows than columns, from its n x n matrix of pairs
-//   H_ij = v_i v_j <b_i, b_j> <e_i, e_j>,  s = H times the roots of a_i a_j, v^2 the squares of a
-// row's copies:
-// |s|^2 and tr s^3 are those of the columns, and <T2, T0> = sum_ij a_j^2 H_ij^2.
-inline void pairs_of_rows(const Engine& engine, const Matrix& basis, const Matrix& e,
-                          const Vector& pair, const Vector& a, RungSums& sums) {
-  const Matrix rows = pair.asDiagonal() * basis;
+// Rows of a group: basis, residuals, the roots of their weights, and a of rung.h.
+struct SharedRows {
+  Matrix basis, e;
+  Vector pair, a;
+
+  SharedRows(Index n, Index columns, Index coordinates)
+      : basis(n, columns), e(n, coordinates), pair(n), a(n) {}
+};
+
+// <T2, T0> = sum_ij a_j^2 H_ij^2 with H_ij = v_i v_j <b_i, b_j> <e_i, e_j>, v^2 the squares of a
+// row's copies, from panels of the pairs on and below the diagonal.
+inline double pair_squares(const Engine& engine, const SharedRows& rows) {
+  constexpr Index panel = 256;
+  const Index n = rows.basis.rows();
+  const Matrix b = rows.pair.asDiagonal() * rows.basis;
+  const Vector squares = rows.a.cwiseAbs2();
+  double out = 0.0;
+  for (Index begin = 0; begin < n; begin += panel) {
+    const Index size = std::min(panel, n - begin), left = n - begin;
+    Matrix h = engine.dense.multiply_a_bt(b.bottomRows(left), b.middleRows(begin, size));
+    h.array() *=
+        engine.dense.multiply_a_bt(rows.e.bottomRows(left), rows.e.middleRows(begin, size)).array();
+    for (Index j = 0; j < size; ++j) {
+      const auto below = h.col(j).tail(left - j - 1).array().square();
+      const double own = squares(begin + j);
+      out += own * h(j, j) * h(j, j) + (below * (squares.tail(left - j - 1).array() + own)).sum();
+    }
+    engine.progress.advance(0.0);
+  }
+  return out;
+}
+
+// The sums over pairs of a group with fewer rows than columns, from its n x n matrix of pairs s = H
+// times the roots of a_i a_j: |s|^2 and tr s^3 are those of the columns.
+inline void pairs_of_rows(const Engine& engine, const SharedRows& kept, RungSums& sums) {
+  const Matrix rows = kept.pair.asDiagonal() * kept.basis;
   Matrix s = engine.dense.multiply_a_bt(rows, rows);
-  s.array() *= engine.dense.multiply_a_bt(e, e).array();
-  if (sums.exact) sums.t20 += s.colwise().squaredNorm().transpose().cwiseProduct(a).dot(a);
-  const Vector root = a.cwiseSqrt();
+  s.array() *= engine.dense.multiply_a_bt(kept.e, kept.e).array();
+  if (sums.exact)
+    sums.t20 += s.colwise().squaredNorm().transpose().cwiseProduct(kept.a).dot(kept.a);
+  const Vector root = kept.a.cwiseSqrt();
   s.array().colwise() *= root.array();
   s *= root.asDiagonal();
   const double squares = s.squaredNorm();
@@ -78,15 +108,14 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
   Matrix sum = Matrix::Zero(k, d), scaled_sum = Matrix::Zero(k, d);
   const auto n = static_cast<Index>(group.rows.size());
   const bool by_rows = moments && n < all, by_columns = moments && !by_rows;
-  Matrix t0, t2, s, kept, kept_residuals;
-  Vector kept_pair(n), kept_a(n);
-  if (by_rows) {
-    kept.resize(n, k);
-    kept_residuals.resize(n, d);
-  }
+  // multiplications: n^2 (k + d) of pairs, 2 n (k d)^2 of T0 and T2
+  const bool by_pairs = by_columns && sums.exact && n * (k + d) < 2 * all * all;
+  const bool by_squares = by_columns && sums.exact && !by_pairs, keeps = by_rows || by_pairs;
+  SharedRows kept(keeps ? n : 0, k, d);
+  Matrix t0, t2, s;
   Index begin = 0;
   if (by_columns) s = Matrix::Zero(all, all);
-  if (by_columns && sums.exact) t0 = t2 = s;
+  if (by_squares) t0 = t2 = s;
   for_shared_blocks(engine, group, [&](const std::vector<Index>& rows, const Matrix& columns) {
     const auto m = static_cast<Index>(rows.size());
     const Matrix basis = engine.dense.multiply(columns, turned);
@@ -105,16 +134,16 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
     }
     sum += engine.dense.multiply_at_b(basis, weighted);
     scaled_sum += engine.dense.multiply_at_b(basis, scaled);
-    if (by_rows) {
-      kept.middleRows(begin, m) = basis;
-      kept_residuals.middleRows(begin, m) = e;
-      kept_pair.segment(begin, m) = pair;
-      kept_a.segment(begin, m) = a;
+    if (keeps) {
+      kept.basis.middleRows(begin, m) = basis;
+      kept.e.middleRows(begin, m) = e;
+      kept.pair.segment(begin, m) = pair;
+      kept.a.segment(begin, m) = a;
       begin += m;
     }
     if (!by_columns) return;
     s += engine.dense.crossprod(stacked(basis, e, (pair.array() * a.array().sqrt()).matrix()));
-    if (!sums.exact) return;
+    if (!by_squares) return;
     t0 += engine.dense.crossprod(stacked(basis, e, pair));
     t2 += engine.dense.crossprod(stacked(basis, e, (pair.array() * a.array()).matrix()));
   });
@@ -133,14 +162,15 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
   rung.weights.push_back(engine.dense.multiply(turned, sum));
   if (!moments) return;
   if (by_rows) {
-    pairs_of_rows(engine, kept, kept_residuals, kept_pair, kept_a, sums);
+    pairs_of_rows(engine, kept, sums);
     return;
   }
   // one leverage serves all coordinates: T1 is S
   sums.s2 += s.squaredNorm();
   sums.s3 += trace_cube(engine, s);
   sums.t11 += s.squaredNorm();
-  if (sums.exact) sums.t20 += t2.cwiseProduct(t0).sum();
+  if (by_pairs) sums.t20 += pair_squares(engine, kept);
+  if (by_squares) sums.t20 += t2.cwiseProduct(t0).sum();
 }
 
 }  // namespace detail
