@@ -14,7 +14,7 @@ namespace calibrisk {
 struct ClassRows {
   std::vector<Index> classes, order;  // the given ones
   Matrix p;                           // [n x K]
-  Matrix logs;                        // logarithms, at least -12
+  Matrix logs;                        // [K x n]: logarithms, at least -12
   std::vector<double> cumulative;     // a row's after the other, infinite from its last class on
 
   Index size() const { return p.rows(); }
@@ -34,8 +34,14 @@ struct ClassRows {
   }
   // the class whose part of [0, 1) has u in it; never one of probability 0
   int drawn(Index i, double u) const {
-    const auto begin = cumulative.begin() + i * count();
-    return static_cast<int>(std::upper_bound(begin, begin + count(), u) - begin);
+    constexpr Index few = 32;  // counted without branches that nobody foresees
+    const double* begin = cumulative.data() + i * count();
+    if (count() > few) {
+      return static_cast<int>(std::upper_bound(begin, begin + count(), u) - begin);
+    }
+    int out = 0;
+    for (Index j = 0; j < count(); ++j) out += begin[j] <= u ? 1 : 0;
+    return out;
   }
 };
 
@@ -82,7 +88,7 @@ inline ClassRows class_rows(const ConstMatrixRef& given, const Labels& labels) {
           given(out.order[static_cast<std::size_t>(i)], out.classes[static_cast<std::size_t>(j)]);
     }
   }
-  out.logs = out.p.array().max(std::exp(-12.0)).log();
+  out.logs = out.p.array().max(std::exp(-12.0)).log().transpose();
   out.cumulative.reserve(static_cast<std::size_t>(n * k));
   for (Index i = 0; i < n; ++i) {
     Index last = 0;

@@ -69,6 +69,10 @@ class ClassTest {
     }
     events_.push_back(event(shared.cwiseMin(1.0), true));
     most_shared_ = number.maxCoeff();
+    missed_.reserve(static_cast<std::size_t>(n * k));
+    for (Index i = 0; i < n; ++i) {
+      for (Index j = 0; j < k; ++j) missed_.push_back(rows_.p(i, j) != most_(i) ? 1 : 0);
+    }
     scores();
     null_ = statistics(redraws, [&](Index r, Index i) {
       return rows_.drawn(i, counter_uniform(class_key, static_cast<std::uint64_t>(r),
@@ -192,16 +196,17 @@ class ClassTest {
     out.columns = k + 1;
     out.start = {0};
     out.temperature = Vector::Constant(size, logs_);
-    std::vector<int> labels(static_cast<std::size_t>(n)), missed;
+    std::vector<int> labels(static_cast<std::size_t>(n)), missed(labels);
     for (Index r = 0; r < size; ++r) {
       std::vector<std::size_t> next(static_cast<std::size_t>(k) + 1, 0);
-      missed.clear();
+      std::size_t n_missed = 0;
       for (Index i = 0; i < n; ++i) {
         const int drawn = label(begin + r, i);
         labels[static_cast<std::size_t>(i)] = drawn;
         ++next[static_cast<std::size_t>(drawn) + 1];
-        out.temperature(r) -= rows_.logs(i, drawn);
-        if (rows_.p(i, drawn) != most_(i)) missed.push_back(static_cast<int>(i));
+        out.temperature(r) -= rows_.logs(drawn, i);
+        missed[n_missed] = static_cast<int>(i);
+        n_missed += missed_[static_cast<std::size_t>(i * k + drawn)];
       }
       std::size_t at = out.rows.size();
       for (std::size_t j = 0; j < next.size(); ++j) {
@@ -214,7 +219,8 @@ class ClassTest {
         out.rows[next[static_cast<std::size_t>(labels[static_cast<std::size_t>(i)])]++] =
             static_cast<int>(i);
       }
-      out.rows.insert(out.rows.end(), missed.begin(), missed.end());
+      const auto end = missed.begin() + static_cast<std::ptrdiff_t>(n_missed);
+      out.rows.insert(out.rows.end(), missed.begin(), end);
       out.start.push_back(out.rows.size());
     }
     return out;
@@ -242,9 +248,9 @@ class ClassTest {
 
   void scores() {
     expected_ = rows_.p.colwise().sum();
-    const Vector mean = rows_.p.cwiseProduct(rows_.logs).rowwise().sum();
+    const Vector mean = rows_.p.cwiseProduct(rows_.logs.transpose()).rowwise().sum();
     logs_ = mean.sum();
-    const Matrix off = rows_.logs.colwise() - mean;
+    const Matrix off = rows_.logs.transpose().colwise() - mean;
     // of rows that are certain, as of one event's
     variance_ =
         rows_.p.cwiseProduct(off.cwiseAbs2()).sum() + 1e-12 * static_cast<double>(rows_.size());
@@ -298,9 +304,9 @@ class ClassTest {
   }
 
   Vector log_terms(const std::vector<int>& labels) const {
-    Vector out = rows_.p.cwiseProduct(rows_.logs).rowwise().sum();
+    Vector out = rows_.p.cwiseProduct(rows_.logs.transpose()).rowwise().sum();
     for (Index i = 0; i < out.size(); ++i)
-      out(i) -= rows_.logs(i, labels[static_cast<std::size_t>(i)]);
+      out(i) -= rows_.logs(labels[static_cast<std::size_t>(i)], i);
     return out;
   }
 
@@ -330,9 +336,9 @@ class ClassTest {
     const double share = std::sqrt(std::max(edge, 0.0) / seen);  // of the root statistic
     if (part == temperature_part) {
       // <e, l> is <e, l - c>, canonical for every c of the row, class-wise for one c of all rows
-      const Vector terms = log_terms(labels), own = rows_.logs.rowwise().mean();
+      const Vector terms = log_terms(labels), own = rows_.logs.colwise().mean();
       const Vector center = by_class ? Vector::Constant(own.size(), own.mean()) : own;
-      const double norm = (rows_.logs.colwise() - center).norm();
+      const double norm = (rows_.logs.rowwise() - center.transpose()).norm();
       const double size = std::abs(terms.sum()) / std::sqrt(n) / norm;
       const double squares = (terms.array() - terms.mean()).square().sum() * n / (n - 1.0);
       return lower_size(size, size * share, squares / variance_);
@@ -373,7 +379,8 @@ class ClassTest {
 
   const Engine engine_;
   ClassRows rows_;
-  std::vector<ClassEvent> events_;  // of every class, and of the most probable ones
+  std::vector<ClassEvent> events_;     // of every class, and of the most probable ones
+  std::vector<unsigned char> missed_;  // row by row: 1 of labels that are no most probable one
   Vector most_, expected_;
   double most_shared_ = 1.0;
   double logs_ = 0.0, variance_ = 0.0, skew_ = 0.0;
