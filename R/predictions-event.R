@@ -9,7 +9,8 @@ warn_direction <- function(predictions, event_level = NULL) {
   trends <- if (is.null(probs)) {
     cpp_falling_trends(predictions$prob, predictions$outcome, 1L, copies)
   } else {
-    cpp_falling_trends(probs[, classes, drop = FALSE], predictions$truth, classes, copies)
+    # all classes without a copy
+    cpp_falling_trends(if (length(classes) == 1) probs[, classes] else probs, predictions$truth, classes, copies)
   }
   falls <- which(trends[, 2] < falling_z)
   if (length(falls) == 0) return()

@@ -236,11 +236,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_falling_trends
-Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels, std::vector<int> classes, Rcpp::NumericVector copies);
+Rcpp::NumericMatrix cpp_falling_trends(SEXP probs, SEXP labels, std::vector<int> classes, Rcpp::NumericVector copies);
 RcppExport SEXP _calibrisk_cpp_falling_trends(SEXP probsSEXP, SEXP labelsSEXP, SEXP classesSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< std::vector<int> >::type classes(classesSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
@@ -858,11 +858,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_class_widths
-Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
+Rcpp::List cpp_class_widths(SEXP probs, Rcpp::IntegerVector truth, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
 RcppExport SEXP _calibrisk_cpp_class_widths(SEXP probsSEXP, SEXP truthSEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP, SEXP pSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type probs(probsSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type truth(truthSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
     Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
@@ -2279,11 +2279,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_value_folds
-std::vector<int> cpp_value_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels, Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even, Rcpp::Nullable<Rcpp::NumericVector> copies);
+std::vector<int> cpp_value_folds(SEXP features, Rcpp::IntegerVector labels, Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even, Rcpp::Nullable<Rcpp::NumericVector> copies);
 RcppExport SEXP _calibrisk_cpp_value_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP clusterSEXP, SEXP kSEXP, SEXP evenSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type features(featuresSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type features(featuresSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::IntegerVector> >::type cluster(clusterSEXP);
     Rcpp::traits::input_parameter< int >::type k(kSEXP);
@@ -2388,11 +2388,11 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_all_within
-bool cpp_all_within(Rcpp::NumericVector x, double from, double to);
+bool cpp_all_within(SEXP x, double from, double to);
 RcppExport SEXP _calibrisk_cpp_all_within(SEXP xSEXP, SEXP fromSEXP, SEXP toSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type x(xSEXP);
     Rcpp::traits::input_parameter< double >::type from(fromSEXP);
     Rcpp::traits::input_parameter< double >::type to(toSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_all_within(x, from, to));

@@ -134,12 +134,11 @@ SEXP cpp_line_sums(Rcpp::List prediction, Rcpp::List target, Rcpp::List design, 
 // the rows labelled `classes`: [columns x 2]. `labels`: integers, or the outcomes of a single
 // probability. `copies` may be empty.
 // [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_falling_trends(Rcpp::NumericVector probs, SEXP labels,
-                                       std::vector<int> classes, Rcpp::NumericVector copies) {
+Rcpp::NumericMatrix cpp_falling_trends(SEXP probs, SEXP labels, std::vector<int> classes,
+                                       Rcpp::NumericVector copies) {
   const auto n = static_cast<Eigen::Index>(Rf_xlength(labels));
-  const auto columns = static_cast<Eigen::Index>(classes.size());
-  if (n * columns != probs.size()) Rcpp::stop("falling_trends: one label per row.");
-  const Eigen::Map<const calibrisk::Matrix> of_classes(probs.begin(), n, columns);
+  const auto of_classes = matrix_view(probs);
+  if (n != of_classes.rows()) Rcpp::stop("falling_trends: one label per row.");
   const auto weight = as_vector(copies);
   const auto trends = TYPEOF(labels) == REALSXP
                           ? calibrisk::falling_trends(of_classes, REAL(labels), classes, weight)

@@ -103,13 +103,14 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
 // The mean over the classes of the errors of bins of equal width, and of their bounds, with the
 // influence of each row; of rows that count 1 each.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_class_widths(Rcpp::NumericMatrix probs, Rcpp::IntegerVector truth,
-                            Rcpp::IntegerVector fold, int n_bins, int n_folds, double p) {
-  const R_xlen_t n = probs.nrow();
+Rcpp::List cpp_class_widths(SEXP probs, Rcpp::IntegerVector truth, Rcpp::IntegerVector fold,
+                            int n_bins, int n_folds, double p) {
+  const auto p_of = matrix_view(probs);
+  const R_xlen_t n = p_of.rows();
   if (truth.size() != n || fold.size() != n) Rcpp::stop("class_widths: a label and fold per row.");
   Rcpp::NumericVector rows(n), bound_rows(n);
-  const auto mean = calibrisk::class_widths(probs.begin(), truth.begin(), fold.begin(), size_of(n),
-                                            probs.ncol(), n_bins, n_folds, p, rows.begin(),
+  const auto mean = calibrisk::class_widths(p_of.data(), truth.begin(), fold.begin(), size_of(n),
+                                            p_of.cols(), n_bins, n_folds, p, rows.begin(),
                                             bound_rows.begin(), check_interrupt);
   return named_list({{"power", mean.power},
                      {"noise", mean.noise},

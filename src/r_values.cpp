@@ -13,7 +13,12 @@ Eigen::Map<const Matrix> as_matrix(const Rcpp::NumericMatrix& x) {
 
 Eigen::Map<const Vector> vector_view(SEXP x) {
   if (TYPEOF(x) != REALSXP) throw std::invalid_argument("A view needs a vector of doubles.");
-  return Eigen::Map<const Vector>(REAL(x), Rf_xlength(x));
+  return Eigen::Map<const Vector>(REAL_RO(x), Rf_xlength(x));
+}
+
+Eigen::Map<const Matrix> matrix_view(SEXP x) {
+  const auto values = vector_view(x);
+  return Eigen::Map<const Matrix>(values.data(), Rf_nrows(x), Rf_ncols(x));
 }
 
 calibrisk::Labels as_labels(const Rcpp::IntegerVector& x) {

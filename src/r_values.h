@@ -18,8 +18,10 @@ Eigen::Map<const calibrisk::Matrix> as_matrix(const Rcpp::NumericMatrix& x);
 inline Eigen::Map<const calibrisk::Vector> as_vector(const Rcpp::NumericVector& x) {
   return Eigen::Map<const calibrisk::Vector>(x.begin(), x.size());
 }
-// Of R's own memory: a vector of another type, which Rcpp would copy, is refused.
+// Of R's own memory: vectors of another type, which Rcpp would copy, are refused. A matrix
+// whose names R left out is a wrapper, which Rcpp would copy: it could write to it.
 Eigen::Map<const calibrisk::Vector> vector_view(SEXP x);
+Eigen::Map<const calibrisk::Matrix> matrix_view(SEXP x);
 
 calibrisk::Labels as_labels(const Rcpp::IntegerVector& x);
 Rcpp::NumericMatrix wrap_matrix(const calibrisk::Matrix& x);

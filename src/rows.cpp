@@ -17,11 +17,11 @@ namespace {
 
 constexpr R_xlen_t row_block = 32768;  // of a task
 
-std::vector<std::uint64_t> keys_of(const Rcpp::NumericMatrix& features,
-                                   const Rcpp::IntegerVector& labels) {
-  if (labels.size() != features.nrow()) Rcpp::stop("row_keys: one label per row.");
-  return calibrisk::row_keys(features.begin(), static_cast<std::size_t>(features.nrow()),
-                             static_cast<std::size_t>(features.ncol()), labels.begin());
+std::vector<std::uint64_t> keys_of(SEXP features, const Rcpp::IntegerVector& labels) {
+  const auto x = matrix_view(features);
+  if (labels.size() != x.rows()) Rcpp::stop("row_keys: one label per row.");
+  return calibrisk::row_keys(x.data(), static_cast<std::size_t>(x.rows()),
+                             static_cast<std::size_t>(x.cols()), labels.begin());
 }
 
 // The rows in ascending order of a number; of equal ones, and without any, as they are.
@@ -42,7 +42,7 @@ std::vector<std::size_t> order_of(const Rcpp::Nullable<Rcpp::NumericVector>& eac
 // order of the rows' numbers, or of their sums by cluster, each with its copies, so that sizes
 // differ by one at most.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> cpp_value_folds(Rcpp::NumericMatrix features, Rcpp::IntegerVector labels,
+std::vector<int> cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
                                  Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even,
                                  Rcpp::Nullable<Rcpp::NumericVector> copies) {
   const auto keys = keys_of(features, labels);
@@ -223,9 +223,10 @@ namespace {
 // Whether holds(block) is true of every block of the values, [1 x size] arrays that stay in the
 // cache while several reductions read them.
 template <class Holds>
-bool in_blocks(const Rcpp::NumericVector& x, const Holds& holds) {
+bool in_blocks(SEXP x, const Holds& holds) {
   constexpr Eigen::Index most = 2048;
-  const Eigen::Map<const Eigen::ArrayXd> all(x.begin(), x.size());
+  const auto values = vector_view(x);
+  const Eigen::Map<const Eigen::ArrayXd> all(values.data(), values.size());
   for (Eigen::Index begin = 0; begin < all.size(); begin += most) {
     if (!holds(all.segment(begin, std::min(most, all.size() - begin)))) return false;
   }
@@ -242,19 +243,19 @@ bool cpp_all_whole(SEXP x, double from, double to) {
     return std::all_of(values.begin(), values.end(),
                        [&](int value) { return value >= from && value <= to; });
   }
-  const Rcpp::NumericVector values(x);
   // outcomes: no other number times itself less one is 0, nor is a missing one
   if (from == 0.0 && to == 1.0) {
-    return in_blocks(values, [](const auto& v) { return (v * (v - 1.0)).abs().sum() == 0.0; });
+    return in_blocks(x, [](const auto& v) { return (v * (v - 1.0)).abs().sum() == 0.0; });
   }
-  return std::all_of(values.begin(), values.end(), [&](double value) {
+  const auto values = vector_view(x);
+  return std::all_of(values.data(), values.data() + values.size(), [&](double value) {
     return value >= from && value <= to && value == std::trunc(value);
   });
 }
 
 // Whether all are finite and from `from` to `to`.
 // [[Rcpp::export(rng = false)]]
-bool cpp_all_within(Rcpp::NumericVector x, double from, double to) {
+bool cpp_all_within(SEXP x, double from, double to) {
   // 0 times a number that is not finite is none
   return in_blocks(x, [&](const auto& v) {
     return (v * 0.0).sum() == 0.0 && v.minCoeff() >= from && v.maxCoeff() <= to;
