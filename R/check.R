@@ -23,8 +23,8 @@ describe_atomic <- function(x) {
 
 # Text of the encoding "bytes" can be neither compared nor printed.
 check_text <- function(x, arg) {
-  text <- if (is.factor(x)) levels(x) else if (is.character(x)) x
-  if (!any(Encoding(text %||% "") == "bytes")) return(invisible())
+  text <- if (is.character(x)) x else levels(x)
+  if (!is.character(text) || !any(Encoding(text) == "bytes")) return(invisible())
   bad <- encodeString(text[Encoding(text) == "bytes"])
   stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
           "x" = "{.arg {arg}} has {bad[1]}, which is marked as bytes.", class = c("text", "argument"), arg = arg)
@@ -78,12 +78,12 @@ check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
 }
 
 check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE) {
-  check_counts(x, arg, lower, null, size = 1L)
+  check_numbers(x, arg, lower, 2^31 - 1, null = null, size = 1L, whole = TRUE)
 }
 
 # Tables of bins are held in memory, empty ones too.
 check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins") {
-  check_counts(n_bins, arg, lower, null, size, upper = 1e6)
+  check_numbers(n_bins, arg, lower, 1e6, null = null, size = size, whole = TRUE)
 }
 
 # Own edges of bins, sorted, without 0 and 1, which are edges of any bins. `given`: whether the arguments are given that

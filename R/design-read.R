@@ -169,6 +169,7 @@ design_kept <- function(raw, rows) {
 # The design of these rows of the input, beside so many censored ones. Codes of clusters do not depend on the order of
 # the rows.
 bind_design <- function(raw, rows, censored = NULL) {
+  if (length(raw) == 0) return(new_design(length(rows)))
   cluster <- raw$cluster[rows]
   # of each copy
   w <- if (identical(raw$kind, "importance")) raw$weights[rows]

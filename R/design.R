@@ -223,6 +223,6 @@ new_ce_predictions <- function(probs = NULL, truth = NULL, prob = NULL, outcome 
                                design = new_design(length(rows))) {
   out <- list(probs = probs, truth = truth, prob = prob, outcome = outcome, levels = levels, event = event, rows = rows,
               dropped = dropped, na = na, column = column, named = named, n_input = n_input, design = design)
-  class(out) <- "ce_predictions"
+  attr(out, "is_read") <- TRUE
   out
 }

@@ -199,7 +199,7 @@ join_laws <- function(law, y, event_level, na_rm, raw = list()) {
   structure(list(law = law, probs = NULL, y = y, levels = NULL,
                  n = if (complete$na) complete$n_input else length(keep), na = complete$na, rows = keep,
                  n_input = complete$n_input, dropped = complete$dropped, design = bind_design(raw, keep)),
-            class = "ce_laws")
+            is_read = TRUE)
 }
 
 # Class probabilities, of predictions that are made of them.

@@ -58,8 +58,10 @@ objects_by_groups <- function(x, by, fn) by_groups(x, by, fn, objects = TRUE)
 # classes of these.
 metric_table <- function(out, ...) {
   if (is_plain_tibble(out)) class(out) <- c("ce_result", class(out))
-  metrics <- all(c(".metric", ".estimate") %in% names(out))
-  if (metrics) class(out) <- c(setdiff(c("ce_metrics", ...), class(out)), class(out))
+  if (all(c(".metric", ".estimate") %in% names(out))) {
+    own <- c("ce_metrics", ...)
+    class(out) <- c(own[!inherits(out, own, which = TRUE)], class(out))
+  }
   out
 }
 
@@ -80,6 +82,7 @@ as_counted <- function(out, reads = list(attr(out, "read"))) {
 
 # Its number of rows with those that were censored by the horizon.
 all_rows <- function(out, censored = unlist(lapply(attr(out, "read")$designs, function(one) one$follow_up$censored))) {
+  if (missing(censored) && is.null(attr(out, "read")$designs)) return(out)
   if (is.list(out) && any(censored > 0) && is.numeric(out[["n"]])) out[["n"]] <- out[["n"]] + min(censored)
   out
 }

@@ -9,8 +9,8 @@ check_bin_options <- function(scheme, preset, given) {
     stop_input("{.arg {arg}} is not an option of {.code type = \"{scheme$type}\"}.",
                "i" = "It is an option of {.or {.code {kinds}}}.", arg = arg)
   }
-  refused <- intersect(c("distance", "breaks"), given)
-  stop_if(!is.null(preset) && length(refused) > 0, "{.arg {refused[1]}} is not an option of a {.arg preset}.",
+  refused <- if (!is.null(preset)) intersect(c("distance", "breaks"), given)
+  stop_if(length(refused) > 0, "{.arg {refused[1]}} is not an option of a {.arg preset}.",
           "x" = "The preset is {.val {preset}}.", arg = refused[1])
   stop_if("breaks" %in% given && identical(scheme$notion, "canonical"),
           "Whole probability vectors have no bins between {.arg breaks}.", arg = "breaks")
@@ -82,15 +82,17 @@ ece_columns <- function(predictions, scheme, interval) {
 scalar_ece <- function(problems, scheme, honest = TRUE) {
   parts <- lapply(problems, problem_ece, scheme, honest)
   counts <- scheme$n_bins
-  n_bins <- as.numeric(do.call(pmax.int, lapply(parts, `[[`, "n_bins")))
-  estimates <- lapply(seq_along(counts), function(b) {
-    here <- lapply(parts, function(part) part$estimates[[b]])
+  estimates <- if (length(parts) == 1) parts[[1]] else lapply(seq_along(counts), function(b) {
+    here <- lapply(parts, `[[`, b)
     if (is.infinite(scheme$p)) return(here[[which.max(vapply(here, `[[`, 0, "value"))]])
     if (scheme$average) class_mean(here) else combine_estimates(here)
   })
-  list(estimates = estimates, n_bins = if (all(is.na(counts))) n_bins else counts)
+  list(estimates = estimates, n_bins = if (all(is.na(counts))) {
+    as.numeric(max(vapply(parts, function(part) part[[1]]$n_bins, 0L)))
+  } else counts)
 }
 
+# The estimate of each number of bins, with the number that there are.
 problem_ece <- function(problem, scheme, honest) {
   counted <- is_counted(problem, scheme)
   if (honest && !counted) problem <- fold_copies(problem)
@@ -101,7 +103,7 @@ problem_ece <- function(problem, scheme, honest) {
     if (scheme$type == "mass") sorted$places <- as.numeric(sorted$ties)
   }
   design <- problem$design
-  parts <- lapply(scheme$n_bins, function(n_bins) {
+  lapply(scheme$n_bins, function(n_bins) {
     of <- if (counted) errors_of_counts(problem, n_bins, scheme, fold) else {
       ends <- scheme$ends(sorted, n_bins)
       ends <- unique(ends[ends > 0])
@@ -113,11 +115,10 @@ problem_ece <- function(problem, scheme, honest) {
       new_estimate(bound$mean, of$bound_rows, design, squares = bound$squares, known = bound$known)
     }
     value <- of$value
-    list(estimate = new_estimate(value$power, of$rows, design, reported_power(scheme$p), honest, value$noise,
-                                 value$squares, size = of$size, largest = 1, pairs = value$pairs),
-         n_bins = of$n_bins %||% length(ends))
+    estimate <- new_estimate(value$power, of$rows, design, reported_power(scheme$p), honest, value$noise,
+                             value$squares, size = of$size, largest = 1, pairs = value$pairs)
+    c(estimate, list(n_bins = of$n_bins %||% length(ends)))
   })
-  list(estimates = lapply(parts, `[[`, "estimate"), n_bins = vapply(parts, `[[`, 0L, "n_bins"))
 }
 
 # Whether the sums of bins can do without a sort: one pass for each number of bins.

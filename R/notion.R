@@ -22,9 +22,9 @@ new_problem <- function(features, residuals, labels, class = NULL, design = new_
   list(features = features, residuals = residuals, labels = labels, class = class, design = design)
 }
 
-scalar_problem <- function(prob, outcome, class = NULL) {
+scalar_problem <- function(prob, outcome, class = NULL, design = new_design(length(prob))) {
   rows <- cpp_scalar_rows(prob, outcome)
-  new_problem(rows$features, rows$residuals, rows$labels, class)
+  new_problem(rows$features, rows$residuals, rows$labels, class, design)
 }
 
 # Two outcomes are an event or not; of more, the top label.
@@ -38,22 +38,19 @@ whole_notion <- function(predictions) if (n_classes(predictions) == 2) "binary" 
 # A list of problems: one, or one per class for "class_wise".
 notion_problems <- function(predictions, notion) {
   if (!is.null(predictions$problem)) return(list(predictions$problem))
-  problems <- switch(notion %||% default_notion(predictions),
+  design <- predictions$design
+  switch(notion %||% default_notion(predictions),
     top_label = , binary = {
       rows <- scalar_rows(predictions, notion)
-      list(scalar_problem(rows$prob, rows$outcome))
+      list(scalar_problem(rows$prob, rows$outcome, design = design))
     },
     canonical = {
       probs <- simplex_probs(predictions)
       truth <- simplex_truth(predictions)
-      list(new_problem(probs, canonical_residuals(probs, truth), truth))
+      list(new_problem(probs, canonical_residuals(probs, truth), truth, design = design))
     },
     class_wise = class_wise_problems(predictions)
   )
-  lapply(problems, function(problem) {
-    problem$design <- predictions$design
-    problem
-  })
 }
 
 # The probability that the binary notion is about, in words: of the event where it has a name.
@@ -101,11 +98,11 @@ canonical_residuals <- function(probs, truth) {
 class_wise_problems <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
-  copies <- predictions$design$copies
-  fold <- if (is.null(copies)) design_folds(probs, truth, predictions$design)
-  counts <- if (!is.null(copies)) copies_by_fold(probs, truth, predictions$design)
+  design <- predictions$design
+  fold <- if (is.null(design$copies)) design_folds(probs, truth, design)
+  counts <- if (!is.null(design$copies)) copies_by_fold(probs, truth, design)
   lapply(seq_len(ncol(probs)), function(k) {
-    problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k])
+    problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k], design)
     problem[c("fold", "copies_by_fold")] <- list(fold, counts)
     problem
   })

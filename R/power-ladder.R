@@ -18,7 +18,7 @@ simulated_ladder <- function(n, nodes, facts, times, each = 1, redraws = joint_r
       lapply(cpp_joint(rows$p, y, numeric(), numeric(), list(), facts$level, redraws, thread_count()),
              function(one) replace(one, "upper", list(joint_upper(one$upper))))
     } else {
-      list(binary_ladder(replace(scalar_problem(rows$p, rows$y), "design", list(new_design(n, cluster = rows$cluster))),
+      list(binary_ladder(scalar_problem(rows$p, rows$y, design = new_design(n, cluster = rows$cluster)),
                          facts$level))
     }
     vapply(found, function(one) {

@@ -31,8 +31,8 @@ read_probs <- function(x, dots, outcomes, except) {
 
 # As numbers.
 number_columns <- function(columns, arg) {
-  text <- Find(function(name) !is.numeric(columns[[name]]), names(columns))
-  stop_if(!is.null(text), "Probability columns must be numeric.",
+  text <- names(columns)[!vapply(columns, is.numeric, NA)][1]
+  stop_if(!is.na(text), "Probability columns must be numeric.",
           "x" = "{.field {text}} is {.cls {class(columns[[text]])[1]}}{seen_text(columns[[text]])}.", class = "columns",
           arg = arg)
   unname(lapply(columns, as_numbers))

@@ -28,20 +28,20 @@ as_predictions <- function(x, truth, dots = list(), event_level = "first", na_rm
   check_flag(na_rm)
   event_level <- check_choice(event_level, c("first", "second"))
   x <- read_table(x)
-  if (is_result(x)) check_kind(x)
-  if (!is.data.frame(x)) {
+  framed <- is.data.frame(x)
+  if (!framed || is_result(x)) {
     check_has_rows(x)
     x <- check_kind(x)
     check_no_columns(x, dots)
   }
   x <- at_horizon(x, design$horizon)
-  if (is.data.frame(x)) x <- ungroup_frame(x)
+  if (framed) x <- ungroup_frame(x)
   raw <- read_design(design, x, NROW(x))
   outcomes <- read_outcomes(truth, x, design$horizon, raw$weights)
   check_text(outcomes$values, "truth")
   raw$censoring <- outcomes$censoring
   name <- outcome_name(truth, x, outcomes$column)
-  if (is.data.frame(x)) x <- read_probs(x, dots, outcomes$values, outcomes$column)
+  if (framed) x <- read_probs(x, dots, outcomes$values, outcomes$column)
   out <- new_predictions(x, outcomes$values, event_level, na_rm, direction, raw, logits)
   out[c("truth_name", "event_level", "kept")] <- list(name, event_level, kept)
   out
@@ -60,7 +60,7 @@ new_predictions <- function(x, truth, event_level = "first", na_rm = TRUE, direc
   if (is.matrix(truth) && ncol(truth) > 1) stop_truth_kind(truth)
   x <- check_kind(x)
   scalar <- is.null(dim(x)) || is_lone_column(x)
-  columns <- colnames(x)
+  columns <- dimnames(x)[[2]]
   if (scalar) {
     check_length(length(x), length(truth), x = x)
     coded <- code_outcome(truth, event_level, columns)

@@ -264,8 +264,8 @@ group_label <- function(keys, g) {
 # A plain tibble. Columns that nobody uses may have the same name, or none, which is then "...4" by their place.
 ungroup_frame <- function(x) {
   names <- names(x)
-  unnamed <- which(is.na(names) | !nzchar(names))
-  if (length(unnamed) > 0) names(x)[unnamed] <- paste0("...", unnamed)
+  unnamed <- is.na(names) | !nzchar(names)
+  if (any(unnamed)) names(x)[unnamed] <- paste0("...", which(unnamed))
   if (is_plain_tibble(x)) return(x)
   attr(x, "groups") <- NULL
   if (!identical(class(x), "data.frame")) return(tibble::as_tibble(as.data.frame(x), .name_repair = "minimal"))

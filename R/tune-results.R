@@ -19,8 +19,9 @@ read_results <- function(x, arg = "x") {
 # Survival predictions of tidymodels, at several times: a column `.pred` of data frames, or a row for each patient and
 # time. The same frame with one row per patient and `.pred_event`, the risk by the `horizon`.
 at_horizon <- function(x, horizon = get0("horizon", called_verb(), inherits = FALSE)) {
-  check_text(if (is.data.frame(x)) names(x) else if (is.matrix(x)) colnames(x), "x")
-  if (!is.data.frame(x)) return(x)
+  framed <- is.data.frame(x)
+  check_text(if (framed) names(x) else if (is.matrix(x)) colnames(x), "x")
+  if (!framed) return(x)
   nested <- holds_survival(x)
   if (!nested && !is_survival_frame(x) || ".pred_event" %in% names(x)) return(x)
   time <- if (is.list(horizon)) horizon$time else horizon
