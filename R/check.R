@@ -23,7 +23,7 @@ describe_atomic <- function(x) {
 
 # Text of the encoding "bytes" can be neither compared nor printed.
 check_text <- function(x, arg) {
-  text <- if (is.character(x)) x else levels(x)
+  text <- if (is.character(x)) x else attr(x, "levels")
   if (!is.character(text) || !any(Encoding(text) == "bytes")) return(invisible())
   bad <- encodeString(text[Encoding(text) == "bytes"])
   stop_if(length(bad) > 0, "Names and labels must be text of a known encoding.",
@@ -118,7 +118,7 @@ check_many_edges <- function(values, arg) {
 check_exponent <- function(p) check_number(p, "p", lower = 1, upper = 32)
 
 check_flag <- function(x, arg = rlang::caller_arg(x)) {
-  if (rlang::is_bool(x)) return(invisible(x))
+  if (is.logical(x) && length(x) == 1 && !is.na(x)) return(invisible(x))
   stop_input("{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.", arg = arg,
              value = x)
 }
@@ -126,7 +126,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x)) {
 # The value of a choice argument: its first choice where the default is untouched.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (identical(x, choices)) return(choices[1])
-  if (rlang::is_string(x) && x %in% choices) return(x)
+  if (rlang::is_string(x) && match(x, choices, 0L) > 0) return(x)
   meant <- meant_word(x, choices)
   stop_input("{.arg {arg}} must be one of {.or {.val {choices}}}.", "x" = "It is {describe(x)}.",
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = x)

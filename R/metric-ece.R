@@ -2,6 +2,7 @@
 
 # An option of other bins would be ignored.
 check_bin_options <- function(scheme, preset, given) {
+  if (length(given) == 0) return(invisible())
   owners <- list(n_bins = c("width", "mass"), min_size = "median_variance")
   for (arg in given[given %in% names(owners)]) {
     if (scheme$type %in% owners[[arg]]) next

@@ -131,6 +131,7 @@ code_outcome <- function(truth, event_level, column = NULL) {
 
 # Scalar truth: values, of which the codes are those of the two levels.
 two_outcomes <- function(truth) {
+  if (is.numeric(truth)) return(list(values = truth, codes = 0:1, levels = c("0", "1")))
   if (is.logical(truth)) return(list(values = truth, codes = 0:1, levels = c("FALSE", "TRUE")))
   if (is.factor(truth)) {
     stop_if(
@@ -144,11 +145,9 @@ two_outcomes <- function(truth) {
     )
     return(list(values = truth, codes = 1:2, levels = levels(truth)))
   }
-  stop_if(!is.numeric(truth),
-          "With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
-          "x" = "It is {.cls {class(truth)[1]}}.",
-          "x" = if (is.character(truth)) "Its values are {.val {sort(unique(truth))}}.",
-          "i" = if (is.character(truth)) "If it is a factor, {.arg event_level} says which level is the event, by \
-                 default the first.", class = "truth", arg = "truth")
-  list(values = truth, codes = 0:1, levels = c("0", "1"))
+  stop_input("With a single probability, {.arg truth} must be logical, 0/1 or a factor with two levels.",
+             "x" = "It is {.cls {class(truth)[1]}}.",
+             "x" = if (is.character(truth)) "Its values are {.val {sort(unique(truth))}}.",
+             "i" = if (is.character(truth)) "If it is a factor, {.arg event_level} says which level is the event, by \
+                    default the first.", class = "truth", arg = "truth")
 }

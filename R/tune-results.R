@@ -3,6 +3,8 @@
 # is not in Debian, so nothing depends on it: its functions are asked for by name.
 
 read_results <- function(x, arg = "x") {
+  # all others have a class
+  if (!is.object(x)) return(at_horizon(x))
   check_has_rows(x, arg)
   x <- read_table(x)
   if (!inherits(x, "tune_results")) return(at_horizon(x))
