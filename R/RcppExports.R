@@ -169,6 +169,10 @@ cpp_few_rows <- function(rows, design) {
     .Call(`_calibrisk_cpp_few_rows`, rows, design)
 }
 
+cpp_error_apart <- function(rows, scale, design, noise) {
+    .Call(`_calibrisk_cpp_error_apart`, rows, scale, design, noise)
+}
+
 cpp_few_events <- function(y, design) {
     .Call(`_calibrisk_cpp_few_events`, y, design)
 }
@@ -299,6 +303,10 @@ cpp_crossfit_bound <- function(d, w, fold, order, ends, p) {
 
 cpp_intervals <- function(x, edges, threads) {
     .Call(`_calibrisk_cpp_intervals`, x, edges, threads)
+}
+
+cpp_interval_terms <- function(x, d, edges, fold, slope, offset) {
+    .Call(`_calibrisk_cpp_interval_terms`, x, d, edges, fold, slope, offset)
 }
 
 cpp_interval_values <- function(x, edges, values, threads) {

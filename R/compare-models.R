@@ -152,20 +152,24 @@ influence_differences <- function(estimates, values, at, level, df) {
     shown <- values[at[, k]]
     honest <- lapply(pair, `[[`, "honest")
     both <- c(list(pair), if (all(lengths(honest) > 0)) list(honest))
-    apart <- lapply(both, combine_estimates, c(1, -1))
     told <- pair[[1]]$told && pair[[2]]$told
-    std_errors <- mapply(function(of, apart) {
-      own <- cpp_estimate_std_error(apart)
-      if (power == 1 || !told) return(c(own, own))
-      c(own, cpp_estimate_std_error(combine_estimates(of, 1 / (power * shown^(power - 1)) * c(1, -1))))
-    }, both, apart)
+    apart <- vapply(both, function(of) {
+      own <- error_apart(of, c(1, -1))
+      if (power == 1 || !told) return(own[c(1, 1, 2)])
+      c(own[1], error_apart(of, 1 / (power * shown^(power - 1)) * c(1, -1))[1], own[2])
+    }, numeric(3))
     bounds <- if (length(both) == 1) NA else vapply(honest, `[[`, 0, "value")
     errors <- rbind(vapply(pair, `[[`, 0, "value"), bounds, shown, vapply(pair, `[[`, c(0, 0), "own"))
     # a difference of AUROCs of few events has those of its standard error
-    df <- min(df, models[[1]]$df, cpp_few_rows(apart[[1]]$influence, pair[[1]]$design) - 1)
-    cpp_model_difference(errors, std_errors, power, told, if (df < 1) NA else df, level)
+    df <- min(df, models[[1]]$df, apart[3, 1] - 1)
+    cpp_model_difference(errors, apart[1:2, , drop = FALSE], power, told, if (df < 1) NA else df, level)
   }, numeric(4))
   list(std.error = parts[1, ], conf.low = parts[2, ], conf.high = parts[3, ], p.value = parts[4, ])
+}
+
+# The standard error of this combination of two estimates, and of how many rows it is.
+error_apart <- function(pair, scale) {
+  cpp_error_apart(lapply(pair, `[[`, "influence"), scale, pair[[1]]$design, combined_noise(pair, scale))
 }
 
 # The same resampled rows, or clusters, for all models. Resampling adds bias once more: all of it for smooth functions

@@ -148,16 +148,13 @@ errors_of_counts <- function(problem, n_bins, scheme, fold) {
   bins <- cells$bins
   value <- binned_power(bins, scheme$p, scheme$debias)
   bound <- cells$bound
-  bin <- function() {
-    bin <- cpp_intervals(problem$features, seq_len(n_bins - 1) / n_bins, 1L)
-    cumsum(tabulate(bin, n_bins) > 0)[bin]
+  terms <- function(slope, offset, fold = integer()) {
+    cpp_interval_terms(problem$features, problem$residuals, seq_len(n_bins - 1) / n_bins, fold, slope, offset)
   }
   # rows are looked at where they are asked for: a copy of a column takes as long as the sums
   list(value = value, size = if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))],
-       rows = function(at = bin()) value$offset[at] + value$slope[at] * problem$residuals[, 1], bound = bound,
-       bound_rows = function(at = bin() + nrow(bound$slope) * (fold - 1L)) {
-         bound$slope[at] * problem$residuals[, 1] - bound$offset[at]
-       }, n_bins = length(bins$size))
+       rows = function() terms(value$slope, value$offset), bound = bound,
+       bound_rows = function() terms(bound$slope, -bound$offset, fold), n_bins = length(bins$size))
 }
 
 # More bins than this are treated in blocks.

@@ -577,6 +577,19 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_error_apart
+Rcpp::NumericVector cpp_error_apart(Rcpp::List rows, Rcpp::NumericVector scale, Rcpp::List design, double noise);
+RcppExport SEXP _calibrisk_cpp_error_apart(SEXP rowsSEXP, SEXP scaleSEXP, SEXP designSEXP, SEXP noiseSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type scale(scaleSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    Rcpp::traits::input_parameter< double >::type noise(noiseSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_error_apart(rows, scale, design, noise));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_few_events
 SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design);
 RcppExport SEXP _calibrisk_cpp_few_events(SEXP ySEXP, SEXP designSEXP) {
@@ -990,6 +1003,21 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_intervals(x, edges, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_interval_terms
+Rcpp::NumericVector cpp_interval_terms(Rcpp::NumericVector x, Rcpp::NumericVector d, std::vector<double> edges, Rcpp::IntegerVector fold, Rcpp::NumericVector slope, Rcpp::NumericVector offset);
+RcppExport SEXP _calibrisk_cpp_interval_terms(SEXP xSEXP, SEXP dSEXP, SEXP edgesSEXP, SEXP foldSEXP, SEXP slopeSEXP, SEXP offsetSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type d(dSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type edges(edgesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type slope(slopeSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type offset(offsetSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_interval_terms(x, d, edges, fold, slope, offset));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3252,6 +3280,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_estimate_limits", (DL_FUNC) &_calibrisk_cpp_estimate_limits, 3},
     {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
     {"_calibrisk_cpp_few_rows", (DL_FUNC) &_calibrisk_cpp_few_rows, 2},
+    {"_calibrisk_cpp_error_apart", (DL_FUNC) &_calibrisk_cpp_error_apart, 4},
     {"_calibrisk_cpp_few_events", (DL_FUNC) &_calibrisk_cpp_few_events, 2},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
@@ -3285,6 +3314,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_simplex_errors", (DL_FUNC) &_calibrisk_cpp_simplex_errors, 8},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
     {"_calibrisk_cpp_intervals", (DL_FUNC) &_calibrisk_cpp_intervals, 3},
+    {"_calibrisk_cpp_interval_terms", (DL_FUNC) &_calibrisk_cpp_interval_terms, 6},
     {"_calibrisk_cpp_interval_values", (DL_FUNC) &_calibrisk_cpp_interval_values, 4},
     {"_calibrisk_cpp_sweep_bins", (DL_FUNC) &_calibrisk_cpp_sweep_bins, 5},
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},

@@ -67,7 +67,13 @@ UnitSums unit_sums(const Rcpp::List& design, R_xlen_t n, const Value& value) {
   };
   if (!given(design, "cluster")) {
     for (R_xlen_t i = 0; i < n; ++i) {
-      const double own = row(i), square = own * own, c = copies == nullptr ? 1.0 : copies[i];
+      const double own = row(i), square = own * own;
+      if (copies == nullptr) {
+        out.squares += square;
+        out.fourths += square * square;
+        continue;
+      }
+      const double c = copies[i];
       out.squares += square / c;
       out.fourths += square * square / (c * c * c);
     }
@@ -129,12 +135,14 @@ class DesignFacts {
     const double of = std::min(df(), most);
     return of < 1.0 ? NA_REAL : R::qt((1.0 + level) / 2.0, of, 1, 0);
   }
-  double std_error(const Rcpp::NumericVector& rows) const {
+  double std_error(const calibrisk::Vector& rows) const {
     const RowDesign of(design_);
     const calibrisk::RowMoments moments(of.weights, of.clusters, of.strata, rows.size());
-    const double error = moments.std_error(as_vector(rows));
+    const double error = moments.std_error(rows);
     return std::isnan(error) ? NA_REAL : error;
   }
+  double std_error(const Rcpp::NumericVector& rows) const { return std_error(as_vector(rows)); }
+  double total() const { return given(design_, "w") ? vector_view(field(design_, "w")).sum() : n_; }
 
  private:
   double copies() const {
@@ -304,6 +312,19 @@ Limits limits_of(const Rcpp::List& estimate, double level,
           largest({largest({value, smallest}) + half, pairs.high})};
 }
 
+// See cpp_few_rows(); infinite for NULL.
+double few_rows(const calibrisk::ConstVectorRef& v, const Rcpp::List& design) {
+  const DesignFacts facts(design);
+  const R_xlen_t n = v.size();
+  const double mean =
+      facts.plain() ? v.mean()
+                    : unit_sums(design, n, [&](R_xlen_t i) { return v(i); }).total / facts.total();
+  if (!std::isfinite(mean) && !v.allFinite()) return R_PosInf;
+  const UnitSums of = unit_sums(design, n, [&](R_xlen_t i) { return v(i) - mean; });
+  const double share = of.fourths / (of.squares * of.squares) - 2.0 / facts.units();
+  return share > 1.0 / 30.0 ? 1.0 / share : R_PosInf;
+}
+
 }  // namespace
 
 // [[Rcpp::export(rng = false)]]
@@ -345,14 +366,23 @@ double cpp_known_limit(double value, double known, double estimated, double z, d
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_few_rows(Rcpp::Nullable<Rcpp::NumericVector> rows, Rcpp::List design) {
   if (rows.isNull()) return R_NilValue;
-  const auto v = vector_view(rows.get());
-  if (!v.allFinite()) return R_NilValue;
-  const R_xlen_t n = v.size();
-  const double mean = unit_sums(design, n, [&](R_xlen_t i) { return v(i); }).total /
-                      unit_sums(design, n, [](R_xlen_t) { return 1.0; }).total;
-  const UnitSums of = unit_sums(design, n, [&](R_xlen_t i) { return v(i) - mean; });
-  const double share = of.fourths / (of.squares * of.squares) - 2.0 / DesignFacts(design).units();
-  return share > 1.0 / 30.0 ? Rf_ScalarReal(1.0 / share) : R_NilValue;
+  const double few = few_rows(vector_view(rows.get()), design);
+  return R_FINITE(few) ? Rf_ScalarReal(few) : R_NilValue;
+}
+
+// Of the difference of two models, a sum of their estimates' rows, by these factors: its standard
+// error, no smaller than that of calibrated models, and how many units make it; infinite: all.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_error_apart(Rcpp::List rows, Rcpp::NumericVector scale, Rcpp::List design,
+                                    double noise) {
+  calibrisk::require(rows.size() == 2 && scale.size() == 2, "error_apart: of two models.");
+  const SEXP first = rows[0], second = rows[1];
+  if (Rf_isNull(first) || Rf_isNull(second)) return {NA_REAL, R_PosInf};
+  const auto a = vector_view(first), b = vector_view(second);
+  calibrisk::require(a.size() == b.size(), "error_apart: vectors of one length.");
+  const calibrisk::Vector apart = scale[0] * a + scale[1] * b;
+  return {largest({DesignFacts(design).std_error(apart), std::sqrt(noise)}),
+          few_rows(apart, design)};
 }
 
 // Of events or non-events, whichever are fewer, the effective number (with clusters: of clusters
@@ -366,8 +396,7 @@ SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
     const double events = as_vector(y).sum();
     rare.total = rare.squares = std::min(events, static_cast<double>(n) - events);
   } else {
-    const double all =
-        given(design, "w") ? vector_view(field(design, "w")).sum() : static_cast<double>(n);
+    const double all = DesignFacts(design).total();
     rare = unit_sums(design, n, [&](R_xlen_t i) { return outcome[i]; });
     if (rare.total > all / 2.0) {
       rare = unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - outcome[i]; });

@@ -14,6 +14,7 @@
 #include <Rmath.h>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace {
 std::size_t size_of(R_xlen_t n) { return static_cast<std::size_t>(n); }
@@ -314,6 +315,31 @@ Rcpp::IntegerVector cpp_intervals(Rcpp::NumericVector x, std::vector<double> edg
   int* to = out.begin();
   calibrisk::for_intervals(engine, x.begin(), x.size(), edges,
                            [to](calibrisk::Index i, int interval) { to[i] = interval; });
+  return out;
+}
+
+// slope d + offset of each row, those of its cell: intervals that have rows, of each fold. `slope`
+// and `offset` have a column for each fold; without folds there is one.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_interval_terms(Rcpp::NumericVector x, Rcpp::NumericVector d,
+                                       std::vector<double> edges, Rcpp::IntegerVector fold,
+                                       Rcpp::NumericVector slope, Rcpp::NumericVector offset) {
+  const R_xlen_t n = x.size();
+  calibrisk::require(d.size() == n && (fold.size() == n || fold.size() == 0),
+                     "interval_terms: a residual and a fold for each row.");
+  const Rcpp::IntegerVector interval = cpp_intervals(x, edges, 1);
+  std::vector<R_xlen_t> cell(edges.size() + 2, 0);
+  for (const int at : interval) cell[static_cast<std::size_t>(at)] = 1;
+  std::partial_sum(cell.begin(), cell.end(), cell.begin());
+  const R_xlen_t cells = cell.back();
+  calibrisk::require(slope.size() == offset.size(), "interval_terms: terms of the cells.");
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  for (R_xlen_t i = 0; i < n; ++i) {
+    const R_xlen_t before = fold.size() == 0 ? 0 : cells * (fold[i] - 1);
+    const R_xlen_t at = before + cell[static_cast<std::size_t>(interval[i])] - 1;
+    calibrisk::require(at >= 0 && at < slope.size(), "interval_terms: terms of the cells.");
+    out[i] = offset[at] + slope[at] * d[i];
+  }
   return out;
 }
 

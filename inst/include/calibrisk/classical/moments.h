@@ -46,6 +46,7 @@ class RowMoments {
     return static_cast<double>(out);
   }
   double mean(const Vector& v) const {
+    if (weights_.all_equal()) return sum([&](Index i) { return v(i); }) / total_;
     return sum([&](Index i) { return weights_(i) * v(i); }) / total_;
   }
   double mean_power(const Vector& v, int k) const {
@@ -75,9 +76,14 @@ class RowMoments {
   double std_error(const Vector& v) const {
     const double units =
         clusters_.given() ? static_cast<double>(clusters_.units(n_)) : weights_.count(n_);
-    if (!v.allFinite() || units < 2.0) return missing_moment;
-    const Vector off = v.array() - mean(v);
-    return std::sqrt(sum_variance(off, units / (units - 1.0))) / total_;
+    const double of = mean(v), correction = units / (units - 1.0);
+    if (units < 2.0 || (!std::isfinite(of) && !v.allFinite())) return missing_moment;
+    if (weights_.all_equal() && !clusters_.given() && !strata_.given()) {
+      return std::sqrt(correction * sum([&](Index i) { return (v(i) - of) * (v(i) - of); })) /
+             total_;
+    }
+    const Vector off = v.array() - of;
+    return std::sqrt(sum_variance(off, correction)) / total_;
   }
   // Of the means of several columns.
   Matrix covariance(const ConstMatrixRef& columns) const {
