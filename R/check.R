@@ -6,7 +6,7 @@ describe <- function(x) {
   if (is.null(x)) return("NULL")
   if (is.function(x)) return("a function")
   if (is.data.frame(x)) return("a data frame")
-  if (rlang::is_bare_list(x)) return(paste("a list of length", length(x)))
+  if (is_bare_list(x)) return(paste("a list of length", length(x)))
   if (is.atomic(x)) describe_atomic(x) else paste("an object of class", class(x)[1])
 }
 

@@ -89,7 +89,7 @@ ce_compare <- function(objects, x, truth, ..., metric = NULL, adjust = "holm", m
   outcome <- if (named) enquo(truth) else enquo(x)
   if (is.null(metric)) {
     is_data <- function(object) is.data.frame(object) && !is_result(object)
-    if (rlang::is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
+    if (is_bare_list(objects) && length(objects) > 0 && all(vapply(objects, is_data, NA))) {
       rank_truth(objects, outcome)
     }
     stop_input("{.arg metric} must be given to compare models.",

@@ -134,9 +134,9 @@ stop_law_curve <- function(type) {
 
 # The input as problems with a one-row tibble of keys each: model, groups, class.
 read_curves <- function(x, by, read) {
-  models <- if (rlang::is_bare_list(x)) x else list(x)
+  models <- if (is_bare_list(x)) x else list(x)
   if (length(models) == 0) stop_input("{.arg x} must hold at least one model.", arg = "x")
-  several <- rlang::is_bare_list(x)
+  several <- is_bare_list(x)
   names <- if (several) model_names(models)
   problems <- keys <- list()
   for (m in seq_along(models)) {

@@ -35,7 +35,7 @@ evaluate_input_once <- function(input, x) {
 # models read it: a draw of weights would be another one for each. Beside a data frame it is a column of that.
 evaluate_once <- function(quo, x) {
   if (!is_given(quo)) return(quo)
-  beside <- if (rlang::is_bare_list(x)) x else list(x)
+  beside <- if (is_bare_list(x)) x else list(x)
   if (length(beside) == 0 || is_table(x) || is_survey(x) || any(vapply(beside, is.data.frame, NA))) return(quo)
   # what cannot be evaluated is an error of the one that reads it
   tryCatch({

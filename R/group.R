@@ -58,10 +58,8 @@ objects_by_groups <- function(x, by, fn) by_groups(x, by, fn, objects = TRUE)
 # classes of these.
 metric_table <- function(out, ...) {
   if (is_plain_tibble(out)) class(out) <- c("ce_result", class(out))
-  if (all(c(".metric", ".estimate") %in% names(out))) {
-    own <- c("ce_metrics", ...)
-    class(out) <- c(own[!inherits(out, own, which = TRUE)], class(out))
-  }
+  own <- if (all(c(".metric", ".estimate") %in% names(out))) c("ce_metrics", ...)
+  if (!is.null(own)) class(out) <- c(own[!own %in% class(out)], class(out))
   out
 }
 
@@ -81,8 +79,8 @@ as_counted <- function(out, reads = list(attr(out, "read"))) {
 }
 
 # Its number of rows with those that were censored by the horizon.
-all_rows <- function(out, censored = unlist(lapply(attr(out, "read")$designs, function(one) one$follow_up$censored))) {
-  if (missing(censored) && is.null(attr(out, "read")$designs)) return(out)
+all_rows <- function(out, censored = NULL) {
+  for (design in attr(out, "read")$designs) censored <- c(censored, design$follow_up$censored)
   if (is.list(out) && any(censored > 0) && is.numeric(out[["n"]])) out[["n"]] <- out[["n"]] + min(censored)
   out
 }

@@ -122,8 +122,7 @@ summarise_estimates <- function(estimates, level, draws = NULL) {
   value <- field(estimates, "value")
   power <- field(estimates, "power")
   smallest <- field(estimates, "smallest")
-  limits_of <- function(j) estimate_limits(estimates[[j]], level, draws[j, ])
-  limits <- if (one) list(limits_of(1)) else lapply(seq_along(estimates), limits_of)
+  limits <- lapply(seq_along(estimates), function(j) estimate_limits(estimates[[j]], level, draws[j, ]))
   std_error <- field(limits, "std.error")
   linear <- power == 1
   root <- function(v) {

@@ -55,7 +55,7 @@ method_ukkr <- function(ridge = NULL, kernel = kernel_gaussian(1 / sqrt(2)), exa
 new_ridge_method <- function(name, ridge, kernel, exact) {
   check_flag(exact)
   check_numbers(ridge, "ridge", lower = 0, open = TRUE, null = TRUE)
-  several <- rlang::is_bare_list(kernel) && length(kernel) > 0
+  several <- is_bare_list(kernel) && length(kernel) > 0
   for (one in if (several) kernel else list(kernel)) check_feature_kernel(check_kernel(one, "kernel"), "kernel")
   method <- new_method(name, "ridge", ridge, kernel = kernel)
   if (exact) method$exact <- TRUE

@@ -88,9 +88,8 @@ scalar_ece <- function(problems, scheme, honest = TRUE) {
     if (is.infinite(scheme$p)) return(here[[which.max(vapply(here, `[[`, 0, "value"))]])
     if (scheme$average) class_mean(here) else combine_estimates(here)
   })
-  list(estimates = estimates, n_bins = if (all(is.na(counts))) {
-    as.numeric(max(vapply(parts, function(part) part[[1]]$n_bins, 0L)))
-  } else counts)
+  if (all(is.na(counts))) counts <- as.numeric(max(vapply(parts, function(part) part[[1]]$n_bins, 0L)))
+  list(estimates = estimates, n_bins = counts)
 }
 
 # The estimate of each number of bins, with the number that there are.

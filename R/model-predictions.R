@@ -93,7 +93,7 @@ ce_predictions <- function(model, newdata, ...) {
   # a fit of parsnip has its engine's class, as in "_glm"
   alike <- known[1] || class(model)[1] %in% good_heirs || startsWith(class(model)[1], "_")
   if (any(known) && !alike) return(ce_predictions.default(model))
-  if ((any(known) || isS4(model)) && !rlang::is_bare_list(model)) {
+  if ((any(known) || isS4(model)) && !is_bare_list(model)) {
     stop_if(
       missing(newdata) || !is.data.frame(newdata), "{.arg newdata} must be a data frame of rows to predict.",
       "x" = if (missing(newdata)) "It is missing." else "It is {.cls {class(newdata)[1]}}.",

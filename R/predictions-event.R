@@ -12,9 +12,8 @@ warn_direction <- function(predictions, event_level = NULL) {
     # all classes without a copy
     cpp_falling_trends(if (length(classes) == 1) probs[, classes] else probs, predictions$truth, classes, copies)
   }
-  falls <- trends[, 2] < falling_z
-  if (!any(falls, na.rm = TRUE)) return()
-  falls <- which(falls)
+  falls <- which(trends[, 2] < falling_z)
+  if (length(falls) == 0) return()
   trends <- trends[falls, , drop = FALSE]
   classes <- predictions$levels[classes[falls]]
   facts <- paste0(signif(trends[, 1], 2), " (z = ", round(trends[, 2], 1), ")")

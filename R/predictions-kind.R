@@ -3,7 +3,7 @@
 check_kind <- function(x, arg = "x") {
   if (is.numeric(x) && length(dim(x)) < 3) return(invisible(if (is.matrix(x)) x else plain_vector(x)))
   check_text(x, arg)
-  elsewhere <- arg == "data" || is_source(x) || rlang::is_bare_list(x) && any(vapply(x, is_source, NA))
+  elsewhere <- arg == "data" || is_source(x) || is_bare_list(x) && any(vapply(x, is_source, NA))
   hint <- if (elsewhere) "`ce_source()` reads files, tables and pieces for `update()` of a state." else kind_hint(x)
   stop_input(
     "{.arg {arg}} must be a data frame, a numeric matrix (one row per observation, one column per class) or a numeric \\
@@ -37,7 +37,7 @@ kind_hint <- function(x) {
   }
   if (is_law(x)) return("`skce()`, `ce_test()`, `ce_score()` and `ce_curve()` read distributions.")
   if (is_model(x)) return("Predictions are given, not the model: `ce_predictions()` adds them to new data.")
-  if (rlang::is_bare_list(x)) "`ce_models()` reads a list of several models' predictions."
+  if (is_bare_list(x)) "`ce_models()` reads a list of several models' predictions."
 }
 
 kind_of <- function(x) {

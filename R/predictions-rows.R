@@ -16,12 +16,10 @@ complete_rows <- function(x, known, na_rm, what = "Probabilities", raw = list(),
   unit <- is_unit(x, what)
   missing <- has_missing(x, unit)
   n <- NROW(x)
-  if (missing) {
-    x <- as.matrix(x)
-    nan <- which(rowSums(is.nan(x)) > 0)
-    stop_if(length(nan) > 0, "{what} must not be NaN.", "x" = "Row {nan[1]} has one; {length(nan)} of {n} rows do.",
-            class = "probs", arg = "x", row = nan[1], value = NaN)
-  }
+  if (missing) x <- as.matrix(x)
+  nan <- if (missing) which(rowSums(is.nan(x)) > 0)
+  stop_if(length(nan) > 0, "{what} must not be NaN.", "x" = "Row {nan[1]} has one; {length(nan)} of {n} rows do.",
+          class = "probs", arg = "x", row = nan[1], value = NaN)
   # the usual case, without a pass over all rows for each condition
   every <- !missing && is.null(raw$weights) && is.null(raw$cluster) && all(known)
   complete <- if (every) {

@@ -46,7 +46,7 @@ ce_report <- function(x, truth, ..., file = "calibration.html", title = "Calibra
   check_validation_notion(check_notion(notion))
   options <- c(validation_options(thresholds, floor, times, delta, level),
                list(horizon = input$design$horizon))
-  models <- if (is_models(x)) unclass(x) else if (rlang::is_bare_list(x)) setNames(x, model_names(x)) else {
+  models <- if (is_models(x)) unclass(x) else if (is_bare_list(x)) setNames(x, model_names(x)) else {
     list("The model" = x)
   }
   models <- lapply(models, read_results)

@@ -17,7 +17,7 @@ update.ce_state <- function(object, data, truth, ..., weights = NULL, cluster = 
   if (is.function(data)) data <- ce_source(data)
   if (inherits(data, "ce_source")) return(update_from_source(object, data, chunk_taker(truth, dots, given)))
   # a frame of this process means nothing to another
-  if (rlang::is_bare_list(data) && length(data) > 0 && all(vapply(data, inherits, NA, "ce_source"))) {
+  if (is_bare_list(data) && length(data) > 0 && all(vapply(data, inherits, NA, "ce_source"))) {
     return(update_from_sources(object, data, chunk_taker(truth, dots, given)))
   }
   update_chunk(object, data, truth, dots, given)

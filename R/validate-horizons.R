@@ -13,7 +13,7 @@ validate_horizons <- function(x, truth, dots, given, horizons) {
 
 # For each horizon list(x, dots): its column of a data frame or of a matrix, or of each of the models.
 horizon_inputs <- function(x, dots, n) {
-  models <- if (rlang::is_bare_list(x)) x else list(x)
+  models <- if (is_bare_list(x)) x else list(x)
   first <- models[[1]]
   # of tidymodels they hold all times, see at_horizon()
   if (length(dots) == 0 && (holds_survival(first) || is_survival_frame(first))) {
@@ -32,6 +32,6 @@ horizon_inputs <- function(x, dots, n) {
   lapply(columns, function(column) {
     if (frame) return(list(x = x, dots = list(rlang::quo(!!column))))
     taken <- lapply(models, function(model) model[, column])
-    list(x = if (rlang::is_bare_list(x)) taken else taken[[1]], dots = dots)
+    list(x = if (is_bare_list(x)) taken else taken[[1]], dots = dots)
   })
 }

@@ -55,9 +55,9 @@ ce_pool <- function(results) {
 
 check_pooled <- function(results) {
   kinds <- c("ce_validation", "ce_estimate")
-  known <- rlang::is_bare_list(results) && all(vapply(results, inherits, NA, kinds))
+  known <- is_bare_list(results) && all(vapply(results, inherits, NA, kinds))
   stop_if(!known, "{.arg results} must be a list of results of {.fn ce_validate} or {.fn ce_estimate}.",
-          "x" = if (!rlang::is_bare_list(results)) "It is {describe(results)}." else
+          "x" = if (!is_bare_list(results)) "It is {describe(results)}." else
             "One is {describe(Find(function(one) !inherits(one, kinds), results))}.", arg = "results")
   stop_if(length(results) < 2, "{.arg results} must hold two results or more.", "x" = "It holds {length(results)}.",
           arg = "results")

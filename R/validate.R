@@ -102,7 +102,7 @@ ce_validate <- function(x, truth, ..., group = NULL, thresholds = c(0.1, 0.5), d
                                              floor_edges(options$floor)))
     return(validate_sums(x, c(input, asked), options))
   }
-  several <- length(x) > 1 && (is_models(x) || rlang::is_bare_list(x))
+  several <- length(x) > 1 && (is_models(x) || is_bare_list(x))
   data <- read_curves(x, input$by, read)
   out <- new_validation(data, notion, followed, options)
   out$several_models <- several

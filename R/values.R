@@ -33,6 +33,9 @@ split_columns <- function(x) lapply(seq_len(ncol(x)), function(k) x[, k])
 # as long.
 is_read <- function(x) isTRUE(attr(x, "is_read"))
 
+# A list without a class, such as one of several models. What was read is none.
+is_bare_list <- function(x) is.list(x) && !is.object(x) && !is_read(x)
+
 # Several of them, by the names of their models: see ce_models()?
 is_models <- function(x) inherits(x, "ce_models")
 

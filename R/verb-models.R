@@ -84,7 +84,7 @@ model_parts <- function(x, model, id, columns) {
             "x" = "It is grouped by {.field {setdiff(names(attr(x, 'groups')), '.rows')}}.", class = "group", arg = "x")
     return(if (long) long_parts(ungroup_frame(x), model, id))
   }
-  stop_if(!rlang::is_bare_list(x), "{.arg x} must be a list of predictions, or a data frame.",
+  stop_if(!is_bare_list(x), "{.arg x} must be a list of predictions, or a data frame.",
           "x" = "It is {describe(x)}.", arg = "x")
   stop_if(long, "{.arg model} and {.arg id} are columns of a data frame in long form.",
           "x" = "{.arg x} is a list.", class = "columns", arg = "model")
