@@ -196,10 +196,17 @@ class ClusterSums {
 // `worker`: dense algebra for the engine's workers. Without `moments` only psi, gaps and weights.
 // Both passes take the same decompositions of clusters, which are kept where they have at most
 // `most_kept` numbers (32 MB).
-inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
-                         const std::vector<ClusterPart>& parts, const ConstMatrixRef& residuals,
-                         const RowWeights& weights, const RowClusters& clusters, bool moments,
-                         double most_kept = 4e6) {
+CALIBRISK_SHARED Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                                   const std::vector<ClusterPart>& parts,
+                                   const ConstMatrixRef& residuals, const RowWeights& weights,
+                                   const RowClusters& clusters, bool moments,
+                                   double most_kept = 4e6);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
+Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                  const std::vector<ClusterPart>& parts, const ConstMatrixRef& residuals,
+                  const RowWeights& weights, const RowClusters& clusters, bool moments,
+                  double most_kept) {
   using namespace detail;
   constexpr Index block = 256;
   const Index n = residuals.rows(), units = clusters.units(n);
@@ -289,6 +296,7 @@ inline Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   finish_rung(engine, residuals, weights, clusters, moments ? sums->finish() : RungSums(), out);
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -198,10 +198,17 @@ inline bool clusters_are_small(const RowClusters& clusters, Index n, Index colum
 
 // `bases`: one per column of the residuals. A row without a value (NaN, and residual 0) in some
 // coordinates is not a row of theirs. Without `moments` only psi, gaps and weights.
-inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
-                               const std::vector<LocalBasis>& bases, const ConstMatrixRef& features,
-                               const ConstMatrixRef& residuals, const RowWeights& weights,
-                               const RowClusters& clusters, bool moments) {
+CALIBRISK_SHARED Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                                         const std::vector<LocalBasis>& bases,
+                                         const ConstMatrixRef& features,
+                                         const ConstMatrixRef& residuals, const RowWeights& weights,
+                                         const RowClusters& clusters, bool moments);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
+Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                        const std::vector<LocalBasis>& bases, const ConstMatrixRef& features,
+                        const ConstMatrixRef& residuals, const RowWeights& weights,
+                        const RowClusters& clusters, bool moments) {
   using namespace detail;
   const Index n = residuals.rows(), d = residuals.cols(), units = clusters.units(n);
   const Index block = std::max<Index>(4096, units / 64);
@@ -348,6 +355,7 @@ inline Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   finish_rung(engine, residuals, weights, clusters, moments ? sums->finish() : RungSums(), out);
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -5,9 +5,9 @@
 // CALIBRISK_COMPILE_PRODUCTS too and compiles them (src/worker_algebra.cpp in the R package).
 // Without the first, the core stays headers alone. Functions of the core that many units call are
 // compiled once in the same way: CALIBRISK_SHARED before a declaration, and definitions in the
-// units that define CALIBRISK_COMPILE_PRODUCTS, CALIBRISK_COMPILE_KERNELS (src/kernel.cpp),
-// CALIBRISK_COMPILE_FACTORS (src/kernel_factor.cpp), CALIBRISK_COMPILE_JOINT
-// (src/joint_parts.cpp) and CALIBRISK_COMPILE_RUNGS (src/shape_rung.cpp).
+// units that define CALIBRISK_COMPILE_PRODUCTS, _KERNELS (src/kernel.cpp), _FACTORS
+// (src/kernel_factor.cpp), _JOINT (src/joint_parts.cpp), _RUNGS (src/shape_rung.cpp), _CLUSTERS
+// (src/cluster_rungs.cpp) and _RIDGE (src/ridge_paths.cpp).
 #ifndef CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 #define CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 

@@ -76,32 +76,17 @@ inline Matrix stack_rows(const std::vector<Matrix>& parts, Index cols) {
 class ExplicitRidge {
  public:
   // x: a column, or the features; residuals: [n x d]
-  ExplicitRidge(const Engine& engine, const ExplicitFeatures& features, const ConstMatrixRef& x,
-                const ConstMatrixRef& residuals, const std::vector<int>& fold, Index n_folds,
-                const RowWeights& weights = RowWeights(),
-                const RowClusters& clusters = RowClusters())
-      : features_(features),
-        d_(residuals.cols()),
-        rows_(fold, n_folds),
-        weights_(weights),
-        clusters_(clusters, fold, n_folds) {
-    require(x.cols() == (features.map ? 1 : features.rank), "Features must have their columns.");
-    for (Index f = 0; f <= n_folds; ++f) triangles_.push_back(triangle(engine, x, residuals, f));
-    for (Index f = 1; f <= n_folds; ++f) spectra_.push_back(spectrum_without(f));
-  }
+  CALIBRISK_SHARED ExplicitRidge(const Engine& engine, const ExplicitFeatures& features,
+                                 const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                 const std::vector<int>& fold, Index n_folds,
+                                 const RowWeights& weights = RowWeights(),
+                                 const RowClusters& clusters = RowClusters());
 
   const RidgeSpectrum& spectrum(Index f) const { return spectra_[static_cast<std::size_t>(f - 1)]; }
 
-  RidgePath path(const Engine& engine, RidgeType type, const ConstVectorRef& ridges,
-                 const ConstMatrixRef& x, const ConstMatrixRef& residuals) const {
-    const Index n_ridges = ridges.size(), n_folds = rows_.folds();
-    RidgePath out;
-    const Matrix missing = Matrix::Constant(n_ridges, n_folds, not_a_number);
-    out.risk = out.squared = out.squared_test = missing;
-    out.rank = Matrix::Zero(n_ridges, n_folds);
-    for (Index f = 1; f <= n_folds; ++f) path_of_fold(engine, type, ridges, x, residuals, f, out);
-    return out;
-  }
+  CALIBRISK_SHARED RidgePath path(const Engine& engine, RidgeType type,
+                                  const ConstVectorRef& ridges, const ConstMatrixRef& x,
+                                  const ConstMatrixRef& residuals) const;
 
  private:
   static constexpr Index chunk = 1024;
@@ -323,6 +308,33 @@ class ExplicitRidge {
   std::vector<Matrix> triangles_;       // [0]: test rows
   std::vector<RidgeSpectrum> spectra_;  // [f - 1]
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+ExplicitRidge::ExplicitRidge(const Engine& engine, const ExplicitFeatures& features,
+                             const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                             const std::vector<int>& fold, Index n_folds, const RowWeights& weights,
+                             const RowClusters& clusters)
+    : features_(features),
+      d_(residuals.cols()),
+      rows_(fold, n_folds),
+      weights_(weights),
+      clusters_(clusters, fold, n_folds) {
+  require(x.cols() == (features.map ? 1 : features.rank), "Features must have their columns.");
+  for (Index f = 0; f <= n_folds; ++f) triangles_.push_back(triangle(engine, x, residuals, f));
+  for (Index f = 1; f <= n_folds; ++f) spectra_.push_back(spectrum_without(f));
+}
+
+RidgePath ExplicitRidge::path(const Engine& engine, RidgeType type, const ConstVectorRef& ridges,
+                              const ConstMatrixRef& x, const ConstMatrixRef& residuals) const {
+  const Index n_ridges = ridges.size(), n_folds = rows_.folds();
+  RidgePath out;
+  const Matrix missing = Matrix::Constant(n_ridges, n_folds, not_a_number);
+  out.risk = out.squared = out.squared_test = missing;
+  out.rank = Matrix::Zero(n_ridges, n_folds);
+  for (Index f = 1; f <= n_folds; ++f) path_of_fold(engine, type, ridges, x, residuals, f, out);
+  return out;
+}
+#endif
 
 }  // namespace calibrisk
 

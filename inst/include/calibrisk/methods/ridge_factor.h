@@ -12,9 +12,16 @@
 namespace calibrisk {
 
 // One spectrum per fold, of the training rows outside it.
-inline std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const ConstMatrixRef& l,
-                                                 const ConstMatrixRef& residuals,
-                                                 const FoldBegin& begin, ProgressSpan span = {}) {
+CALIBRISK_SHARED std::vector<RidgeSpectrum> factor_spectra(const Engine& engine,
+                                                           const ConstMatrixRef& l,
+                                                           const ConstMatrixRef& residuals,
+                                                           const FoldBegin& begin,
+                                                           ProgressSpan span = {});
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const ConstMatrixRef& l,
+                                          const ConstMatrixRef& residuals, const FoldBegin& begin,
+                                          ProgressSpan span) {
   using detail::fold_rows;
   const Index n_folds = fold_count(begin), r = l.cols();
   Matrix gram = Matrix::Zero(r, r), cross = Matrix::Zero(r, residuals.cols());
@@ -39,6 +46,7 @@ inline std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const Con
   }
   return out;
 }
+#endif
 
 namespace detail {
 
@@ -80,10 +88,16 @@ struct UnseenFeatures {
 };
 
 // All ridges of one fold; writes column f - 1 of `out`.
-inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
-                                  const UnseenFeatures& l, const ConstMatrixRef& residuals,
-                                  const FoldBegin& begin, Index f, const ConstVectorRef& ridges,
-                                  RidgePath& out, ProgressSpan span) {
+CALIBRISK_SHARED void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
+                                            const UnseenFeatures& l,
+                                            const ConstMatrixRef& residuals, const FoldBegin& begin,
+                                            Index f, const ConstVectorRef& ridges, RidgePath& out,
+                                            ProgressSpan span);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s, const UnseenFeatures& l,
+                           const ConstMatrixRef& residuals, const FoldBegin& begin, Index f,
+                           const ConstVectorRef& ridges, RidgePath& out, ProgressSpan span) {
   using namespace detail;
   const Index m = fold_size(begin, f), n_test = fold_size(begin, 0);
   const double rows = static_cast<double>(m);
@@ -124,11 +138,18 @@ inline void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
     engine.progress.advance(span.part(v, ridges.size()).to);
   }
 }
+#endif
 
-inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
-                                 const UnseenFeatures& l, const ConstMatrixRef& residuals,
-                                 const FoldBegin& begin, Index f, const ConstVectorRef& ridges,
-                                 RidgePath& out, ProgressSpan span) {
+CALIBRISK_SHARED void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
+                                           const UnseenFeatures& l, const ConstMatrixRef& residuals,
+                                           const FoldBegin& begin, Index f,
+                                           const ConstVectorRef& ridges, RidgePath& out,
+                                           ProgressSpan span);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s, const UnseenFeatures& l,
+                          const ConstMatrixRef& residuals, const FoldBegin& begin, Index f,
+                          const ConstVectorRef& ridges, RidgePath& out, ProgressSpan span) {
   using namespace detail;
   const Index m = fold_size(begin, f), n_test = fold_size(begin, 0);
   const double rows = static_cast<double>(m);
@@ -157,6 +178,7 @@ inline void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
     engine.progress.advance(span.part(v, ridges.size()).to);
   }
 }
+#endif
 
 // features(f): the UnseenFeatures in which the spectrum of fold f has its basis.
 template <class Features>

@@ -214,53 +214,22 @@ class KrylovSpace {
 // All folds of one kernel.
 class KrylovRidge {
  public:
-  KrylovRidge(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
-              const ConstMatrixRef& residuals, const FoldBegin& begin)
-      : gram_(engine, kernel, x, begin) {
-    for (Index f = 1; f <= fold_count(begin); ++f) spaces_.emplace_back(gram_, residuals, f);
-    extend(engine, 1);
-  }
+  CALIBRISK_SHARED KrylovRidge(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                               const ConstMatrixRef& residuals, const FoldBegin& begin);
 
-  void extend(const Engine& engine, Index blocks, ProgressSpan span = {}) {
-    Index done = spaces_.empty() ? 0 : blocks;
-    for (const KrylovSpace& space : spaces_) done = std::min(done, space.blocks());
-    for (Index b = done; b < blocks; ++b) {
-      add_block(engine, b);
-      engine.progress.advance(span.part(b - done, blocks - done).to);
-    }
-  }
+  CALIBRISK_SHARED void extend(const Engine& engine, Index blocks, ProgressSpan span = {});
 
   const std::vector<KrylovSpace>& spaces() const { return spaces_; }
 
-  const std::vector<RidgeSpectrum>& spectra(const Engine& engine, Index blocks) {
-    std::vector<RidgeSpectrum>& out = spectra_[blocks];
-    if (out.empty()) {
-      for (const KrylovSpace& space : spaces_) out.push_back(space.spectrum(engine, blocks));
-    }
-    return out;
-  }
+  CALIBRISK_SHARED const std::vector<RidgeSpectrum>& spectra(const Engine& engine, Index blocks);
 
-  RidgePath path(const Engine& engine, RidgeType type, Index blocks,
-                 const ConstMatrixRef& residuals, const ConstVectorRef& ridges,
-                 ProgressSpan span = {}) {
-    const auto features = [&](Index f) {
-      return spaces_[static_cast<std::size_t>(f - 1)].unseen(blocks);
-    };
-    return factor_path(engine, type, spectra(engine, blocks), features, residuals, gram_.begin(),
-                       ridges, span);
-  }
+  CALIBRISK_SHARED RidgePath path(const Engine& engine, RidgeType type, Index blocks,
+                                  const ConstMatrixRef& residuals, const ConstVectorRef& ridges,
+                                  ProgressSpan span = {});
 
   // [ridges x folds]
-  Matrix equation_errors(const Engine& engine, RidgeType type, Index blocks,
-                         const ConstVectorRef& ridges) {
-    const std::vector<RidgeSpectrum>& bases = spectra(engine, blocks);
-    Matrix out(ridges.size(), static_cast<Index>(spaces_.size()));
-    for (std::size_t f = 0; f < spaces_.size(); ++f) {
-      out.col(static_cast<Index>(f)) =
-          spaces_[f].equation_errors(engine, type, bases[f], blocks, ridges);
-    }
-    return out;
-  }
+  CALIBRISK_SHARED Matrix equation_errors(const Engine& engine, RidgeType type, Index blocks,
+                                          const ConstVectorRef& ridges);
 
  private:
   // Adds a block to all spaces with b blocks.
@@ -290,6 +259,53 @@ class KrylovRidge {
   std::vector<KrylovSpace> spaces_;
   std::map<Index, std::vector<RidgeSpectrum>> spectra_;  // by number of blocks
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+KrylovRidge::KrylovRidge(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                         const ConstMatrixRef& residuals, const FoldBegin& begin)
+    : gram_(engine, kernel, x, begin) {
+  for (Index f = 1; f <= fold_count(begin); ++f) spaces_.emplace_back(gram_, residuals, f);
+  extend(engine, 1);
+}
+
+void KrylovRidge::extend(const Engine& engine, Index blocks, ProgressSpan span) {
+  Index done = spaces_.empty() ? 0 : blocks;
+  for (const KrylovSpace& space : spaces_) done = std::min(done, space.blocks());
+  for (Index b = done; b < blocks; ++b) {
+    add_block(engine, b);
+    engine.progress.advance(span.part(b - done, blocks - done).to);
+  }
+}
+
+const std::vector<RidgeSpectrum>& KrylovRidge::spectra(const Engine& engine, Index blocks) {
+  std::vector<RidgeSpectrum>& out = spectra_[blocks];
+  if (out.empty()) {
+    for (const KrylovSpace& space : spaces_) out.push_back(space.spectrum(engine, blocks));
+  }
+  return out;
+}
+
+RidgePath KrylovRidge::path(const Engine& engine, RidgeType type, Index blocks,
+                            const ConstMatrixRef& residuals, const ConstVectorRef& ridges,
+                            ProgressSpan span) {
+  const auto features = [&](Index f) {
+    return spaces_[static_cast<std::size_t>(f - 1)].unseen(blocks);
+  };
+  return factor_path(engine, type, spectra(engine, blocks), features, residuals, gram_.begin(),
+                     ridges, span);
+}
+
+Matrix KrylovRidge::equation_errors(const Engine& engine, RidgeType type, Index blocks,
+                                    const ConstVectorRef& ridges) {
+  const std::vector<RidgeSpectrum>& bases = spectra(engine, blocks);
+  Matrix out(ridges.size(), static_cast<Index>(spaces_.size()));
+  for (std::size_t f = 0; f < spaces_.size(); ++f) {
+    out.col(static_cast<Index>(f)) =
+        spaces_[f].equation_errors(engine, type, bases[f], blocks, ridges);
+  }
+  return out;
+}
+#endif
 
 }  // namespace calibrisk
 
