@@ -6,7 +6,9 @@
 #ifndef CALIBRISK_CORE_CALL_H
 #define CALIBRISK_CORE_CALL_H
 
-#include <Rcpp.h>
+#include <Rcpp/Lightest>  // without modules and sugar, before the generated file's Rcpp.h
+// Nor does an export have a type of Eigen's: the generated file's RcppEigen.h stays empty.
+#define RcppEigen__RcppEigen__h
 
 #include <cstdio>
 #include <exception>
