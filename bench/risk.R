@@ -55,7 +55,7 @@ bins <- do.call(rbind, lapply(c(2e3, 1e4, 1e5, 1e6), function(n) {
   problem <- list(features = matrix(z), residuals = matrix(z - y), labels = y)
   grid <- tibble::tibble(value = seq(5, 100, by = 5))
   # a context keeps sorted rows for the methods of one call
-  ours <- seconds(path <- core$tune_path(method_bins(NULL), problem, fold, grid, core$new_context(2L)))
+  ours <- seconds(path <- core$tune_path(method_bins(NULL), problem, fold, grid, core$new_context()))
   literal <- if (n <= 1e4) seconds(risk <- literal_bins(z, y, fold, grid$value), 1) else NA
   if (n <= 1e4) stopifnot(max(abs(rowMeans(path$risk) / risk - 1)) < 1e-10)
   data.frame(n = n, `R formula, s` = literal, `tune_path(), s` = ours, check.names = FALSE)
