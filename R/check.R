@@ -78,12 +78,12 @@ check_counts <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE,
 }
 
 check_count <- function(x, arg = rlang::caller_arg(x), lower = 1, null = FALSE) {
-  check_numbers(x, arg, lower, 2^31 - 1, null = null, size = 1L, whole = TRUE)
+  check_counts(x, arg, lower, null, size = 1L)
 }
 
 # Tables of bins are held in memory, empty ones too.
 check_bins <- function(n_bins, lower = 1, size = 1L, null = FALSE, arg = "n_bins") {
-  check_numbers(n_bins, arg, lower, 1e6, null = null, size = size, whole = TRUE)
+  check_counts(n_bins, arg, lower, null, size, upper = 1e6)
 }
 
 # Own edges of bins, sorted, without 0 and 1, which are edges of any bins. `given`: whether the arguments are given that
@@ -118,7 +118,7 @@ check_many_edges <- function(values, arg) {
 check_exponent <- function(p) check_number(p, "p", lower = 1, upper = 32)
 
 check_flag <- function(x, arg = rlang::caller_arg(x)) {
-  if (is.logical(x) && length(x) == 1 && !is.na(x)) return(invisible(x))
+  if (rlang::is_bool(x)) return(invisible(x))
   stop_input("{.arg {arg}} must be {.val {TRUE}} or {.val {FALSE}}.", "x" = "It is {describe(x)}.", arg = arg,
              value = x)
 }
@@ -126,7 +126,7 @@ check_flag <- function(x, arg = rlang::caller_arg(x)) {
 # The value of a choice argument: its first choice where the default is untouched.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
   if (identical(x, choices)) return(choices[1])
-  if (rlang::is_string(x) && match(x, choices, 0L) > 0) return(x)
+  if (rlang::is_string(x) && x %in% choices) return(x)
   meant <- meant_word(x, choices)
   stop_input("{.arg {arg}} must be one of {.or {.val {choices}}}.", "x" = "It is {describe(x)}.",
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = x)

@@ -21,8 +21,8 @@ survey_frame <- function(x) {
 
 # The raw design of these rows, or NULL if they are those of no survey.
 survey_design <- function(input, x) {
-  design <- if (is.list(x)) .subset2(x, survey_column)
-  if (is.null(design) || !is.data.frame(design)) return(NULL)
+  design <- if (is.data.frame(x)) .subset2(x, survey_column)
+  if (!is.data.frame(design)) return(NULL)
   given <- c("weights", "cluster")[c(is_given(input$weights), is_given(input$cluster))]
   stop_if(length(given) > 0, "A survey design has weights and clusters of its own.",
           "x" = "{.arg {given[1]}} is given.", class = "argument", arg = given[1])

@@ -8,7 +8,7 @@
 
 metric_frame <- function(x, input, metric, fn, choices = list(), edges = NULL, notion = choices$notion) {
   dots <- input$dots
-  if (any(names(dots) == "data")) {
+  if ("data" %in% names(dots)) {
     # the first column, if it has no name, was then taken for `x`
     first <- rlang::eval_bare(quote(rlang::enquo(x)), parent.frame())
     x <- rlang::eval_tidy(dots$data)

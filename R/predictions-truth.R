@@ -24,7 +24,7 @@ read_outcomes <- function(truth, x, horizon, weights = NULL) {
 
 # Survival times are outcomes that are only partly known.
 plain_truth <- function(truth) {
-  if (is.object(truth) && inherits(truth, "Surv")) stop_survival()
+  if (inherits(truth, "Surv")) stop_survival()
   if (is.object(truth) && is.numeric(truth) && is.null(dim(truth))) as_numbers(truth) else truth
 }
 

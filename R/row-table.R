@@ -7,8 +7,8 @@ most_table_rows <- 5e6
 # A table as its rows, with its groups; `x` itself if it is not a table. A table with too many rows is an error if it
 # must be `whole`, else it stays one.
 read_table <- function(x, whole = TRUE) {
-  if (!inherits(x, c("survey.design", "tbl_lazy"))) return(x)
   if (is_survey(x)) return(survey_frame(x))
+  if (!is_table(x)) return(x)
   columns <- meant_columns(x)
   groups <- dplyr::group_vars(x)
   read <- table_iterator(x, union(columns, groups), most_table_rows + 1)
