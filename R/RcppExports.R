@@ -285,8 +285,8 @@ cpp_blocks_power <- function(sorted, ends, p, debias, at_once) {
     .Call(`_calibrisk_cpp_blocks_power`, sorted, ends, p, debias, at_once)
 }
 
-cpp_cell_bound <- function(size, d, d2, bins, p) {
-    .Call(`_calibrisk_cpp_cell_bound`, size, d, d2, bins, p)
+cpp_sorted_bounds <- function(sorted, fold, tables, p) {
+    .Call(`_calibrisk_cpp_sorted_bounds`, sorted, fold, tables, p)
 }
 
 cpp_median_cells <- function(probs, least, copies = NULL) {
@@ -829,10 +829,6 @@ cpp_sorted_rows <- function(x, y, w, sorted, copies = NULL) {
     .Call(`_calibrisk_cpp_sorted_rows`, x, y, w, sorted, copies)
 }
 
-cpp_fold_cells <- function(sorted, fold, ends) {
-    .Call(`_calibrisk_cpp_fold_cells`, sorted, fold, ends)
-}
-
 cpp_ks_error <- function(sorted, fold, by_row = TRUE) {
     .Call(`_calibrisk_cpp_ks_error`, sorted, fold, by_row)
 }
@@ -847,6 +843,10 @@ cpp_spiegelhalter <- function(p, y, w, w2) {
 
 cpp_isotonic_rows <- function(x, y, w) {
     .Call(`_calibrisk_cpp_isotonic_rows`, x, y, w)
+}
+
+cpp_count_below <- function(ascending, at, equal) {
+    .Call(`_calibrisk_cpp_count_below`, ascending, at, equal)
 }
 
 cpp_library_ends <- function(library, x, n_bins, mass, places = NULL) {

@@ -39,11 +39,6 @@ multiple_bound <- function(problem, terms) {
   linear_bound(problem, replace(slope, !is.finite(slope), 0))
 }
 
-crossfit_bins <- function(sorted, fold, bins, p) {
-  cells <- cpp_fold_cells(sorted, fold, as.integer(bins$ends))
-  cpp_cell_bound(cells$size, cells$d, cells$d2, bins, p)
-}
-
 # list(fits, values): `of` is list(fit(rows), apply(fit, rows)); fits are those of the other folds' rows. `values` is a
 # matrix with a row for each; those of a fold that has all rows stay. `workers`: whether folds go to these.
 cross_fit <- function(fold, values, of, workers = FALSE) {

@@ -70,8 +70,9 @@ ece_columns <- function(predictions, scheme, interval) {
   if (scheme$notion == "canonical") return(canonical_columns(predictions, scheme, interval))
   if (scheme$own && !is.null(predictions$bins)) scheme <- scheme_of_breaks(scheme, predictions$bins[-1])
   problems <- function() scheme$problems(predictions, scheme$notion)
-  # the mean over the classes, in one pass for each
-  counted <- scheme$notion == "class_wise" && is.finite(scheme$p) && !scheme$debias && is_counted(predictions, scheme)
+  # the mean over the classes, in one pass for each and each number of bins
+  counted <- scheme$notion == "class_wise" && length(scheme$n_bins) <= 8 && is.finite(scheme$p) && !scheme$debias &&
+    is_counted(predictions, scheme)
   value <- if (counted) class_ece(predictions, scheme) else scalar_ece(problems(), scheme)
   columns <- error_columns(value$estimates, interval, problems(), function(part) {
     vapply(scalar_ece(part, scheme, honest = FALSE)$estimates, `[[`, 0, "value")
@@ -97,34 +98,22 @@ problem_ece <- function(problem, scheme, honest) {
   counted <- is_counted(problem, scheme)
   if (honest && !counted) problem <- fold_copies(problem)
   fold <- if (honest) problem_folds(problem)
-  if (!counted) {
-    sorted <- sort_problem(problem)
-    # whole numbers would be copied as numbers in every search
-    if (scheme$type == "mass") sorted$places <- as.numeric(sorted$ties)
-  }
-  design <- problem$design
-  lapply(scheme$n_bins, function(n_bins) {
-    of <- if (counted) errors_of_counts(problem, n_bins, scheme, fold) else {
-      ends <- scheme$ends(sorted, n_bins)
-      ends <- unique(ends[ends > 0])
-      many <- length(ends) > many_bins && is.finite(scheme$p)
-      (if (many) errors_of_blocks else errors_of_bins)(sorted, ends, scheme, fold)
-    }
+  lapply((if (counted) errors_of_counts else errors_of_sorted)(problem, scheme, fold), function(of) {
     bound <- of[["bound"]]
     honest <- if (!is.null(bound)) {
-      new_estimate(bound$mean, of$bound_rows, design, squares = bound$squares, known = bound$known)
+      new_estimate(bound$mean, of$bound_rows, problem$design, squares = bound$squares, known = bound$known)
     }
     value <- of$value
-    estimate <- new_estimate(value$power, of$rows, design, reported_power(scheme$p), honest, value$noise,
+    estimate <- new_estimate(value$power, of$rows, problem$design, reported_power(scheme$p), honest, value$noise,
                              value$squares, size = of$size, largest = 1, pairs = value$pairs)
-    c(estimate, list(n_bins = of$n_bins %||% length(ends)))
+    c(estimate, list(n_bins = of$n_bins))
   })
 }
 
-# Whether the sums of bins can do without a sort: one pass for each number of bins.
-is_counted <- function(problem, scheme, most = 8) {
-  scheme$type == "width" && is.null(scheme$preset) && length(scheme$n_bins) <= most &&
-    max(scheme$n_bins) <= many_bins && is_plain(problem$design) && is.null(problem$sorted)
+# Whether the sums of bins can do without a sort.
+is_counted <- function(problem, scheme) {
+  scheme$type == "width" && is.null(scheme$preset) && sum(as.numeric(scheme$n_bins)) <= many_bins &&
+    is_plain(problem$design) && is.null(problem$sorted)
 }
 
 class_ece <- function(predictions, scheme) {
@@ -141,42 +130,58 @@ class_ece <- function(predictions, scheme) {
   list(estimates = parts, n_bins = scheme$n_bins)
 }
 
-# As errors_of_bins(), of bins of equal width, with their number.
-errors_of_counts <- function(problem, n_bins, scheme, fold) {
-  cells <- cpp_width_cells(problem$features, problem$labels, fold %||% integer(), n_bins, crossfit_folds, scheme$p)
-  bins <- cells$bins
-  value <- binned_power(bins, scheme$p, scheme$debias)
-  bound <- cells$bound
-  terms <- function(slope, offset, fold = integer()) {
-    cpp_interval_terms(problem$features, problem$residuals, seq_len(n_bins - 1) / n_bins, fold, slope, offset)
-  }
-  # rows are looked at where they are asked for: a copy of a column takes as long as the sums
-  list(value = value, size = if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))],
-       rows = function() terms(value$slope, value$offset), bound = bound,
-       bound_rows = function() terms(bound$slope, -bound$offset, fold), n_bins = length(bins$size))
+# The error and its bound for each number of bins, and the influences of the rows when they are asked for; without
+# folds there is no bound. Here from one pass over the rows as they are.
+errors_of_counts <- function(problem, scheme, fold) {
+  counts <- scheme$n_bins
+  cells <- cpp_width_cells(problem$features, problem$labels, fold %||% integer(), counts, crossfit_folds, scheme$p)
+  Map(function(cell, n_bins) {
+    bins <- cell$bins
+    value <- binned_power(bins, scheme$p, scheme$debias)
+    terms <- function(slope, offset, fold = integer()) {
+      cpp_interval_terms(problem$features, problem$residuals, seq_len(n_bins - 1) / n_bins, fold, slope, offset)
+    }
+    # rows are looked at where they are asked for: a copy of a column takes as long as the sums
+    list(value = value, size = if (is.infinite(scheme$p)) bins$size[which.max(abs(bins$gap))],
+         rows = function() terms(value$slope, value$offset), bound = cell$bound,
+         bound_rows = function() terms(cell$bound$slope, -cell$bound$offset, fold), n_bins = length(bins$size))
+  }, cells, counts)
 }
 
 # More bins than this are treated in blocks.
 many_bins <- 20000L
 
-# Error and bound of bins, and the influences of the rows when they are asked for; without folds there is no bound.
+errors_of_sorted <- function(problem, scheme, fold) {
+  sorted <- sort_problem(problem)
+  ends <- lapply(scheme$n_bins, function(n_bins) {
+    ends <- scheme$ends(sorted, n_bins)
+    unique(ends[ends > 0])
+  })
+  many <- lengths(ends) > many_bins & is.finite(scheme$p)
+  out <- replace(ends, many, lapply(ends[many], function(of) errors_of_blocks(sorted, of, scheme, fold)))
+  replace(out, !many, errors_of_bins(sorted, ends[!many], scheme, fold))
+}
+
 errors_of_bins <- function(sorted, ends, scheme, fold) {
-  bins <- cpp_bin_table(sorted, ends)
-  value <- binned_power(bins, scheme$p, scheme$debias)
-  bound <- if (!is.null(fold)) crossfit_bins(sorted, fold, bins, scheme$p)
-  top <- if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))]
-  list(value = value, size = top, rows = function() row_influence(sorted, bins, value$slope, value$offset),
-       bound = bound, bound_rows = function() row_influence(sorted, bins, bound$slope, -bound$offset, fold))
+  tables <- lapply(ends, function(of) cpp_bin_table(sorted, of))
+  bounds <- if (is.null(fold)) vector("list", length(tables)) else cpp_sorted_bounds(sorted, fold, tables, scheme$p)
+  Map(function(bins, bound) {
+    value <- binned_power(bins, scheme$p, scheme$debias)
+    list(value = value, size = if (is.infinite(scheme$p)) bins$copies[which.max(abs(bins$gap))],
+         rows = function() row_influence(sorted, bins, value$slope, value$offset), bound = bound,
+         bound_rows = function() row_influence(sorted, bins, bound$slope, -bound$offset, fold),
+         n_bins = length(bins$ends))
+  }, tables, bounds)
 }
 
 errors_of_blocks <- function(sorted, ends, scheme, fold, at_once = many_bins) {
-  whole <- function() errors_of_bins(sorted, ends, scheme, fold)
+  whole <- function() errors_of_bins(sorted, list(ends), scheme, fold)[[1]]
   list(value = cpp_blocks_power(sorted, ends, scheme$p, scheme$debias, at_once), rows = function() whole()$rows(),
        bound = if (!is.null(fold)) {
          bound <- cpp_crossfit_bound(sorted$d, sorted$w %||% numeric(), fold, sorted$order, ends, scheme$p)
          replace(bound, "known", bound$known / if (is.null(sorted$w)) sorted$n else sorted$n^2 / sum(sorted$w2))
        },
-       bound_rows = function() whole()$bound_rows())
+       bound_rows = function() whole()$bound_rows(), n_bins = length(ends))
 }
 
 # With p = Inf the error is the largest gap itself, not a root.

@@ -12,20 +12,20 @@ sort_problem <- function(problem) {
 # Equal values are sorted by outcome, then by weight: the same digits for every order of the rows.
 sort_values <- function(x, y, w = NULL, copies = NULL) cpp_sorted_rows(x, y, w, FALSE, copies)
 
-edge_ends <- function(sorted, edges) unique(c(findInterval(edges, sorted$x), length(sorted$x)))
+edge_ends <- function(sorted, edges) unique(c(cpp_count_below(sorted$x, edges, TRUE), length(sorted$x)))
 
 # Equal mass: edges are the order statistics ceiling(n b / B), so that ties stay together; of weights, where their
 # sum reaches the share b / B.
 mass_ends <- function(sorted, n_bins) {
   if (!is.null(sorted$w)) return(unique(weighted_ends(sorted, seq_len(n_bins) / n_bins)))
   at <- (sorted$n * seq_len(n_bins) + n_bins - 1) %/% n_bins
-  unique(sorted$ties[findInterval(at, sorted$places %||% sorted$ties, left.open = TRUE) + 1])
+  unique(sorted$ties[cpp_count_below(sorted$ties, at, FALSE) + 1])
 }
 
 # The first ties up to which the rows have these shares of the weight.
 weighted_ends <- function(sorted, shares) {
   reached <- sorted$sum_w[sorted$ties]
-  at <- findInterval(sorted$n * shares * (1 - 1e-12), reached, left.open = TRUE) + 1
+  at <- cpp_count_below(reached, sorted$n * shares * (1 - 1e-12), FALSE) + 1
   # all of it is all rows, however little the last ones weigh
   at[shares == 1] <- length(reached)
   sorted$ties[pmin(at, length(reached))]

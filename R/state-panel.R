@@ -45,7 +45,7 @@ panel_cells <- function(state, j, blocks = state$about$blocked) {
   problem <- state_problem(state, j, blocks)
   # sorted once; the cumulated residual is known at the upper edges of cells
   sorted <- sort_problem(problem)
-  ends <- findInterval(edges[-1], sorted$x)
+  ends <- cpp_count_below(sorted$x, edges[-1], TRUE)
   sorted$ties <- unique(ends[ends > 0])
   problem[c("sorted", "cells")] <- list(sorted, TRUE)
   problem$extreme <- state_scores(state, j)[["extreme"]] > 0

@@ -856,14 +856,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_width_cells
-Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, int n_bins, int n_folds, double p);
+Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold, std::vector<int> n_bins, int n_folds, double p);
 RcppExport SEXP _calibrisk_cpp_width_cells(SEXP xSEXP, SEXP ySEXP, SEXP foldSEXP, SEXP n_binsSEXP, SEXP n_foldsSEXP, SEXP pSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< int >::type n_bins(n_binsSEXP);
+    Rcpp::traits::input_parameter< std::vector<int> >::type n_bins(n_binsSEXP);
     Rcpp::traits::input_parameter< int >::type n_folds(n_foldsSEXP);
     Rcpp::traits::input_parameter< double >::type p(pSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_width_cells(x, y, fold, n_bins, n_folds, p));
@@ -936,17 +936,16 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_cell_bound
-Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2, Rcpp::List bins, double p);
-RcppExport SEXP _calibrisk_cpp_cell_bound(SEXP sizeSEXP, SEXP dSEXP, SEXP d2SEXP, SEXP binsSEXP, SEXP pSEXP) {
+// cpp_sorted_bounds
+Rcpp::List cpp_sorted_bounds(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::List tables, double p);
+RcppExport SEXP _calibrisk_cpp_sorted_bounds(SEXP sortedSEXP, SEXP foldSEXP, SEXP tablesSEXP, SEXP pSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type size(sizeSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d(dSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type d2(d2SEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type bins(binsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type tables(tablesSEXP);
     Rcpp::traits::input_parameter< double >::type p(pSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cell_bound(size, d, d2, bins, p));
+    rcpp_result_gen = Rcpp::wrap(cpp_sorted_bounds(sorted, fold, tables, p));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2842,18 +2841,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_fold_cells
-Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::IntegerVector ends);
-RcppExport SEXP _calibrisk_cpp_fold_cells(SEXP sortedSEXP, SEXP foldSEXP, SEXP endsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type fold(foldSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type ends(endsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_fold_cells(sorted, fold, ends));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_ks_error
 Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row);
 RcppExport SEXP _calibrisk_cpp_ks_error(SEXP sortedSEXP, SEXP foldSEXP, SEXP by_rowSEXP) {
@@ -2900,6 +2887,18 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_isotonic_rows(x, y, w));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_count_below
+Rcpp::IntegerVector cpp_count_below(SEXP ascending, Rcpp::NumericVector at, bool equal);
+RcppExport SEXP _calibrisk_cpp_count_below(SEXP ascendingSEXP, SEXP atSEXP, SEXP equalSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< SEXP >::type ascending(ascendingSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type at(atSEXP);
+    Rcpp::traits::input_parameter< bool >::type equal(equalSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_count_below(ascending, at, equal));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3309,7 +3308,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
     {"_calibrisk_cpp_hosmer", (DL_FUNC) &_calibrisk_cpp_hosmer, 4},
     {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
-    {"_calibrisk_cpp_cell_bound", (DL_FUNC) &_calibrisk_cpp_cell_bound, 5},
+    {"_calibrisk_cpp_sorted_bounds", (DL_FUNC) &_calibrisk_cpp_sorted_bounds, 4},
     {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 3},
     {"_calibrisk_cpp_simplex_errors", (DL_FUNC) &_calibrisk_cpp_simplex_errors, 8},
     {"_calibrisk_cpp_crossfit_bound", (DL_FUNC) &_calibrisk_cpp_crossfit_bound, 6},
@@ -3445,11 +3444,11 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 10},
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 5},
-    {"_calibrisk_cpp_fold_cells", (DL_FUNC) &_calibrisk_cpp_fold_cells, 3},
     {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 3},
     {"_calibrisk_cpp_ks_plain", (DL_FUNC) &_calibrisk_cpp_ks_plain, 3},
     {"_calibrisk_cpp_spiegelhalter", (DL_FUNC) &_calibrisk_cpp_spiegelhalter, 4},
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
+    {"_calibrisk_cpp_count_below", (DL_FUNC) &_calibrisk_cpp_count_below, 3},
     {"_calibrisk_cpp_library_ends", (DL_FUNC) &_calibrisk_cpp_library_ends, 5},
     {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},

@@ -2,6 +2,7 @@
 // Values cut into intervals: bins of equal width or of equal mass, their sums and bounds, pools.
 #include "interrupt.h"
 #include "r_engine.h"
+#include "row_numbers.h"
 #include <calibrisk/classical/bin_rows.h>
 #include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/crossfit_bound.h>
@@ -9,6 +10,7 @@
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/simplex_bins.h>
+#include <calibrisk/classical/sorted_rows.h>
 #include <calibrisk/classical/width_cells.h>
 
 #include <Rmath.h>
@@ -82,11 +84,11 @@ Rcpp::List bound_list(const calibrisk::CellBound& bound) {
 }
 }  // namespace
 
-// The bins of equal width that have rows, of rows that count 1 each, and their cross-fitted bound,
-// which is NULL where `fold` is empty.
+// For each number of bins of equal width those that have rows, of rows that count 1 each, and their
+// cross-fitted bound, which is NULL where `fold` is empty.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::IntegerVector fold,
-                           int n_bins, int n_folds, double p) {
+                           std::vector<int> n_bins, int n_folds, double p) {
   const bool folded = fold.size() > 0;
   if (y.size() != x.size() || (folded && fold.size() != x.size())) {
     Rcpp::stop("width_cells: one outcome and fold per row.");
@@ -95,10 +97,16 @@ Rcpp::List cpp_width_cells(Rcpp::NumericVector x, Rcpp::IntegerVector y, Rcpp::I
   const calibrisk::WidthBins width(n_bins);
   const auto cells = calibrisk::width_cells(x.begin(), y.begin(), folded ? fold.begin() : nullptr,
                                             size_of(x.size()), width, n_folds);
-  const calibrisk::WidthSums sums = calibrisk::width_sums(cells, n_bins, n_folds);
-  const calibrisk::BinTable bins = sums.bins();
-  if (!folded) return named_list({{"bins", bin_list(bins)}, {"bound", R_NilValue}});
-  return named_list({{"bins", bin_list(bins)}, {"bound", bound_list(sums.bound(bins, p))}});
+  Rcpp::List out;
+  for (const int count : n_bins) {
+    const calibrisk::WidthSums sums = calibrisk::width_sums(
+        calibrisk::cells_of_bins(cells, width, count, n_folds), count, n_folds);
+    const calibrisk::BinTable bins = sums.bins();
+    Rcpp::RObject bound;
+    if (folded) bound = bound_list(sums.bound(bins, p));
+    out.push_back(named_list({{"bins", bin_list(bins)}, {"bound", static_cast<SEXP>(bound)}}));
+  }
+  return out;
 }
 
 // The mean over the classes of the errors of bins of equal width, and of their bounds, with the
@@ -240,13 +248,26 @@ Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double 
   return named_list({{"power", power.power}, {"squares", power.squares}, {"noise", power.noise}});
 }
 
-// The cross-fitted bound from the sums of w, w d and w d^2 in every bin (rows) and fold (columns),
-// of these bins.
+// The cross-fitted bounds of these bins of sorted rows, one for each number of bins, with the folds
+// of the rows in the order of the data.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_cell_bound(Rcpp::NumericMatrix size, Rcpp::NumericMatrix d, Rcpp::NumericMatrix d2,
-                          Rcpp::List bins, double p) {
-  return bound_list(
-      calibrisk::cell_bound(as_matrix(size), as_matrix(d), as_matrix(d2), as_bins(bins), p));
+Rcpp::List cpp_sorted_bounds(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::List tables,
+                             double p) {
+  const SortedRows rows(sorted);
+  const auto [own, n_folds] = sorted_folds(fold, Rcpp::IntegerVector(field(sorted, "order")));
+  calibrisk::require(fold.size() == rows.n, "sorted_bounds: one fold per row.");
+  std::vector<std::vector<calibrisk::Index>> ends;
+  for (SEXP table : tables) {
+    ends.push_back(rows.used(Rcpp::NumericVector(field(Rcpp::List(table), "ends"))));
+  }
+  const auto cells = calibrisk::fold_sums(rows.sums.d, rows.sums.w, own.data(), n_folds, ends);
+  Rcpp::List out(tables.size());
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    const auto& [size, d, d2] = cells[k];
+    const auto at = static_cast<R_xlen_t>(k);
+    out[at] = bound_list(calibrisk::cell_bound(size, d, d2, as_bins(tables[at]), p));
+  }
+  return out;
 }
 
 namespace {
@@ -286,17 +307,9 @@ Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w,
                               Rcpp::IntegerVector fold, Rcpp::IntegerVector order,
                               Rcpp::NumericVector ends, double p) {
   const auto n = size_of(d.size());
-  if (size_of(order.size()) != n || size_of(fold.size()) != n ||
-      (w.size() > 0 && size_of(w.size()) != n)) {
+  const auto [own, n_folds] = sorted_folds(fold, order);
+  if (own.size() != n || (w.size() > 0 && size_of(w.size()) != n)) {
     Rcpp::stop("crossfit_bound: one weight, fold and place per row.");
-  }
-  int n_folds = 1;
-  std::vector<int> own(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const int row = order[static_cast<R_xlen_t>(i)];
-    if (row < 1 || size_of(row) > n || fold[row - 1] < 1) Rcpp::stop("crossfit_bound: bad rows.");
-    own[i] = fold[row - 1];
-    n_folds = std::max(n_folds, own[i]);
   }
   std::vector<std::size_t> last(size_of(ends.size()));
   for (std::size_t b = 0; b < last.size(); ++b) {
@@ -304,7 +317,7 @@ Rcpp::List cpp_crossfit_bound(Rcpp::NumericVector d, Rcpp::NumericVector w,
     if (last[b] > n) Rcpp::stop("crossfit_bound: a bin ends beyond the rows.");
   }
   const auto found = calibrisk::crossfit_bound(d.begin(), w.size() > 0 ? w.begin() : nullptr,
-                                               own.data(), last, n_folds, p);
+                                               own.data(), last, static_cast<int>(n_folds), p);
   return named_list({{"mean", found.mean}, {"squares", found.squares}, {"known", found.known}});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Rows in the order of a number: their prefix sums, and isotonic regression.
 #include "r_values.h"
+#include "row_numbers.h"
 #include <calibrisk/classical/ks.h>
 #include <calibrisk/classical/library_bins.h>
 #include <calibrisk/classical/outcome_weights.h>
@@ -59,25 +60,6 @@ template <class Value>
 Rcpp::NumericVector prefix_sum(R_xlen_t n, const Value& value) {
   long double sum = 0.0L;
   return numbers(n, [&](R_xlen_t i) { return static_cast<double>(sum += value(i)); });
-}
-
-// The folds of rows in the order of positions counted from 1, and the largest one.
-std::pair<std::vector<int>, std::size_t> sorted_folds(const Rcpp::IntegerVector& fold,
-                                                      const Rcpp::IntegerVector& order) {
-  calibrisk::require(fold.size() == order.size(), "sorted_rows: one fold per row.");
-  const auto n = static_cast<std::size_t>(fold.size());
-  const int *own = fold.begin(), *row = order.begin();
-  std::vector<int> sorted(n);
-  int most = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    calibrisk::require(own[i] > 0 && own[i] < 10000, "sorted_rows: folds are 1, 2, ...");
-    most = std::max(most, own[i]);
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    calibrisk::require(row[i] > 0 && row[i] <= fold.size(), "sorted_rows: an order of rows.");
-    sorted[i] = own[row[i] - 1];
-  }
-  return {std::move(sorted), static_cast<std::size_t>(most)};
 }
 
 void require_ends(const Rcpp::IntegerVector& ends, R_xlen_t n) {
@@ -154,25 +136,6 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
                        {"sum_d2", static_cast<SEXP>(sum_d2)},
                        {"sum_y", static_cast<SEXP>(sum_y)}});
   });
-}
-
-// Sums of w, w d and w d^2 in every bin (rows) and fold (columns) of sorted rows.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_fold_cells(Rcpp::List sorted, Rcpp::IntegerVector fold, Rcpp::IntegerVector ends) {
-  const Rcpp::NumericVector d = sorted["d"];
-  const bool weighted = !Rf_isNull(sorted["w"]);
-  const Rcpp::NumericVector w = weighted ? sorted["w"] : sorted["d"];
-  const Rcpp::IntegerVector order = sorted["order"];
-  const auto [own, n_folds] = sorted_folds(fold, order);
-  require_ends(ends, std::min(d.size(), fold.size()));
-  const int bins = static_cast<int>(ends.size()), folds = static_cast<int>(n_folds);
-  Rcpp::NumericMatrix size(bins, folds), sum_d(bins, folds), sum_d2(bins, folds);
-  calibrisk::fold_sums(d.begin(), weighted ? w.begin() : nullptr, own.data(), ends.begin(),
-                       static_cast<std::size_t>(bins), n_folds, size.begin(), sum_d.begin(),
-                       sum_d2.begin());
-  return named_list({{"size", static_cast<SEXP>(size)},
-                     {"d", static_cast<SEXP>(sum_d)},
-                     {"d2", static_cast<SEXP>(sum_d2)}});
 }
 
 namespace {
@@ -385,6 +348,22 @@ Rcpp::List cpp_isotonic_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp:
                        {"values", pools.values},
                        {"low", low},
                        {"high", high}});
+  });
+}
+
+// How many of these numbers in ascending order are below each of `at`, or with `equal` also equal
+// to it: findInterval(), which looks at all of them in every call.
+// [[Rcpp::export(rng = false)]]
+Rcpp::IntegerVector cpp_count_below(SEXP ascending, Rcpp::NumericVector at, bool equal) {
+  return with_outcomes(ascending, Rf_xlength(ascending), [&](const auto* from) {
+    const auto* to = from + Rf_xlength(ascending);
+    Rcpp::IntegerVector out(Rcpp::no_init(at.size()));
+    std::transform(at.begin(), at.end(), out.begin(), [&](double value) {
+      const auto* end =
+          equal ? std::upper_bound(from, to, value) : std::lower_bound(from, to, value);
+      return static_cast<int>(end - from);
+    });
+    return out;
   });
 }
 

@@ -61,7 +61,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
   gap <- oracle_gap(bin, d, fold)
   bins <- cpp_bin_table(sorted, edge_ends(sorted, 1:6 / 6))
   for (p in c(1, 1.5, 2, 3)) {
-    bound <- crossfit_bins(sorted, fold, bins, p)
+    bound <- cpp_sorted_bounds(sorted, fold, list(bins), p)[[1]]
     rows <- oracle_tangent(gap, d, p)
     expect_equal(row_influence(sorted, bins, bound$slope, -bound$offset, fold), rows, tolerance = 1e-6)
     expect_equal(bound$mean, mean(rows), tolerance = 1e-7)
@@ -89,7 +89,7 @@ test_that("binned bounds are the tangent at the other folds' gaps", {
     top <- as.numeric(names(means)[which.max(abs(means))])
     if (bin[i] == top) sign(means[[as.character(top)]]) * d[i] / mean(bin == top) else 0
   }, 0)
-  expect_equal(crossfit_bins(sorted, fold, bins, Inf)$mean, mean(rows))
+  expect_equal(cpp_sorted_bounds(sorted, fold, list(bins), Inf)[[1]]$mean, mean(rows))
 })
 
 test_that("Kolmogorov-Smirnov and smooth bounds use the other folds' place and signs", {
@@ -185,7 +185,7 @@ test_that("errors of very many bins and their bound are the same block by block"
   for (data in list(problem, weighted)) {
     sorted <- sort_problem(data)
     for (scheme in list(list(p = 1, debias = FALSE), list(p = 2, debias = TRUE), list(p = 3, debias = FALSE))) {
-      whole <- errors_of_bins(sorted, sorted$ties, scheme, problem_folds(data))
+      whole <- errors_of_bins(sorted, list(sorted$ties), scheme, problem_folds(data))[[1]]
       # the last block has one bin
       for (at_once in c(700, length(sorted$ties) - 1)) {
         blocks <- errors_of_blocks(sorted, sorted$ties, scheme, problem_folds(data), at_once)

@@ -60,7 +60,7 @@ template <class Step>
 ClassWidths class_widths(const double* probs, const int* truth, const int* fold, std::size_t n,
                          int n_classes, int n_bins, int n_folds, double p, double* rows,
                          double* bound_rows, const Step& step) {
-  const WidthBins width(n_bins);
+  const WidthBins width({n_bins});
   const double share = 1.0 / n_classes;
   ClassWidths out;
   std::vector<Index> place(static_cast<std::size_t>(n_bins));

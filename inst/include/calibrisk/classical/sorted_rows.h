@@ -5,9 +5,11 @@
 
 #include <calibrisk/classical/monotone_bins.h>
 #include <calibrisk/math/row_order.h>
+#include <calibrisk/types.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace calibrisk {
@@ -28,28 +30,61 @@ void prefix_sums(std::size_t n, const double* d, const Outcome* y, const double*
   }
 }
 
-// Sums of w, w d and w d^2 of sorted rows over bins, which end before the rows `ends`, and folds 1,
-// ..., n_folds: cell `bin + (fold - 1) n_ends` of each.
-inline void fold_sums(const double* d, const double* w, const int* fold, const int* ends,
-                      std::size_t n_ends, std::size_t n_folds, double* size, double* sum_d,
-                      double* sum_d2) {
+// Sums of w, w d and w d^2 in cells [bins x folds].
+struct FoldSums {
+  Matrix size, d, d2;
+};
+
+// Of sorted rows in folds 1, ..., n_folds, for several numbers of bins: `ends` of each are the
+// numbers of rows up to the end of its bins. Rows between two ends of any of them are summed once.
+inline std::vector<FoldSums> fold_sums(const double* d, const double* w, const int* fold,
+                                       std::size_t n_folds,
+                                       const std::vector<std::vector<Index>>& ends) {
   struct Sums {
     long double size = 0.0L, d = 0.0L, d2 = 0.0L;
   };
-  std::size_t row = 0;
-  for (std::size_t b = 0; b < n_ends; ++b) {
-    std::vector<Sums> sums(n_folds);
-    for (; row < static_cast<std::size_t>(ends[b]); ++row) {
+  struct Bin {
+    std::size_t at = 0;
+    std::vector<Sums> sums;
+  };
+  std::vector<FoldSums> out;
+  for (const auto& of : ends) {
+    const Matrix none(static_cast<Index>(of.size()), static_cast<Index>(n_folds));
+    out.push_back({none, none, none});
+  }
+  const std::vector<Sums> empty(n_folds);
+  std::vector<Bin> open(ends.size(), {0, empty});
+  for (Index row = 0;;) {
+    Index end = std::numeric_limits<Index>::max();
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      if (open[k].at < ends[k].size()) end = std::min(end, ends[k][open[k].at]);
+    }
+    if (end == std::numeric_limits<Index>::max()) return out;
+    std::vector<Sums> between = empty;
+    for (; row < end; ++row) {
       const double weight = w == nullptr ? 1.0 : w[row];
-      Sums& own = sums[static_cast<std::size_t>(fold[row] - 1)];
+      Sums& own = between[static_cast<std::size_t>(fold[row] - 1)];
       own.size += weight;
       own.d += weight * d[row];
       own.d2 += weight * (d[row] * d[row]);
     }
-    for (std::size_t f = 0; f < n_folds; ++f) {
-      size[b + f * n_ends] = static_cast<double>(sums[f].size);
-      sum_d[b + f * n_ends] = static_cast<double>(sums[f].d);
-      sum_d2[b + f * n_ends] = static_cast<double>(sums[f].d2);
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      auto& [at, sums] = open[k];
+      if (at == ends[k].size()) continue;
+      const bool ended = ends[k][at] == end;
+      const auto bin = static_cast<Index>(at);
+      for (std::size_t f = 0; f < n_folds; ++f) {
+        sums[f].size += between[f].size;
+        sums[f].d += between[f].d;
+        sums[f].d2 += between[f].d2;
+        if (!ended) continue;
+        const auto column = static_cast<Index>(f);
+        out[k].size(bin, column) = static_cast<double>(sums[f].size);
+        out[k].d(bin, column) = static_cast<double>(sums[f].d);
+        out[k].d2(bin, column) = static_cast<double>(sums[f].d2);
+        sums[f] = Sums();
+      }
+      at += ended;
     }
   }
 }

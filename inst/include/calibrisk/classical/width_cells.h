@@ -19,6 +19,11 @@ class FixedSum {
     high_ += value >> 32;
     low_ += value & 0xffffffff;
   }
+  FixedSum& operator+=(const FixedSum& other) {
+    high_ += other.high_;
+    low_ += other.low_;
+    return *this;
+  }
   double value() const {
     return static_cast<double>(high_) * 0x1p-30 + static_cast<double>(low_) * 0x1p-62;
   }
@@ -30,27 +35,45 @@ class FixedSum {
 struct WidthCell {
   std::int64_t rows = 0, events = 0;
   FixedSum residual, square;
+  WidthCell& operator+=(const WidthCell& other) {
+    rows += other.rows;
+    events += other.events;
+    residual += other.residual;
+    square += other.square;
+    return *this;
+  }
 };
 
-// Bins ((b - 1) / B, b / B], 0 in the first, of numbers in [0, 1].
+// Bins of numbers in [0, 1] between the edges b / B of all these numbers B of bins: (edge, next
+// edge], 0 in the first. Each is one division, and so are equal fractions of two numbers of bins.
 class WidthBins {
  public:
-  explicit WidthBins(int n_bins) : bins_(static_cast<std::size_t>(n_bins)), edges_(bins_ + 1) {
-    for (std::size_t b = 0; b <= bins_; ++b) {
-      edges_[b] = static_cast<double>(b) / static_cast<double>(bins_);
+  explicit WidthBins(const std::vector<int>& n_bins) {
+    for (const int bins : n_bins) {
+      for (int b = 1; b <= bins; ++b) edges_.push_back(static_cast<double>(b) / bins);
+    }
+    std::sort(edges_.begin(), edges_.end());
+    edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
+    // products with a power of two are not rounded
+    std::size_t places = 1, bin = 0;
+    while (places < 8 * edges_.size()) places *= 2;
+    scale_ = static_cast<double>(places);
+    for (std::size_t place = 0; place <= places; ++place) {
+      while (edges_[bin] * scale_ < static_cast<double>(place)) ++bin;
+      first_.push_back(static_cast<std::uint32_t>(bin));
     }
   }
-  std::size_t size() const { return bins_; }
+  std::size_t size() const { return edges_.size(); }
   std::size_t of(double x) const {
-    // rounding takes the product to the next bin at most
-    auto bin = std::min(static_cast<std::size_t>(x * static_cast<double>(bins_)), bins_ - 1);
-    bin -= static_cast<std::size_t>(bin > 0 && x <= edges_[bin]);
-    return bin + static_cast<std::size_t>(x > edges_[bin + 1]);
+    std::size_t bin = first_[static_cast<std::size_t>(x * scale_)];
+    while (x > edges_[bin]) ++bin;
+    return bin;
   }
 
  private:
-  std::size_t bins_;
-  std::vector<double> edges_;
+  std::vector<double> edges_;         // upper ones
+  std::vector<std::uint32_t> first_;  // bin of the lower end of each of so many parts of [0, 1]
+  double scale_ = 1.0;
 };
 
 // Cell `bin + (fold - 1) n_bins`; folds 1, 2, ..., or none. An event is an outcome `event`.
@@ -68,6 +91,21 @@ inline std::vector<WidthCell> width_cells(const double* x, const int* y, const i
     cell.events += happened;
     cell.residual.add(residual);
     cell.square.add(residual * residual);
+  }
+  return out;
+}
+
+// The cells of one of the numbers of bins.
+inline std::vector<WidthCell> cells_of_bins(const std::vector<WidthCell>& cells,
+                                            const WidthBins& bins, int n_bins, int n_folds) {
+  std::vector<WidthCell> out;
+  for (std::size_t f = 0; f < static_cast<std::size_t>(n_folds); ++f) {
+    std::size_t cell = f * bins.size();
+    for (int b = 1; b <= n_bins; ++b) {
+      out.emplace_back();
+      const std::size_t end = f * bins.size() + bins.of(static_cast<double>(b) / n_bins);
+      while (cell <= end) out.back() += cells[cell++];
+    }
   }
   return out;
 }
