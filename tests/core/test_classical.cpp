@@ -19,6 +19,7 @@
 #include <calibrisk/classical/smooth_ece.h>
 #include <calibrisk/classical/sorted_rows.h>
 #include <calibrisk/classical/triweight_error.h>
+#include <calibrisk/classical/width_cells.h>
 #include <calibrisk/math/counter_uniform.h>
 #include <calibrisk/math/single_forms.h>
 
@@ -418,6 +419,62 @@ TEST(bins_of_sorted_rows_are_those_of_their_own_sums) {
     const BinnedPower parts = power_in_blocks(rows, ends, 2.0, false, at_once);
     CHECK(is_near(parts.power, whole.power) && is_near(parts.noise, whole.noise));
     CHECK(is_near(parts.squares, w.sum() * (squares_about(whole, whole.power) + whole.within)));
+  }
+}
+
+TEST(cells_of_several_numbers_of_bins_are_those_of_each_alone) {
+  const std::vector<int> n_bins = {1, 6, 4, 6, 50, 49};
+  const WidthBins all(n_bins);
+  // all edges, and values beside them
+  std::vector<double> x = {0.0, 1e-300, 0x1p-60};
+  for (const int bins : n_bins) {
+    for (int b = 1; b <= bins; ++b) {
+      const double edge = static_cast<double>(b) / bins;
+      for (const double to : {0.0, edge, 1.0}) x.push_back(std::nextafter(edge, to));
+    }
+  }
+  std::vector<int> y, fold;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    y.push_back(static_cast<int>(i * i % 3 == 0));
+    fold.push_back(static_cast<int>(i % 5 % 3) + 1);
+  }
+  const auto cells = width_cells(x.data(), y.data(), fold.data(), x.size(), all, 3);
+  for (const int bins : n_bins) {
+    const auto own = cells_of_bins(cells, all, bins, 3);
+    std::vector<WidthCell> naive(own.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      int bin = 0;
+      while (x[i] > static_cast<double>(bin + 1) / bins) ++bin;
+      WidthCell& cell = naive[static_cast<std::size_t>(bin + bins * (fold[i] - 1))];
+      ++cell.rows;
+      cell.events += y[i];
+      cell.residual.add(x[i] - y[i]);
+    }
+    for (std::size_t c = 0; c < own.size(); ++c) {
+      CHECK(own[c].rows == naive[c].rows && own[c].events == naive[c].events);
+      CHECK(own[c].residual.value() == naive[c].residual.value());
+    }
+  }
+  std::sort(x.begin(), x.end());
+  const std::vector<Index> halves = {9, static_cast<Index>(x.size())};
+  const std::vector<Index> parts = {1, 2, 9, 40, static_cast<Index>(x.size())};
+  for (const double* w :
+       {static_cast<const double*>(nullptr), static_cast<const double*>(x.data())}) {
+    const auto together = fold_sums(x.data(), w, fold.data(), 3, {halves, parts});
+    for (std::size_t k = 0; k < 2; ++k) {
+      const auto& ends = k == 0 ? halves : parts;
+      Matrix size = Matrix::Zero(static_cast<Index>(ends.size()), 3), d = size, d2 = size;
+      Index bin = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        if (static_cast<Index>(i) == ends[static_cast<std::size_t>(bin)]) ++bin;
+        const double weight = w == nullptr ? 1.0 : x[i];
+        size(bin, fold[i] - 1) += weight;
+        d(bin, fold[i] - 1) += weight * x[i];
+        d2(bin, fold[i] - 1) += weight * x[i] * x[i];
+      }
+      CHECK((together[k].size - size).norm() < 1e-9 && (together[k].d - d).norm() < 1e-9);
+      CHECK((together[k].d2 - d2).norm() < 1e-9);
+    }
   }
 }
 
