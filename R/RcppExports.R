@@ -633,6 +633,14 @@ cpp_class_redraws <- function(factor, probs, target_gram, times, resample, threa
     .Call(`_calibrisk_cpp_class_redraws`, factor, probs, target_gram, times, resample, threads, progress, copies)
 }
 
+cpp_hotelling <- function(z, copies = NULL) {
+    .Call(`_calibrisk_cpp_hotelling`, z, copies)
+}
+
+cpp_hotelling_redraws <- function(columns, expected, gram, probs, copies, times, threads) {
+    .Call(`_calibrisk_cpp_hotelling_redraws`, columns, expected, gram, probs, copies, times, threads)
+}
+
 cpp_class_statistic <- function(factor, probs, target_gram, labels, threads, copies = NULL) {
     .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads, copies)
 }
@@ -791,14 +799,6 @@ cpp_degenerate_bootstrap <- function(prediction, target, counts, threads, progre
 
 cpp_bootstrap <- function(prediction, target, times, copies, threads, progress) {
     .Call(`_calibrisk_cpp_bootstrap`, prediction, target, times, copies, threads, progress)
-}
-
-cpp_hotelling <- function(z, copies = NULL) {
-    .Call(`_calibrisk_cpp_hotelling`, z, copies)
-}
-
-cpp_hotelling_redraws <- function(z, probs, copies, times) {
-    .Call(`_calibrisk_cpp_hotelling_redraws`, z, probs, copies, times)
 }
 
 cpp_loess <- function(x, y, w, copies, span, leaf) {

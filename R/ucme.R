@@ -85,14 +85,14 @@ run_test.test_cme <- function(test, problem, level) {
     chisq = stats::pchisq(q, j, lower.tail = FALSE),
     f = stats::pf((n - j) * q / (j * (n - 1)), j, n - j, lower.tail = FALSE),
     redraw = {
-      laws$roots <- law_roots(laws$law)
       expected <- cme_expected(problem, at)
-      of <- function(y) cme_matrix(problem, at, y, expected)
-      null <- if (is.null(laws$design$copies)) {
-        vapply(seq_len(test$times), function(r) cpp_hotelling(of(redraw_outcomes(laws)$y)), 0)
+      null <- if (is.null(laws$law)) {
+        classes <- matrix(as.numeric(seq_len(ncol(laws$probs))))
+        gram <- cpp_gram(problem$target_kernel, classes, at$points, thread_count())
+        cpp_hotelling_redraws(at$columns, expected, gram, laws$probs, laws$design$copies, test$times, thread_count())
       } else {
-        of_classes <- lapply(seq_len(ncol(laws$probs)), function(k) of(matrix(k, laws$n)))
-        cpp_hotelling_redraws(of_classes, laws$probs, laws$design$copies, test$times)
+        laws$roots <- law_roots(laws$law)
+        replicate(test$times, cpp_hotelling(cme_matrix(problem, at, redraw_outcomes(laws)$y, expected)))
       }
       # a singular redraw counts against rejection
       null[is.na(null)] <- Inf

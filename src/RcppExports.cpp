@@ -2171,6 +2171,34 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_hotelling
+double cpp_hotelling(Rcpp::NumericMatrix z, Rcpp::Nullable<Rcpp::NumericVector> copies);
+RcppExport SEXP _calibrisk_cpp_hotelling(SEXP zSEXP, SEXP copiesSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hotelling(z, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_hotelling_redraws
+Rcpp::NumericVector cpp_hotelling_redraws(Rcpp::NumericMatrix columns, Rcpp::NumericMatrix expected, Rcpp::NumericMatrix gram, Rcpp::NumericMatrix probs, Rcpp::Nullable<Rcpp::NumericVector> copies, int times, int threads);
+RcppExport SEXP _calibrisk_cpp_hotelling_redraws(SEXP columnsSEXP, SEXP expectedSEXP, SEXP gramSEXP, SEXP probsSEXP, SEXP copiesSEXP, SEXP timesSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::RNGScope rcpp_rngScope_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type expected(expectedSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type gram(gramSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hotelling_redraws(columns, expected, gram, probs, copies, times, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_class_statistic
 double cpp_class_statistic(Rcpp::NumericMatrix factor, Rcpp::NumericMatrix probs, Rcpp::NumericMatrix target_gram, Rcpp::IntegerVector labels, int threads, Rcpp::Nullable<Rcpp::NumericVector> copies);
 RcppExport SEXP _calibrisk_cpp_class_statistic(SEXP factorSEXP, SEXP probsSEXP, SEXP target_gramSEXP, SEXP labelsSEXP, SEXP threadsSEXP, SEXP copiesSEXP) {
@@ -2689,31 +2717,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< SEXP >::type progress(progressSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_bootstrap(prediction, target, times, copies, threads, progress));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_hotelling
-double cpp_hotelling(Rcpp::NumericMatrix z, Rcpp::Nullable<Rcpp::NumericVector> copies);
-RcppExport SEXP _calibrisk_cpp_hotelling(SEXP zSEXP, SEXP copiesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_hotelling(z, copies));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_hotelling_redraws
-Rcpp::NumericVector cpp_hotelling_redraws(Rcpp::List z, Rcpp::NumericMatrix probs, Rcpp::NumericVector copies, int times);
-RcppExport SEXP _calibrisk_cpp_hotelling_redraws(SEXP zSEXP, SEXP probsSEXP, SEXP copiesSEXP, SEXP timesSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::RNGScope rcpp_rngScope_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type probs(probsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_hotelling_redraws(z, probs, copies, times));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3395,6 +3398,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_deal_copies", (DL_FUNC) &_calibrisk_cpp_deal_copies, 3},
     {"_calibrisk_cpp_draw_counts", (DL_FUNC) &_calibrisk_cpp_draw_counts, 2},
     {"_calibrisk_cpp_class_redraws", (DL_FUNC) &_calibrisk_cpp_class_redraws, 8},
+    {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 2},
+    {"_calibrisk_cpp_hotelling_redraws", (DL_FUNC) &_calibrisk_cpp_hotelling_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 6},
     {"_calibrisk_cpp_scalar_features", (DL_FUNC) &_calibrisk_cpp_scalar_features, 2},
     {"_calibrisk_cpp_ridge_bases", (DL_FUNC) &_calibrisk_cpp_ridge_bases, 9},
@@ -3435,8 +3440,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_outcome_sums", (DL_FUNC) &_calibrisk_cpp_outcome_sums, 8},
     {"_calibrisk_cpp_degenerate_bootstrap", (DL_FUNC) &_calibrisk_cpp_degenerate_bootstrap, 6},
     {"_calibrisk_cpp_bootstrap", (DL_FUNC) &_calibrisk_cpp_bootstrap, 6},
-    {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 2},
-    {"_calibrisk_cpp_hotelling_redraws", (DL_FUNC) &_calibrisk_cpp_hotelling_redraws, 4},
     {"_calibrisk_cpp_loess", (DL_FUNC) &_calibrisk_cpp_loess, 6},
     {"_calibrisk_cpp_sampled_cells", (DL_FUNC) &_calibrisk_cpp_sampled_cells, 9},
     {"_calibrisk_cpp_redrawn_cells", (DL_FUNC) &_calibrisk_cpp_redrawn_cells, 8},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "r_engine.h"
 #include <calibrisk/skce/class_redraws.h>
+#include <calibrisk/skce/hotelling.h>
 
 #include <algorithm>
 #include <cmath>
@@ -54,6 +55,46 @@ Matrix redraw_counts(const ClassDraws& class_of, const ConstVectorRef& copies, I
   for (Index i = 0; i < out.rows(); ++i) {
     class_of.counts(
         i, copies(i), [](double n, double p) { return R::rbinom(n, p); }, out);
+  }
+  return out;
+}
+
+// A statistic of classes redrawn `times` times: of labels and the rows that they are of (none
+// without `resample`), or of counts of rows that stand for `copies`.
+template <class OfLabels, class OfCounts>
+Rcpp::NumericVector redraw_statistics(const Engine& engine, const ConstMatrixRef& probs,
+                                      const Rcpp::Nullable<Rcpp::NumericVector>& copies,
+                                      bool resample, int times, const OfLabels& of_labels,
+                                      const OfCounts& of_counts) {
+  const ClassDraws class_of(probs);
+  const bool counted = copies.isNotNull();
+  const Vector own = counted ? Vector(as_vector(copies.get())) : Vector();
+  require(!counted || own.size() == probs.rows(), "redraw_statistics: one count per row.");
+  // as many label vectors at a time as memory takes
+  const auto n = static_cast<int>(probs.rows());
+  const Index numbers = std::max<Index>(1, counted ? probs.size() : n);
+  const int batch = std::max(4, static_cast<int>(std::min<Index>(64, 20000000 / numbers)));
+  Rcpp::NumericVector out(times);
+  double* statistics = out.begin();  // no R object in a worker
+  std::vector<Labels> labels(static_cast<std::size_t>(batch)), rows(labels);
+  std::vector<Matrix> counts(counted ? labels.size() : 0);
+  for (int begin = 0; begin < times; begin += batch) {
+    const int size = std::min(batch, times - begin);
+    for (int b = 0; b < size; ++b) {
+      const auto at = static_cast<std::size_t>(b);
+      if (counted) {
+        counts[at] = redraw_counts(class_of, own, probs.cols());
+      } else {
+        redraw_labels(class_of, n, resample, labels[at], rows[at]);
+      }
+    }
+    parallel_for(engine, size,
+                 [&](Index b) {
+                   const auto at = static_cast<std::size_t>(b);
+                   statistics[begin + b] =
+                       counted ? of_counts(counts[at]) : of_labels(labels[at], rows[at]);
+                 },
+                 {static_cast<double>(begin) / times, static_cast<double>(begin + size) / times});
   }
   return out;
 }
@@ -114,37 +155,36 @@ Rcpp::NumericVector cpp_class_redraws(Rcpp::NumericMatrix factor, Rcpp::NumericM
   REngine engine(threads, progress);
   const Engine core = engine;
   const ClassRedraws redraws(core, as_matrix(factor), as_matrix(probs), as_matrix(target_gram));
-  const ClassDraws class_of(as_matrix(probs));
-  // as many label vectors at a time as memory takes
-  const bool counted = copies.isNotNull();
-  const Vector own = counted ? Vector(as_vector(copies.get())) : Vector();
-  require(!counted || own.size() == probs.nrow(), "class_redraws: one count per row.");
-  const int numbers = std::max(1, probs.nrow() * (counted ? probs.ncol() : 1));
-  const int batch = std::max(4, std::min(64, static_cast<int>(2e7 / numbers)));
-  Rcpp::NumericVector out(times);
-  double* statistics = out.begin();  // no R object in a worker
-  std::vector<Labels> labels(static_cast<std::size_t>(batch)), rows(labels);
-  std::vector<Matrix> counts(counted ? labels.size() : 0);
-  for (int begin = 0; begin < times; begin += batch) {
-    const int size = std::min(batch, times - begin);
-    for (int b = 0; b < size; ++b) {
-      const auto at = static_cast<std::size_t>(b);
-      if (counted) {
-        counts[at] = redraw_counts(class_of, own, probs.ncol());
-      } else {
-        redraw_labels(class_of, probs.nrow(), resample, labels[at], rows[at]);
-      }
-    }
-    parallel_for(core, size,
-                 [&](Index b) {
-                   const auto at = static_cast<std::size_t>(b);
-                   statistics[begin + b] = counted    ? redraws.unbiased(counts[at])
-                                           : resample ? redraws.unbiased(labels[at], rows[at])
-                                                      : redraws.unbiased(labels[at]);
-                 },
-                 {static_cast<double>(begin) / times, static_cast<double>(begin + size) / times});
-  }
-  return out;
+  return redraw_statistics(
+      core, as_matrix(probs), copies, resample, times,
+      [&](const Labels& labels, const Labels& rows) {
+        return resample ? redraws.unbiased(labels, rows) : redraws.unbiased(labels);
+      },
+      [&](const Matrix& counts) { return redraws.unbiased(counts); });
+}
+
+// Hotelling's statistic of the rows of z, each of which there are `copies` of; NaN where their
+// covariance is singular.
+// [[Rcpp::export(rng = false)]]
+double cpp_hotelling(Rcpp::NumericMatrix z,
+                     Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
+  return hotelling(as_matrix(z), copies.isNull() ? Vector() : Vector(as_vector(copies.get())));
+}
+
+// The same of the CME test's witness of redrawn classes; see LabelWitness.
+// [[Rcpp::export]]
+Rcpp::NumericVector cpp_hotelling_redraws(Rcpp::NumericMatrix columns, Rcpp::NumericMatrix expected,
+                                          Rcpp::NumericMatrix gram, Rcpp::NumericMatrix probs,
+                                          Rcpp::Nullable<Rcpp::NumericVector> copies, int times,
+                                          int threads) {
+  require(probs.nrow() == columns.nrow() && probs.ncol() == gram.nrow(),
+          "hotelling_redraws: probabilities of each row and class.");
+  REngine engine(threads);
+  const LabelWitness witness(as_matrix(columns), as_matrix(expected), as_matrix(gram));
+  return redraw_statistics(
+      engine, as_matrix(probs), copies, false, times,
+      [&](const Labels& labels, const Labels&) { return witness.statistic(labels); },
+      [&](const Matrix& counts) { return witness.statistic(counts); });
 }
 
 // The same statistic of the given labels (from 1).

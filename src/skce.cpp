@@ -9,8 +9,6 @@
 #include <calibrisk/pairs/design_source.h>
 #include <calibrisk/pairs/pair_sums.h>
 
-#include <Eigen/LU>
-
 using namespace calibrisk;
 
 // of redraws.cpp
@@ -152,50 +150,6 @@ Rcpp::NumericVector cpp_bootstrap(Rcpp::List prediction, Rcpp::List target, int 
     const Rcpp::NumericMatrix counts = resample_counts(static_cast<int>(n), size, copies);
     const Vector values = degenerate_bootstrap(engine, h, as_matrix(counts), own);
     std::copy(values.data(), values.data() + size, out.begin() + from);
-  }
-  return out;
-}
-
-// n zbar' S^-1 zbar of the rows of z, each of which there are `copies` of; NA where S is singular
-// to rounding.
-// [[Rcpp::export(rng = false)]]
-double cpp_hotelling(Rcpp::NumericMatrix z,
-                     Rcpp::Nullable<Rcpp::NumericVector> copies = R_NilValue) {
-  const bool counted = copies.isNotNull();
-  const Vector count = counted ? Vector(as_vector(copies.get())) : Vector();
-  const double n = counted ? count.sum() : z.nrow();
-  if (n < 2 || z.ncol() == 0) return NA_REAL;
-  const Vector mean = counted ? Vector(as_matrix(z).transpose() * count / n)
-                              : Vector(as_matrix(z).colwise().mean());
-  Matrix off = as_matrix(z).rowwise() - mean.transpose();
-  // in squares
-  if (counted) off.array().colwise() *= count.array().sqrt();
-  const Vector scale = (off.colwise().squaredNorm() / (n - 1.0)).cwiseSqrt();
-  if (!scale.allFinite() || scale.minCoeff() <= 0.0) return NA_REAL;
-  const Vector inverse = scale.cwiseInverse();
-  const Matrix correlation =
-      inverse.asDiagonal() * Matrix(off.transpose() * off / (n - 1.0)) * inverse.asDiagonal();
-  const Eigen::PartialPivLU<Matrix> solver(correlation);
-  if (!(solver.rcond() >= 1e-14)) return NA_REAL;
-  const Vector unit = mean.cwiseProduct(inverse);
-  return n * unit.dot(solver.solve(unit));
-}
-
-// The same of redrawn classes of rows that stand for `copies`; z: a matrix for each class, that of
-// rows of this class.
-// [[Rcpp::export]]
-Rcpp::NumericVector cpp_hotelling_redraws(Rcpp::List z, Rcpp::NumericMatrix probs,
-                                          Rcpp::NumericVector copies, int times) {
-  require(z.size() == probs.ncol() && probs.ncol() > 0, "hotelling_redraws: one for each class.");
-  const Index n = probs.nrow(), columns = Rcpp::NumericMatrix(SEXP(z[0])).ncol();
-  Matrix all(n * probs.ncol(), columns);
-  for (Index k = 0; k < probs.ncol(); ++k) {
-    all.middleRows(k * n, n) = as_matrix(Rcpp::NumericMatrix(SEXP(z[k])));
-  }
-  const Rcpp::NumericMatrix rows = wrap_matrix(all);
-  Rcpp::NumericVector out(times);
-  for (double& value : out) {
-    value = cpp_hotelling(rows, Rcpp::NumericVector(cpp_draw_counts(probs, copies)));
   }
   return out;
 }

@@ -13,6 +13,7 @@
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/class_redraws.h>
 #include <calibrisk/skce/copy_blocks.h>
+#include <calibrisk/skce/hotelling.h>
 
 #include <cmath>
 
@@ -297,6 +298,43 @@ TEST(copies_have_the_statistics_of_repeated_rows) {
   ClassDraws(probs).counts(
       0, 12.0, [](double trials, double share) { return trials * share; }, dealt);
   for (Index k = 0; k < 4; ++k) CHECK(is_near(dealt(0, k), 12.0 * probs(0, k), 1e-11));
+}
+
+TEST(the_witness_of_labels_is_that_of_its_formula) {
+  const Index n = 30, m = 3, locations = 2;
+  const Sample s(n);
+  const Matrix columns = s.l.leftCols(locations), expected = s.d.leftCols(locations);
+  const Matrix gram = s.l.topRightCorner(m, locations);
+  const LabelWitness witness(columns, expected, gram);
+  Labels labels;
+  Matrix counts = Matrix::Zero(n, m), z(0, locations);
+  for (Index i = 0; i < n; ++i) {
+    labels.push_back(static_cast<int>(i * i % m));
+    const Index copies = 1 + i % 2;
+    counts(i, labels.back()) += static_cast<double>(copies);
+    for (Index c = 0; c < copies; ++c) {
+      z.conservativeResize(z.rows() + 1, Eigen::NoChange);
+      for (Index j = 0; j < locations; ++j) {
+        z(z.rows() - 1, j) = columns(i, j) * (gram(labels.back(), j) - expected(i, j));
+      }
+    }
+  }
+  const auto naive = [](const Matrix& rows) {
+    const double size = static_cast<double>(rows.rows());
+    const Vector mean = rows.colwise().sum() / size;
+    const Matrix off = rows.rowwise() - mean.transpose();
+    return size * mean.dot((off.transpose() * off / (size - 1.0)).inverse() * mean);
+  };
+  CHECK(is_near(witness.statistic(counts), naive(z), 1e-10));
+  Matrix once(n, locations);
+  for (Index i = 0; i < n; ++i) {
+    for (Index j = 0; j < locations; ++j) {
+      once(i, j) = columns(i, j) * (gram(labels[static_cast<std::size_t>(i)], j) - expected(i, j));
+    }
+  }
+  CHECK(is_near(witness.statistic(labels), naive(once), 1e-10));
+  once.col(1) = once.col(0);
+  CHECK(std::isnan(hotelling(once, Vector())));
 }
 
 TEST(the_conditional_error_is_that_of_its_formula) {

@@ -47,7 +47,8 @@ class ClassDraws {
   template <class Binomial>
   void counts(Index i, double n, const Binomial& binomial, MatrixRef out) const {
     double reached = 0.0;
-    for (Index k = 0; k < cumulative_.rows(); ++k) {
+    out.row(i).setZero();
+    for (Index k = 0; n > 0.0; ++k) {
       const double to = cumulative_(k, i);
       const double drawn = to < 1.0 ? binomial(n, (to - reached) / (1.0 - reached)) : n;
       out(i, label(i, k)) = drawn;
