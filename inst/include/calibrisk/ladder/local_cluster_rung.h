@@ -17,8 +17,10 @@ namespace detail {
 
 // From more columns on the sums over clusters are made in one block.
 constexpr Index shared_columns = 400;
-// The sum of a cluster's leverages up to which powers of them give A_c without a decomposition.
-constexpr double small_leverage = 0.1;
+// The sum of a cluster's leverages up to which A_c takes no eigendecomposition; for few rows this
+// takes as long as some powers.
+constexpr double small_leverage = 0.5, small_leverage_of_few = 0.1;
+constexpr int few_rows = 8;
 
 // The rows of a coordinate, cluster by cluster, and what leaving out their cluster gives.
 struct ClusteredCoordinate {
@@ -74,6 +76,25 @@ inline ClusteredCoordinate clustered_coordinate(const Engine& engine, const Loca
   return out;
 }
 
+// (I - H)^-1 of small leverages: by powers of H, or by a Cholesky factor where these take longer.
+template <class Square>
+Square inverse_of_small(const DenseAlgebra&, const Square& h) {
+  Square power = Square::Identity(h.rows(), h.rows()), next = power, out = power;
+  while (power.cwiseAbs().maxCoeff() > 1e-17) {
+    next.noalias() = power.lazyProduct(h);
+    power.swap(next);
+    out += power;
+  }
+  return out;
+}
+inline Matrix inverse_of_small(const DenseAlgebra& dense, const Matrix& h) {
+  Matrix factor = Matrix::Identity(h.rows(), h.rows()) - h;
+  Matrix inverse = Matrix::Identity(h.rows(), h.rows());
+  require(dense.cholesky(factor), "I - H of small leverages is positive definite.");
+  dense.solve_lower(factor, false, inverse);
+  return dense.crossprod(inverse);
+}
+
 // A_c and its products with w_c. `Square`, `Column`: types of its matrices and vectors.
 template <class Square, class Column>
 void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Index c,
@@ -99,22 +120,19 @@ void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Ind
   }
   Eigen::Map<Matrix> a(part.left_out.data() + part.square[static_cast<std::size_t>(c)], m, m);
   const Column w = part.w.segment(from, m);
-  if (h.trace() <= small_leverage) {
-    // powers of H: (I - H)^-1 = sum_k H^k, its root sum_k c_k H^k
-    Square power = Square::Identity(m, m), next(m, m);
+  if (h.trace() <= (m <= few_rows ? small_leverage_of_few : small_leverage)) {
+    // the root is sum_k c_k H^k
+    const double least = 1e-17 * w.cwiseAbs().maxCoeff();
     Column moved = w, turned(m), rooted = w;
     double coefficient = 1.0;
-    a = power;
-    for (int k = 1; power.cwiseAbs().maxCoeff() > 1e-17; ++k) {
-      next.noalias() = power.lazyProduct(h);
-      power.swap(next);
-      a += power;
+    for (int k = 1; moved.cwiseAbs().maxCoeff() > least; ++k) {
       turned.noalias() = h.lazyProduct(moved);
       moved.swap(turned);
       coefficient *= (2.0 * k - 1.0) / (2.0 * k);
       rooted += coefficient * moved;
     }
     part.rooted.segment(from, m) = rooted;
+    a = inverse_of_small(dense, h);
   } else {
     const SymEigen spectrum = dense.sym_eigen(h);
     const double largest = spectrum.values(m - 1);
@@ -136,12 +154,12 @@ void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Ind
 inline void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Index c,
                               std::vector<LocalRow>& rows) {
   // of few rows without memory of the heap, which takes longer than their products
-  constexpr int few = 8;
-  using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, few, few>;
-  using Column = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, few, 1>;
+  using Square =
+      Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor, few_rows, few_rows>;
+  using Column = Eigen::Matrix<double, Eigen::Dynamic, 1, Eigen::ColMajor, few_rows, 1>;
   const std::size_t size = part.size(c);
   if (size == 0) return;
-  if (size <= few) {
+  if (size <= few_rows) {
     leave_out_cluster<Square, Column>(dense, part, c, rows);
   } else {
     leave_out_cluster<Matrix, Vector>(dense, part, c, rows);
@@ -212,6 +230,7 @@ Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
   using namespace detail;
   const Index n = residuals.rows(), d = residuals.cols(), units = clusters.units(n);
   const Index block = std::max<Index>(4096, units / 64);
+  const Index some = std::min<Index>(block, units / 64 + 1);  // of clusters by themselves
   Rung out;
   out.gap = Matrix::Zero(n, d);
   out.half = Vector::Zero(n);
@@ -228,9 +247,9 @@ Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     columns += part.basis->columns();
     out.columns += part.whitener.rows();
   }
-  parallel_for(engine, (units + block - 1) / block, [&](Index task) {
+  parallel_for(engine, (units + some - 1) / some, [&](Index task) {
     std::vector<LocalRow> rows;
-    for (Index c = task * block; c < std::min(units, (task + 1) * block); ++c) {
+    for (Index c = task * some; c < std::min(units, (task + 1) * some); ++c) {
       for (ClusteredCoordinate& part : parts) leave_out_cluster(worker, part, c, rows);
     }
   });
@@ -325,10 +344,10 @@ Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
     scaled.push_back(part.inverse * vectors.col(1));
     out.weights.push_back(plain.back());
   }
-  parallel_for(engine, (units + block - 1) / block, [&](Index task) {
+  parallel_for(engine, (units + some - 1) / some, [&](Index task) {
     LocalRow row;
     Matrix smooth;
-    for (Index c = task * block; c < std::min(units, (task + 1) * block); ++c) {
+    for (Index c = task * some; c < std::min(units, (task + 1) * some); ++c) {
       for (std::size_t p = 0; p < parts.size(); ++p) {
         const ClusteredCoordinate& part = parts[p];
         const auto at = static_cast<std::size_t>(c);
