@@ -120,12 +120,6 @@ class CurveSmoother {
     Matrix linear, quadratic;
     Vector n_eff;
   };
-  // [places x draws], each with the bandwidth that its outcomes choose.
-  struct Fits {
-    Matrix estimate, centre, std_error;
-    std::vector<std::size_t> chosen;
-  };
-
   const CurveCells cells;
   Vector x;                  // the places
   std::vector<double> grid;  // bandwidths
@@ -161,38 +155,36 @@ class CurveSmoother {
   // at one place all bandwidths are the same
   double narrowest() const { return spread_ > 0.0 ? spread_ / 25.0 : grid[0]; }
 
-  // Sums of outcomes per cell, a draw in each column.
-  Fits fit(const Matrix& sums, bool limits) const {
-    Fits out;
-    out.chosen.resize(static_cast<std::size_t>(sums.cols()), 0);
+  // task(draw, bandwidth, curve, centre of its limits or nothing) for each column of sums of
+  // outcomes per cell, with the bandwidth that its outcomes choose. Curves are not kept: what a
+  // thousand of them take is as much work for the system as the fits are for the processor.
+  template <class Task>
+  void fit(const Matrix& sums, bool limits, const Task& task) const {
+    std::vector<std::size_t> chosen(static_cast<std::size_t>(sums.cols()), 0);
     // so few that what is computed of them stays in the cache
     constexpr Index most = 256;
     for (Index r = 0; grid.size() > 1 && r < sums.cols(); r += most) {
       choose(sums.middleCols(r, std::min(most, sums.cols() - r)),
-             &out.chosen[static_cast<std::size_t>(r)]);
+             &chosen[static_cast<std::size_t>(r)]);
     }
-    out.estimate.resize(x.size(), sums.cols());
-    if (limits) out.centre = out.std_error = out.estimate;
     for (std::size_t h = 0; h < grid.size(); ++h) {
       std::vector<Index> at;
-      for (std::size_t r = 0; r < out.chosen.size(); ++r) {
-        if (out.chosen[r] == h) at.push_back(static_cast<Index>(r));
-      }
-      if (at.empty()) continue;
-      const Matrix own = residuals(columns_of(sums, at));
-      const Weights& w = weights(h);
-      const Matrix line = engine_.dense.multiply(w.linear, own);
-      const Matrix bend = limits ? engine_.dense.multiply(w.quadratic, own) : Matrix();
-      for (std::size_t j = 0; j < at.size(); ++j) {
-        const auto column = static_cast<Index>(j);
-        out.estimate.col(at[j]) = x + line.col(column);
-        if (!limits) continue;
-        out.centre.col(at[j]) = x + bend.col(column);
-        // never 0: a share of successes of 0 or 1 keeps an error
-        out.std_error.col(at[j]) = rate_error(out.estimate.col(at[j]), w.n_eff);
+      for (std::size_t r = 0; r <= chosen.size(); ++r) {
+        if (static_cast<Index>(at.size()) == most || (r == chosen.size() && !at.empty())) {
+          const Matrix own = residuals(columns_of(sums, at));
+          const Weights& w = weights(h);
+          const Matrix line = engine_.dense.multiply(w.linear, own);
+          const Matrix bend = limits ? engine_.dense.multiply(w.quadratic, own) : Matrix();
+          for (std::size_t j = 0; j < at.size(); ++j) {
+            const auto column = static_cast<Index>(j);
+            task(at[j], h, Vector(x + line.col(column)),
+                 limits ? Vector(x + bend.col(column)) : Vector());
+          }
+          at.clear();
+        }
+        if (r < chosen.size() && chosen[r] == h) at.push_back(static_cast<Index>(r));
       }
     }
-    return out;
   }
 
  private:

@@ -46,25 +46,22 @@ struct NullError {
 // in standard errors at the diagonal or at the curve, whichever limit it exceeds. The former are
 // smaller for curves nearer to the middle, the latter for curves nearer to 0 and 1. Three tenths of
 // the error probability are for the former, which simulated curves leave less often by chance.
-inline CurveLimits smooth_null(const CurveSmoother& smoother, CurveSmoother::Fits draws,
-                               std::size_t h, double level) {
+inline CurveLimits smooth_null(const CurveSmoother& smoother, const Matrix& draws, std::size_t h,
+                               double level) {
   const Vector& x = smoother.x;
-  const Index times = draws.estimate.cols();
-  Matrix score(x.size(), times);
-  Matrix& wald = draws.estimate;
+  const Index times = draws.cols();
+  Matrix score(x.size(), times), wald(x.size(), times);
   std::vector<std::unique_ptr<NullError>> errors(smoother.grid.size());
   const auto error_of = [&](std::size_t own) -> const NullError& {
     if (!errors[own]) errors[own] = std::make_unique<NullError>(smoother, own);
     return *errors[own];
   };
-  for (Index r = 0; r < times; ++r) {
-    const NullError& error = error_of(draws.chosen[static_cast<std::size_t>(r)]);
-    const Vector at_curve = rate_error(draws.estimate.col(r), error.n_eff);
-    Vector distance = draws.estimate.col(r).cwiseMax(0.0).cwiseMin(1.0);
-    distance = (distance - x).cwiseAbs();
+  smoother.fit(draws, false, [&](Index r, std::size_t own, const Vector& curve, const Vector&) {
+    const NullError& error = error_of(own);
+    const Vector distance = (curve.cwiseMax(0.0).cwiseMin(1.0) - x).cwiseAbs();
     score.col(r) = distance.cwiseQuotient(error.at_diagonal);
-    wald.col(r) = distance.cwiseQuotient(at_curve);
-  }
+    wald.col(r) = distance.cwiseQuotient(rate_error(curve, error.n_eff));
+  });
   const double share = 0.3, alpha = 1.0 - level;
   // curves of predictions of 0 and 1 do not vary
   const double by_score = std::max(upper_order(column_maxima(score), 1.0 - share * alpha), 1e-12);
@@ -113,32 +110,41 @@ inline SmoothCurve smooth_curve(const Engine& engine, const ConstVectorRef& prob
   const CurveCells& cells = smoother.cells;
   const Vector& x = smoother.x;
   const Matrix sums = cells.sums(outcome, rows);
-  const CurveSmoother::Fits observed = smoother.fit(sums, true);
-  const std::size_t chosen = observed.chosen[0];
+  SmoothCurve out;
+  std::size_t chosen = 0;
+  Vector centre;
+  smoother.fit(sums, true, [&](Index, std::size_t h, const Vector& curve, const Vector& of_limits) {
+    chosen = h;
+    out.observed = curve;
+    centre = of_limits;
+  });
   const CurveSmoother::Weights& w = smoother.weights(chosen);
-  Vector truth = observed.estimate.col(0).cwiseMax(0.0).cwiseMin(1.0);
+  Vector truth = out.observed.cwiseMax(0.0).cwiseMin(1.0);
   const Vector rate = interpolated(x, truth, prob);
   // between few values the curve of draws does not know it
   if (cells.few) truth = interpolated(cells.p, interpolated(x, truth, cells.p), x);
   const Vector copies = rows.copies.size() == 0 ? Vector() : cells.ordered(rows.copies);
   const Vector v = rows.plain() ? Vector() : cells.ordered(rows.v);
   const Vector u = rows.plain() ? Vector() : cells.ordered(rows.u);
-  const auto redraw = [&](const ConstVectorRef& from, std::uint64_t seed, bool limits) {
+  const auto redraw = [&](const ConstVectorRef& from, std::uint64_t seed) {
     const Vector ordered = cells.ordered(from);
     const RowCounts counts{copies, v, u, rows.k};
     const ConstVectorRef of_cells(ordered);
-    return smoother.fit(outcome_draws(engine, {of_cells, counts, cells.end}, times, seed), limits);
+    return outcome_draws(engine, {of_cells, counts, cells.end}, times, seed);
   };
-  SmoothCurve out;
   out.x = x;
-  out.observed = observed.estimate.col(0);
   out.bandwidth = smoother.grid[chosen];
-  out.null = smooth_null(smoother, redraw(prob, seeds[0], false), chosen, level);
-  CurveSmoother::Fits boot = redraw(rate, seeds[1], true);
-  boot.centre = (boot.centre.colwise() - truth).cwiseQuotient(boot.std_error);
+  out.null = smooth_null(smoother, redraw(prob, seeds[0]), chosen, level);
+  Matrix apart(x.size(), times);
+  smoother.fit(redraw(rate, seeds[1]), true,
+               [&](Index r, std::size_t h, const Vector& curve, const Vector& of_limits) {
+                 // never 0: a share of successes of 0 or 1 keeps an error
+                 const Vector error = rate_error(curve, smoother.weights(h).n_eff);
+                 apart.col(r) = (of_limits - truth).cwiseQuotient(error);
+               });
   CurveLimits& own = out.own;
-  own = simulated_band(boot.centre, level);
-  const Vector centre = observed.centre.col(0), se = observed.std_error.col(0);
+  own = simulated_band(apart, level);
+  const Vector se = rate_error(out.observed, w.n_eff);
   const Vector at_cells =
       interpolated(x, out.observed.binaryExpr(w.n_eff, &shrunken_rate), cells.p);
   const Vector spread = cells.n.cwiseProduct(cells.noise)
