@@ -159,6 +159,8 @@ $(CORE)/%.o: tests/core/%.cpp
 	@mkdir -p $(CORE)
 	$(CXX) $(CORE_FLAGS) -MMD -MP -Iinst/include -isystem $(EIGEN) -c $< -o $@
 
+# linked each time: one of other UNITS may be newer than these objects
+.PHONY: $(CORE)/core
 $(CORE)/core: $(CORE_OBJECTS)
 	$(CXX) $(CORE_FLAGS) $^ -o $@
 
