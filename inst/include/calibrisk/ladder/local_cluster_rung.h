@@ -33,7 +33,7 @@ struct ClusteredCoordinate {
   std::vector<std::size_t> square;  // where A_c begins
   Vector root, w, scaled, rooted;   // roots of the weights, w_c, A_c w_c, A_c^(1/2) w_c
   Vector own, own_scaled;           // A_c H_c w_c, H_c A_c w_c
-  std::vector<double> left_out;     // A_c
+  Vector left_out;                  // A_c
 
   std::size_t size(Index c) const {
     const auto at = static_cast<std::size_t>(c);
@@ -72,7 +72,7 @@ inline ClusteredCoordinate clustered_coordinate(const Engine& engine, const Loca
     out.w(r) = out.root(r) * e(out.rows[static_cast<std::size_t>(r)]);
   }
   out.scaled = out.rooted = out.own = out.own_scaled = Vector(all);
-  out.left_out.resize(out.square.back());
+  out.left_out.resize(static_cast<Index>(out.square.back()));
   return out;
 }
 
