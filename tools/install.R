@@ -44,6 +44,7 @@ if (file.exists(stamp) && identical(readLines(stamp), sums)) {
   Sys.setenv(MAKEFLAGS = paste0("-j", cores))
   message("Installing calibrisk into ", library_path, " (compiles what changed) ...")
   strip_symbols()
+  use_flags()
   drop_foreign_objects()
   turn <- take_turn(library_path)
   log <- tempfile()
