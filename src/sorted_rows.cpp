@@ -9,6 +9,7 @@
 #include <calibrisk/classical/sorted_rows.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -60,14 +61,6 @@ template <class Value>
 Rcpp::NumericVector prefix_sum(R_xlen_t n, const Value& value) {
   long double sum = 0.0L;
   return numbers(n, [&](R_xlen_t i) { return static_cast<double>(sum += value(i)); });
-}
-
-void require_ends(const Rcpp::IntegerVector& ends, R_xlen_t n) {
-  int last = 0;
-  for (const int end : ends) {
-    calibrisk::require(end > last && end <= n, "sorted_rows: ends of rows ascend.");
-    last = end;
-  }
 }
 
 }  // namespace
@@ -140,22 +133,21 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
 
 namespace {
 
-// Sorted rows: x, d = x - y, the sums of w d, weights w (null: 1) and the squares of copies; which
-// row of the data each is, counted from 1, the ends of the ties, and the total weight.
+// Sorted rows: x, d = x - y, weights w (null: 1) and the squares of copies; which row of the data
+// each is, counted from 1 (null where nobody asks), and the total weight.
 struct KsRows {
-  R_xlen_t n = 0, n_ties = 0;
-  const double *x = nullptr, *d = nullptr, *sum_d = nullptr, *w = nullptr, *w2 = nullptr;
-  const int *order = nullptr, *ties = nullptr;
+  R_xlen_t n = 0;
   double total = 0.0;
+  const double *x = nullptr, *d = nullptr, *w = nullptr, *w2 = nullptr;
+  const int* order = nullptr;
 };
 
 // `own`: the folds of the sorted rows, without which only the error is returned.
-Rcpp::List ks_numbers(const KsRows& rows, const std::vector<int>& own, std::size_t n_folds,
-                      bool by_row) {
+Rcpp::List ks_numbers(const KsRows& rows, const std::vector<int>& own, std::size_t n_folds) {
   const R_xlen_t n = rows.n;
   const double *x = rows.x, *d = rows.d, *w = rows.w, total = rows.total;
-  const auto walk = calibrisk::ks_walk(d, w, rows.sum_d, own.data(), rows.ties,
-                                       static_cast<std::size_t>(rows.n_ties), n_folds);
+  const bool by_row = rows.order != nullptr;
+  const auto walk = calibrisk::ks_walk(static_cast<std::size_t>(n), x, d, w, own.data(), n_folds);
   Rcpp::List out = named_list({{"value", std::abs(walk.all.walk) / total},
                                {"location", x[static_cast<R_xlen_t>(walk.all.end) - 1]},
                                {"kuiper", (walk.high - walk.low) / total}});
@@ -209,26 +201,23 @@ Rcpp::List ks_numbers(const KsRows& rows, const std::vector<int>& own, std::size
 // of the error, known and estimated; if `by_row`, both in the order of the data: `rows`, `terms`.
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row = true) {
-  const Rcpp::NumericVector x = sorted["x"], d = sorted["d"], sum_d = sorted["sum_d"];
-  const Rcpp::IntegerVector order = sorted["order"], ties = sorted["ties"];
+  const Rcpp::NumericVector x = sorted["x"], d = sorted["d"];
+  const Rcpp::IntegerVector order = sorted["order"];
   const R_xlen_t n = d.size(), m = fold.size();
   const bool weighted = !Rf_isNull(sorted["w"]);
   const Rcpp::NumericVector w = weighted ? sorted["w"] : sorted["d"],
                             w2 = weighted ? sorted["w2"] : sorted["d"];
-  calibrisk::require(x.size() == n && sum_d.size() == n && order.size() == n && w.size() == n &&
-                         w2.size() == n && ties.size() > 0 && (m == 0 || m == n),
+  calibrisk::require(n > 0 && x.size() == n && order.size() == n && w.size() == n &&
+                         w2.size() == n && (m == 0 || m == n),
                      "ks_error: one value per row.");
-  require_ends(ties, n);
   const auto [own, n_folds] = sorted_folds(fold, m == 0 ? fold : order);
-  KsRows rows{n, ties.size(), x.begin(), d.begin(), sum_d.begin()};
+  KsRows rows{n, sorted["n"], x.begin(), d.begin()};
   if (weighted) {
     rows.w = w.begin();
     rows.w2 = w2.begin();
   }
-  rows.order = order.begin();
-  rows.ties = ties.begin();
-  rows.total = sorted["n"];
-  return ks_numbers(rows, own, n_folds, by_row);
+  if (by_row) rows.order = order.begin();
+  return ks_numbers(rows, own, n_folds);
 }
 
 // The same numbers of plain rows with outcomes 0 and 1 as they are, which are sorted in memory of
@@ -239,24 +228,21 @@ Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, int folds) {
   calibrisk::require(n > 0, "ks_error: there are rows.");
   return with_outcomes(y, n, [&](const auto* outcome) {
     const auto size = static_cast<std::size_t>(n);
-    std::vector<double> gaps(size), sorted(size), sums(size);
-    Rcpp::IntegerVector order(Rcpp::no_init(n));
-    write_order(x, outcome, nullptr, gaps.data(), sorted.data(), order.begin());
-    long double total = 0.0L;
+    // fresh memory costs more than the sort: as little of it as can be
+    const std::unique_ptr<double[]> one(new double[size]), two(new double[size]);
+    calibrisk::RowOrder order(size, one.get(), two.get());
+    calibrisk::sort_rows(order, x.begin(), outcome, nullptr);
+    const auto [gaps, sorted] = order.memory();
     for (std::size_t i = 0; i < size; ++i) {
-      const int row = order[static_cast<R_xlen_t>(i)]++;
-      sorted[i] = x[row];
-      gaps[i] = x[row] - static_cast<double>(outcome[row]);
-      sums[i] = static_cast<double>(total += gaps[i]);
+      const std::size_t row = order[i];
+      sorted[i] = x[static_cast<R_xlen_t>(row)];
+      new (gaps + i) double(sorted[i] - static_cast<double>(outcome[row]));
     }
-    const std::vector<int> ties = calibrisk::tie_ends(size, sorted.data());
+    const double *d = gaps, *values = sorted;
     const auto own = calibrisk::sorted_row_folds(
-        sorted.data(), [&](std::size_t i) { return gaps[i] != sorted[i]; }, size, folds);
-    KsRows rows{n, static_cast<R_xlen_t>(ties.size()), sorted.data(), gaps.data(), sums.data()};
-    rows.order = order.begin();
-    rows.ties = ties.data();
-    rows.total = static_cast<double>(n);
-    return ks_numbers(rows, own, static_cast<std::size_t>(folds), false);
+        values, [&](std::size_t i) { return d[i] != values[i]; }, size, folds);
+    const KsRows rows{n, static_cast<double>(n), values, d};
+    return ks_numbers(rows, own, static_cast<std::size_t>(folds));
   });
 }
 

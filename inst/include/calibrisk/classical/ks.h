@@ -26,28 +26,29 @@ struct KsWalk {
   std::vector<FurthestPoint> others;  // of the rows that are not in fold 1, 2, ...
 };
 
-// Rows in ascending order: residuals d, weights w (nullptr: 1), sums of w d up to each of them, and
-// folds 1, ..., n_folds (nullptr: none). `ties`: the last row of each stretch, counted from 1. Sums
-// are in long double, as cumsum() of R.
-inline KsWalk ks_walk(const double* d, const double* w, const double* sum_d, const int* fold,
-                      const int* ties, std::size_t n_ties, std::size_t n_folds) {
+// Rows in ascending order of x: residuals d, weights w (nullptr: 1) and folds 1, ..., n_folds
+// (nullptr: none). Sums are in long double, as cumsum() of R.
+inline KsWalk ks_walk(std::size_t n, const double* x, const double* d, const double* w,
+                      const int* fold, std::size_t n_folds) {
   KsWalk out;
   out.others.resize(n_folds);
   std::vector<long double> own(n_folds, 0.0L);
   std::vector<double> rounded(n_folds, 0.0);
-  std::size_t row = 0;
-  for (std::size_t k = 0; k < n_ties; ++k) {
-    const auto end = static_cast<std::size_t>(ties[k]);
-    const double walk = sum_d[end - 1];
+  long double total = 0.0L;
+  for (std::size_t row = 0; row < n; ++row) {
+    const double term = w == nullptr ? d[row] : w[row] * d[row];
+    total += term;
+    if (n_folds > 0) {
+      const auto f = static_cast<std::size_t>(fold[row] - 1);
+      own[f] += term;
+      rounded[f] = static_cast<double>(own[f]);
+    }
+    const std::size_t end = row + 1;
+    if (end < n && x[end] == x[row]) continue;  // tied rows are counted together
+    const auto walk = static_cast<double>(total);
     out.all.see(end, walk);
     out.low = std::min(out.low, walk);
     out.high = std::max(out.high, walk);
-    if (n_folds == 0) continue;
-    for (; row < end; ++row) {
-      const auto f = static_cast<std::size_t>(fold[row] - 1);
-      own[f] += w == nullptr ? d[row] : w[row] * d[row];
-      rounded[f] = static_cast<double>(own[f]);
-    }
     for (std::size_t f = 0; f < n_folds; ++f) out.others[f].see(end, walk - rounded[f]);
   }
   return out;

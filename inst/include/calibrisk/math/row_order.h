@@ -86,6 +86,12 @@ class RowOrder {
   std::size_t operator[](std::size_t place) const { return rows_[place].row; }
   std::size_t size() const { return n_; }
 
+  // The memory of n numbers that holds the order, each of which may be overwritten once its place
+  // has been read, and that of n others.
+  std::pair<double*, double*> memory() {
+    return {reinterpret_cast<double*>(rows_), reinterpret_cast<double*>(other_)};
+  }
+
  private:
   static constexpr int digit_bits = 11;
   static constexpr std::size_t digits = std::size_t{1} << digit_bits;
