@@ -14,8 +14,7 @@ read_probs <- function(x, dots, outcomes, except) {
     laws <- names(x)[vapply(x, is_law, NA)]
     stop_if(length(dots) == 0 && length(laws) > 0, "{.arg x} must have columns of probabilities.",
             "x" = "{.field {laws[1]}} holds predictive distributions.",
-            "i" = "{.fn skce}, {.fn ce_test}, {.fn ce_score} and {.fn ce_curve} read distributions.", class = "columns",
-            arg = "x")
+            "i" = "{law_readers}", class = "columns", arg = "x")
     stop_no_columns(x, length(dots) == 0, except)
   }
   check_narrow(x, columns)
@@ -129,10 +128,11 @@ stands_for_columns <- function(expr, names, arg) {
 }
 
 stop_values <- function(x, arg, computed = NULL) {
+  called <- if (is.null(computed)) "" else rlang::call_name(computed) %||% ""
   stop_input("{.arg {arg}} must select columns of {.arg x}.",
              "x" = if (is.null(computed)) "It is a vector of {nrow(x)} values." else
                "{.code {rlang::as_label(computed)}} computes with columns.",
-             "i" = if (!is.null(computed) && rlang::quo_is_call(computed, "cbind"))
+             "i" = if (startsWith(called, "pred_")) "{law_readers}" else if (called == "cbind")
                "Counts are rows that {.arg weights} count: one of the successes, one of the failures." else
                "Beside a data frame, give the name of a column.", class = "columns", arg = arg)
 }

@@ -30,12 +30,14 @@ text_format <- function(file) {
   list(sep = ";", dec = if (any(commas)) "," else ".")
 }
 
+law_readers <- "`ce_test()`, `ce_coverage()`, `ce_score()`, `ce_curve()` and `skce()` read distributions."
+
 kind_hint <- function(x) {
   if (inherits(x, c("mids", "mild"))) return("It holds several completed data sets: `ce_pool()` takes their results.")
   if (inherits(x, "svyrep.design")) {
     return("Replicate weights are not read; `svydesign()` of the same rows is, with weights and clusters.")
   }
-  if (is_law(x)) return("`skce()`, `ce_test()`, `ce_score()` and `ce_curve()` read distributions.")
+  if (is_law(x)) return(law_readers)
   if (is_model(x)) return("Predictions are given, not the model: `ce_predictions()` adds them to new data.")
   if (is_bare_list(x)) "`ce_models()` reads a list of several models' predictions."
 }
