@@ -2334,7 +2334,7 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_value_folds
-std::vector<int> cpp_value_folds(SEXP features, Rcpp::IntegerVector labels, Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even, Rcpp::Nullable<Rcpp::NumericVector> copies);
+Rcpp::IntegerVector cpp_value_folds(SEXP features, Rcpp::IntegerVector labels, Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even, Rcpp::Nullable<Rcpp::NumericVector> copies);
 RcppExport SEXP _calibrisk_cpp_value_folds(SEXP featuresSEXP, SEXP labelsSEXP, SEXP clusterSEXP, SEXP kSEXP, SEXP evenSEXP, SEXP copiesSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;

@@ -42,26 +42,28 @@ std::vector<std::size_t> order_of(const Rcpp::Nullable<Rcpp::NumericVector>& eac
 // order of the rows' numbers, or of their sums by cluster, each with its copies, so that sizes
 // differ by one at most.
 // [[Rcpp::export(rng = false)]]
-std::vector<int> cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
-                                 Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even,
-                                 Rcpp::Nullable<Rcpp::NumericVector> copies) {
+Rcpp::IntegerVector cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
+                                    Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even,
+                                    Rcpp::Nullable<Rcpp::NumericVector> copies) {
   const auto keys = keys_of(features, labels);
   calibrisk::Labels of = cluster.isNull() ? calibrisk::Labels() : as_labels(cluster.get());
   std::vector<double> place(
       of.empty() ? 0 : static_cast<std::size_t>(*std::max_element(of.begin(), of.end())));
   // clusters of one row are rows
   if (even && copies.isNull() && place.size() == of.size()) of.clear();
-  std::vector<int> fold(of.empty() ? keys.size() : place.size());
+  const std::size_t n = of.empty() ? keys.size() : place.size();
+  Rcpp::IntegerVector folds(Rcpp::no_init(static_cast<R_xlen_t>(n)));
+  int* fold = folds.begin();
   if (!even) {
     std::iota(place.begin(), place.end(), 1.0);
     const std::vector<int> none(place.size());
     calibrisk::row_folds(
         of.empty() ? keys : calibrisk::row_keys(place.data(), place.size(), 1, none.data()), k,
-        fold.data());
+        fold);
   } else {
     if (of.empty()) {
-      calibrisk::row_folds(keys, std::numeric_limits<int>::max(), fold.data());
-      place.assign(fold.begin(), fold.end());
+      calibrisk::row_folds(keys, std::numeric_limits<int>::max(), fold);
+      place.assign(fold, fold + n);
     }
     const Rcpp::NumericVector each =
         copies.isNull() ? Rcpp::NumericVector(1, 1.0) : Rcpp::NumericVector(copies.get());
@@ -79,9 +81,9 @@ std::vector<int> cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
       fold[order[r]] = static_cast<int>(r % static_cast<std::size_t>(k)) + 1;
     }
   }
-  if (of.empty()) return fold;
-  std::vector<int> out;
-  for (const int c : of) out.push_back(fold[static_cast<std::size_t>(c) - 1]);
+  if (of.empty()) return folds;
+  Rcpp::IntegerVector out(Rcpp::no_init(static_cast<R_xlen_t>(of.size())));
+  std::transform(of.begin(), of.end(), out.begin(), [&](int c) { return fold[c - 1]; });
   return out;
 }
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -42,20 +43,21 @@ void for_repeated(const std::vector<std::uint64_t>& keys, const Count& count, co
     once[at] |= bit(key);
   }
   const auto is_shared = [&](std::uint64_t key) { return (twice[word(key)] & bit(key)) != 0; };
-  // every row is written and those that share a place are kept, without a branch
-  std::vector<std::uint32_t> shared(keys.size() + 1);
+  // every row is written and those that share a place are kept, without a branch; memory behind
+  // them is never touched
+  const std::unique_ptr<std::uint32_t[]> shared(new std::uint32_t[keys.size() + 1]);
   std::size_t n_shared = 0;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     shared[n_shared] = static_cast<std::uint32_t>(i);
     n_shared += static_cast<std::size_t>(is_shared(keys[i]));
   }
-  shared.resize(n_shared);
   while (capacity < 2 * n_shared) capacity *= 2;
   struct Slot {
     std::uint64_t key, count;
   };
   std::vector<Slot> slots(capacity, Slot{0, 0});
-  for (const std::size_t i : shared) {
+  for (std::size_t s = 0; s < n_shared; ++s) {
+    const std::size_t i = shared[s];
     std::size_t at = (keys[i] >> 32) & (capacity - 1);
     while (slots[at].count > 0 && slots[at].key != keys[i]) at = (at + 1) & (capacity - 1);
     slots[at].key = keys[i];
