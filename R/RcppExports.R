@@ -173,6 +173,10 @@ cpp_error_apart <- function(rows, scale, design, noise) {
     .Call(`_calibrisk_cpp_error_apart`, rows, scale, design, noise)
 }
 
+cpp_event_units <- function(y, design) {
+    .Call(`_calibrisk_cpp_event_units`, y, design)
+}
+
 cpp_few_events <- function(y, design) {
     .Call(`_calibrisk_cpp_few_events`, y, design)
 }
@@ -725,6 +729,10 @@ cpp_brier_rows <- function(probs, labels) {
     .Call(`_calibrisk_cpp_brier_rows`, probs, labels)
 }
 
+cpp_log_rows <- function(probs, outcome, floor) {
+    .Call(`_calibrisk_cpp_log_rows`, probs, outcome, floor)
+}
+
 cpp_event_columns <- function(p) {
     .Call(`_calibrisk_cpp_event_columns`, p)
 }
@@ -853,8 +861,8 @@ cpp_library_ends <- function(library, x, n_bins, mass, places = NULL) {
     .Call(`_calibrisk_cpp_library_ends`, library, x, n_bins, mass, places)
 }
 
-cpp_auroc <- function(y, w, ties, order) {
-    .Call(`_calibrisk_cpp_auroc`, y, w, ties, order)
+cpp_auroc <- function(x, y, w) {
+    .Call(`_calibrisk_cpp_auroc`, x, y, w)
 }
 
 cpp_source_factor <- function(prediction, tolerance, max_rank, threads, progress) {

@@ -88,7 +88,7 @@ recalibrate.ce_choice <- function(method, part, input) {
     before = function() row_mean(of_given(cpp_class_losses, data, data$truth, loss), data$design),
     # log(0) is infinite: nothing is clipped
     loss = function(probs) {
-      losses <- if (loss == "log") -log(at_label(probs, data$truth)) else cpp_brier_rows(probs, data$truth)
+      losses <- if (loss == "log") cpp_log_rows(probs, data$truth, 0) else cpp_brier_rows(probs, data$truth)
       row_mean(losses, data$design)
     },
     write = function(probs) write_like(probs, read$layout, data$rows, data$n_rows)

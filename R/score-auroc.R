@@ -10,13 +10,9 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   y <- as.numeric(problem$labels)
   prevalence <- row_mean(y, design)
   if (prevalence %in% c(0, 1)) return(list(.estimate = NA_real_))
-  found <- if (!is.null(problem$auroc)) problem$auroc() else {
-    sorted <- sort_problem(problem)
-    cpp_auroc(sorted$y, sorted$w, sorted$ties, sorted$order)
-  }
+  found <- if (!is.null(problem$auroc)) problem$auroc() else cpp_auroc(problem$features, problem$labels, design$w)
   value <- found$value
-  units <- function(design) c(unit_count(1 - y, design), unit_count(y, design))
-  sizes <- units(design)
+  sizes <- cpp_event_units(y, design)
   few <- min(sizes)
   if (few < 2) return(list(.estimate = value))
   n <- cluster_count(design) %||% copy_count(design)
@@ -28,7 +24,7 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   reach <- stats::qt((1 + level) / 2, df) * std_error / scale$slope(at)
   bound <- cpp_wilson_limits(value, few, level)
   # up to 10 rows Wilson's limits alone, from 30 on those of the standard error alone
-  rows <- min(units(replace(design, "cluster", list(NULL))))
+  rows <- min(cpp_event_units(y, replace(design, "cluster", list(NULL))))
   share <- if (isTRUE(std_error > 0)) min(max((30 - rows) / 20, 0), 1) else 1
   limit <- function(side, of) {
     if (share == 1) of else share * of + (1 - share) * min(max(scale$back(at + side * reach), 0), 1)
@@ -36,12 +32,6 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   list(.estimate = value, std.error = if (isTRUE(std_error > 0)) std_error else NA_real_,
        conf.low = limit(-1, bound$low), conf.high = limit(1, bound$high), influence = influence,
        df = if (few < 30) few - 1)
-}
-
-# The effective number of independent units (rows, or clusters) among those with these shares, 0 or 1 of a row.
-unit_count <- function(share, design) {
-  total <- sum(design_weights(design) * share)
-  total^2 / sum(unit_powers(share, design, 2))
 }
 
 # One event against the rest: an estimate that ce_compare() takes the difference of.

@@ -62,13 +62,11 @@ brier_estimate <- function(prob, outcome, design, ...) {
 
 problem_brier <- function(of, ...) brier_estimate(of$features[, 1], as.numeric(of$labels), of$design, ...)
 
-at_label <- function(p, y) p[cbind(seq_along(y), y)]
-
 #' @rdname score_rules
 #' @export
 score_log <- function(floor = 0) {
   check_number(floor, lower = 0, upper = 0.5)
-  new_score("log", "class", function(p, y) -log(pmax(at_label(p, y), floor)), infimum = 0,
+  new_score("log", "class", function(p, y) cpp_log_rows(p, y, floor), infimum = 0,
             real = function(p, y) pmin(law_log_score(p, y), -log(floor)))
 }
 
@@ -98,7 +96,7 @@ score_makers <- list(
   brier = function() new_score("brier", "class", cpp_brier_rows, infimum = 0, scalar = 1 / 2),
   log = score_log,
   spherical = function() {
-    new_score("spherical", "class", function(p, y) -at_label(p, y) / sqrt(rowSums(p^2)), infimum = -1)
+    new_score("spherical", "class", function(p, y) -p[cbind(seq_along(y), y)] / sqrt(rowSums(p^2)), infimum = -1)
   },
   # of classes in an order: check_ranked()
   rps = function() {

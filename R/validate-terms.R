@@ -27,10 +27,9 @@ validate_problem <- function(problem, options) {
                                                    cox_columns(problem, options$floor, options$level)))
   large <- cox$term == "in_the_large"
   cox$level[large] <- "mean"
-  sorted <- replace(problem, "sorted", list(sort_problem(problem)))
   table <- vctrs::vec_rbind(
     oe_row(problem, options), cox[large, ], cox[!large, ],
-    attempt(smooth_terms, "moderate", moderate_terms(sorted, options)),
+    attempt(smooth_terms, "moderate", moderate_terms(problem, options)),
     ladder_term(ladder),
     if (!is.null(options$delta) && !is.null(ladder$upper)) {
       below <- equivalence(ladder, options$delta, options$level)
@@ -38,7 +37,7 @@ validate_problem <- function(problem, options) {
                       high = below$high, p = below$p.value)
     },
     strong_terms(problem, options),
-    validation_row("discrimination", "auroc", auroc_columns(sorted, options$level, logit = TRUE)),
+    validation_row("discrimination", "auroc", auroc_columns(problem, options$level, logit = TRUE)),
     overall_rows(problem, options),
     utility_rows(problem, options)
   )

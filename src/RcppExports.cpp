@@ -590,6 +590,17 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_event_units
+Rcpp::NumericVector cpp_event_units(Rcpp::NumericVector y, Rcpp::List design);
+RcppExport SEXP _calibrisk_cpp_event_units(SEXP ySEXP, SEXP designSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type design(designSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_event_units(y, design));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_few_events
 SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design);
 RcppExport SEXP _calibrisk_cpp_few_events(SEXP ySEXP, SEXP designSEXP) {
@@ -2477,6 +2488,18 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_log_rows
+Rcpp::NumericVector cpp_log_rows(Rcpp::NumericVector probs, SEXP outcome, double floor);
+RcppExport SEXP _calibrisk_cpp_log_rows(SEXP probsSEXP, SEXP outcomeSEXP, SEXP floorSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type probs(probsSEXP);
+    Rcpp::traits::input_parameter< SEXP >::type outcome(outcomeSEXP);
+    Rcpp::traits::input_parameter< double >::type floor(floorSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_log_rows(probs, outcome, floor));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_event_columns
 Rcpp::NumericMatrix cpp_event_columns(Rcpp::NumericVector p);
 RcppExport SEXP _calibrisk_cpp_event_columns(SEXP pSEXP) {
@@ -2920,15 +2943,14 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_auroc
-Rcpp::List cpp_auroc(SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::IntegerVector ties, Rcpp::IntegerVector order);
-RcppExport SEXP _calibrisk_cpp_auroc(SEXP ySEXP, SEXP wSEXP, SEXP tiesSEXP, SEXP orderSEXP) {
+Rcpp::List cpp_auroc(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w);
+RcppExport SEXP _calibrisk_cpp_auroc(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type x(xSEXP);
     Rcpp::traits::input_parameter< SEXP >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type w(wSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type ties(tiesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type order(orderSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_auroc(y, w, ties, order));
+    rcpp_result_gen = Rcpp::wrap(cpp_auroc(x, y, w));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3283,6 +3305,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_known_limit", (DL_FUNC) &_calibrisk_cpp_known_limit, 5},
     {"_calibrisk_cpp_few_rows", (DL_FUNC) &_calibrisk_cpp_few_rows, 2},
     {"_calibrisk_cpp_error_apart", (DL_FUNC) &_calibrisk_cpp_error_apart, 4},
+    {"_calibrisk_cpp_event_units", (DL_FUNC) &_calibrisk_cpp_event_units, 2},
     {"_calibrisk_cpp_few_events", (DL_FUNC) &_calibrisk_cpp_few_events, 2},
     {"_calibrisk_cpp_factor_sums", (DL_FUNC) &_calibrisk_cpp_factor_sums, 11},
     {"_calibrisk_cpp_map_features", (DL_FUNC) &_calibrisk_cpp_map_features, 3},
@@ -3421,6 +3444,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_all_within", (DL_FUNC) &_calibrisk_cpp_all_within, 3},
     {"_calibrisk_cpp_event_outcomes", (DL_FUNC) &_calibrisk_cpp_event_outcomes, 3},
     {"_calibrisk_cpp_brier_rows", (DL_FUNC) &_calibrisk_cpp_brier_rows, 2},
+    {"_calibrisk_cpp_log_rows", (DL_FUNC) &_calibrisk_cpp_log_rows, 3},
     {"_calibrisk_cpp_event_columns", (DL_FUNC) &_calibrisk_cpp_event_columns, 1},
     {"_calibrisk_cpp_scalar_rows", (DL_FUNC) &_calibrisk_cpp_scalar_rows, 2},
     {"_calibrisk_cpp_row_moments", (DL_FUNC) &_calibrisk_cpp_row_moments, 1},
@@ -3453,7 +3477,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_isotonic_rows", (DL_FUNC) &_calibrisk_cpp_isotonic_rows, 3},
     {"_calibrisk_cpp_count_below", (DL_FUNC) &_calibrisk_cpp_count_below, 3},
     {"_calibrisk_cpp_library_ends", (DL_FUNC) &_calibrisk_cpp_library_ends, 5},
-    {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 4},
+    {"_calibrisk_cpp_auroc", (DL_FUNC) &_calibrisk_cpp_auroc, 3},
     {"_calibrisk_cpp_source_factor", (DL_FUNC) &_calibrisk_cpp_source_factor, 5},
     {"_calibrisk_cpp_source_diagonal", (DL_FUNC) &_calibrisk_cpp_source_diagonal, 1},
     {"_calibrisk_cpp_source_columns", (DL_FUNC) &_calibrisk_cpp_source_columns, 2},

@@ -385,23 +385,27 @@ Rcpp::NumericVector cpp_error_apart(Rcpp::List rows, Rcpp::NumericVector scale, 
           few_rows(apart, design)};
 }
 
-// Of events or non-events, whichever are fewer, the effective number (with clusters: of clusters
-// that have them) if it is below 30, 0 if there are none; else NULL.
+// The effective number of independent units (rows, or clusters that have them) of non-events and of
+// events, 0 without any.
 // [[Rcpp::export(rng = false)]]
-SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
+Rcpp::NumericVector cpp_event_units(Rcpp::NumericVector y, Rcpp::List design) {
   const R_xlen_t n = y.size();
   const double* outcome = y.begin();
-  UnitSums rare;
   if (DesignFacts(design).plain()) {
     const double events = as_vector(y).sum();
-    rare.total = rare.squares = std::min(events, static_cast<double>(n) - events);
-  } else {
-    const double all = DesignFacts(design).total();
-    rare = unit_sums(design, n, [&](R_xlen_t i) { return outcome[i]; });
-    if (rare.total > all / 2.0) {
-      rare = unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - outcome[i]; });
-    }
+    return {static_cast<double>(n) - events, events};
   }
-  const double events = rare.squares > 0.0 ? rare.total * rare.total / rare.squares : 0.0;
+  const auto units = [](const UnitSums& of) {
+    return of.squares > 0.0 ? of.total * of.total / of.squares : 0.0;
+  };
+  return {units(unit_sums(design, n, [&](R_xlen_t i) { return 1.0 - outcome[i]; })),
+          units(unit_sums(design, n, [&](R_xlen_t i) { return outcome[i]; }))};
+}
+
+// Of events or non-events, whichever are fewer, that number if it is below 30; else NULL.
+// [[Rcpp::export(rng = false)]]
+SEXP cpp_few_events(Rcpp::NumericVector y, Rcpp::List design) {
+  const Rcpp::NumericVector units = cpp_event_units(y, design);
+  const double events = std::min(units[0], units[1]);
   return events < 30.0 ? Rf_ScalarReal(events) : R_NilValue;
 }

@@ -401,6 +401,34 @@ Rcpp::NumericVector cpp_brier_rows(Rcpp::NumericMatrix probs, Rcpp::IntegerVecto
   return out;
 }
 
+// -log(p) of the outcome that happened, p at least `floor`: of classes in columns and labels, or of
+// probabilities of an event and outcomes 0 and 1.
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericVector cpp_log_rows(Rcpp::NumericVector probs, SEXP outcome, double floor) {
+  const R_xlen_t n = Rf_xlength(outcome);
+  const double* p = probs.begin();
+  Rcpp::NumericVector out(Rcpp::no_init(n));
+  double* loss = out.begin();
+  const auto write = [&](const auto& at_outcome) {
+    for (R_xlen_t i = 0; i < n; ++i) {
+      const double own = at_outcome(i);
+      loss[i] = -std::log(own < floor ? floor : own);
+    }
+  };
+  if (Rf_isMatrix(probs)) {
+    const Rcpp::IntegerVector labels(outcome);
+    const int* label = labels.begin();
+    calibrisk::require(Rf_nrows(probs) == n, "log_rows: one label per row.");
+    write([&](R_xlen_t i) { return p[(label[i] - 1) * n + i]; });
+  } else {
+    const Rcpp::NumericVector events(outcome);
+    const double* y = events.begin();
+    calibrisk::require(probs.size() == n, "log_rows: one outcome per row.");
+    write([&](R_xlen_t i) { return y[i] == 1.0 ? p[i] : 1.0 - p[i]; });
+  }
+  return out;
+}
+
 // The two columns 1 - p and p of probabilities of an event.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericMatrix cpp_event_columns(Rcpp::NumericVector p) {

@@ -43,6 +43,25 @@ void write_order(const Rcpp::NumericVector& x, const Outcome* y, const double* w
   for (std::size_t i = 0; i < n; ++i) order[i] = static_cast<int>(sorted[i]);
 }
 
+// Rows in that order, and their x, in two arrays: fresh memory costs more than the sort.
+class ValueOrder {
+  const std::unique_ptr<double[]> one_, two_;
+
+ public:
+  calibrisk::RowOrder order;
+  double* x;
+
+  template <class Outcome>
+  ValueOrder(const Rcpp::NumericVector& values, const Outcome* y, const double* w)
+      : one_(new double[static_cast<std::size_t>(values.size())]),
+        two_(new double[static_cast<std::size_t>(values.size())]),
+        order(static_cast<std::size_t>(values.size()), one_.get(), two_.get()) {
+    calibrisk::sort_rows(order, values.begin(), y, w);
+    x = order.memory().second;
+    for (std::size_t i = 0; i < order.size(); ++i) x[i] = values.begin()[order[i]];
+  }
+};
+
 template <class Vector, class Value>
 Vector in_order(const Value* values, const Rcpp::IntegerVector& order) {
   Vector out(Rcpp::no_init(order.size()));
@@ -228,17 +247,13 @@ Rcpp::List cpp_ks_plain(Rcpp::NumericVector x, SEXP y, int folds) {
   calibrisk::require(n > 0, "ks_error: there are rows.");
   return with_outcomes(y, n, [&](const auto* outcome) {
     const auto size = static_cast<std::size_t>(n);
-    // fresh memory costs more than the sort: as little of it as can be
-    const std::unique_ptr<double[]> one(new double[size]), two(new double[size]);
-    calibrisk::RowOrder order(size, one.get(), two.get());
-    calibrisk::sort_rows(order, x.begin(), outcome, nullptr);
-    const auto [gaps, sorted] = order.memory();
+    ValueOrder sorted(x, outcome, nullptr);
+    double* gaps = sorted.order.memory().first;
     for (std::size_t i = 0; i < size; ++i) {
-      const std::size_t row = order[i];
-      sorted[i] = x[static_cast<R_xlen_t>(row)];
-      new (gaps + i) double(sorted[i] - static_cast<double>(outcome[row]));
+      const auto event = static_cast<double>(outcome[sorted.order[i]]);
+      new (gaps + i) double(sorted.x[i] - event);
     }
-    const double *d = gaps, *values = sorted;
+    const double *d = gaps, *values = sorted.x;
     const auto own = calibrisk::sorted_row_folds(
         values, [&](std::size_t i) { return d[i] != values[i]; }, size, folds);
     const KsRows rows{n, static_cast<double>(n), values, d};
@@ -380,16 +395,21 @@ Rcpp::IntegerVector cpp_library_ends(std::string library, std::vector<double> x,
   return Rcpp::wrap(ends(calibrisk::CountedValues(x, end)));
 }
 
-// The AUROC of sorted rows, and its influence in the order that they had.
+// The AUROC of rows, and its influence.
 // [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_auroc(SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, Rcpp::IntegerVector ties,
-                     Rcpp::IntegerVector order) {
-  const R_xlen_t n = order.size();
-  std::vector<double> sorted(static_cast<std::size_t>(n));
-  const double value = with_outcomes(y, n, [&](const auto* outcome) {
-    return calibrisk::auroc(sorted.size(), outcome, weights_of(w, n), ties.begin(), sorted.data());
+Rcpp::List cpp_auroc(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w) {
+  const R_xlen_t n = x.size();
+  const double* weight = weights_of(w, n);
+  return with_outcomes(y, n, [&](const auto* outcome) {
+    const ValueOrder rows(x, outcome, weight);
+    std::vector<char> kind(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < kind.size(); ++i) kind[i] = outcome[rows.order[i]] == 1;
+    const double value = calibrisk::auroc(
+        kind.size(), kind.data(),
+        [&](std::size_t i) { return weight == nullptr ? 1.0 : weight[rows.order[i]]; }, rows.x);
+    Rcpp::NumericVector influence(Rcpp::no_init(n));
+    double* out = influence.begin();
+    for (std::size_t i = 0; i < kind.size(); ++i) out[rows.order[i]] = rows.x[i];
+    return named_list({{"value", value}, {"influence", static_cast<SEXP>(influence)}});
   });
-  Rcpp::NumericVector influence(Rcpp::no_init(n));
-  for (std::size_t i = 0; i < sorted.size(); ++i) influence[order[i] - 1] = sorted[i];
-  return named_list({{"value", value}, {"influence", static_cast<SEXP>(influence)}});
 }

@@ -115,26 +115,24 @@ inline Pools isotonic_rows(std::size_t n, const double* x, const double* y, cons
   return stack.pools();
 }
 
-// P(x > x') + P(x = x') / 2 of an event and a row without one, of rows by ascending x with weights
-// w (null: 1); `ends` are those of the ties. `influence`: of each row, its placement (DeLong et al.
-// 1988) less that value, over the share of its kind.
-template <class Outcome>
-double auroc(std::size_t n, const Outcome* y, const double* w, const int* ends, double* influence) {
-  const auto kind = [&](std::size_t i) { return y[i] == 1 ? 1 : 0; };
-  const auto weight = [&](std::size_t i) { return w == nullptr ? 1.0 : w[i]; };
+// P(x > x') + P(x = x') / 2 of an event and a row without one, of rows by ascending x, whose kinds
+// are 1 and 0. The influence of each row, its placement (DeLong et al. 1988) less that value, over
+// the share of its kind, is written over x.
+template <class Weight>
+double auroc(std::size_t n, const char* kind, const Weight& weight, double* x) {
   long double total[2] = {0.0L, 0.0L}, before[2] = {0.0L, 0.0L}, placed = 0.0L;
-  for (std::size_t i = 0; i < n; ++i) total[kind(i)] += weight(i);
-  for (std::size_t i = 0; i < n; ++ends) {
-    const auto end = static_cast<std::size_t>(*ends);
+  for (std::size_t i = 0; i < n; ++i) total[kind[i]] += weight(i);
+  for (std::size_t i = 0; i < n;) {
     long double mass[2] = {0.0L, 0.0L};
-    for (std::size_t row = i; row < end; ++row) mass[kind(row)] += weight(row);
+    std::size_t end = i;
+    for (; end < n && x[end] == x[i]; ++end) mass[kind[end]] += weight(end);
     // the share of the other kind below, of ties half
     const auto below = [&](int k) {
       return static_cast<double>((before[k] + mass[k] / 2.0L) / total[k]);
     };
     const double placement[2] = {1.0 - below(1), below(0)};
     placed += mass[1] * placement[1];
-    for (; i < end; ++i) influence[i] = placement[kind(i)];
+    for (; i < end; ++i) x[i] = placement[kind[i]];
     for (const int k : {0, 1}) before[k] += mass[k];
   }
   // rounding does not take it beyond 1
@@ -142,7 +140,7 @@ double auroc(std::size_t n, const Outcome* y, const double* w, const int* ends, 
   const long double all = total[0] + total[1];
   const double share[2] = {static_cast<double>(total[0] / all),
                            static_cast<double>(total[1] / all)};
-  for (std::size_t i = 0; i < n; ++i) influence[i] = (influence[i] - value) / share[kind(i)];
+  for (std::size_t i = 0; i < n; ++i) x[i] = (x[i] - value) / share[kind[i]];
   return value;
 }
 
