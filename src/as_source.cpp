@@ -128,3 +128,11 @@ calibrisk::PairSourcePtr as_pair_source(const Rcpp::List& prediction, const Rcpp
   parts.push_back(as_target(target));
   return std::make_unique<calibrisk::ComposedSource>(true, 1.0, std::move(parts));
 }
+
+calibrisk::LinePair as_line_pair(const Rcpp::List& prediction, const Rcpp::List& target) {
+  if (text_field(prediction, "kind") != "features" || text_field(target, "kind") != "finite") {
+    return {};
+  }
+  return calibrisk::line_pair(as_kernel(field(prediction, "kernel")), view(prediction, "features"),
+                              view(target, "residuals"), view(target, "right"));
+}

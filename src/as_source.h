@@ -5,6 +5,7 @@
 #define CALIBRISK_AS_SOURCE_H
 
 #include <Rcpp/Lightest>
+#include <calibrisk/classical/mmce.h>
 #include <calibrisk/pairs/pair_source.h>
 #include <calibrisk/targets/target.h>
 
@@ -17,5 +18,8 @@ calibrisk::OutcomeMoments as_moments(const Rcpp::List& spec);
 
 // H = kernel on the predictions times marginalised target kernel.
 calibrisk::PairSourcePtr as_pair_source(const Rcpp::List& prediction, const Rcpp::List& target);
+
+// Of a kernel on features and a finite target; bandwidth 0 for all others.
+calibrisk::LinePair as_line_pair(const Rcpp::List& prediction, const Rcpp::List& target);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The linear-time passes of the classical calibration errors.
-#include "as_kernel.h"
+#include "as_source.h"
 #include "r_engine.h"
 #include "row_numbers.h"
 #include <calibrisk/classical/cumulative.h>
@@ -115,16 +115,13 @@ Rcpp::List cpp_mmce_sums(Rcpp::List sorted, Rcpp::List design, bool apart, doubl
 // probabilities, by one sort; NULL for all others.
 // [[Rcpp::export(rng = false)]]
 SEXP cpp_line_sums(Rcpp::List prediction, Rcpp::List target, Rcpp::List design, bool apart) {
-  if (text_field(prediction, "kind") != "features" || !has_field(target, "own")) return R_NilValue;
-  const Rcpp::NumericMatrix features(field(prediction, "features"));
-  const Rcpp::NumericMatrix residuals(field(target, "residuals"));
-  if (features.ncol() != 2 || residuals.ncol() != 2) return R_NilValue;
-  const auto pair = calibrisk::line_pair(
-      as_kernel(field(prediction, "kernel")), as_matrix(features),
-      as_matrix(Rcpp::NumericMatrix(field(target, "probs"))), as_matrix(residuals),
-      as_matrix(Rcpp::NumericMatrix(field(target, "right"))));
-  if (pair.bandwidth == 0.0) return R_NilValue;
-  const auto x = as_matrix(features).col(1), d = as_matrix(residuals).col(1);
+  const calibrisk::LinePair pair = as_line_pair(prediction, target);
+  if (pair.bandwidth == 0.0 || !has_field(target, "own")) return R_NilValue;
+  const auto features = as_matrix(Rcpp::NumericMatrix(field(prediction, "features")));
+  const auto probs = as_matrix(Rcpp::NumericMatrix(field(target, "probs")));
+  if (features.cols() != 2 || features.col(1) != probs.col(1)) return R_NilValue;
+  const auto residuals = as_matrix(Rcpp::NumericMatrix(field(target, "residuals")));
+  const auto x = features.col(1), d = residuals.col(1);
   const auto order = ascending_rows(static_cast<std::size_t>(x.size()), {x.data()});
   return sums_of_sorted(in_sorted_order(x, order), in_sorted_order(d, order), order, design, apart,
                         pair.bandwidth, pair.scale);

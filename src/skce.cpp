@@ -2,6 +2,7 @@
 #include "as_kernel.h"
 #include "as_source.h"
 #include "r_engine.h"
+#include "row_numbers.h"
 #include <calibrisk/skce/bootstrap.h>
 #include <calibrisk/skce/copy_blocks.h>
 #include <calibrisk/skce/outcome_sums.h>
@@ -61,8 +62,24 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
 Rcpp::List cpp_cluster_noise(Rcpp::List prediction, Rcpp::List target, Rcpp::IntegerVector cluster,
                              Rcpp::NumericVector weights, int threads, SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
-  const ClusterNoise noise = cluster_noise(engine, *as_pair_source(prediction, target),
-                                           as_labels(cluster), as_vector(weights));
+  const Labels labels = as_labels(cluster);
+  const auto noise = [&]() -> ClusterNoise {
+    const LinePair line = as_line_pair(prediction, target);
+    if (line.bandwidth == 0.0) {
+      return cluster_noise(engine, *as_pair_source(prediction, target), labels, as_vector(weights));
+    }
+    const auto last = [](const Rcpp::List& spec, const char* name) -> Vector {
+      const auto all = as_matrix(Rcpp::NumericMatrix(field(spec, name)));
+      return all.col(all.cols() - 1);
+    };
+    const Vector x = last(prediction, "features"), d = last(target, "residuals");
+    const auto order = ascending_rows(labels.size(), {x.data()});
+    Labels sorted;
+    for (const int row : order) sorted.push_back(labels[static_cast<std::size_t>(row - 1)]);
+    return cluster_noise(engine, line, in_sorted_order(x, order),
+                         in_sorted_order(d.cwiseProduct(as_vector(weights)), order),
+                         RowClusters(sorted));
+  }();
   return named_list({{"across", noise.across},
                      {"within", noise.within},
                      {"squares", noise.squares},

@@ -563,7 +563,7 @@ TEST(two_classes_and_an_exponential_kernel_are_a_line) {
     Kernel kernel;
     kernel.leaf = leaf;
     kernel.scale = 2.0;
-    return line_pair(kernel, probs, probs, left, right);
+    return line_pair(kernel, probs, left, right);
   };
   CHECK(is_near(of(TotalVariationKernel{0.4}).bandwidth, 0.4));
   for (const LinePair& pair : {of(LaplaceKernel{0.4}), of(MaternKernel{0.5, 0.4})}) {
@@ -574,6 +574,13 @@ TEST(two_classes_and_an_exponential_kernel_are_a_line) {
   CHECK(of(GaussianKernel{0.4}).bandwidth == 0.0 && of(MaternKernel{1.5, 0.4}).bandwidth == 0.0);
   probs(0, 0) += 1e-9;
   CHECK(of(TotalVariationKernel{0.4}).bandwidth == 0.0);
+  // a scalar is one as it is
+  Kernel kernel;
+  kernel.leaf = LaplaceKernel{0.4};
+  const LinePair scalar =
+      line_pair(kernel, probs.rightCols(1), left.rightCols(1), 3.0 * left.rightCols(1));
+  CHECK(scalar.bandwidth == 0.4 && is_near(scalar.scale, 3.0));
+  CHECK(line_pair(kernel, probs.rightCols(1), left, right).bandwidth == 0.0);
 }
 
 TEST(sums_of_the_laplace_kernel_are_those_of_a_loop_over_pairs) {

@@ -120,6 +120,42 @@ TEST(sums_of_weighted_rows_and_of_clusters_are_those_of_a_loop_over_pairs) {
   }
 }
 
+// with equal x, residuals of 0, a bandwidth far below the steps, one cluster and clusters of one
+// row
+TEST(noise_of_clusters_on_a_line_is_that_of_all_pairs) {
+  ThreadedEngine host(2);
+  for (const Index n : {1, 2, 60, 150}) {
+    Vector x = Vector::Random(n).array().abs(), d = Vector::Random(n);
+    for (Index i = 0; i < n; i += 3) x(i) = std::round(x(i) * 10.0) / 10.0;
+    for (Index i = 0; i < n; i += 7) d(i) = 0.0;
+    std::sort(x.data(), x.data() + n);
+    for (const Index clusters : {Index{1}, std::min<Index>(5, n), n}) {
+      for (const double bandwidth : {1e-5, 0.2}) {
+        Labels cluster;
+        for (Index i = 0; i < n; ++i) cluster.push_back(1 + static_cast<int>(i * 7 % n % clusters));
+        const LinePair line{bandwidth, 2.0};
+        const ClusterNoise noise = cluster_noise(host.engine(), line, x, d, RowClusters(cluster));
+        Matrix of_clusters = Matrix::Zero(clusters, clusters);
+        double squares = 0.0;
+        for (Index i = 0; i < n; ++i) {
+          for (Index j = 0; j < n; ++j) {
+            const double h = 2.0 * d(i) * d(j) * std::exp(-std::abs(x(i) - x(j)) / bandwidth);
+            const Index a = cluster[static_cast<std::size_t>(i)] - 1,
+                        b = cluster[static_cast<std::size_t>(j)] - 1;
+            of_clusters(a, b) += h;
+            if (a != b) squares += h * h;
+          }
+        }
+        CHECK(is_near(noise.within, of_clusters.trace(), 1e-10));
+        CHECK(is_near(noise.diagonal, 2.0 * d.squaredNorm(), 1e-10));
+        of_clusters.diagonal().setZero();
+        CHECK(is_near(noise.across, of_clusters.squaredNorm(), 1e-10));
+        CHECK(is_near(noise.squares, squares, 1e-10));
+      }
+    }
+  }
+}
+
 TEST(sums_of_a_factor_are_those_of_its_product) {
   ThreadedEngine host(2);
   const Index n = 47;

@@ -96,24 +96,28 @@ inline MmceSums mmce_sums(const ConstVectorRef& x, const ConstVectorRef& d,
   return out;
 }
 
-// Pairs of two classes whose value is scale d_i d_j exp(-|x_i - x_j| / bandwidth), x and d the
-// probability and residual of the second; bandwidth 0 where they are not.
+// Pairs whose value is scale d_i d_j exp(-|x_i - x_j| / bandwidth), x and d the last columns of
+// their features and residuals: one scalar, or the second of two classes; bandwidth 0 where they
+// are not.
 struct LinePair {
   double bandwidth = 0.0, scale = 0.0;
 };
 
-// For a kernel on `features` [n x 2] and <left_i, right_j> of `left` = residuals of `probs`.
+// For a kernel on `features` [n x 1 or 2] and <left_i, right_j>, right = left M.
 inline LinePair line_pair(const Kernel& kernel, const ConstMatrixRef& features,
-                          const ConstMatrixRef& probs, const ConstMatrixRef& left,
-                          const ConstMatrixRef& right) {
+                          const ConstMatrixRef& left, const ConstMatrixRef& right) {
+  const Index columns = features.cols(), last = columns - 1;
+  if (columns < 1 || columns > 2 || left.cols() != columns) return {};
   const auto* tv = std::get_if<TotalVariationKernel>(&kernel.leaf);
   const auto* laplace = std::get_if<LaplaceKernel>(&kernel.leaf);
   const auto* matern = std::get_if<MaternKernel>(&kernel.leaf);
   LinePair out;
-  if (tv != nullptr) out.bandwidth = tv->bandwidth;
   // both probabilities differ
-  if (laplace != nullptr) out.bandwidth = laplace->bandwidth / std::sqrt(2.0);
-  if (matern != nullptr && matern->nu == 0.5) out.bandwidth = matern->bandwidth / std::sqrt(2.0);
+  const double differing = static_cast<double>(columns);
+  if (tv != nullptr) out.bandwidth = tv->bandwidth * 2.0 / differing;
+  if (laplace != nullptr) out.bandwidth = laplace->bandwidth / std::sqrt(differing);
+  if (matern != nullptr && matern->nu == 0.5)
+    out.bandwidth = matern->bandwidth / std::sqrt(differing);
   const bool plain = kernel.form == Kernel::Form::leaf && kernel.n_columns < 0;
   if (out.bandwidth == 0.0 || !plain || features.rows() == 0) return {};
   // rounding of probabilities that add up to 1
@@ -121,16 +125,14 @@ inline LinePair line_pair(const Kernel& kernel, const ConstMatrixRef& features,
   const auto differs = [&](double value) { return std::abs(value) > rounding; };
   Index largest = 0;
   for (Index i = 0; i < features.rows(); ++i) {
-    if (features(i, 1) != probs(i, 1) || differs(features(i, 0) + features(i, 1) - 1.0) ||
-        differs(left(i, 0) + left(i, 1))) {
+    if (columns == 2 && (differs(features.row(i).sum() - 1.0) || differs(left.row(i).sum()))) {
       return {};
     }
-    if (std::abs(left(i, 1)) > std::abs(left(largest, 1))) largest = i;
+    if (std::abs(left(i, last)) > std::abs(left(largest, last))) largest = i;
   }
-  const double of = left(largest, 1);
+  const double of = left(largest, last);
   if (of == 0.0) return {};
-  out.scale =
-      kernel.scale * (left(largest, 0) * right(largest, 0) + of * right(largest, 1)) / (of * of);
+  out.scale = kernel.scale * left.row(largest).dot(right.row(largest)) / (of * of);
   return out;
 }
 
