@@ -23,6 +23,16 @@ struct ClusterPart {
   std::vector<Index> coordinates;
 };
 
+// `worker`: dense algebra for the engine's workers. Without `moments` only psi, gaps and weights.
+// Both passes take the same decompositions of clusters, which are kept where they have at most
+// `most_kept` numbers (32 MB).
+CALIBRISK_SHARED Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                                   const std::vector<ClusterPart>& parts,
+                                   const ConstMatrixRef& residuals, const RowWeights& weights,
+                                   const RowClusters& clusters, bool moments,
+                                   double most_kept = 4e6);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
 namespace detail {
 
 // Eigenvectors of H = B B' (B: a cluster's rows times the roots of their weights), from the smaller
@@ -193,16 +203,6 @@ class ClusterSums {
 
 }  // namespace detail
 
-// `worker`: dense algebra for the engine's workers. Without `moments` only psi, gaps and weights.
-// Both passes take the same decompositions of clusters, which are kept where they have at most
-// `most_kept` numbers (32 MB).
-CALIBRISK_SHARED Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
-                                   const std::vector<ClusterPart>& parts,
-                                   const ConstMatrixRef& residuals, const RowWeights& weights,
-                                   const RowClusters& clusters, bool moments,
-                                   double most_kept = 4e6);
-
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
 Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
                   const std::vector<ClusterPart>& parts, const ConstMatrixRef& residuals,
                   const RowWeights& weights, const RowClusters& clusters, bool moments,

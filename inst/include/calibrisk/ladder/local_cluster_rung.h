@@ -13,6 +13,25 @@
 
 namespace calibrisk {
 
+// Whether a cluster's rows are so few that their pairs cost less than the columns of the basis.
+inline bool clusters_are_small(const RowClusters& clusters, Index n, Index columns) {
+  double cubes = 0.0;
+  for (Index c = 0; c < clusters.units(n); ++c) {
+    cubes += std::pow(static_cast<double>(clusters.rows(c).size()), 3.0);
+  }
+  const auto width = static_cast<double>(columns);
+  return cubes <= static_cast<double>(n) * std::max(width * width, 1000.0);
+}
+
+// `bases`: one per column of the residuals. A row without a value (NaN, and residual 0) in some
+// coordinates is not a row of theirs. Without `moments` only psi, gaps and weights.
+CALIBRISK_SHARED Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
+                                         const std::vector<LocalBasis>& bases,
+                                         const ConstMatrixRef& features,
+                                         const ConstMatrixRef& residuals, const RowWeights& weights,
+                                         const RowClusters& clusters, bool moments);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
 namespace detail {
 
 // From more columns on the sums over clusters are made in one block.
@@ -204,25 +223,6 @@ inline void cluster_entries(const std::vector<ClusteredCoordinate>& parts, Index
 
 }  // namespace detail
 
-// Whether a cluster's rows are so few that their pairs cost less than the columns of the basis.
-inline bool clusters_are_small(const RowClusters& clusters, Index n, Index columns) {
-  double cubes = 0.0;
-  for (Index c = 0; c < clusters.units(n); ++c) {
-    cubes += std::pow(static_cast<double>(clusters.rows(c).size()), 3.0);
-  }
-  const auto width = static_cast<double>(columns);
-  return cubes <= static_cast<double>(n) * std::max(width * width, 1000.0);
-}
-
-// `bases`: one per column of the residuals. A row without a value (NaN, and residual 0) in some
-// coordinates is not a row of theirs. Without `moments` only psi, gaps and weights.
-CALIBRISK_SHARED Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
-                                         const std::vector<LocalBasis>& bases,
-                                         const ConstMatrixRef& features,
-                                         const ConstMatrixRef& residuals, const RowWeights& weights,
-                                         const RowClusters& clusters, bool moments);
-
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
 Rung local_cluster_rung(const Engine& engine, const DenseAlgebra& worker,
                         const std::vector<LocalBasis>& bases, const ConstMatrixRef& features,
                         const ConstMatrixRef& residuals, const RowWeights& weights,

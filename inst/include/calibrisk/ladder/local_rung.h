@@ -5,7 +5,8 @@
 #ifndef CALIBRISK_LADDER_LOCAL_RUNG_H
 #define CALIBRISK_LADDER_LOCAL_RUNG_H
 
-#include <calibrisk/ladder/local_sums.h>
+#include <calibrisk/ladder/local_basis.h>
+#include <calibrisk/ladder/rung.h>
 
 namespace calibrisk {
 
@@ -54,6 +55,22 @@ Matrix local_gram(const Engine& engine, const LocalBasis& basis, Index n, const 
   out.triangularView<Eigen::StrictlyLower>() = out.transpose();
   return out;
 }
+
+}  // namespace detail
+
+// `bases`: one per column of the residuals. Without `moments` only psi, gaps and weights.
+CALIBRISK_SHARED Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& bases,
+                                 const ConstMatrixRef& residuals, const RowWeights& weights,
+                                 bool moments);
+
+}  // namespace calibrisk
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RUNGS)
+#include <calibrisk/ladder/local_sums.h>
+
+namespace calibrisk {
+
+namespace detail {
 
 // `half` is empty where moments are not asked for.
 inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis& basis,
@@ -108,9 +125,8 @@ inline LocalCoordinate smooth_coordinate(const Engine& engine, const LocalBasis&
 
 }  // namespace detail
 
-// `bases`: one per column of the residuals. Without `moments` only psi, gaps and weights.
-inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& bases,
-                       const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
+Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& bases,
+                const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
   const Index n = residuals.rows(), d = residuals.cols();
   require(static_cast<Index>(bases.size()) == d, "There must be a basis for every coordinate.");
   Rung out;
@@ -145,5 +161,6 @@ inline Rung local_rung(const Engine& engine, const std::vector<LocalBasis>& base
 }
 
 }  // namespace calibrisk
+#endif
 
 #endif

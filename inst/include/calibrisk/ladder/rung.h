@@ -52,9 +52,59 @@ inline double left_out_scale(double leverage) {
   return leverage > largest_leverage ? 0.0 : 1.0 / (1.0 - leverage);
 }
 
+// Rows of a task.
+constexpr Index rung_block = 8192;
+
+// sum_i f(i), the same for any number of threads.
+template <class RowTerm>
+double sum_of_rows(const Engine& engine, Index n, const RowTerm& term) {
+  return parallel_reduce(
+      engine, n, rung_block, 0.0,
+      [&](Index begin, Index size) {
+        double sum = 0.0;
+        for (Index i = begin; i < begin + size; ++i) sum += term(i);
+        return sum;
+      },
+      [](double& total, double part) { total += part; });
+}
+
 // tr S^3 = <S^2, S> of a symmetric matrix, panel by panel; what lies above the diagonal counts
 // twice.
-inline double trace_cube(const Engine& engine, const Matrix& s) {
+CALIBRISK_SHARED double trace_cube(const Engine& engine, const Matrix& s);
+
+// Largest eigenvalue of a positive semidefinite matrix. Of many columns it is that of the
+// tridiagonal matrix of Lanczos, grown until its eigenvector solves the equation.
+CALIBRISK_SHARED double largest_eigenvalue(const Engine& engine, const Matrix& s);
+
+// sum_i v_i <x_i, y_i>, column by column.
+CALIBRISK_SHARED double sum_of_products(const Engine& engine, const RowWeights& weights,
+                                        const ConstMatrixRef& x, const ConstMatrixRef& y);
+
+// sum_i v_i <g_i, g'_i> for the gaps g and g' of every two rungs.
+CALIBRISK_SHARED Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRef>& gaps,
+                                     const RowWeights& weights);
+
+// psi of these gaps.
+CALIBRISK_SHARED double gap_square(const Engine& engine, const ConstMatrixRef& residuals,
+                                   const RowWeights& weights, const Matrix& gap);
+
+// From gaps, half influences and sums to the numbers that limits need.
+CALIBRISK_SHARED void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
+                                  const RowWeights& weights, const RowClusters& clusters,
+                                  const RungSums& sums, Rung& rung);
+
+// The largest variance of a linear statistic of the residuals, of rows or of clusters: the same of
+// all rungs.
+CALIBRISK_SHARED double residual_scatter(const Engine& engine, const ConstMatrixRef& residuals,
+                                         const RowWeights& weights, const RowClusters& clusters);
+
+// Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the
+// order of the largest remainders. Remainders that differ only by rounding are in column order. A
+// column whose remainder is below 1e-10 of its square is dropped.
+CALIBRISK_SHARED Matrix whitening(const Matrix& gram);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+double trace_cube(const Engine& engine, const Matrix& s) {
   constexpr Index panel = 256;
   double out = 0.0;
   Matrix product;
@@ -70,9 +120,7 @@ inline double trace_cube(const Engine& engine, const Matrix& s) {
   return out;
 }
 
-// Largest eigenvalue of a positive semidefinite matrix. Of many columns it is that of the
-// tridiagonal matrix of Lanczos, grown until its eigenvector solves the equation.
-inline double largest_eigenvalue(const Engine& engine, const Matrix& s) {
+double largest_eigenvalue(const Engine& engine, const Matrix& s) {
   constexpr Index few = 200, step = 16;
   constexpr double tolerance = 1e-12;
   const Index k = s.cols();
@@ -101,25 +149,8 @@ inline double largest_eigenvalue(const Engine& engine, const Matrix& s) {
   return value;
 }
 
-// Rows of a task.
-constexpr Index rung_block = 8192;
-
-// sum_i f(i), the same for any number of threads.
-template <class RowTerm>
-double sum_of_rows(const Engine& engine, Index n, const RowTerm& term) {
-  return parallel_reduce(
-      engine, n, rung_block, 0.0,
-      [&](Index begin, Index size) {
-        double sum = 0.0;
-        for (Index i = begin; i < begin + size; ++i) sum += term(i);
-        return sum;
-      },
-      [](double& total, double part) { total += part; });
-}
-
-// sum_i v_i <x_i, y_i>, column by column.
-inline double sum_of_products(const Engine& engine, const RowWeights& weights,
-                              const ConstMatrixRef& x, const ConstMatrixRef& y) {
+double sum_of_products(const Engine& engine, const RowWeights& weights, const ConstMatrixRef& x,
+                       const ConstMatrixRef& y) {
   const Index n = x.rows();
   Vector v(n);
   for (Index i = 0; i < n; ++i) v(i) = weights(i);
@@ -136,9 +167,8 @@ inline double sum_of_products(const Engine& engine, const RowWeights& weights,
       [](double& total, double part) { total += part; });
 }
 
-// sum_i v_i <g_i, g'_i> for the gaps g and g' of every two rungs.
-inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRef>& gaps,
-                           const RowWeights& weights) {
+Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRef>& gaps,
+                    const RowWeights& weights) {
   const auto m = static_cast<Index>(gaps.size());
   Matrix out(m, m);
   for (Index a = 0; a < m; ++a) {
@@ -150,16 +180,13 @@ inline Matrix gap_products(const Engine& engine, const std::vector<ConstMatrixRe
   return out;
 }
 
-// psi of these gaps.
-inline double gap_square(const Engine& engine, const ConstMatrixRef& residuals,
-                         const RowWeights& weights, const Matrix& gap) {
+double gap_square(const Engine& engine, const ConstMatrixRef& residuals, const RowWeights& weights,
+                  const Matrix& gap) {
   return sum_of_products(engine, weights, residuals, gap) / weights.total(residuals.rows());
 }
 
-// From gaps, half influences and sums to the numbers that limits need.
-inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
-                        const RowWeights& weights, const RowClusters& clusters,
-                        const RungSums& sums, Rung& rung) {
+void finish_rung(const Engine& engine, const ConstMatrixRef& residuals, const RowWeights& weights,
+                 const RowClusters& clusters, const RungSums& sums, Rung& rung) {
   const Index n = residuals.rows(), units = clusters.units(n);
   const double total = weights.total(n), square = total * total;
   rung.psi = gap_square(engine, residuals, weights, rung.gap);
@@ -185,10 +212,8 @@ inline void finish_rung(const Engine& engine, const ConstMatrixRef& residuals,
   rung.linear = std::max(0.0, variance - 2.0 * rung.noise);
 }
 
-// The largest variance of a linear statistic of the residuals, of rows or of clusters: the same of
-// all rungs.
-inline double residual_scatter(const Engine& engine, const ConstMatrixRef& residuals,
-                               const RowWeights& weights, const RowClusters& clusters) {
+double residual_scatter(const Engine& engine, const ConstMatrixRef& residuals,
+                        const RowWeights& weights, const RowClusters& clusters) {
   const Index n = residuals.rows(), d = residuals.cols();
   const double total = weights.total(n), square = total * total;
   if (d == 1 && !clusters.given()) {
@@ -211,12 +236,6 @@ inline double residual_scatter(const Engine& engine, const ConstMatrixRef& resid
   return std::max(of_rows, spread(unit_sums));
 }
 
-// Whitening of a basis from its Gram matrix: R with R G R' = I on the columns that are kept, in the
-// order of the largest remainders. Remainders that differ only by rounding are in column order. A
-// column whose remainder is below 1e-10 of its square is dropped.
-CALIBRISK_SHARED Matrix whitening(const Matrix& gram);
-
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
 Matrix whitening(const Matrix& gram) {
   constexpr double tolerance = 1e-10, equal = 1e-9;
   const Index k = gram.rows();

@@ -30,6 +30,15 @@ void for_shared_blocks(const Engine& engine, const SharedGroup& group, const Tas
   }
 }
 
+}  // namespace detail
+
+CALIBRISK_SHARED Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& groups,
+                                  const ConstMatrixRef& residuals, const RowWeights& weights,
+                                  bool moments);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RUNGS)
+namespace detail {
+
 // Columns e_j * b (all coordinates side by side), each row times its weight.
 inline Matrix stacked(const Matrix& basis, const Matrix& e, const Vector& weight) {
   Matrix out(basis.rows(), basis.cols() * e.cols());
@@ -175,8 +184,8 @@ inline void shared_group(const Engine& engine, const SharedGroup& group,
 
 }  // namespace detail
 
-inline Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& groups,
-                        const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
+Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& groups,
+                 const ConstMatrixRef& residuals, const RowWeights& weights, bool moments) {
   const Index n = residuals.rows(), d = residuals.cols();
   Rung out;
   out.gap = Matrix::Zero(n, d);
@@ -204,6 +213,7 @@ inline Rung shared_rung(const Engine& engine, const std::vector<SharedGroup>& gr
   finish_rung(engine, residuals, weights, RowClusters(), sums, out);
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 
