@@ -2,7 +2,6 @@
 #include "as_factor.h"
 #include "as_kernel.h"
 #include "as_source.h"
-#include "certified_factor.h"
 #include "ckce_factor.h"
 #include "ckce_gram.h"
 #include "kernel_gram.h"
@@ -74,7 +73,7 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
   if (has_field(source, "spec")) {
     const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
     if (computation != "low_rank") return from_gram(pair_matrix(engine, *pairs));
-    const auto factor = certified_factor(engine, *pairs, task.residuals, ridge, options);
+    const auto factor = calibrisk::ckce_factor(engine, *pairs, task.residuals, ridge, options);
     return wrap_result(ckce_of_low_rank(engine, factor, task));
   }
   const Rcpp::NumericMatrix features(field(source, "features"));
@@ -84,7 +83,7 @@ Rcpp::List cpp_ckce(std::string computation, Rcpp::List source, Rcpp::List job, 
   }
   const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
   if (computation != "low_rank") return from_gram(kernel_gram(engine, kernel, x));
-  const auto factor = certified_factor(engine, kernel, x, task.residuals, ridge, options);
+  const auto factor = calibrisk::ckce_factor(engine, kernel, x, task.residuals, ridge, options);
   return wrap_result(ckce_of_low_rank(engine, factor, task));
 }
 

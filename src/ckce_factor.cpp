@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_CKCE_FACTOR  // for all units: linalg/eigen_products.h
 #include "ckce_factor.h"
 #include <calibrisk/ckce/by_factor.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_CKCE_GRAM  // for all units: linalg/eigen_products.h
 #include "ckce_gram.h"
 #include <calibrisk/ckce/by_gram.h>
 

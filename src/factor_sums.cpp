@@ -2,7 +2,6 @@
 #include "as_factor.h"
 #include "as_kernel.h"
 #include "as_source.h"
-#include "certified_factor.h"
 #include "r_engine.h"
 #include <calibrisk/pairs/factor_sums.h>
 
@@ -47,13 +46,13 @@ Rcpp::List cpp_factor_sums(std::string computation, Rcpp::List source,
   if (has_field(source, "spec")) {
     const calibrisk::PairSourcePtr pairs = as_prediction_source(field(source, "spec"));
     const calibrisk::SourceFactor factor =
-        certified_factor(engine, *pairs, d, ridge, options).factor;
+        calibrisk::ckce_factor(engine, *pairs, d, ridge, options).factor;
     return sums(calibrisk::KeptRows{factor.l});
   }
   const Rcpp::NumericMatrix features(field(source, "features"));
   const calibrisk::Kernel kernel = as_kernel(field(source, "kernel"));
   const calibrisk::KernelFactor factor =
-      certified_factor(engine, kernel, as_matrix(features), d, ridge, options).factor;
+      calibrisk::ckce_factor(engine, kernel, as_matrix(features), d, ridge, options).factor;
   return sums(calibrisk::KeptRows{factor.l});
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_ALGEBRA  // for all units: linalg/eigen_products.h
 #ifndef USE_FC_LEN_T
 #define USE_FC_LEN_T
 #endif
@@ -12,6 +13,7 @@
 #include "r_engine.h"
 
 #include "interrupt.h"
+#include <calibrisk/linalg/block_algebra.h>
 #ifdef CALIBRISK_STD_THREADS
 #include <calibrisk/thread_executor.h>
 #else
@@ -52,6 +54,12 @@ struct TaskWorker : public RcppParallel::Worker {
   std::exception_ptr error;
 };
 #endif
+
+class RDenseAlgebra : public calibrisk::BlockAlgebra {
+ public:
+  using BlockAlgebra::BlockAlgebra;
+  SymEigen sym_eigen(Matrix a) const override;
+};
 
 int blas_int(Index n) {
   if (n > std::numeric_limits<int>::max()) {
@@ -148,10 +156,10 @@ void RProgress::advance(double fraction) {
 }
 
 REngine::REngine(int threads, SEXP progress)
-    : executor_(threads), dense_(executor_), progress_(progress) {
+    : executor_(threads), dense_(std::make_unique<RDenseAlgebra>(executor_)), progress_(progress) {
   check_interrupt();
 }
 
 REngine::~REngine() = default;
 
-REngine::operator calibrisk::Engine() & { return {executor_, dense_, progress_}; }
+REngine::operator calibrisk::Engine() & { return {executor_, *dense_, progress_}; }

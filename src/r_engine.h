@@ -5,7 +5,7 @@
 #define CALIBRISK_R_ENGINE_H
 
 #include "r_values.h"
-#include <calibrisk/linalg/block_algebra.h>
+#include <calibrisk/engine.h>
 
 #include <memory>
 
@@ -18,12 +18,6 @@ class RcppExecutor : public calibrisk::Executor {
 
  private:
   int threads_;
-};
-
-class RDenseAlgebra : public calibrisk::BlockAlgebra {
- public:
-  using BlockAlgebra::BlockAlgebra;
-  calibrisk::SymEigen sym_eigen(calibrisk::Matrix a) const override;
 };
 
 // For tasks that run in a worker, where R's LAPACK must not be called.
@@ -49,7 +43,7 @@ class REngine {
 
  private:
   RcppExecutor executor_;
-  RDenseAlgebra dense_;
+  std::unique_ptr<calibrisk::DenseAlgebra> dense_;
   RProgress progress_;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_PAIRS  // for all units: linalg/eigen_products.h
 #include "as_source.h"
 #include "r_engine.h"
 #include <calibrisk/ckce/residual_factor.h>
+#include <calibrisk/pairs/factor_sums.h>
 
 using namespace calibrisk;
 

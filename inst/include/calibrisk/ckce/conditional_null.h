@@ -22,10 +22,17 @@ struct NullDraws {
 
 // probs: [n x m]; embedding: [m x d] label features (identity for the Kronecker kernel),
 // residuals D = (probs - onehot) embedding.
-inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& factor,
-                                  const Spectrum& spectrum, const ConstMatrixRef& probs,
-                                  const ConstMatrixRef& embedding, const ConstVectorRef& ridges,
-                                  Index times, std::uint64_t seed) {
+CALIBRISK_SHARED NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& factor,
+                                            const Spectrum& spectrum, const ConstMatrixRef& probs,
+                                            const ConstMatrixRef& embedding,
+                                            const ConstVectorRef& ridges, Index times,
+                                            std::uint64_t seed);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE_GRAM)
+NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& factor,
+                           const Spectrum& spectrum, const ConstMatrixRef& probs,
+                           const ConstMatrixRef& embedding, const ConstVectorRef& ridges,
+                           Index times, std::uint64_t seed) {
   constexpr Index chunk = 8, row_block = 256;
   const Index n = probs.rows(), rank = factor.cols(), n_ridges = ridges.size();
   const ClassDraws class_of(probs);
@@ -72,6 +79,7 @@ inline NullDraws conditional_null(const Engine& engine, const ConstMatrixRef& fa
   });
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

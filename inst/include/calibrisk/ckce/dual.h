@@ -13,6 +13,17 @@ namespace calibrisk {
 // eps / share^2 where K has few large eigenvalues.
 constexpr double smallest_dual_share = 1e-4;
 
+CALIBRISK_SHARED CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
+                                      const ConstMatrixRef& residuals,
+                                      const ConstVectorRef& variances, double ridge, bool diagonals,
+                                      Vector* influence = nullptr, const RowSample& noise_rows = {},
+                                      const OutcomeMoments& moments = {});
+
+// (1/n) sum_i |(A^-1 T)_i|^2 / ((A^-1)_ii)^2, the leave-one-out error with c fixed.
+CALIBRISK_SHARED double leave_one_out_dual(const Engine& engine, const ConstMatrixRef& gram,
+                                           const ConstMatrixRef& targets, double ridge);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE_GRAM)
 namespace detail {
 
 inline Matrix shifted_cholesky(const Engine& engine, const ConstMatrixRef& gram, double c) {
@@ -77,10 +88,10 @@ inline Vector dual_weights(const Engine& engine, const ConstMatrixRef& gram, con
 
 }  // namespace detail
 
-inline CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
-                            const ConstMatrixRef& residuals, const ConstVectorRef& variances,
-                            double ridge, bool diagonals, Vector* influence = nullptr,
-                            const RowSample& noise_rows = {}, const OutcomeMoments& moments = {}) {
+CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
+                     const ConstMatrixRef& residuals, const ConstVectorRef& variances, double ridge,
+                     bool diagonals, Vector* influence, const RowSample& noise_rows,
+                     const OutcomeMoments& moments) {
   const double n = static_cast<double>(gram.rows()), c = n * ridge;
   const Matrix l = detail::shifted_cholesky(engine, gram, c);
   Matrix h = residuals;
@@ -119,15 +130,15 @@ inline CkceValues ckce_dual(const Engine& engine, const ConstMatrixRef& gram,
   return out;
 }
 
-// (1/n) sum_i |(A^-1 T)_i|^2 / ((A^-1)_ii)^2, the leave-one-out error with c fixed.
-inline double leave_one_out_dual(const Engine& engine, const ConstMatrixRef& gram,
-                                 const ConstMatrixRef& targets, double ridge) {
+double leave_one_out_dual(const Engine& engine, const ConstMatrixRef& gram,
+                          const ConstMatrixRef& targets, double ridge) {
   const double n = static_cast<double>(gram.rows());
   const Matrix l = detail::shifted_cholesky(engine, gram, n * ridge);
   const Matrix b = detail::inverse_from_cholesky(engine, l);
   const Vector errors = engine.dense.multiply(b, targets).rowwise().squaredNorm();
   return (errors.array() / b.diagonal().array().square()).sum() / n;
 }
+#endif
 
 }  // namespace calibrisk
 

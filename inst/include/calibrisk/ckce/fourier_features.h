@@ -23,14 +23,42 @@ struct FeatureTerm {
 
 using FeatureMap = std::vector<FeatureTerm>;
 
-inline Index feature_rank(const FeatureMap& map, Index q) {
+CALIBRISK_SHARED Index feature_rank(const FeatureMap& map, Index q);
+
+// Features of the rows of x, [m x r]; safe in workers.
+CALIBRISK_SHARED void map_features(const FeatureMap& map, const ConstMatrixRef& x, MatrixRef out);
+
+CALIBRISK_SHARED Matrix map_features(const Engine& engine, const FeatureMap& map,
+                                     const ConstMatrixRef& x, ProgressSpan span = {});
+
+// Rows of a factor (pairs/factor_sums.h) that are made as they are read.
+struct FeatureRows {
+  const FeatureMap& map;
+  ConstMatrixRef x;
+  Index size() const { return x.rows(); }
+  Index rank() const { return feature_rank(map, x.cols()); }
+  Matrix block(const Engine& engine, Index i, Index m) const {
+    return map_features(engine, map, x.middleRows(i, m));
+  }
+  Matrix at(const Engine& engine, const std::vector<Index>& rows) const {
+    return map_features(engine, map, take_rows(x, rows));
+  }
+};
+
+// F'F, F'D, ... over row blocks. Cost n r^2 + n r d; memory O(block r + r^2).
+CALIBRISK_SHARED FactorMoments feature_moments(const Engine& engine, const FeatureMap& map,
+                                               const ConstMatrixRef& x,
+                                               const ConstMatrixRef& residuals,
+                                               const ConstVectorRef& variances, bool diagonals);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE_FACTOR)
+Index feature_rank(const FeatureMap& map, Index q) {
   Index rank = 0;
   for (const FeatureTerm& term : map) rank += term.linear ? q : 2 * term.frequencies.cols();
   return rank;
 }
 
-// Features of the rows of x, [m x r]; safe in workers.
-inline void map_features(const FeatureMap& map, const ConstMatrixRef& x, MatrixRef out) {
+void map_features(const FeatureMap& map, const ConstMatrixRef& x, MatrixRef out) {
   Index at = 0;
   for (const FeatureTerm& term : map) {
     if (term.linear) {
@@ -50,8 +78,8 @@ inline void map_features(const FeatureMap& map, const ConstMatrixRef& x, MatrixR
   }
 }
 
-inline Matrix map_features(const Engine& engine, const FeatureMap& map, const ConstMatrixRef& x,
-                           ProgressSpan span = {}) {
+Matrix map_features(const Engine& engine, const FeatureMap& map, const ConstMatrixRef& x,
+                    ProgressSpan span) {
   constexpr Index block = 256;
   Matrix out(x.rows(), feature_rank(map, x.cols()));
   parallel_for(
@@ -64,24 +92,9 @@ inline Matrix map_features(const Engine& engine, const FeatureMap& map, const Co
   return out;
 }
 
-// Rows of a factor (pairs/factor_sums.h) that are made as they are read.
-struct FeatureRows {
-  const FeatureMap& map;
-  ConstMatrixRef x;
-  Index size() const { return x.rows(); }
-  Index rank() const { return feature_rank(map, x.cols()); }
-  Matrix block(const Engine& engine, Index i, Index m) const {
-    return map_features(engine, map, x.middleRows(i, m));
-  }
-  Matrix at(const Engine& engine, const std::vector<Index>& rows) const {
-    return map_features(engine, map, take_rows(x, rows));
-  }
-};
-
-// F'F, F'D, ... over row blocks. Cost n r^2 + n r d; memory O(block r + r^2).
-inline FactorMoments feature_moments(const Engine& engine, const FeatureMap& map,
-                                     const ConstMatrixRef& x, const ConstMatrixRef& residuals,
-                                     const ConstVectorRef& variances, bool diagonals) {
+FactorMoments feature_moments(const Engine& engine, const FeatureMap& map, const ConstMatrixRef& x,
+                              const ConstMatrixRef& residuals, const ConstVectorRef& variances,
+                              bool diagonals) {
   constexpr Index block = 16384;
   const Index n = x.rows(), n_blocks = (n + block - 1) / block;
   FactorMoments moments(feature_rank(map, x.cols()), residuals.cols());
@@ -93,6 +106,7 @@ inline FactorMoments feature_moments(const Engine& engine, const FeatureMap& map
   }
   return moments;
 }
+#endif
 
 }  // namespace calibrisk
 

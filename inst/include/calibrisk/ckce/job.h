@@ -44,8 +44,28 @@ struct CkceResult {
 namespace detail {
 
 // `loo` false: the leave-one-out errors come from rows in blocks.
-inline void finish(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
-                   const Matrix& factor, CkceResult& out, bool loo = true) {
+CALIBRISK_SHARED void finish(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
+                             const Matrix& factor, CkceResult& out, bool loo = true);
+
+// G = D D' - diag(excess): the part of the diagonal, by tiles of
+//   (M diag(e) A^-1)_ii = (M_ii e_i - sum_j M_ij S_ij e_j) / c,  S = K A^-1 = I - c A^-1.
+CALIBRISK_SHARED void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor,
+                                        const Vector& values, const CkceJob& job, CkceResult& out);
+
+// All rows of P at once.
+CALIBRISK_SHARED bool needs_factor(const CkceJob& job);
+
+// Finishes the result, with a factor P in memory.
+CALIBRISK_SHARED void finish_rows(const Engine& engine, const CkceJob& job,
+                                  const Spectrum& spectrum, Matrix factor, CkceResult& out);
+
+}  // namespace detail
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE_GRAM)
+namespace detail {
+
+void finish(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
+            const Matrix& factor, CkceResult& out, bool loo) {
   for (Index v = 0; v < job.ridges.size(); ++v) {
     out.values.push_back(ckce_values(spectrum, job.ridges(v)));
     if (loo && job.targets.cols() > 0) {
@@ -60,10 +80,8 @@ inline void finish(const Engine& engine, const CkceJob& job, const Spectrum& spe
   out.trace_remainder = spectrum.trace_remainder;
 }
 
-// G = D D' - diag(excess): the part of the diagonal, by tiles of
-//   (M diag(e) A^-1)_ii = (M_ii e_i - sum_j M_ij S_ij e_j) / c,  S = K A^-1 = I - c A^-1.
-inline void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor,
-                              const Vector& values, const CkceJob& job, CkceResult& out) {
+void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor, const Vector& values,
+                       const CkceJob& job, CkceResult& out) {
   constexpr Index tile = 256;
   const Index n = factor.rows();
   for (Index v = 0; v < job.ridges.size(); ++v) {
@@ -86,14 +104,10 @@ inline void subtract_diagonal(const Engine& engine, const ConstMatrixRef& factor
   }
 }
 
-// All rows of P at once.
-inline bool needs_factor(const CkceJob& job) {
-  return job.times > 0 || job.keep || job.excess.size() > 0;
-}
+bool needs_factor(const CkceJob& job) { return job.times > 0 || job.keep || job.excess.size() > 0; }
 
-// Finishes the result, with a factor P in memory.
-inline void finish_rows(const Engine& engine, const CkceJob& job, const Spectrum& spectrum,
-                        Matrix factor, CkceResult& out) {
+void finish_rows(const Engine& engine, const CkceJob& job, const Spectrum& spectrum, Matrix factor,
+                 CkceResult& out) {
   if (job.excess.size() > 0) {
     subtract_diagonal(engine, factor, spectrum.values, job, out);
   }
@@ -104,6 +118,7 @@ inline void finish_rows(const Engine& engine, const CkceJob& job, const Spectrum
 }
 
 }  // namespace detail
+#endif
 
 }  // namespace calibrisk
 

@@ -26,6 +26,20 @@ struct CertifiedFactor {
   FactorMoments moments;
 };
 
+// The factor on which CKCE at ridges >= `ridge` is certified, or the largest allowed. Cost
+// n r^2 + n r q, memory n r.
+CALIBRISK_SHARED CertifiedFactor<KernelFactor> ckce_factor(
+    const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+    const ConstMatrixRef& residuals, double ridge, const LowRankOptions& options);
+
+// The same for a kernel that is not a function of one matrix of features.
+CALIBRISK_SHARED CertifiedFactor<SourceFactor> ckce_factor(const Engine& engine,
+                                                           const PairSource& source,
+                                                           const ConstMatrixRef& residuals,
+                                                           double ridge,
+                                                           const LowRankOptions& options);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE)
 namespace detail {
 
 // tr(K - LL') at which the bound is `tolerance` times the estimate at the smallest ridge.
@@ -64,12 +78,9 @@ CertifiedFactor<Factor> certify(const Engine& engine, const ConstMatrixRef& resi
 
 }  // namespace detail
 
-// The factor on which CKCE at ridges >= `ridge` is certified, or the largest allowed. Cost
-// n r^2 + n r q, memory n r.
-inline CertifiedFactor<KernelFactor> ckce_factor(const Engine& engine, const Kernel& kernel,
-                                                 const ConstMatrixRef& x,
-                                                 const ConstMatrixRef& residuals, double ridge,
-                                                 const LowRankOptions& options) {
+CertifiedFactor<KernelFactor> ckce_factor(const Engine& engine, const Kernel& kernel,
+                                          const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                          double ridge, const LowRankOptions& options) {
   CholeskyOptions cholesky;
   cholesky.max_rank = options.max_rank;
   return detail::certify(engine, residuals, ridge, options, empty_factor(kernel, x),
@@ -79,15 +90,15 @@ inline CertifiedFactor<KernelFactor> ckce_factor(const Engine& engine, const Ker
                          });
 }
 
-// The same for a kernel that is not a function of one matrix of features.
-inline CertifiedFactor<SourceFactor> ckce_factor(const Engine& engine, const PairSource& source,
-                                                 const ConstMatrixRef& residuals, double ridge,
-                                                 const LowRankOptions& options) {
+CertifiedFactor<SourceFactor> ckce_factor(const Engine& engine, const PairSource& source,
+                                          const ConstMatrixRef& residuals, double ridge,
+                                          const LowRankOptions& options) {
   return detail::certify(engine, residuals, ridge, options, empty_factor(engine, source),
                          [&](SourceFactor& factor, double tolerance, ProgressSpan) {
                            extend_factor(engine, source, tolerance, options.max_rank, factor);
                          });
 }
+#endif
 
 }  // namespace calibrisk
 

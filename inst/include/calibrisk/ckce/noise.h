@@ -13,6 +13,21 @@
 
 namespace calibrisk {
 
+// From A^-1: M = A^-1 - c A^-2, or the product itself where c dwarfs K.
+CALIBRISK_SHARED void dual_noise(const Engine& engine, const ConstMatrixRef& gram,
+                                 const ConstMatrixRef& residuals, const Matrix& inverse, double c,
+                                 const RowSample& rows, const OutcomeMoments& moments,
+                                 CkceValues& out);
+
+// From the rows `some` of a factor F with K = FF', which are those of a sample, and their pairs:
+// the cost does not grow with n. rotation: P = F rotation; none where F = P.
+CALIBRISK_SHARED void factor_noise(const Engine& engine, const Spectrum& spectrum,
+                                   const Matrix* rotation, const ConstMatrixRef& some,
+                                   const ConstMatrixRef& residuals, const ConstVectorRef& ridges,
+                                   const RowSample& rows, const OutcomeMoments& moments,
+                                   std::vector<CkceValues>& values);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE_GRAM)
 // out(i, j) = <d_i, d_j>^2 of the rows from `first` on with `some`, the rows `at`, and
 // its expectation under calibration; 0 of a row with itself.
 inline void residual_squares(const Engine& engine, const ConstMatrixRef& residuals, Index first,
@@ -32,10 +47,9 @@ inline void residual_squares(const Engine& engine, const ConstMatrixRef& residua
   }
 }
 
-// From A^-1: M = A^-1 - c A^-2, or the product itself where c dwarfs K.
-inline void dual_noise(const Engine& engine, const ConstMatrixRef& gram,
-                       const ConstMatrixRef& residuals, const Matrix& inverse, double c,
-                       const RowSample& rows, const OutcomeMoments& moments, CkceValues& out) {
+void dual_noise(const Engine& engine, const ConstMatrixRef& gram, const ConstMatrixRef& residuals,
+                const Matrix& inverse, double c, const RowSample& rows,
+                const OutcomeMoments& moments, CkceValues& out) {
   const std::vector<Index>& at = rows.at;
   const Matrix some = take_rows(inverse, at).transpose();
   const Matrix weights = c > gram.trace()
@@ -48,12 +62,10 @@ inline void dual_noise(const Engine& engine, const ConstMatrixRef& gram,
   out.known = rows.count.dot(square.cwiseProduct(known).colwise().sum());
 }
 
-// From the rows `some` of a factor F with K = FF', which are those of a sample, and their pairs:
-// the cost does not grow with n. rotation: P = F rotation; none where F = P.
-inline void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
-                         const ConstMatrixRef& some, const ConstMatrixRef& residuals,
-                         const ConstVectorRef& ridges, const RowSample& rows,
-                         const OutcomeMoments& moments, std::vector<CkceValues>& values) {
+void factor_noise(const Engine& engine, const Spectrum& spectrum, const Matrix* rotation,
+                  const ConstMatrixRef& some, const ConstMatrixRef& residuals,
+                  const ConstVectorRef& ridges, const RowSample& rows,
+                  const OutcomeMoments& moments, std::vector<CkceValues>& values) {
   constexpr Index block = 256;
   const Index m = some.rows();
   if (m < 2) return;
@@ -91,6 +103,7 @@ inline void factor_noise(const Engine& engine, const Spectrum& spectrum, const M
     }
   }
 }
+#endif
 
 }  // namespace calibrisk
 

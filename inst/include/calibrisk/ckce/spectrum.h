@@ -44,22 +44,7 @@ inline double ckce_error_bound(double norm_residual, double trace_remainder, dou
   return norm_residual * trace_remainder / (c * c);
 }
 
-inline CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
-  const double n = static_cast<double>(spectrum.n_obs), c = n * ridge;
-  const auto shifted = spectrum.values.array() + c;
-  const Eigen::ArrayXd filter = 1.0 / shifted.square();
-  CkceValues out;
-  out.estimate = (spectrum.energy.array() * filter).sum();
-  out.diagonal = (spectrum.energy_residual.array() * filter).sum();
-  out.null_mean = (spectrum.energy_null.array() * filter).sum();
-  out.cce2 = (spectrum.values.array() * spectrum.energy.array() * filter).sum() / n;
-  out.residual_mse =
-      (spectrum.trace_residual -
-       (spectrum.energy.array() * (spectrum.values.array() + 2.0 * c) * filter).sum()) /
-      n;
-  out.error_bound = ckce_error_bound(spectrum.norm_residual, spectrum.trace_remainder, c);
-  return out;
-}
+CALIBRISK_SHARED CkceValues ckce_values(const Spectrum& spectrum, double ridge);
 
 // Sums over rows that a factor F (n x r, K ~ F F') leaves behind: additive over row
 // blocks, O(r^2) memory.
@@ -80,48 +65,19 @@ struct FactorMoments {
         null(Matrix::Zero(rank, rank)) {}
 
   // `diagonals` FALSE leaves out the two weighted products (two thirds of the cost).
-  void add(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
-           const ConstVectorRef& variances, bool diagonals) {
-    gram += engine.dense.crossprod(f);
-    engine.dense.gemm(true, false, 1.0, f, residuals, 1.0, cross);
-    count(residuals);
-    if (diagonals) add_diagonals(engine, f, residuals, variances);
-  }
+  CALIBRISK_SHARED void add(const Engine& engine, const ConstMatrixRef& f,
+                            const ConstMatrixRef& residuals, const ConstVectorRef& variances,
+                            bool diagonals);
 
   // Gram matrix and cross products of all columns of f, of which the first are known; no weighted
   // products.
-  void widen(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals) {
-    const Index known = gram.cols(), rank = f.cols(), more = rank - known;
-    if (n_obs == 0) {
-      count(residuals);
-      constexpr Index few = 256;
-      if (residuals.cols() <= few && residuals.size() > 0) {
-        norm_residual = engine.dense.sym_eigen(engine.dense.crossprod(residuals)).values.maxCoeff();
-      }
-    }
-    if (more == 0) return;
-    const auto added = f.rightCols(more);
-    gram.conservativeResize(rank, rank);
-    const Matrix between = engine.dense.multiply_at_b(f.leftCols(known), added);
-    gram.topRightCorner(known, more) = between;
-    gram.bottomLeftCorner(more, known) = between.transpose();
-    gram.bottomRightCorner(more, more) = engine.dense.crossprod(added);
-    cross.conservativeResize(rank, residuals.cols());
-    engine.dense.gemm(true, false, 1.0, added, residuals, 0.0, cross.bottomRows(more));
-    residual.setZero(rank, rank);
-    null.setZero(rank, rank);
-  }
+  CALIBRISK_SHARED void widen(const Engine& engine, const ConstMatrixRef& f,
+                              const ConstMatrixRef& residuals);
 
   // The weighted products, of rows that the others have.
-  void add_diagonals(const Engine& engine, const ConstMatrixRef& f, const ConstMatrixRef& residuals,
-                     const ConstVectorRef& variances) {
-    // vectors: as expressions they would be evaluated for every column
-    const Vector size = residuals.rowwise().norm(), deviation = variances.cwiseMax(0.0).cwiseSqrt();
-    Matrix scaled = size.asDiagonal() * f;
-    residual += engine.dense.crossprod(scaled);
-    scaled = deviation.asDiagonal() * f;
-    null += engine.dense.crossprod(scaled);
-  }
+  CALIBRISK_SHARED void add_diagonals(const Engine& engine, const ConstMatrixRef& f,
+                                      const ConstMatrixRef& residuals,
+                                      const ConstVectorRef& variances);
 
  private:
   void count(const ConstMatrixRef& residuals) {
@@ -142,9 +98,70 @@ void for_moment_blocks(Index n, const Task& task) {
 
 }  // namespace detail
 
-inline FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
-                                    const ConstMatrixRef& residuals,
-                                    const ConstVectorRef& variances, bool diagonals) {
+CALIBRISK_SHARED FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
+                                              const ConstMatrixRef& residuals,
+                                              const ConstVectorRef& variances, bool diagonals);
+
+// With the weighted moments too, if `diagonals` asks for them.
+CALIBRISK_SHARED FactorMoments all_moments(const Engine& engine, const ConstMatrixRef& f,
+                                           FactorMoments moments, const ConstMatrixRef& residuals,
+                                           const ConstVectorRef& variances, bool diagonals);
+
+// The spectrum of a factor's moments, and the rotation V with P = F V.
+struct RotatedSpectrum {
+  Spectrum spectrum;
+  Matrix rotation;  // [r x r'], directions whose eigenvalue is rounding noise dropped
+};
+
+CALIBRISK_SHARED RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& moments,
+                                             double trace_remainder);
+
+// Those numbers of a single ridge, by a Cholesky factor instead of the spectrum. With c = n ridge
+// and H = (F'F + c I)^-1 F'D they are |H|^2 and the like. The spectrum where c is as good as 0,
+// which only its dropped directions bear.
+CALIBRISK_SHARED CkceValues ckce_of_moments(const Engine& engine, const FactorMoments& moments,
+                                            double trace_remainder, double ridge, bool diagonals);
+
+// The spectrum of a whole Gram matrix, by its eigendecomposition (n^3); P for the
+// row-wise quantities. Eigenvalues below n eps s_1 are rounding noise and dropped:
+// over (s + c)^2 with a tiny c they would explode.
+struct FactoredSpectrum {
+  Spectrum spectrum;
+  Matrix factor;  // P, [n x r], P'P = diag(values); empty unless asked for
+};
+
+CALIBRISK_SHARED FactoredSpectrum factored_spectrum(const Engine& engine, Matrix gram,
+                                                    const ConstMatrixRef& residuals,
+                                                    const ConstVectorRef& variances);
+
+// Leave-one-out error of the conditional mean operator for targets T (n x d), c held
+// fixed: (1/n) sum_i |(T - S T)_i|^2 / (1 - S_ii)^2, S = P diag(1 / (s + c)) P'.
+// Cost O(n r d) per ridge.
+CALIBRISK_SHARED double leave_one_out(const Engine& engine, const ConstMatrixRef& factor,
+                                      const Spectrum& spectrum, const ConstMatrixRef& targets,
+                                      double ridge);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CKCE)
+CkceValues ckce_values(const Spectrum& spectrum, double ridge) {
+  const double n = static_cast<double>(spectrum.n_obs), c = n * ridge;
+  const auto shifted = spectrum.values.array() + c;
+  const Eigen::ArrayXd filter = 1.0 / shifted.square();
+  CkceValues out;
+  out.estimate = (spectrum.energy.array() * filter).sum();
+  out.diagonal = (spectrum.energy_residual.array() * filter).sum();
+  out.null_mean = (spectrum.energy_null.array() * filter).sum();
+  out.cce2 = (spectrum.values.array() * spectrum.energy.array() * filter).sum() / n;
+  out.residual_mse =
+      (spectrum.trace_residual -
+       (spectrum.energy.array() * (spectrum.values.array() + 2.0 * c) * filter).sum()) /
+      n;
+  out.error_bound = ckce_error_bound(spectrum.norm_residual, spectrum.trace_remainder, c);
+  return out;
+}
+
+FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& f,
+                             const ConstMatrixRef& residuals, const ConstVectorRef& variances,
+                             bool diagonals) {
   FactorMoments moments(f.cols(), residuals.cols());
   detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
     moments.add(engine, f.middleRows(i, m), residuals.middleRows(i, m), variances.segment(i, m),
@@ -153,10 +170,9 @@ inline FactorMoments factor_moments(const Engine& engine, const ConstMatrixRef& 
   return moments;
 }
 
-// With the weighted moments too, if `diagonals` asks for them.
-inline FactorMoments all_moments(const Engine& engine, const ConstMatrixRef& f,
-                                 FactorMoments moments, const ConstMatrixRef& residuals,
-                                 const ConstVectorRef& variances, bool diagonals) {
+FactorMoments all_moments(const Engine& engine, const ConstMatrixRef& f, FactorMoments moments,
+                          const ConstMatrixRef& residuals, const ConstVectorRef& variances,
+                          bool diagonals) {
   if (diagonals) {
     detail::for_moment_blocks(f.rows(), [&](Index i, Index m) {
       moments.add_diagonals(engine, f.middleRows(i, m), residuals.middleRows(i, m),
@@ -184,14 +200,8 @@ inline Vector rotated_diagonal(const Engine& engine, const Matrix& v, const Matr
 
 }  // namespace detail
 
-// The spectrum of a factor's moments, and the rotation V with P = F V.
-struct RotatedSpectrum {
-  Spectrum spectrum;
-  Matrix rotation;  // [r x r'], directions whose eigenvalue is rounding noise dropped
-};
-
-inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& moments,
-                                   double trace_remainder) {
+RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& moments,
+                            double trace_remainder) {
   SymEigen eigen = engine.dense.sym_eigen(moments.gram);
   const Index rank = eigen.values.size();
   const Index first = detail::first_above_noise(eigen.values);
@@ -209,11 +219,8 @@ inline RotatedSpectrum spectrum_of(const Engine& engine, const FactorMoments& mo
   return out;
 }
 
-// Those numbers of a single ridge, by a Cholesky factor instead of the spectrum. With c = n ridge
-// and H = (F'F + c I)^-1 F'D they are |H|^2 and the like. The spectrum where c is as good as 0,
-// which only its dropped directions bear.
-inline CkceValues ckce_of_moments(const Engine& engine, const FactorMoments& moments,
-                                  double trace_remainder, double ridge, bool diagonals) {
+CkceValues ckce_of_moments(const Engine& engine, const FactorMoments& moments,
+                           double trace_remainder, double ridge, bool diagonals) {
   const double n = static_cast<double>(moments.n_obs), c = n * ridge;
   Matrix l = moments.gram;
   l.diagonal().array() += c;
@@ -240,17 +247,9 @@ inline CkceValues ckce_of_moments(const Engine& engine, const FactorMoments& mom
   return out;
 }
 
-// The spectrum of a whole Gram matrix, by its eigendecomposition (n^3); P for the
-// row-wise quantities. Eigenvalues below n eps s_1 are rounding noise and dropped:
-// over (s + c)^2 with a tiny c they would explode.
-struct FactoredSpectrum {
-  Spectrum spectrum;
-  Matrix factor;  // P, [n x r], P'P = diag(values); empty unless asked for
-};
-
-inline FactoredSpectrum factored_spectrum(const Engine& engine, Matrix gram,
-                                          const ConstMatrixRef& residuals,
-                                          const ConstVectorRef& variances) {
+FactoredSpectrum factored_spectrum(const Engine& engine, Matrix gram,
+                                   const ConstMatrixRef& residuals,
+                                   const ConstVectorRef& variances) {
   const Index n = gram.rows();
   const Vector squares = residuals.rowwise().squaredNorm();
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
@@ -267,11 +266,8 @@ inline FactoredSpectrum factored_spectrum(const Engine& engine, Matrix gram,
   return out;
 }
 
-// Leave-one-out error of the conditional mean operator for targets T (n x d), c held
-// fixed: (1/n) sum_i |(T - S T)_i|^2 / (1 - S_ii)^2, S = P diag(1 / (s + c)) P'.
-// Cost O(n r d) per ridge.
-inline double leave_one_out(const Engine& engine, const ConstMatrixRef& factor,
-                            const Spectrum& spectrum, const ConstMatrixRef& targets, double ridge) {
+double leave_one_out(const Engine& engine, const ConstMatrixRef& factor, const Spectrum& spectrum,
+                     const ConstMatrixRef& targets, double ridge) {
   const double n = static_cast<double>(spectrum.n_obs), c = n * ridge;
   const Vector filter = (spectrum.values.array() + c).inverse();
   const Matrix weighted =
@@ -281,6 +277,50 @@ inline double leave_one_out(const Engine& engine, const ConstMatrixRef& factor,
   const Vector errors = (targets - fitted).rowwise().squaredNorm();
   return (errors.array() / (1.0 - leverage.array()).square()).sum() / n;
 }
+
+void FactorMoments::add(const Engine& engine, const ConstMatrixRef& f,
+                        const ConstMatrixRef& residuals, const ConstVectorRef& variances,
+                        bool diagonals) {
+  gram += engine.dense.crossprod(f);
+  engine.dense.gemm(true, false, 1.0, f, residuals, 1.0, cross);
+  count(residuals);
+  if (diagonals) add_diagonals(engine, f, residuals, variances);
+}
+
+void FactorMoments::widen(const Engine& engine, const ConstMatrixRef& f,
+                          const ConstMatrixRef& residuals) {
+  const Index known = gram.cols(), rank = f.cols(), more = rank - known;
+  if (n_obs == 0) {
+    count(residuals);
+    constexpr Index few = 256;
+    if (residuals.cols() <= few && residuals.size() > 0) {
+      norm_residual = engine.dense.sym_eigen(engine.dense.crossprod(residuals)).values.maxCoeff();
+    }
+  }
+  if (more == 0) return;
+  const auto added = f.rightCols(more);
+  gram.conservativeResize(rank, rank);
+  const Matrix between = engine.dense.multiply_at_b(f.leftCols(known), added);
+  gram.topRightCorner(known, more) = between;
+  gram.bottomLeftCorner(more, known) = between.transpose();
+  gram.bottomRightCorner(more, more) = engine.dense.crossprod(added);
+  cross.conservativeResize(rank, residuals.cols());
+  engine.dense.gemm(true, false, 1.0, added, residuals, 0.0, cross.bottomRows(more));
+  residual.setZero(rank, rank);
+  null.setZero(rank, rank);
+}
+
+void FactorMoments::add_diagonals(const Engine& engine, const ConstMatrixRef& f,
+                                  const ConstMatrixRef& residuals,
+                                  const ConstVectorRef& variances) {
+  // vectors: as expressions they would be evaluated for every column
+  const Vector size = residuals.rowwise().norm(), deviation = variances.cwiseMax(0.0).cwiseSqrt();
+  Matrix scaled = size.asDiagonal() * f;
+  residual += engine.dense.crossprod(scaled);
+  scaled = deviation.asDiagonal() * f;
+  null += engine.dense.crossprod(scaled);
+}
+#endif
 
 }  // namespace calibrisk
 

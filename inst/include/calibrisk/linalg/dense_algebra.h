@@ -21,22 +21,9 @@ class DenseAlgebra {
 
   // C <- alpha op(A) op(B) + beta C, op = transpose where the flag says so. With beta = 0, C is not
   // read and may be uninitialised, for any sizes.
-  void gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
-            const ConstMatrixRef& b, double beta, MatrixRef c) const {
-    const Index inner = transpose_a ? a.rows() : a.cols();
-    require((transpose_b ? b.cols() : b.rows()) == inner &&
-                (transpose_a ? a.cols() : a.rows()) == c.rows() &&
-                (transpose_b ? b.rows() : b.cols()) == c.cols(),
-            "gemm: dimensions do not agree.");
-    if (c.size() == 0) return;
-    if (inner > 0) {
-      product(transpose_a, transpose_b, alpha, a, b, beta, c);
-    } else if (beta == 0.0) {
-      c.setZero();  // 0 * C would keep a NaN that was in the memory
-    } else {
-      c *= beta;
-    }
-  }
+  CALIBRISK_SHARED void gemm(bool transpose_a, bool transpose_b, double alpha,
+                             const ConstMatrixRef& a, const ConstMatrixRef& b, double beta,
+                             MatrixRef c) const;
 
   // A'A, both triangles filled.
   virtual Matrix crossprod(const ConstMatrixRef& a) const = 0;
@@ -50,28 +37,53 @@ class DenseAlgebra {
   // B <- L^-1 B (or L^-T B), L lower triangular.
   virtual void solve_lower(const ConstMatrixRef& l, bool transpose, MatrixRef b) const = 0;
 
-  // Shorthands, in terms of gemm.
-  Matrix multiply(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A B
-    Matrix c(a.rows(), b.cols());
-    gemm(false, false, 1.0, a, b, 0.0, c);
-    return c;
-  }
-  Matrix multiply_at_b(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A'B
-    Matrix c(a.cols(), b.cols());
-    gemm(true, false, 1.0, a, b, 0.0, c);
-    return c;
-  }
-  Matrix multiply_a_bt(const ConstMatrixRef& a, const ConstMatrixRef& b) const {  // A B'
-    Matrix c(a.rows(), b.rows());
-    gemm(false, true, 1.0, a, b, 0.0, c);
-    return c;
-  }
+  // Shorthands, in terms of gemm: A B, A'B and A B'.
+  CALIBRISK_SHARED Matrix multiply(const ConstMatrixRef& a, const ConstMatrixRef& b) const;
+  CALIBRISK_SHARED Matrix multiply_at_b(const ConstMatrixRef& a, const ConstMatrixRef& b) const;
+  CALIBRISK_SHARED Matrix multiply_a_bt(const ConstMatrixRef& a, const ConstMatrixRef& b) const;
 
  protected:
   // gemm of non-empty matrices whose dimensions agree.
   virtual void product(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
                        const ConstMatrixRef& b, double beta, MatrixRef c) const = 0;
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_ALGEBRA)
+void DenseAlgebra::gemm(bool transpose_a, bool transpose_b, double alpha, const ConstMatrixRef& a,
+                        const ConstMatrixRef& b, double beta, MatrixRef c) const {
+  const Index inner = transpose_a ? a.rows() : a.cols();
+  require((transpose_b ? b.cols() : b.rows()) == inner &&
+              (transpose_a ? a.cols() : a.rows()) == c.rows() &&
+              (transpose_b ? b.rows() : b.cols()) == c.cols(),
+          "gemm: dimensions do not agree.");
+  if (c.size() == 0) return;
+  if (inner > 0) {
+    product(transpose_a, transpose_b, alpha, a, b, beta, c);
+  } else if (beta == 0.0) {
+    c.setZero();  // 0 * C would keep a NaN that was in the memory
+  } else {
+    c *= beta;
+  }
+}
+
+Matrix DenseAlgebra::multiply(const ConstMatrixRef& a, const ConstMatrixRef& b) const {
+  Matrix c(a.rows(), b.cols());
+  gemm(false, false, 1.0, a, b, 0.0, c);
+  return c;
+}
+
+Matrix DenseAlgebra::multiply_at_b(const ConstMatrixRef& a, const ConstMatrixRef& b) const {
+  Matrix c(a.cols(), b.cols());
+  gemm(true, false, 1.0, a, b, 0.0, c);
+  return c;
+}
+
+Matrix DenseAlgebra::multiply_a_bt(const ConstMatrixRef& a, const ConstMatrixRef& b) const {
+  Matrix c(a.rows(), b.rows());
+  gemm(false, true, 1.0, a, b, 0.0, c);
+  return c;
+}
+#endif
 
 }  // namespace calibrisk
 

@@ -42,36 +42,9 @@ struct NoiseRows {
   Matrix l, d;
 
   // Adds the sums over pairs of the rows begin, begin + 1, ... of the factor and of M with these.
-  void add_squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
-                   const ConstMatrixRef& m, const ConstVectorRef& weights, PairSums& sums) const {
-    constexpr Index step = 1024;
-    if (sample.at.empty()) return;
-    const auto group = [&](Index i) {
-      return cluster.empty() ? i : static_cast<Index>(cluster[static_cast<std::size_t>(i)]);
-    };
-    for (Index i = 0; i < rows.rows(); i += step) {
-      const Index size = std::min(step, rows.rows() - i);
-      Matrix h(size, l.rows()), inner(size, l.rows()), second;
-      engine.dense.gemm(false, true, 1.0, rows.middleRows(i, size), l, 0.0, h);
-      if (moments.known()) {
-        moments.products(engine, begin + i, sample.at, inner);
-        second = h.cwiseAbs2().cwiseProduct(inner);
-      }
-      engine.dense.gemm(false, true, 1.0, m.middleRows(i, size), d, 0.0, inner);
-      h.array() *= inner.array();
-      if (weights.size() > 0) h = weights.segment(begin + i, size).asDiagonal() * h;
-      const Matrix squares = h.cwiseAbs2();
-      const Matrix& known = moments.known() ? second : squares;
-      for (Index b = 0; b < h.cols(); ++b) {
-        const Index own = group(sample.at[static_cast<std::size_t>(b)]);
-        for (Index a = 0; a < size; ++a) {
-          if (group(begin + i + a) == own) continue;
-          sums.squares += sample.count(b) * squares(a, b);
-          sums.known += sample.count(b) * known(a, b);
-        }
-      }
-    }
-  }
+  CALIBRISK_SHARED void add_squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
+                                    const ConstMatrixRef& m, const ConstVectorRef& weights,
+                                    PairSums& sums) const;
 };
 
 // With weights (empty: none) the sums are sum_j w_j H_ij and w_i H_ii; with clusters (codes from 1;
@@ -130,6 +103,40 @@ PairSums factor_sums(const Engine& engine, const Rows& rows, const ConstMatrixRe
   }
   return out;
 }
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PAIRS)
+void NoiseRows::add_squares(const Engine& engine, Index begin, const ConstMatrixRef& rows,
+                            const ConstMatrixRef& m, const ConstVectorRef& weights,
+                            PairSums& sums) const {
+  constexpr Index step = 1024;
+  if (sample.at.empty()) return;
+  const auto group = [&](Index i) {
+    return cluster.empty() ? i : static_cast<Index>(cluster[static_cast<std::size_t>(i)]);
+  };
+  for (Index i = 0; i < rows.rows(); i += step) {
+    const Index size = std::min(step, rows.rows() - i);
+    Matrix h(size, l.rows()), inner(size, l.rows()), second;
+    engine.dense.gemm(false, true, 1.0, rows.middleRows(i, size), l, 0.0, h);
+    if (moments.known()) {
+      moments.products(engine, begin + i, sample.at, inner);
+      second = h.cwiseAbs2().cwiseProduct(inner);
+    }
+    engine.dense.gemm(false, true, 1.0, m.middleRows(i, size), d, 0.0, inner);
+    h.array() *= inner.array();
+    if (weights.size() > 0) h = weights.segment(begin + i, size).asDiagonal() * h;
+    const Matrix squares = h.cwiseAbs2();
+    const Matrix& known = moments.known() ? second : squares;
+    for (Index b = 0; b < h.cols(); ++b) {
+      const Index own = group(sample.at[static_cast<std::size_t>(b)]);
+      for (Index a = 0; a < size; ++a) {
+        if (group(begin + i + a) == own) continue;
+        sums.squares += sample.count(b) * squares(a, b);
+        sums.known += sample.count(b) * known(a, b);
+      }
+    }
+  }
+}
+#endif
 
 }  // namespace calibrisk
 

@@ -47,10 +47,7 @@ class KernelSource : public PairSource {
   KernelSource(Kernel kernel, MatrixView features)
       : kernel_(std::move(kernel)), features_(features) {}
   Index size() const override { return features_.rows(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    gram_block(kernel_, features_.middleRows(i, out.rows()), features_.middleRows(j, out.cols()),
-               out);
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
   Vector diagonal() const override { return gram_diagonal(kernel_, features_); }
 
  private:
@@ -65,10 +62,8 @@ class StoredSource : public PairSource {
     require(values.rows() == values.cols(), "A stored pair matrix must be square.");
   }
   Index size() const override { return values_.rows(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    out = values_.block(i, j, out.rows(), out.cols());
-  }
-  Vector diagonal() const override { return values_.diagonal(); }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED Vector diagonal() const override;
 
  private:
   MatrixView values_;
@@ -82,9 +77,7 @@ class InnerProductSource : public PairSource {
             "Both factors of an inner product must have the same shape.");
   }
   Index size() const override { return left_.rows(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    row_products(left_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
 
  private:
   MatrixView left_, right_;
@@ -101,44 +94,9 @@ class ComposedSource : public PairSource {
     }
   }
   Index size() const override { return parts_[0]->size(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    parts_[0]->block(i, j, out);
-    if (parts_.size() > 1) {
-      Matrix other(out.rows(), out.cols());
-      for (std::size_t p = 1; p < parts_.size(); ++p) {
-        parts_[p]->block(i, j, other);
-        if (product_) {
-          out.array() *= other.array();
-        } else {
-          out += other;
-        }
-      }
-    }
-    if (scale_ != 1.0) out *= scale_;
-  }
-  void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override {
-    if (!product_) return PairSource::moments(i, j, out, second);
-    parts_[0]->moments(i, j, out, second);
-    Matrix other(out.rows(), out.cols()), square(out.rows(), out.cols());
-    for (std::size_t p = 1; p < parts_.size(); ++p) {
-      parts_[p]->moments(i, j, other, square);
-      out.array() *= other.array();
-      second.array() *= square.array();
-    }
-    out *= scale_;
-    second *= scale_ * scale_;
-  }
-  Vector diagonal() const override {
-    Vector out = parts_[0]->diagonal();
-    for (std::size_t p = 1; p < parts_.size(); ++p) {
-      if (product_) {
-        out.array() *= parts_[p]->diagonal().array();
-      } else {
-        out += parts_[p]->diagonal();
-      }
-    }
-    return out * scale_;
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override;
+  CALIBRISK_SHARED Vector diagonal() const override;
   double cost() const override {
     double total = 0.0;
     for (const auto& part : parts_) total += part->cost();
@@ -169,6 +127,64 @@ class SliceSource : public PairSource {
   const PairSource& source_;
   Index begin_, size_;
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PAIRS)
+void KernelSource::block(Index i, Index j, MatrixRef out) const {
+  gram_block(kernel_, features_.middleRows(i, out.rows()), features_.middleRows(j, out.cols()),
+             out);
+}
+
+void StoredSource::block(Index i, Index j, MatrixRef out) const {
+  out = values_.block(i, j, out.rows(), out.cols());
+}
+
+Vector StoredSource::diagonal() const { return values_.diagonal(); }
+
+void InnerProductSource::block(Index i, Index j, MatrixRef out) const {
+  row_products(left_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
+}
+
+void ComposedSource::block(Index i, Index j, MatrixRef out) const {
+  parts_[0]->block(i, j, out);
+  if (parts_.size() > 1) {
+    Matrix other(out.rows(), out.cols());
+    for (std::size_t p = 1; p < parts_.size(); ++p) {
+      parts_[p]->block(i, j, other);
+      if (product_) {
+        out.array() *= other.array();
+      } else {
+        out += other;
+      }
+    }
+  }
+  if (scale_ != 1.0) out *= scale_;
+}
+
+void ComposedSource::moments(Index i, Index j, MatrixRef out, MatrixRef second) const {
+  if (!product_) return PairSource::moments(i, j, out, second);
+  parts_[0]->moments(i, j, out, second);
+  Matrix other(out.rows(), out.cols()), square(out.rows(), out.cols());
+  for (std::size_t p = 1; p < parts_.size(); ++p) {
+    parts_[p]->moments(i, j, other, square);
+    out.array() *= other.array();
+    second.array() *= square.array();
+  }
+  out *= scale_;
+  second *= scale_ * scale_;
+}
+
+Vector ComposedSource::diagonal() const {
+  Vector out = parts_[0]->diagonal();
+  for (std::size_t p = 1; p < parts_.size(); ++p) {
+    if (product_) {
+      out.array() *= parts_[p]->diagonal().array();
+    } else {
+      out += parts_[p]->diagonal();
+    }
+  }
+  return out * scale_;
+}
+#endif
 
 }  // namespace calibrisk
 

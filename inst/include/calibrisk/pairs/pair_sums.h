@@ -43,6 +43,41 @@ namespace detail {
 // A tile is asked for in strips, which stay in the cache until they are summed.
 constexpr Index strip_columns = 32;
 
+// Evaluations that one task may take: some hundredths of a second, so that a batch of tasks ends
+// before anybody who interrupts it loses patience.
+constexpr double task_evaluations = 1e6;
+
+// h = rows begin, ..., begin + rows - 1 against columns 0, ..., cols - 1, in parallel tasks that
+// are the smaller the more an entry costs.
+CALIBRISK_SHARED void fill_band(const Engine& engine, const PairSource& source, Index begin,
+                                MatrixRef h, ProgressSpan span);
+
+}  // namespace detail
+
+// Cost n^2 / 2 evaluations, memory O(n) per worker. `known`: whether the moments of the null too.
+CALIBRISK_SHARED PairSums pair_sums(const Engine& engine, const PairSource& source,
+                                    ProgressSpan span = {}, bool known = false);
+
+// Totals of K_ij <d_i, d_j> where K is stored.
+CALIBRISK_SHARED PairTotals pair_totals(const Engine& engine, const Matrix& k, const Matrix& d);
+
+struct BlockSums {
+  Vector unbiased;  // eta_b, the U-statistic of each block; NaN for blocks of one row
+  Vector biased;    // the V-statistic of each block
+  Vector squares;   // mean of H_ij^2 over the block's pairs
+  Vector known;     // and its expectation under calibration
+};
+
+// The floor(n / size) consecutive blocks of `size` rows; trailing rows are left out.
+// Cost n size / 2 evaluations.
+CALIBRISK_SHARED BlockSums block_sums(const Engine& engine, const PairSource& source, Index size);
+
+// H itself, for small n.
+CALIBRISK_SHARED Matrix pair_matrix(const Engine& engine, const PairSource& source);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PAIRS)
+namespace detail {
+
 // One tile row of the lower triangle: rows begin.. against all rows up to their own.
 inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size, bool known) {
   PairSums out;
@@ -83,19 +118,13 @@ inline PairSums sum_tile_row(const PairSource& source, Index begin, Index size, 
   return out;
 }
 
-// Evaluations that one task may take: some hundredths of a second, so that a batch of tasks ends
-// before anybody who interrupts it loses patience.
-constexpr double task_evaluations = 1e6;
-
 // Are entries so expensive that a row of a tile is too much for one task?
 inline bool costly(const PairSource& source) {
   return source.cost() * 64.0 * static_cast<double>(source.size()) > 64.0 * task_evaluations;
 }
 
-// h = rows begin, ..., begin + rows - 1 against columns 0, ..., cols - 1, in parallel tasks that
-// are the smaller the more an entry costs.
-inline void fill_band(const Engine& engine, const PairSource& source, Index begin, MatrixRef h,
-                      ProgressSpan span) {
+void fill_band(const Engine& engine, const PairSource& source, Index begin, MatrixRef h,
+               ProgressSpan span) {
   const double entries = task_evaluations / source.cost();
   const auto at_most = [](double bound, Index limit) {
     return std::max<Index>(1, static_cast<Index>(std::min(bound, static_cast<double>(limit))));
@@ -143,9 +172,7 @@ inline PairSums sum_costly_pairs(const Engine& engine, const PairSource& source,
 
 }  // namespace detail
 
-// Cost n^2 / 2 evaluations, memory O(n) per worker. `known`: whether the moments of the null too.
-inline PairSums pair_sums(const Engine& engine, const PairSource& source, ProgressSpan span = {},
-                          bool known = false) {
+PairSums pair_sums(const Engine& engine, const PairSource& source, ProgressSpan span, bool known) {
   if (detail::costly(source)) return detail::sum_costly_pairs(engine, source, span);
   const Index n = source.size(), tile = pair_tile(n);
   PairSums total{Vector::Zero(n), Vector::Zero(n)};
@@ -165,8 +192,7 @@ inline PairSums pair_sums(const Engine& engine, const PairSource& source, Progre
       span);
 }
 
-// Totals of K_ij <d_i, d_j> where K is stored.
-inline PairTotals pair_totals(const Engine& engine, const Matrix& k, const Matrix& d) {
+PairTotals pair_totals(const Engine& engine, const Matrix& k, const Matrix& d) {
   std::vector<PairSourcePtr> parts;
   parts.push_back(std::make_unique<StoredSource>(MatrixView(k.data(), k.rows(), k.cols())));
   const MatrixView view(d.data(), d.rows(), d.cols());
@@ -174,16 +200,7 @@ inline PairTotals pair_totals(const Engine& engine, const Matrix& k, const Matri
   return totals(pair_sums(engine, ComposedSource(true, 1.0, std::move(parts))));
 }
 
-struct BlockSums {
-  Vector unbiased;  // eta_b, the U-statistic of each block; NaN for blocks of one row
-  Vector biased;    // the V-statistic of each block
-  Vector squares;   // mean of H_ij^2 over the block's pairs
-  Vector known;     // and its expectation under calibration
-};
-
-// The floor(n / size) consecutive blocks of `size` rows; trailing rows are left out.
-// Cost n size / 2 evaluations.
-inline BlockSums block_sums(const Engine& engine, const PairSource& source, Index size) {
+BlockSums block_sums(const Engine& engine, const PairSource& source, Index size) {
   require(size >= 1 && size <= source.size(), "A block has between 1 and n rows.");
   const Index n_blocks = source.size() / size;
   BlockSums out{Vector(n_blocks), Vector(n_blocks), Vector(n_blocks), Vector(n_blocks)};
@@ -219,8 +236,7 @@ inline BlockSums block_sums(const Engine& engine, const PairSource& source, Inde
   return out;
 }
 
-// H itself, for small n.
-inline Matrix pair_matrix(const Engine& engine, const PairSource& source) {
+Matrix pair_matrix(const Engine& engine, const PairSource& source) {
   const Index n = source.size(), tile = pair_tile(n), n_tiles = (n + tile - 1) / tile;
   Matrix out(n, n);
   if (detail::costly(source)) {
@@ -243,6 +259,7 @@ inline Matrix pair_matrix(const Engine& engine, const PairSource& source) {
   });
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -22,7 +22,18 @@ struct SourceFactor {
 };
 
 // A factor without columns, to be extended.
-inline SourceFactor empty_factor(const Engine& engine, const PairSource& source) {
+CALIBRISK_SHARED SourceFactor empty_factor(const Engine& engine, const PairSource& source);
+
+// Until the mean residual diagonal is at most `tolerance`, or the rank is `max_rank`. Cost n r^2
+// and n r entries, memory n r.
+CALIBRISK_SHARED void extend_factor(const Engine& engine, const PairSource& source,
+                                    double tolerance, Index max_rank, SourceFactor& factor);
+
+CALIBRISK_SHARED SourceFactor source_factor(const Engine& engine, const PairSource& source,
+                                            double tolerance, Index max_rank);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PAIRS)
+SourceFactor empty_factor(const Engine& engine, const PairSource& source) {
   const Index n = source.size();
   SourceFactor out{Matrix(n, 0), {}, Vector(n)};
   detail::for_row_blocks(engine, n, [&](Index begin, Index size) {
@@ -32,10 +43,8 @@ inline SourceFactor empty_factor(const Engine& engine, const PairSource& source)
   return out;
 }
 
-// Until the mean residual diagonal is at most `tolerance`, or the rank is `max_rank`. Cost n r^2
-// and n r entries, memory n r.
-inline void extend_factor(const Engine& engine, const PairSource& source, double tolerance,
-                          Index max_rank, SourceFactor& factor) {
+void extend_factor(const Engine& engine, const PairSource& source, double tolerance, Index max_rank,
+                   SourceFactor& factor) {
   const Index n = source.size(), limit = std::min(max_rank, n);
   Index rank = factor.rank();
   for (; rank < limit; ++rank) {
@@ -60,12 +69,13 @@ inline void extend_factor(const Engine& engine, const PairSource& source, double
   factor.l.conservativeResize(Eigen::NoChange, rank);
 }
 
-inline SourceFactor source_factor(const Engine& engine, const PairSource& source, double tolerance,
-                                  Index max_rank) {
+SourceFactor source_factor(const Engine& engine, const PairSource& source, double tolerance,
+                           Index max_rank) {
   SourceFactor out = empty_factor(engine, source);
   extend_factor(engine, source, tolerance, max_rank, out);
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 
