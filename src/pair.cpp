@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_RISKS  // for all units: linalg/eigen_products.h
 #include "as_risk.h"
 #include "as_weights.h"
 #include <calibrisk/pair_design.h>

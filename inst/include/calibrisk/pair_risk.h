@@ -24,26 +24,14 @@ struct CoreProducts {
   Matrix feature;  // M G M
 };
 
-inline CoreProducts core_products(const Engine& engine, const PairStatistics& stats,
-                                  const ConstMatrixRef& core) {
-  if (core.size() == 0) return {stats.cross, stats.feature};
-  CoreProducts out;
-  out.cross = engine.dense.multiply(stats.cross, core);
-  out.feature = engine.dense.multiply(engine.dense.multiply(core, stats.feature), core);
-  return out;
-}
+CALIBRISK_SHARED CoreProducts core_products(const Engine& engine, const PairStatistics& stats,
+                                            const ConstMatrixRef& core);
 
 }  // namespace detail
 
 // R from the statistics and sum_i delta_i^2; what a path over many cores needs.
-inline double pair_risk_value(const Engine& engine, const PairStatistics& stats,
-                              const ConstMatrixRef& core, double delta_squares) {
-  const detail::CoreProducts products = detail::core_products(engine, stats, core);
-  const double losses =
-      pair_losses(stats.residual.squaredNorm(), products.cross.cwiseProduct(stats.cross).sum(),
-                  products.feature.cwiseProduct(stats.feature).sum());
-  return pair_risk_value(losses, delta_squares, static_cast<double>(stats.n_obs));
-}
+CALIBRISK_SHARED double pair_risk_value(const Engine& engine, const PairStatistics& stats,
+                                        const ConstMatrixRef& core, double delta_squares);
 
 // Each row's terms of r_i, and |e_i|^2 and h(p_i, p_i).
 struct PairRows {
@@ -51,21 +39,7 @@ struct PairRows {
   Vector length, squared;
 };
 
-inline PairRisk pair_risk_of_rows(const PairRows& rows) {
-  PairRisk out;
-  out.n_obs = rows.residual.size();
-  out.squared = rows.squared;
-  const double m = static_cast<double>(out.n_obs);
-  const Vector losses = pair_losses(rows.residual, rows.cross, rows.feature);
-  const Vector delta_squares = (rows.length - rows.squared).array().square();
-  const Vector fourth = rows.length.array().square();
-  out.risk = pair_risk_value(losses.sum(), delta_squares.sum(), m);
-  out.zero_risk = pair_risk_value(rows.residual.sum(), fourth.sum(), m);
-  out.projections = pair_risk_rows(losses, delta_squares);
-  out.zero_projections = pair_risk_rows(rows.residual, fourth);
-  detail::finish(out);
-  return out;
-}
+CALIBRISK_SHARED PairRisk pair_risk_of_rows(const PairRows& rows);
 
 namespace detail {
 
@@ -118,9 +92,70 @@ RiskNumbers narrow_pair_risk(const Engine& engine, const PairStatistics& stats,
 
 }  // namespace detail
 
-inline RiskNumbers pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
-                                    const ConstMatrixRef& features, const ConstMatrixRef& core,
-                                    RiskRows out) {
+CALIBRISK_SHARED RiskNumbers pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
+                                              const ConstMatrixRef& features,
+                                              const ConstMatrixRef& core, RiskRows out);
+
+CALIBRISK_SHARED PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
+                                           const ConstMatrixRef& features,
+                                           const ConstMatrixRef& core);
+
+// Multiplications of the two forms; the elementwise part of a tile counts as eight.
+inline bool linear_is_cheaper(double m, double d, double r) {
+  const double linear = 2.5 * m * (d + r) * (d + r) + 2.0 * r * r * r;
+  const double tiled = 0.5 * m * m * (d + r + 8.0) + m * r * r;
+  return linear <= tiled;
+}
+
+CALIBRISK_SHARED RiskNumbers pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                                       const ConstMatrixRef& features, const ConstMatrixRef& core,
+                                       RiskRows rows);
+
+CALIBRISK_SHARED PairRisk pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                                    const ConstMatrixRef& features, const ConstMatrixRef& core);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RISKS)
+namespace detail {
+
+CoreProducts core_products(const Engine& engine, const PairStatistics& stats,
+                           const ConstMatrixRef& core) {
+  if (core.size() == 0) return {stats.cross, stats.feature};
+  CoreProducts out;
+  out.cross = engine.dense.multiply(stats.cross, core);
+  out.feature = engine.dense.multiply(engine.dense.multiply(core, stats.feature), core);
+  return out;
+}
+
+}  // namespace detail
+
+double pair_risk_value(const Engine& engine, const PairStatistics& stats,
+                       const ConstMatrixRef& core, double delta_squares) {
+  const detail::CoreProducts products = detail::core_products(engine, stats, core);
+  const double losses =
+      pair_losses(stats.residual.squaredNorm(), products.cross.cwiseProduct(stats.cross).sum(),
+                  products.feature.cwiseProduct(stats.feature).sum());
+  return pair_risk_value(losses, delta_squares, static_cast<double>(stats.n_obs));
+}
+
+PairRisk pair_risk_of_rows(const PairRows& rows) {
+  PairRisk out;
+  out.n_obs = rows.residual.size();
+  out.squared = rows.squared;
+  const double m = static_cast<double>(out.n_obs);
+  const Vector losses = pair_losses(rows.residual, rows.cross, rows.feature);
+  const Vector delta_squares = (rows.length - rows.squared).array().square();
+  const Vector fourth = rows.length.array().square();
+  out.risk = pair_risk_value(losses.sum(), delta_squares.sum(), m);
+  out.zero_risk = pair_risk_value(rows.residual.sum(), fourth.sum(), m);
+  out.projections = pair_risk_rows(losses, delta_squares);
+  out.zero_projections = pair_risk_rows(rows.residual, fourth);
+  detail::finish(out);
+  return out;
+}
+
+RiskNumbers pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
+                             const ConstMatrixRef& features, const ConstMatrixRef& core,
+                             RiskRows out) {
   const PairStatistics stats = pair_statistics(engine, residuals, features);
   const detail::CoreProducts products = detail::core_products(engine, stats, core);
   if (detail::is_narrow(stats.residual) && detail::is_narrow(products.feature)) {
@@ -136,23 +171,15 @@ inline RiskNumbers pair_risk_linear(const Engine& engine, const ConstMatrixRef& 
   return write_rows(pair_risk_of_rows(rows), out);
 }
 
-inline PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
-                                 const ConstMatrixRef& features, const ConstMatrixRef& core) {
+PairRisk pair_risk_linear(const Engine& engine, const ConstMatrixRef& residuals,
+                          const ConstMatrixRef& features, const ConstMatrixRef& core) {
   return owned_risk(residuals.rows(), [&](RiskRows rows) {
     return pair_risk_linear(engine, residuals, features, core, rows);
   });
 }
 
-// Multiplications of the two forms; the elementwise part of a tile counts as eight.
-inline bool linear_is_cheaper(double m, double d, double r) {
-  const double linear = 2.5 * m * (d + r) * (d + r) + 2.0 * r * r * r;
-  const double tiled = 0.5 * m * m * (d + r + 8.0) + m * r * r;
-  return linear <= tiled;
-}
-
-inline RiskNumbers pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
-                             const ConstMatrixRef& features, const ConstMatrixRef& core,
-                             RiskRows rows) {
+RiskNumbers pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                      const ConstMatrixRef& features, const ConstMatrixRef& core, RiskRows rows) {
   const bool linear = linear_is_cheaper(static_cast<double>(residuals.rows()),
                                         static_cast<double>(residuals.cols()),
                                         static_cast<double>(features.cols()));
@@ -160,12 +187,13 @@ inline RiskNumbers pair_risk(const Engine& engine, const ConstMatrixRef& residua
                 : write_rows(pair_risk_tiled(engine, residuals, features, core), rows);
 }
 
-inline PairRisk pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
-                          const ConstMatrixRef& features, const ConstMatrixRef& core) {
+PairRisk pair_risk(const Engine& engine, const ConstMatrixRef& residuals,
+                   const ConstMatrixRef& features, const ConstMatrixRef& core) {
   return owned_risk(residuals.rows(), [&](RiskRows rows) {
     return pair_risk(engine, residuals, features, core, rows);
   });
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -79,17 +79,8 @@ constexpr Index row_block = 256;
 // the main thread, by the host's BLAS.
 constexpr Index wide = 48;
 
-inline PairStatistics statistics_of_block(const ConstMatrixRef& residuals,
-                                          const ConstMatrixRef& features) {
-  const Index d = residuals.cols(), r = features.cols();
-  PairStatistics out(d, r);
-  out.n_obs = residuals.rows();
-  const Matrix products = column_products(residuals, features);
-  out.residual = products.topLeftCorner(d, d).selfadjointView<Eigen::Lower>();
-  out.cross = products.bottomLeftCorner(r, d).transpose();
-  out.feature = products.bottomRightCorner(r, r).selfadjointView<Eigen::Lower>();
-  return out;
-}
+CALIBRISK_SHARED PairStatistics statistics_of_block(const ConstMatrixRef& residuals,
+                                                    const ConstMatrixRef& features);
 
 // features(begin, size): rows of the features, of which there are r.
 template <class Features>
@@ -105,8 +96,39 @@ PairStatistics narrow_statistics(const Engine& engine, const ConstMatrixRef& res
 
 }  // namespace detail
 
-inline PairStatistics pair_statistics(const Engine& engine, const ConstMatrixRef& residuals,
-                                      const ConstMatrixRef& features) {
+CALIBRISK_SHARED PairStatistics pair_statistics(const Engine& engine,
+                                                const ConstMatrixRef& residuals,
+                                                const ConstMatrixRef& features);
+
+namespace detail {
+
+constexpr Index narrow_block = 256;
+
+}  // namespace detail
+
+// a_i' Q b_i for every row i; an empty Q is the identity.
+CALIBRISK_SHARED Vector row_products(const Engine& engine, const ConstMatrixRef& a,
+                                     const ConstMatrixRef& q, const ConstMatrixRef& b);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RISKS)
+namespace detail {
+
+PairStatistics statistics_of_block(const ConstMatrixRef& residuals,
+                                   const ConstMatrixRef& features) {
+  const Index d = residuals.cols(), r = features.cols();
+  PairStatistics out(d, r);
+  out.n_obs = residuals.rows();
+  const Matrix products = column_products(residuals, features);
+  out.residual = products.topLeftCorner(d, d).selfadjointView<Eigen::Lower>();
+  out.cross = products.bottomLeftCorner(r, d).transpose();
+  out.feature = products.bottomRightCorner(r, r).selfadjointView<Eigen::Lower>();
+  return out;
+}
+
+}  // namespace detail
+
+PairStatistics pair_statistics(const Engine& engine, const ConstMatrixRef& residuals,
+                               const ConstMatrixRef& features) {
   require(residuals.rows() == features.rows(), "Residuals and features must have equal rows.");
   const Index d = residuals.cols(), r = features.cols();
   if (d + r >= detail::wide) {
@@ -129,13 +151,10 @@ inline bool is_narrow(const ConstMatrixRef& q) {
   return q.rows() <= few_columns && q.cols() <= few_columns;
 }
 
-constexpr Index narrow_block = 256;
-
 }  // namespace detail
 
-// a_i' Q b_i for every row i; an empty Q is the identity.
-inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const ConstMatrixRef& q,
-                           const ConstMatrixRef& b) {
+Vector row_products(const Engine& engine, const ConstMatrixRef& a, const ConstMatrixRef& q,
+                    const ConstMatrixRef& b) {
   require(a.rows() == b.rows(), "Both sides must have equal rows.");
   Vector out(a.rows());
   const bool by_host = !detail::is_narrow(q);
@@ -157,6 +176,7 @@ inline Vector row_products(const Engine& engine, const ConstMatrixRef& a, const 
   });
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -69,6 +69,27 @@ constexpr Index tile_size = 1024;
 constexpr Index strip_size = 64;  // columns of a tile per task
 constexpr Index flip_size = 16;   // columns of a transposed piece, small enough for the cache
 
+}  // namespace detail
+
+// Symmetric h = phi'M phi: one product [E, -Phi M][E, Phi]' per tile of the lower triangle.
+CALIBRISK_SHARED PairRisk pair_risk_tiled(const Engine& engine, const ConstMatrixRef& residuals,
+                                          const ConstMatrixRef& features,
+                                          const ConstMatrixRef& core);
+
+// h(p_i, p_j) for a tile whose first row, first column and size are given; called on the
+// main thread, its result is read until the next call.
+using PairTile = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
+using PairTiles = std::function<PairTile(Index row, Index col, Index n_rows, Index n_cols)>;
+
+// Any h, symmetric or not. Missing (NaN) values make the risk NaN, or are left out with
+// `skip_missing`: then the mean is over the pairs that are there, rows without any are dropped.
+CALIBRISK_SHARED PairRisk pair_risk_of_function(const Engine& engine,
+                                                const ConstMatrixRef& residuals,
+                                                const PairTiles& tiles, bool skip_missing);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RISKS)
+namespace detail {
+
 // Per row i: the sum over j of (l_ij + l_ji) / 2, and how many of these pairs are missing.
 struct LossSums {
   Vector loss;
@@ -156,9 +177,8 @@ inline void add_zero_risk(const Engine& engine, const ConstMatrixRef& residuals,
 
 }  // namespace detail
 
-// Symmetric h = phi'M phi: one product [E, -Phi M][E, Phi]' per tile of the lower triangle.
-inline PairRisk pair_risk_tiled(const Engine& engine, const ConstMatrixRef& residuals,
-                                const ConstMatrixRef& features, const ConstMatrixRef& core) {
+PairRisk pair_risk_tiled(const Engine& engine, const ConstMatrixRef& residuals,
+                         const ConstMatrixRef& features, const ConstMatrixRef& core) {
   using namespace detail;
   const Index m = residuals.rows(), d = residuals.cols(), r = features.cols();
   PairRisk out;
@@ -199,15 +219,8 @@ inline PairRisk pair_risk_tiled(const Engine& engine, const ConstMatrixRef& resi
   return out;
 }
 
-// h(p_i, p_j) for a tile whose first row, first column and size are given; called on the
-// main thread, its result is read until the next call.
-using PairTile = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
-using PairTiles = std::function<PairTile(Index row, Index col, Index n_rows, Index n_cols)>;
-
-// Any h, symmetric or not. Missing (NaN) values make the risk NaN, or are left out with
-// `skip_missing`: then the mean is over the pairs that are there, rows without any are dropped.
-inline PairRisk pair_risk_of_function(const Engine& engine, const ConstMatrixRef& residuals,
-                                      const PairTiles& tiles, bool skip_missing) {
+PairRisk pair_risk_of_function(const Engine& engine, const ConstMatrixRef& residuals,
+                               const PairTiles& tiles, bool skip_missing) {
   using namespace detail;
   const Index m = residuals.rows();
   PairRisk out;
@@ -296,6 +309,7 @@ inline PairRisk pair_risk_of_function(const Engine& engine, const ConstMatrixRef
   }
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 
