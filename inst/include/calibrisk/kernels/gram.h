@@ -20,8 +20,26 @@
 namespace calibrisk {
 
 // out <- k(x_i, y_j), [n_x x n_y]
-inline void gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
-                 const ConstMatrixRef& y, MatrixRef out) {
+CALIBRISK_SHARED void gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                           const ConstMatrixRef& y, MatrixRef out);
+
+// The same in memory of its own, n_x n_y. For tests and for parts that are small.
+CALIBRISK_SHARED Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+                             const ConstMatrixRef& y);
+
+// Symmetric k(x_i, x_j): tiles of the lower triangle only, mirrored.
+CALIBRISK_SHARED Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x);
+
+// The exact median over i < j of the metric's distance (square root taken for the
+// squared Euclidean one); the mean of the two middle values if their number is even. If it is 0,
+// the median of the positive distances, or 1 if there are none (Moskvichev & Sejdinovic 2025 leave
+// this open). Cost n^2 q, memory of a few hundredths of them. Infinite where a distance is.
+CALIBRISK_SHARED double median_distance(const Engine& engine, Metric metric,
+                                        const ConstMatrixRef& x);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
+void gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+          const ConstMatrixRef& y, MatrixRef out) {
   constexpr Index tile = 256;
   const Index row_tiles = (x.rows() + tile - 1) / tile, col_tiles = (y.rows() + tile - 1) / tile;
   parallel_for(engine, row_tiles * col_tiles, [&](Index t) {
@@ -31,16 +49,14 @@ inline void gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRe
   });
 }
 
-// The same in memory of its own, n_x n_y. For tests and for parts that are small.
-inline Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
-                   const ConstMatrixRef& y) {
+Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
+            const ConstMatrixRef& y) {
   Matrix out(x.rows(), y.rows());
   gram(engine, kernel, x, y, out);
   return out;
 }
 
-// Symmetric k(x_i, x_j): tiles of the lower triangle only, mirrored.
-inline Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x) {
+Matrix gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x) {
   constexpr Index tile = 256;
   const Index n_obs = x.rows(), n_tiles = (n_obs + tile - 1) / tile;
   Matrix out(n_obs, n_obs);
@@ -150,11 +166,7 @@ inline std::pair<double, double> ordered_distances(const Engine& engine, Metric 
 
 }  // namespace detail
 
-// The exact median over i < j of the metric's distance (square root taken for the
-// squared Euclidean one); the mean of the two middle values if their number is even. If it is 0,
-// the median of the positive distances, or 1 if there are none (Moskvichev & Sejdinovic 2025 leave
-// this open). Cost n^2 q, memory of a few hundredths of them. Infinite where a distance is.
-inline double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef& x) {
+double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef& x) {
   require(metric == Metric::squared_euclidean || metric == Metric::total_variation,
           "The median heuristic needs a distance.");
   // Distances are at most this: the diagonal of the bounding box, or half its L1 size.
@@ -185,6 +197,7 @@ inline double median_distance(const Engine& engine, Metric metric, const ConstMa
   return middle.first == middle.second ? distance(middle.first)
                                        : 0.5 * (distance(middle.first) + distance(middle.second));
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -33,40 +33,50 @@ struct TaylorFeatures {
   }
 
   // out [n x rank]
-  void evaluate(const ConstVectorRef& x, MatrixRef out) const {
-    const auto u = (x.array() - centre).eval();
-    out.col(0).array() = -gamma * u.square();
-    exp_in_place(out.col(0).array());
-    out.col(0) *= std::sqrt(scale);
-    for (Index k = 1; k < rank; ++k) {
-      out.col(k).array() =
-          out.col(k - 1).array() * u * std::sqrt(2.0 * gamma / static_cast<double>(k));
-    }
-  }
+  CALIBRISK_SHARED void evaluate(const ConstVectorRef& x, MatrixRef out) const;
 
   // out = F B [n x q] for features F [n x rank], or F itself where B is empty; F is nowhere whole.
-  void evaluate(const Engine& engine, const ConstVectorRef& x, const ConstMatrixRef& basis,
-                MatrixRef out) const {
-    constexpr Index block = 256;
-    require(out.rows() == x.size() && out.cols() == (basis.size() == 0 ? rank : basis.cols()),
-            "Explicit features and what they are written to must fit.");
-    const Matrix transposed = basis.transpose();
-    parallel_for(engine, (x.size() + block - 1) / block, [&](Index t) {
-      const Index begin = t * block, size = std::min(block, x.size() - begin);
-      evaluate_block(x.segment(begin, size), transposed, out.middleRows(begin, size));
-    });
-  }
+  CALIBRISK_SHARED void evaluate(const Engine& engine, const ConstVectorRef& x,
+                                 const ConstMatrixRef& basis, MatrixRef out) const;
 
   // For few rows, in a worker; takes B'.
-  void evaluate_block(const ConstVectorRef& x, const ConstMatrixRef& basis_transposed,
-                      MatrixRef out) const {
-    if (basis_transposed.size() == 0) return evaluate(x, out);
-    require(basis_transposed.cols() == rank, "A basis has a row for each explicit feature.");
-    Matrix part(x.size(), rank);
-    evaluate(x, part);
-    row_products(part, basis_transposed, out);
-  }
+  CALIBRISK_SHARED void evaluate_block(const ConstVectorRef& x,
+                                       const ConstMatrixRef& basis_transposed, MatrixRef out) const;
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+void TaylorFeatures::evaluate(const ConstVectorRef& x, MatrixRef out) const {
+  const auto u = (x.array() - centre).eval();
+  out.col(0).array() = -gamma * u.square();
+  exp_in_place(out.col(0).array());
+  out.col(0) *= std::sqrt(scale);
+  for (Index k = 1; k < rank; ++k) {
+    out.col(k).array() =
+        out.col(k - 1).array() * u * std::sqrt(2.0 * gamma / static_cast<double>(k));
+  }
+}
+
+void TaylorFeatures::evaluate(const Engine& engine, const ConstVectorRef& x,
+                              const ConstMatrixRef& basis, MatrixRef out) const {
+  constexpr Index block = 256;
+  require(out.rows() == x.size() && out.cols() == (basis.size() == 0 ? rank : basis.cols()),
+          "Explicit features and what they are written to must fit.");
+  const Matrix transposed = basis.transpose();
+  parallel_for(engine, (x.size() + block - 1) / block, [&](Index t) {
+    const Index begin = t * block, size = std::min(block, x.size() - begin);
+    evaluate_block(x.segment(begin, size), transposed, out.middleRows(begin, size));
+  });
+}
+
+void TaylorFeatures::evaluate_block(const ConstVectorRef& x, const ConstMatrixRef& basis_transposed,
+                                    MatrixRef out) const {
+  if (basis_transposed.size() == 0) return evaluate(x, out);
+  require(basis_transposed.cols() == rank, "A basis has a row for each explicit feature.");
+  Matrix part(x.size(), rank);
+  evaluate(x, part);
+  row_products(part, basis_transposed, out);
+}
+#endif
 
 }  // namespace calibrisk
 

@@ -3,11 +3,10 @@
 // otherwise each unit that multiplies has copies of its own, specialised for its calls. A build
 // that defines CALIBRISK_SHARED_PRODUCTS for all its units has one that defines
 // CALIBRISK_COMPILE_PRODUCTS too and compiles them (src/worker_algebra.cpp in the R package).
-// Without the first, the core stays headers alone. Functions of the core that many units call are
-// compiled once in the same way: CALIBRISK_SHARED before a declaration, and definitions in the
-// units that define CALIBRISK_COMPILE_PRODUCTS, _KERNELS (src/kernel.cpp), _FACTORS
-// (src/kernel_factor.cpp), _JOINT (src/joint_parts.cpp), _RUNGS (src/shape_rung.cpp), _CLUSTERS
-// (src/cluster_rungs.cpp) and _RIDGE (src/ridge_paths.cpp).
+// Without the first, the core stays headers alone. Functions of the core are compiled once in the
+// same way: CALIBRISK_SHARED before a declaration, and definitions in the unit of src/ that defines
+// CALIBRISK_COMPILE_ and what they are of. No other unit reads the definitions, whose expressions
+// it would instantiate even if it never calls them: that takes most of the time and the memory.
 #ifndef CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 #define CALIBRISK_LINALG_EIGEN_PRODUCTS_H
 

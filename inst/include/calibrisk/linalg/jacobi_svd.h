@@ -23,6 +23,14 @@ struct ThinSvd {
   Matrix v;       // [r x s]; columns of zero singular values of either side may be zero
 };
 
+// a: [m x r]. Cost m r^2 per sweep, about ten sweeps. More columns than rows would never become
+// orthogonal: then the transpose is decomposed.
+CALIBRISK_SHARED ThinSvd jacobi_svd(const ConstMatrixRef& a);
+
+// Singular values of a small matrix, in no order.
+CALIBRISK_SHARED Vector singular_values(Matrix a);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
 namespace detail {
 
 // [left, right] <- [c left - s right, s left + c right]
@@ -82,9 +90,7 @@ inline ThinSvd rotated_svd(Matrix a, Matrix v0, double tolerance) {
 
 }  // namespace detail
 
-// a: [m x r]. Cost m r^2 per sweep, about ten sweeps. More columns than rows would never become
-// orthogonal: then the transpose is decomposed.
-inline ThinSvd jacobi_svd(const ConstMatrixRef& a) {
+ThinSvd jacobi_svd(const ConstMatrixRef& a) {
   const Index m = a.rows(), r = a.cols();
   if (m >= r) {
     return detail::rotated_svd(a, Matrix::Identity(r, r), std::numeric_limits<double>::epsilon());
@@ -94,14 +100,14 @@ inline ThinSvd jacobi_svd(const ConstMatrixRef& a) {
   return out;
 }
 
-// Singular values of a small matrix, in no order.
-inline Vector singular_values(Matrix a) {
+Vector singular_values(Matrix a) {
   if (a.cols() > a.rows()) a = Matrix(a.transpose());
   Matrix none(0, a.cols());
   // what is left of inner products enters by its square
   detail::jacobi_sweeps(a, none, 16.0 * std::numeric_limits<double>::epsilon());
   return a.colwise().norm().transpose();
 }
+#endif
 
 }  // namespace calibrisk
 

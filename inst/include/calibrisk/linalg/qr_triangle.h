@@ -12,7 +12,10 @@
 namespace calibrisk {
 
 // R [min(m, r) x r] with R'R = A'A for A [m x r]. Cost m r^2.
-inline Matrix qr_triangle(Matrix a) {
+CALIBRISK_SHARED Matrix qr_triangle(Matrix a);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+Matrix qr_triangle(Matrix a) {
   const Index m = a.rows(), r = a.cols(), steps = std::min(m, r);
   for (Index k = 0; k < steps; ++k) {
     auto column = a.col(k).tail(m - k);
@@ -33,6 +36,7 @@ inline Matrix qr_triangle(Matrix a) {
   out.triangularView<Eigen::StrictlyLower>().setZero();
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -100,16 +100,8 @@ class ExplicitRidge {
   }
 
   // [Phi D] of some rows.
-  void gather(const ConstMatrixRef& x, const ConstMatrixRef& residuals, const Index* rows,
-              MatrixRef out) const {
-    const Index size = out.rows();
-    Matrix part(size, x.cols());
-    for (Index i = 0; i < size; ++i) {
-      part.row(i) = x.row(rows[i]);
-      out.row(i).tail(d_) = residuals.row(rows[i]);
-    }
-    features_.evaluate(part, out.leftCols(features_.rank));
-  }
+  CALIBRISK_SHARED void gather(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                               const Index* rows, MatrixRef out) const;
 
   // The same times the roots of the weights.
   void gather_rooted(const ConstMatrixRef& x, const ConstMatrixRef& residuals, const Index* rows,
@@ -120,185 +112,36 @@ class ExplicitRidge {
   }
 
   // Fewer rows with the same inner products of columns.
-  Matrix triangle_of_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
-                          const Index* rows, Index n) const {
-    Matrix out(0, features_.rank + d_);
-    for (Index begin = 0; begin < n; begin += chunk) {
-      const Index size = std::min(chunk, n - begin);
-      Matrix stacked(out.rows() + size, out.cols());
-      stacked.topRows(out.rows()) = out;
-      gather_rooted(x, residuals, rows + begin, stacked.bottomRows(size));
-      out = qr_triangle(stacked);
-    }
-    return out;
-  }
+  CALIBRISK_SHARED Matrix triangle_of_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                           const Index* rows, Index n) const;
 
-  Matrix triangle(const Engine& engine, const ConstMatrixRef& x, const ConstMatrixRef& residuals,
-                  Index f) const {
-    const Index per_task = chunk * chunks_per_task;
-    const Index n_tasks = (rows_.size(f) + per_task - 1) / per_task;
-    std::vector<Matrix> parts(static_cast<std::size_t>(n_tasks));
-    parallel_for(engine, n_tasks, [&](Index t) {
-      const Index begin = t * per_task;
-      parts[static_cast<std::size_t>(t)] = triangle_of_rows(
-          x, residuals, rows_.rows(f) + begin, std::min(per_task, rows_.size(f) - begin));
-    });
-    return qr_triangle(detail::stack_rows(parts, features_.rank + d_));
-  }
+  CALIBRISK_SHARED Matrix triangle(const Engine& engine, const ConstMatrixRef& x,
+                                   const ConstMatrixRef& residuals, Index f) const;
 
-  RidgeSpectrum spectrum_without(Index f) const {
-    std::vector<Matrix> others;
-    double n_obs = 0.0;
-    for (Index b = 1; b <= rows_.folds(); ++b) {
-      if (b == f) continue;
-      others.push_back(triangles_[static_cast<std::size_t>(b)]);
-      n_obs += weight_of_fold(b).total;
-    }
-    const Index cols = features_.rank + d_;
-    const Matrix r = qr_triangle(detail::stack_rows(others, cols));
-    return spectrum_of_columns(r.leftCols(features_.rank), r.rightCols(d_), n_obs);
-  }
+  CALIBRISK_SHARED RidgeSpectrum spectrum_without(Index f) const;
 
   // R[, Phi] V: the inner products of a block's features in the basis of a spectrum.
-  Matrix in_basis(Index block, const RidgeSpectrum& s) const {
-    return triangles_[static_cast<std::size_t>(block)].leftCols(features_.rank) * s.basis;
-  }
+  CALIBRISK_SHARED Matrix in_basis(Index block, const RidgeSpectrum& s) const;
 
-  void path_of_fold(const Engine& engine, RidgeType type, const ConstVectorRef& ridges,
-                    const ConstMatrixRef& x, const ConstMatrixRef& residuals, Index f,
-                    RidgePath& out) const {
-    const RidgeSpectrum& s = spectrum(f);
-    const Index m = rows_.size(f), d = d_, n_ridges = ridges.size();
-    const double n_test = weight_of_fold(0).total;
-    const Matrix held_out = in_basis(f, s), test = in_basis(0, s);
-    const Matrix errors = triangles_[static_cast<std::size_t>(f)].rightCols(d);
-    const Matrix error_pairs = errors * errors.transpose();
-    std::vector<Matrix> maps;  // cores M, or weights W
-    Vector losses(n_ridges);
-    for (Index v = 0; v < n_ridges; ++v) {
-      out.rank(v, f - 1) = static_cast<double>(s.rank());
-      Matrix h;
-      double on_test;
-      if (type == RidgeType::kronecker) {
-        maps.push_back(
-            kronecker_core(engine, s, s.targets * s.targets.transpose(), ridges(v), s.rank()));
-        h = held_out * maps.back() * held_out.transpose();
-        on_test = (test * maps.back()).cwiseProduct(test).sum();
-      } else {
-        maps.push_back(two_step_weights(s, ridges(v)));
-        const Matrix gap = held_out * maps.back();
-        h = gap * gap.transpose();
-        on_test = (test * maps.back()).squaredNorm();
-      }
-      // rows of the triangle stand for the held-out rows: the same inner products, and so the
-      // same |E E' - H|^2, without the cancellation of its terms
-      losses(v) = (error_pairs - h).squaredNorm();
-      if (n_test > 0.0) out.squared_test(v, f - 1) = on_test / n_test;
-    }
-
-    const Matrix sums = clusters_.given() ? within_clusters(engine, type, s, maps, x, residuals, f)
-                                          : within_draws(engine, type, s, maps, x, residuals, f);
-    const PairWeight weight = weight_of_fold(f);
-    for (Index v = 0; v < n_ridges && m > 0; ++v) {
-      out.squared(v, f - 1) = sums(0, v) / weight.total;
-      out.risk(v, f - 1) = weighted_pair_risk(losses(v), sums(1, v), weight.value());
-    }
-  }
+  CALIBRISK_SHARED void path_of_fold(const Engine& engine, RidgeType type,
+                                     const ConstVectorRef& ridges, const ConstMatrixRef& x,
+                                     const ConstMatrixRef& residuals, Index f,
+                                     RidgePath& out) const;
 
   // Sums over the rows of a fold [2 x ridges]: sums of w h(p, p), and of (|e|^2 - h(p, p))^2
   // times the squared weights.
-  Matrix within_draws(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
-                      const std::vector<Matrix>& maps, const ConstMatrixRef& x,
-                      const ConstMatrixRef& residuals, Index f) const {
-    const Index n_ridges = static_cast<Index>(maps.size());
-    const SummedRows points = at_nodes(summed_rows(x, residuals, f));
-    Matrix sums = parallel_reduce(
-        engine, points.x.rows(), chunk, Matrix(Matrix::Zero(2, n_ridges)),
-        [&](Index begin, Index size) {
-          Matrix features(size, features_.rank), part(2, n_ridges);
-          features_.evaluate(points.x.middleRows(begin, size), features);
-          const Matrix phi = features * s.basis;
-          const auto of = [&](const Vector& all) { return all.segment(begin, size).array(); };
-          Matrix product(size, maps.front().cols());
-          Eigen::ArrayXd squared(size);
-          for (Index v = 0; v < n_ridges; ++v) {
-            const Matrix& map = maps[static_cast<std::size_t>(v)];
-            product.noalias() = phi * map;
-            squared.setZero();
-            for (Index k = 0; k < product.cols(); ++k) {
-              squared += product.col(k).array() *
-                         (type == RidgeType::kronecker ? phi : product).col(k).array();
-            }
-            part(0, v) = (of(points.total) * squared).sum();
-            part(1, v) =
-                ((of(points.squares) * squared - 2.0 * of(points.lengths)) * squared).sum();
-          }
-          return part;
-        },
-        [](Matrix& total, const Matrix& part) { total += part; });
-    sums.row(1).array() += points.fourth;
-    return sums;
-  }
+  CALIBRISK_SHARED Matrix within_draws(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
+                                       const std::vector<Matrix>& maps, const ConstMatrixRef& x,
+                                       const ConstMatrixRef& residuals, Index f) const;
 
-  SummedRows summed_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals, Index f) const {
-    const Index m = rows_.size(f);
-    SummedRows out{Matrix(m, x.cols()), Vector(m), Vector(m), Vector(m)};
-    for (Index i = 0; i < m; ++i) {
-      const Index row = rows_.rows(f)[i];
-      const double length = residuals.row(row).squaredNorm();
-      out.x.row(i) = x.row(row);
-      out.total(i) = weights_(row);
-      out.squares(i) = weights_.squares(row);
-      out.lengths(i) = out.squares(i) * length;
-      out.fourth += out.lengths(i) * length;
-    }
-    return out;
-  }
+  CALIBRISK_SHARED SummedRows summed_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                          Index f) const;
 
   // The same of clusters: all their pairs of rows, which are those of the rows of a triangle.
-  Matrix within_clusters(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
-                         const std::vector<Matrix>& maps, const ConstMatrixRef& x,
-                         const ConstMatrixRef& residuals, Index f) const {
-    const Index r = features_.rank, cols = r + d_, n_ridges = static_cast<Index>(maps.size());
-    return parallel_reduce(
-        engine, clusters_.count(f), clusters_per_task, Matrix(Matrix::Zero(2, n_ridges)),
-        [&](Index first, Index count) {
-          std::vector<Matrix> parts;
-          for (Index c = first; c < first + count; ++c) {
-            const Index size = clusters_.size(f, c);
-            const Index* own = clusters_.rows(f, c);
-            if (size > cols) {
-              parts.push_back(triangle_of_rows(x, residuals, own, size));
-            } else {
-              parts.emplace_back(size, cols);
-              gather_rooted(x, residuals, own, parts.back());
-            }
-          }
-          const Matrix rows = detail::stack_rows(parts, cols);
-          // columns are rows: their products are of neighbours in memory
-          const Matrix phi = (rows.leftCols(r) * s.basis).transpose();
-          const Matrix errors = rows.rightCols(d_).transpose();
-          Matrix sums = Matrix::Zero(2, n_ridges), product;
-          for (Index v = 0; v < n_ridges; ++v) {
-            product.noalias() = maps[static_cast<std::size_t>(v)].transpose() * phi;
-            const Matrix& other = type == RidgeType::kronecker ? phi : product;
-            Index begin = 0;
-            for (const Matrix& part : parts) {
-              for (Index a = begin; a < begin + part.rows(); ++a) {
-                for (Index b = begin; b <= a; ++b) {
-                  const double h = product.col(a).dot(other.col(b));
-                  const double loss = errors.col(a).dot(errors.col(b)) - h;
-                  sums(1, v) += (a == b ? 1.0 : 2.0) * loss * loss;
-                  if (a == b) sums(0, v) += h;
-                }
-              }
-              begin += part.rows();
-            }
-          }
-          return sums;
-        },
-        [](Matrix& total, const Matrix& part) { total += part; });
-  }
+  CALIBRISK_SHARED Matrix within_clusters(const Engine& engine, RidgeType type,
+                                          const RidgeSpectrum& s, const std::vector<Matrix>& maps,
+                                          const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                          Index f) const;
 
   ExplicitFeatures features_;
   Index d_;
@@ -333,6 +176,193 @@ RidgePath ExplicitRidge::path(const Engine& engine, RidgeType type, const ConstV
   out.rank = Matrix::Zero(n_ridges, n_folds);
   for (Index f = 1; f <= n_folds; ++f) path_of_fold(engine, type, ridges, x, residuals, f, out);
   return out;
+}
+
+void ExplicitRidge::gather(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                           const Index* rows, MatrixRef out) const {
+  const Index size = out.rows();
+  Matrix part(size, x.cols());
+  for (Index i = 0; i < size; ++i) {
+    part.row(i) = x.row(rows[i]);
+    out.row(i).tail(d_) = residuals.row(rows[i]);
+  }
+  features_.evaluate(part, out.leftCols(features_.rank));
+}
+
+Matrix ExplicitRidge::triangle_of_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                       const Index* rows, Index n) const {
+  Matrix out(0, features_.rank + d_);
+  for (Index begin = 0; begin < n; begin += chunk) {
+    const Index size = std::min(chunk, n - begin);
+    Matrix stacked(out.rows() + size, out.cols());
+    stacked.topRows(out.rows()) = out;
+    gather_rooted(x, residuals, rows + begin, stacked.bottomRows(size));
+    out = qr_triangle(stacked);
+  }
+  return out;
+}
+
+Matrix ExplicitRidge::triangle(const Engine& engine, const ConstMatrixRef& x,
+                               const ConstMatrixRef& residuals, Index f) const {
+  const Index per_task = chunk * chunks_per_task;
+  const Index n_tasks = (rows_.size(f) + per_task - 1) / per_task;
+  std::vector<Matrix> parts(static_cast<std::size_t>(n_tasks));
+  parallel_for(engine, n_tasks, [&](Index t) {
+    const Index begin = t * per_task;
+    parts[static_cast<std::size_t>(t)] = triangle_of_rows(
+        x, residuals, rows_.rows(f) + begin, std::min(per_task, rows_.size(f) - begin));
+  });
+  return qr_triangle(detail::stack_rows(parts, features_.rank + d_));
+}
+
+RidgeSpectrum ExplicitRidge::spectrum_without(Index f) const {
+  std::vector<Matrix> others;
+  double n_obs = 0.0;
+  for (Index b = 1; b <= rows_.folds(); ++b) {
+    if (b == f) continue;
+    others.push_back(triangles_[static_cast<std::size_t>(b)]);
+    n_obs += weight_of_fold(b).total;
+  }
+  const Index cols = features_.rank + d_;
+  const Matrix r = qr_triangle(detail::stack_rows(others, cols));
+  return spectrum_of_columns(r.leftCols(features_.rank), r.rightCols(d_), n_obs);
+}
+
+Matrix ExplicitRidge::in_basis(Index block, const RidgeSpectrum& s) const {
+  return triangles_[static_cast<std::size_t>(block)].leftCols(features_.rank) * s.basis;
+}
+
+void ExplicitRidge::path_of_fold(const Engine& engine, RidgeType type, const ConstVectorRef& ridges,
+                                 const ConstMatrixRef& x, const ConstMatrixRef& residuals, Index f,
+                                 RidgePath& out) const {
+  const RidgeSpectrum& s = spectrum(f);
+  const Index m = rows_.size(f), d = d_, n_ridges = ridges.size();
+  const double n_test = weight_of_fold(0).total;
+  const Matrix held_out = in_basis(f, s), test = in_basis(0, s);
+  const Matrix errors = triangles_[static_cast<std::size_t>(f)].rightCols(d);
+  const Matrix error_pairs = errors * errors.transpose();
+  std::vector<Matrix> maps;  // cores M, or weights W
+  Vector losses(n_ridges);
+  for (Index v = 0; v < n_ridges; ++v) {
+    out.rank(v, f - 1) = static_cast<double>(s.rank());
+    Matrix h;
+    double on_test;
+    if (type == RidgeType::kronecker) {
+      maps.push_back(
+          kronecker_core(engine, s, s.targets * s.targets.transpose(), ridges(v), s.rank()));
+      h = held_out * maps.back() * held_out.transpose();
+      on_test = (test * maps.back()).cwiseProduct(test).sum();
+    } else {
+      maps.push_back(two_step_weights(s, ridges(v)));
+      const Matrix gap = held_out * maps.back();
+      h = gap * gap.transpose();
+      on_test = (test * maps.back()).squaredNorm();
+    }
+    // rows of the triangle stand for the held-out rows: the same inner products, and so the
+    // same |E E' - H|^2, without the cancellation of its terms
+    losses(v) = (error_pairs - h).squaredNorm();
+    if (n_test > 0.0) out.squared_test(v, f - 1) = on_test / n_test;
+  }
+
+  const Matrix sums = clusters_.given() ? within_clusters(engine, type, s, maps, x, residuals, f)
+                                        : within_draws(engine, type, s, maps, x, residuals, f);
+  const PairWeight weight = weight_of_fold(f);
+  for (Index v = 0; v < n_ridges && m > 0; ++v) {
+    out.squared(v, f - 1) = sums(0, v) / weight.total;
+    out.risk(v, f - 1) = weighted_pair_risk(losses(v), sums(1, v), weight.value());
+  }
+}
+
+Matrix ExplicitRidge::within_draws(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
+                                   const std::vector<Matrix>& maps, const ConstMatrixRef& x,
+                                   const ConstMatrixRef& residuals, Index f) const {
+  const Index n_ridges = static_cast<Index>(maps.size());
+  const SummedRows points = at_nodes(summed_rows(x, residuals, f));
+  Matrix sums = parallel_reduce(
+      engine, points.x.rows(), chunk, Matrix(Matrix::Zero(2, n_ridges)),
+      [&](Index begin, Index size) {
+        Matrix features(size, features_.rank), part(2, n_ridges);
+        features_.evaluate(points.x.middleRows(begin, size), features);
+        const Matrix phi = features * s.basis;
+        const auto of = [&](const Vector& all) { return all.segment(begin, size).array(); };
+        Matrix product(size, maps.front().cols());
+        Eigen::ArrayXd squared(size);
+        for (Index v = 0; v < n_ridges; ++v) {
+          const Matrix& map = maps[static_cast<std::size_t>(v)];
+          product.noalias() = phi * map;
+          squared.setZero();
+          for (Index k = 0; k < product.cols(); ++k) {
+            squared += product.col(k).array() *
+                       (type == RidgeType::kronecker ? phi : product).col(k).array();
+          }
+          part(0, v) = (of(points.total) * squared).sum();
+          part(1, v) = ((of(points.squares) * squared - 2.0 * of(points.lengths)) * squared).sum();
+        }
+        return part;
+      },
+      [](Matrix& total, const Matrix& part) { total += part; });
+  sums.row(1).array() += points.fourth;
+  return sums;
+}
+
+SummedRows ExplicitRidge::summed_rows(const ConstMatrixRef& x, const ConstMatrixRef& residuals,
+                                      Index f) const {
+  const Index m = rows_.size(f);
+  SummedRows out{Matrix(m, x.cols()), Vector(m), Vector(m), Vector(m)};
+  for (Index i = 0; i < m; ++i) {
+    const Index row = rows_.rows(f)[i];
+    const double length = residuals.row(row).squaredNorm();
+    out.x.row(i) = x.row(row);
+    out.total(i) = weights_(row);
+    out.squares(i) = weights_.squares(row);
+    out.lengths(i) = out.squares(i) * length;
+    out.fourth += out.lengths(i) * length;
+  }
+  return out;
+}
+
+Matrix ExplicitRidge::within_clusters(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
+                                      const std::vector<Matrix>& maps, const ConstMatrixRef& x,
+                                      const ConstMatrixRef& residuals, Index f) const {
+  const Index r = features_.rank, cols = r + d_, n_ridges = static_cast<Index>(maps.size());
+  return parallel_reduce(
+      engine, clusters_.count(f), clusters_per_task, Matrix(Matrix::Zero(2, n_ridges)),
+      [&](Index first, Index count) {
+        std::vector<Matrix> parts;
+        for (Index c = first; c < first + count; ++c) {
+          const Index size = clusters_.size(f, c);
+          const Index* own = clusters_.rows(f, c);
+          if (size > cols) {
+            parts.push_back(triangle_of_rows(x, residuals, own, size));
+          } else {
+            parts.emplace_back(size, cols);
+            gather_rooted(x, residuals, own, parts.back());
+          }
+        }
+        const Matrix rows = detail::stack_rows(parts, cols);
+        // columns are rows: their products are of neighbours in memory
+        const Matrix phi = (rows.leftCols(r) * s.basis).transpose();
+        const Matrix errors = rows.rightCols(d_).transpose();
+        Matrix sums = Matrix::Zero(2, n_ridges), product;
+        for (Index v = 0; v < n_ridges; ++v) {
+          product.noalias() = maps[static_cast<std::size_t>(v)].transpose() * phi;
+          const Matrix& other = type == RidgeType::kronecker ? phi : product;
+          Index begin = 0;
+          for (const Matrix& part : parts) {
+            for (Index a = begin; a < begin + part.rows(); ++a) {
+              for (Index b = begin; b <= a; ++b) {
+                const double h = product.col(a).dot(other.col(b));
+                const double loss = errors.col(a).dot(errors.col(b)) - h;
+                sums(1, v) += (a == b ? 1.0 : 2.0) * loss * loss;
+                if (a == b) sums(0, v) += h;
+              }
+            }
+            begin += part.rows();
+          }
+        }
+        return sums;
+      },
+      [](Matrix& total, const Matrix& part) { total += part; });
 }
 #endif
 

@@ -29,15 +29,7 @@ inline void append_columns(Matrix& to, Index used, const ConstMatrixRef& part) {
 // The space of one training set; columns beyond `rank` are room to grow.
 class KrylovSpace {
  public:
-  KrylovSpace(const FoldGram& gram, const ConstMatrixRef& residuals, Index fold)
-      : rows_{gram.begin()[1], gram.begin()[static_cast<std::size_t>(fold)],
-              gram.begin()[static_cast<std::size_t>(fold) + 1], gram.rows()} {
-    targets_ = rows_.train(residuals);
-    basis_.resize(targets_.rows(), 0);
-    unseen_.resize(gram.rows() - targets_.rows(), 0);
-    trace_ = rows_.train(gram.diagonal()).sum();
-    next_ = targets_;
-  }
+  CALIBRISK_SHARED KrylovSpace(const FoldGram& gram, const ConstMatrixRef& residuals, Index fold);
 
   Index n_obs() const { return basis_.rows(); }
   Index blocks() const { return static_cast<Index>(ends_.size()); }
@@ -53,11 +45,7 @@ class KrylovSpace {
     return {images.bottomRows(rows_.out_end - rows_.out), images.topRows(rows_.first)};
   }
   // On all rows that tune: 0 where they are held out.
-  Matrix of_tune_rows(const ConstMatrixRef& train) const {
-    Matrix out = Matrix::Zero(rows_.end - rows_.first, train.cols());
-    rows_.scatter(train, out);
-    return out;
-  }
+  CALIBRISK_SHARED Matrix of_tune_rows(const ConstMatrixRef& train) const;
 
   // Part of the trace of K outside the space, per row.
   double residual_trace(Index blocks) const {
@@ -66,77 +54,21 @@ class KrylovSpace {
   }
 
   // The next block of V, of which add_images() then needs K V; empty where there is no further one.
-  Index add_columns(const Engine& engine) {
-    const Index begin = used_;
-    if (!exhausted_) orthonormalise(engine, next_, blocks() == 0 ? 0.0 : 1e-15 * trace_);
-    if (used_ == begin) exhausted_ = true;
-    return used_ - begin;
-  }
+  CALIBRISK_SHARED Index add_columns(const Engine& engine);
 
   // Its rows among all.
-  void copy_columns(Index width, MatrixRef all_rows) const {
-    rows_.scatter(basis_.middleCols(used_ - width, width),
-                  all_rows.bottomRows(rows_.end - rows_.first));
-  }
+  CALIBRISK_SHARED void copy_columns(Index width, MatrixRef all_rows) const;
 
-  void add_images(const Engine& engine, const ConstMatrixRef& images) {
-    const Index width = images.cols(), before = ends_.size() > 1 ? ends_[ends_.size() - 2] : 0;
-    Matrix outside(unseen_.rows(), width);
-    outside.topRows(rows_.first) = images.topRows(rows_.first);
-    outside.bottomRows(rows_.out_end - rows_.out) =
-        images.middleRows(rows_.out, rows_.out_end - rows_.out);
-    detail::append_columns(unseen_, used_ - width, outside);
-    // V'K V is block tridiagonal
-    next_ = rows_.train(images);
-    const auto near = basis_.middleCols(before, used_ - before);
-    const Matrix columns = engine.dense.multiply_at_b(near, next_);
-    projected_.conservativeResize(used_, used_);
-    projected_.rightCols(width).setZero();
-    projected_.bottomRows(width).setZero();
-    projected_.bottomRightCorner(used_ - before, width) = columns;
-    projected_.bottomRightCorner(width, used_ - before) = columns.transpose();
-    ends_.push_back(used_);
-    engine.dense.gemm(false, false, -1.0, near, columns, 1.0, next_);
-    outside_.push_back(engine.dense.crossprod(next_));
-    if (used_ == n_obs()) exhausted_ = true;
-  }
+  CALIBRISK_SHARED void add_images(const Engine& engine, const ConstMatrixRef& images);
 
   // Residual of the equation relative to its right side, for ridges of one number of blocks: the
   // part of K V of the last block outside the space. It bounds the relative error of the fit on the
   // training rows.
-  Vector equation_errors(const Engine& engine, RidgeType type, const RidgeSpectrum& s, Index blocks,
-                         const ConstVectorRef& ridges) const {
-    Vector out = Vector::Zero(ridges.size());
-    if (this->blocks() == 0) return out;  // no residuals
-    const Matrix& outside =
-        outside_[static_cast<std::size_t>(std::min(blocks, this->blocks()) - 1)];
-    const Matrix last = s.basis.bottomRows(outside.rows());
-    const Matrix products = engine.dense.multiply_a_bt(s.targets, s.targets);
-    for (Index v = 0; v < ridges.size(); ++v) {
-      double squared = 0.0;
-      if (type == RidgeType::two_step) {
-        const Matrix y = last * two_step_weights(s, ridges(v));
-        squared = (outside * y).cwiseProduct(y).sum() / s.targets.squaredNorm();
-      } else {
-        Matrix z = engine.dense.multiply_a_bt(
-            kronecker_core(engine, s, products, ridges(v), s.rank()), last);
-        const Matrix corner = outside * (last * z);
-        z = s.values.asDiagonal() * z;
-        squared = 2.0 * engine.dense.crossprod(z).cwiseProduct(outside).sum() +
-                  corner.cwiseProduct(corner.transpose()).sum();
-        squared /= engine.dense.crossprod(s.targets).squaredNorm();
-      }
-      out(v) = std::sqrt(std::max(squared, 0.0));
-    }
-    return out;
-  }
+  CALIBRISK_SHARED Vector equation_errors(const Engine& engine, RidgeType type,
+                                          const RidgeSpectrum& s, Index blocks,
+                                          const ConstVectorRef& ridges) const;
 
-  RidgeSpectrum spectrum(const Engine& engine, Index blocks) const {
-    const Index q = rank(blocks);
-    return spectrum_of_gram(engine, projected_.topLeftCorner(q, q),
-                            engine.dense.multiply_at_b(basis(blocks), targets_),
-                            static_cast<double>(n_obs()));
-  }
+  CALIBRISK_SHARED RidgeSpectrum spectrum(const Engine& engine, Index blocks) const;
 
  private:
   // Splits all rows: the first ones test, those of [out, out_end) are held out, the others train.
@@ -156,48 +88,12 @@ class KrylovSpace {
     }
   };
 
-  void project_out(const Engine& engine, Matrix& w) const {
-    const auto v = basis_.leftCols(used_);
-    if (used_ > 0)
-      engine.dense.gemm(false, false, -1.0, v, engine.dense.multiply_at_b(v, w), 1.0, w);
-  }
+  CALIBRISK_SHARED void project_out(const Engine& engine, Matrix& w) const;
 
   // Appends an orthonormal basis of w without what lies in the space. Directions that are small
   // beside the others are taken out and treated again, so that they keep their digits; what is
   // rounding noise is dropped.
-  void orthonormalise(const Engine& engine, Matrix w, double noise) {
-    constexpr double keep = 1e-4;
-    const double size = w.size() > 0 ? w.cwiseAbs().maxCoeff() : 0.0;
-    if (size > 0.0) w /= size;  // directions only: no overflow of squares
-    double floor = 0.0;
-    while (w.cols() > 0 && used_ < n_obs()) {
-      const SymEigen eigen = engine.dense.sym_eigen(engine.dense.crossprod(w));
-      const double largest = std::sqrt(std::max(eigen.values(w.cols() - 1), 0.0));
-      if (floor == 0.0) floor = std::max(1e-13 * largest, noise / size);
-      if (!(largest > floor)) break;
-      Index small = 0;
-      while (std::sqrt(std::max(eigen.values(small), 0.0)) < keep * largest) ++small;
-      small = std::max(small, w.cols() - (n_obs() - used_));
-      const Index large = w.cols() - small;
-      const Vector inverse = eigen.values.tail(large).array().rsqrt();
-      Matrix q = engine.dense.multiply(w, eigen.vectors.rightCols(large) * inverse.asDiagonal());
-      project_out(engine, q);
-      Matrix lower = engine.dense.crossprod(q);
-      if (lower.diagonal().minCoeff() < 0.5) {  // mostly in the space: what is left is inexact
-        project_out(engine, q);
-        lower = engine.dense.crossprod(q);
-      }
-      if (!engine.dense.cholesky(lower)) break;
-      Matrix transposed = q.transpose();
-      engine.dense.solve_lower(lower, false, transposed);
-      detail::append_columns(basis_, used_, transposed.transpose());
-      used_ += large;
-      if (small == 0) break;
-      w = engine.dense.multiply(w, eigen.vectors.leftCols(small));
-      project_out(engine, w);
-      project_out(engine, w);
-    }
-  }
+  CALIBRISK_SHARED void orthonormalise(const Engine& engine, Matrix w, double noise);
 
   Rows rows_;
   Matrix basis_, unseen_;
@@ -233,27 +129,7 @@ class KrylovRidge {
 
  private:
   // Adds a block to all spaces with b blocks.
-  void add_block(const Engine& engine, Index b) {
-    std::vector<FoldColumns> sets;
-    Index columns = 0;
-    for (std::size_t f = 0; f < spaces_.size(); ++f) {
-      if (spaces_[f].blocks() > b) continue;
-      const Index width = spaces_[f].add_columns(engine);
-      if (width > 0) sets.push_back({static_cast<Index>(f) + 1, columns, width});
-      columns += width;
-    }
-    if (sets.empty()) return;
-    Matrix q(gram_.rows(), columns);
-    for (const FoldColumns& set : sets) {
-      spaces_[static_cast<std::size_t>(set.fold - 1)].copy_columns(
-          set.width, q.middleCols(set.start, set.width));
-    }
-    const Matrix images = gram_.multiply(engine, q, sets);
-    for (const FoldColumns& set : sets) {
-      spaces_[static_cast<std::size_t>(set.fold - 1)].add_images(
-          engine, images.middleCols(set.start, set.width));
-    }
-  }
+  CALIBRISK_SHARED void add_block(const Engine& engine, Index b);
 
   FoldGram gram_;
   std::vector<KrylovSpace> spaces_;
@@ -304,6 +180,150 @@ Matrix KrylovRidge::equation_errors(const Engine& engine, RidgeType type, Index 
         spaces_[f].equation_errors(engine, type, bases[f], blocks, ridges);
   }
   return out;
+}
+
+KrylovSpace::KrylovSpace(const FoldGram& gram, const ConstMatrixRef& residuals, Index fold)
+    : rows_{gram.begin()[1], gram.begin()[static_cast<std::size_t>(fold)],
+            gram.begin()[static_cast<std::size_t>(fold) + 1], gram.rows()} {
+  targets_ = rows_.train(residuals);
+  basis_.resize(targets_.rows(), 0);
+  unseen_.resize(gram.rows() - targets_.rows(), 0);
+  trace_ = rows_.train(gram.diagonal()).sum();
+  next_ = targets_;
+}
+
+Matrix KrylovSpace::of_tune_rows(const ConstMatrixRef& train) const {
+  Matrix out = Matrix::Zero(rows_.end - rows_.first, train.cols());
+  rows_.scatter(train, out);
+  return out;
+}
+
+Index KrylovSpace::add_columns(const Engine& engine) {
+  const Index begin = used_;
+  if (!exhausted_) orthonormalise(engine, next_, blocks() == 0 ? 0.0 : 1e-15 * trace_);
+  if (used_ == begin) exhausted_ = true;
+  return used_ - begin;
+}
+
+void KrylovSpace::copy_columns(Index width, MatrixRef all_rows) const {
+  rows_.scatter(basis_.middleCols(used_ - width, width),
+                all_rows.bottomRows(rows_.end - rows_.first));
+}
+
+void KrylovSpace::add_images(const Engine& engine, const ConstMatrixRef& images) {
+  const Index width = images.cols(), before = ends_.size() > 1 ? ends_[ends_.size() - 2] : 0;
+  Matrix outside(unseen_.rows(), width);
+  outside.topRows(rows_.first) = images.topRows(rows_.first);
+  outside.bottomRows(rows_.out_end - rows_.out) =
+      images.middleRows(rows_.out, rows_.out_end - rows_.out);
+  detail::append_columns(unseen_, used_ - width, outside);
+  // V'K V is block tridiagonal
+  next_ = rows_.train(images);
+  const auto near = basis_.middleCols(before, used_ - before);
+  const Matrix columns = engine.dense.multiply_at_b(near, next_);
+  projected_.conservativeResize(used_, used_);
+  projected_.rightCols(width).setZero();
+  projected_.bottomRows(width).setZero();
+  projected_.bottomRightCorner(used_ - before, width) = columns;
+  projected_.bottomRightCorner(width, used_ - before) = columns.transpose();
+  ends_.push_back(used_);
+  engine.dense.gemm(false, false, -1.0, near, columns, 1.0, next_);
+  outside_.push_back(engine.dense.crossprod(next_));
+  if (used_ == n_obs()) exhausted_ = true;
+}
+
+Vector KrylovSpace::equation_errors(const Engine& engine, RidgeType type, const RidgeSpectrum& s,
+                                    Index blocks, const ConstVectorRef& ridges) const {
+  Vector out = Vector::Zero(ridges.size());
+  if (this->blocks() == 0) return out;  // no residuals
+  const Matrix& outside = outside_[static_cast<std::size_t>(std::min(blocks, this->blocks()) - 1)];
+  const Matrix last = s.basis.bottomRows(outside.rows());
+  const Matrix products = engine.dense.multiply_a_bt(s.targets, s.targets);
+  for (Index v = 0; v < ridges.size(); ++v) {
+    double squared = 0.0;
+    if (type == RidgeType::two_step) {
+      const Matrix y = last * two_step_weights(s, ridges(v));
+      squared = (outside * y).cwiseProduct(y).sum() / s.targets.squaredNorm();
+    } else {
+      Matrix z = engine.dense.multiply_a_bt(
+          kronecker_core(engine, s, products, ridges(v), s.rank()), last);
+      const Matrix corner = outside * (last * z);
+      z = s.values.asDiagonal() * z;
+      squared = 2.0 * engine.dense.crossprod(z).cwiseProduct(outside).sum() +
+                corner.cwiseProduct(corner.transpose()).sum();
+      squared /= engine.dense.crossprod(s.targets).squaredNorm();
+    }
+    out(v) = std::sqrt(std::max(squared, 0.0));
+  }
+  return out;
+}
+
+RidgeSpectrum KrylovSpace::spectrum(const Engine& engine, Index blocks) const {
+  const Index q = rank(blocks);
+  return spectrum_of_gram(engine, projected_.topLeftCorner(q, q),
+                          engine.dense.multiply_at_b(basis(blocks), targets_),
+                          static_cast<double>(n_obs()));
+}
+
+void KrylovSpace::project_out(const Engine& engine, Matrix& w) const {
+  const auto v = basis_.leftCols(used_);
+  if (used_ > 0) engine.dense.gemm(false, false, -1.0, v, engine.dense.multiply_at_b(v, w), 1.0, w);
+}
+
+void KrylovSpace::orthonormalise(const Engine& engine, Matrix w, double noise) {
+  constexpr double keep = 1e-4;
+  const double size = w.size() > 0 ? w.cwiseAbs().maxCoeff() : 0.0;
+  if (size > 0.0) w /= size;  // directions only: no overflow of squares
+  double floor = 0.0;
+  while (w.cols() > 0 && used_ < n_obs()) {
+    const SymEigen eigen = engine.dense.sym_eigen(engine.dense.crossprod(w));
+    const double largest = std::sqrt(std::max(eigen.values(w.cols() - 1), 0.0));
+    if (floor == 0.0) floor = std::max(1e-13 * largest, noise / size);
+    if (!(largest > floor)) break;
+    Index small = 0;
+    while (std::sqrt(std::max(eigen.values(small), 0.0)) < keep * largest) ++small;
+    small = std::max(small, w.cols() - (n_obs() - used_));
+    const Index large = w.cols() - small;
+    const Vector inverse = eigen.values.tail(large).array().rsqrt();
+    Matrix q = engine.dense.multiply(w, eigen.vectors.rightCols(large) * inverse.asDiagonal());
+    project_out(engine, q);
+    Matrix lower = engine.dense.crossprod(q);
+    if (lower.diagonal().minCoeff() < 0.5) {  // mostly in the space: what is left is inexact
+      project_out(engine, q);
+      lower = engine.dense.crossprod(q);
+    }
+    if (!engine.dense.cholesky(lower)) break;
+    Matrix transposed = q.transpose();
+    engine.dense.solve_lower(lower, false, transposed);
+    detail::append_columns(basis_, used_, transposed.transpose());
+    used_ += large;
+    if (small == 0) break;
+    w = engine.dense.multiply(w, eigen.vectors.leftCols(small));
+    project_out(engine, w);
+    project_out(engine, w);
+  }
+}
+
+void KrylovRidge::add_block(const Engine& engine, Index b) {
+  std::vector<FoldColumns> sets;
+  Index columns = 0;
+  for (std::size_t f = 0; f < spaces_.size(); ++f) {
+    if (spaces_[f].blocks() > b) continue;
+    const Index width = spaces_[f].add_columns(engine);
+    if (width > 0) sets.push_back({static_cast<Index>(f) + 1, columns, width});
+    columns += width;
+  }
+  if (sets.empty()) return;
+  Matrix q(gram_.rows(), columns);
+  for (const FoldColumns& set : sets) {
+    spaces_[static_cast<std::size_t>(set.fold - 1)].copy_columns(
+        set.width, q.middleCols(set.start, set.width));
+  }
+  const Matrix images = gram_.multiply(engine, q, sets);
+  for (const FoldColumns& set : sets) {
+    spaces_[static_cast<std::size_t>(set.fold - 1)].add_images(
+        engine, images.middleCols(set.start, set.width));
+  }
 }
 #endif
 

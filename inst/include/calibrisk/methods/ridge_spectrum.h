@@ -40,8 +40,28 @@ inline double kronecker_shift(const RidgeSpectrum& spectrum, double ridge) {
 }
 
 // The first `rank` rows and columns of M; products: <a_i, a_j>.
-inline Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum,
-                             const ConstMatrixRef& products, double ridge, Index rank) {
+CALIBRISK_SHARED Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum,
+                                       const ConstMatrixRef& products, double ridge, Index rank);
+
+CALIBRISK_SHARED Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum,
+                                       double ridge);
+
+// W [s x d]
+CALIBRISK_SHARED Matrix two_step_weights(const RidgeSpectrum& spectrum, double ridge);
+
+// From the Gram matrix L'L of the training rows and L'D. An eigenvalue that is rounding noise
+// below zero becomes 0, but its vector stays: a small s still has its products a_i a_j.
+CALIBRISK_SHARED RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
+                                                const ConstMatrixRef& cross, double n_obs);
+
+// From a matrix [A B] whose columns have the inner products of [L D], such as the triangle
+// of their QR decomposition. Sees sigma, not its square: twice the digits of the Gram route.
+CALIBRISK_SHARED RidgeSpectrum spectrum_of_columns(const ConstMatrixRef& a, const ConstMatrixRef& b,
+                                                   double n_obs);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum,
+                      const ConstMatrixRef& products, double ridge, Index rank) {
   const double shift = kronecker_shift(spectrum, ridge);
   const auto s = spectrum.values.head(rank).array();
   Matrix core(rank, rank);
@@ -54,22 +74,19 @@ inline Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum
   return core;
 }
 
-inline Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum, double ridge) {
+Matrix kronecker_core(const Engine& engine, const RidgeSpectrum& spectrum, double ridge) {
   return kronecker_core(engine, spectrum,
                         engine.dense.multiply_a_bt(spectrum.targets, spectrum.targets), ridge,
                         spectrum.rank());
 }
 
-// W [s x d]
-inline Matrix two_step_weights(const RidgeSpectrum& spectrum, double ridge) {
+Matrix two_step_weights(const RidgeSpectrum& spectrum, double ridge) {
   const double shift = ridge * spectrum.n_obs;
   return (spectrum.values.array() + shift).inverse().matrix().asDiagonal() * spectrum.targets;
 }
 
-// From the Gram matrix L'L of the training rows and L'D. An eigenvalue that is rounding noise
-// below zero becomes 0, but its vector stays: a small s still has its products a_i a_j.
-inline RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
-                                      const ConstMatrixRef& cross, double n_obs) {
+RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram, const ConstMatrixRef& cross,
+                               double n_obs) {
   SymEigen eigen = engine.dense.sym_eigen(std::move(gram));
   RidgeSpectrum out;
   out.n_obs = n_obs;
@@ -79,10 +96,7 @@ inline RidgeSpectrum spectrum_of_gram(const Engine& engine, Matrix gram,
   return out;
 }
 
-// From a matrix [A B] whose columns have the inner products of [L D], such as the triangle
-// of their QR decomposition. Sees sigma, not its square: twice the digits of the Gram route.
-inline RidgeSpectrum spectrum_of_columns(const ConstMatrixRef& a, const ConstMatrixRef& b,
-                                         double n_obs) {
+RidgeSpectrum spectrum_of_columns(const ConstMatrixRef& a, const ConstMatrixRef& b, double n_obs) {
   if (a.rows() == 0) return {Matrix(a.cols(), 0), Vector(0), Matrix(0, b.cols()), n_obs};
   const ThinSvd svd = jacobi_svd(a);
   RidgeSpectrum out;
@@ -92,6 +106,7 @@ inline RidgeSpectrum spectrum_of_columns(const ConstMatrixRef& a, const ConstMat
   out.targets = svd.values.asDiagonal() * (svd.u.transpose() * b);
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

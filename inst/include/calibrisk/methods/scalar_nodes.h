@@ -21,7 +21,10 @@ struct SummedRows {
 };
 
 // The same sums at fewer points, where x is a scalar.
-inline SummedRows at_nodes(const SummedRows& rows) {
+CALIBRISK_SHARED SummedRows at_nodes(const SummedRows& rows);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+SummedRows at_nodes(const SummedRows& rows) {
   constexpr int m = 16;
   constexpr Index n_cells = 16;
   const Index n = rows.x.rows();
@@ -66,6 +69,7 @@ inline SummedRows at_nodes(const SummedRows& rows) {
   }
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 
