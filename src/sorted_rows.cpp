@@ -153,12 +153,13 @@ Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::N
 namespace {
 
 // Sorted rows: x, d = x - y, weights w (null: 1) and the squares of copies; which row of the data
-// each is, counted from 1 (null where nobody asks), and the total weight.
+// each is, counted from 1 (null where nobody asks), the ends of ties that are given, and the total
+// weight.
 struct KsRows {
   R_xlen_t n = 0;
   double total = 0.0;
   const double *x = nullptr, *d = nullptr, *w = nullptr, *w2 = nullptr;
-  const int* order = nullptr;
+  const int *order = nullptr, *ends = nullptr;
 };
 
 // `own`: the folds of the sorted rows, without which only the error is returned.
@@ -166,7 +167,8 @@ Rcpp::List ks_numbers(const KsRows& rows, const std::vector<int>& own, std::size
   const R_xlen_t n = rows.n;
   const double *x = rows.x, *d = rows.d, *w = rows.w, total = rows.total;
   const bool by_row = rows.order != nullptr;
-  const auto walk = calibrisk::ks_walk(static_cast<std::size_t>(n), x, d, w, own.data(), n_folds);
+  const auto walk =
+      calibrisk::ks_walk(static_cast<std::size_t>(n), x, d, w, own.data(), n_folds, rows.ends);
   Rcpp::List out = named_list({{"value", std::abs(walk.all.walk) / total},
                                {"location", x[static_cast<R_xlen_t>(walk.all.end) - 1]},
                                {"kuiper", (walk.high - walk.low) / total}});
@@ -221,7 +223,7 @@ Rcpp::List ks_numbers(const KsRows& rows, const std::vector<int>& own, std::size
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row = true) {
   const Rcpp::NumericVector x = sorted["x"], d = sorted["d"];
-  const Rcpp::IntegerVector order = sorted["order"];
+  const Rcpp::IntegerVector order = sorted["order"], ties = sorted["ties"];
   const R_xlen_t n = d.size(), m = fold.size();
   const bool weighted = !Rf_isNull(sorted["w"]);
   const Rcpp::NumericVector w = weighted ? sorted["w"] : sorted["d"],
@@ -229,6 +231,12 @@ Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row
   calibrisk::require(n > 0 && x.size() == n && order.size() == n && w.size() == n &&
                          w2.size() == n && (m == 0 || m == n),
                      "ks_error: one value per row.");
+  int last = 0;
+  for (const int end : ties) {
+    calibrisk::require(end > last, "ks_error: ends of ties ascend.");
+    last = end;
+  }
+  calibrisk::require(last == n, "ks_error: the last tie ends at the last row.");
   const auto [own, n_folds] = sorted_folds(fold, m == 0 ? fold : order);
   KsRows rows{n, sorted["n"], x.begin(), d.begin()};
   if (weighted) {
@@ -236,6 +244,7 @@ Rcpp::List cpp_ks_error(Rcpp::List sorted, Rcpp::IntegerVector fold, bool by_row
     rows.w2 = w2.begin();
   }
   if (by_row) rows.order = order.begin();
+  rows.ends = ties.begin();
   return ks_numbers(rows, own, n_folds);
 }
 

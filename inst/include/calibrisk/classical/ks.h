@@ -27,9 +27,10 @@ struct KsWalk {
 };
 
 // Rows in ascending order of x: residuals d, weights w (nullptr: 1) and folds 1, ..., n_folds
-// (nullptr: none). Sums are in long double, as cumsum() of R.
+// (nullptr: none). The walk is looked at where x changes, or after the rows `ends`, counted from 1
+// (cells of a state). Sums are in long double, as cumsum() of R.
 inline KsWalk ks_walk(std::size_t n, const double* x, const double* d, const double* w,
-                      const int* fold, std::size_t n_folds) {
+                      const int* fold, std::size_t n_folds, const int* ends = nullptr) {
   KsWalk out;
   out.others.resize(n_folds);
   std::vector<long double> own(n_folds, 0.0L);
@@ -44,7 +45,10 @@ inline KsWalk ks_walk(std::size_t n, const double* x, const double* d, const dou
       rounded[f] = static_cast<double>(own[f]);
     }
     const std::size_t end = row + 1;
-    if (end < n && x[end] == x[row]) continue;  // tied rows are counted together
+    const bool looked =
+        ends == nullptr ? end == n || x[end] != x[row] : end == static_cast<std::size_t>(*ends);
+    if (!looked) continue;
+    if (ends != nullptr) ++ends;
     const auto walk = static_cast<double>(total);
     out.all.see(end, walk);
     out.low = std::min(out.low, walk);
