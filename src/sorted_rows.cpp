@@ -9,6 +9,7 @@
 #include <calibrisk/classical/sorted_rows.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -411,7 +412,7 @@ Rcpp::List cpp_auroc(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::Numeric
   const double* weight = weights_of(w, n);
   return with_outcomes(y, n, [&](const auto* outcome) {
     const ValueOrder rows(x, outcome, weight);
-    std::vector<char> kind(static_cast<std::size_t>(n));
+    std::vector<std::uint8_t> kind(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < kind.size(); ++i) kind[i] = outcome[rows.order[i]] == 1;
     const double value = calibrisk::auroc(
         kind.size(), kind.data(),

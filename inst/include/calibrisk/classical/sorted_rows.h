@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -119,7 +120,7 @@ inline Pools isotonic_rows(std::size_t n, const double* x, const double* y, cons
 // are 1 and 0. The influence of each row, its placement (DeLong et al. 1988) less that value, over
 // the share of its kind, is written over x.
 template <class Weight>
-double auroc(std::size_t n, const char* kind, const Weight& weight, double* x) {
+double auroc(std::size_t n, const std::uint8_t* kind, const Weight& weight, double* x) {
   long double total[2] = {0.0L, 0.0L}, before[2] = {0.0L, 0.0L}, placed = 0.0L;
   for (std::size_t i = 0; i < n; ++i) total[kind[i]] += weight(i);
   for (std::size_t i = 0; i < n;) {
