@@ -73,9 +73,9 @@ draw_walk <- function(x, alpha) {
   place[is.na(place)] <- 0
   # of many rows the lowest and highest points in strips narrower than a pixel, which look the same
   strip <- if (nrow(walk) > 2e4) floor(5000 * walk$time) else seq_len(nrow(walk))
-  order <- order(strip, walk$value)
-  ends <- !duplicated(strip[order]) | !duplicated(strip[order], fromLast = TRUE)
-  ggplot2::ggplot(walk[sort(order[ends]), ], ggplot2::aes(x = .data$time, y = .data$value)) +
+  by_value <- order(strip, walk$value)
+  ends <- !duplicated(strip[by_value]) | !duplicated(strip[by_value], fromLast = TRUE)
+  ggplot2::ggplot(walk[sort(by_value[ends]), ], ggplot2::aes(x = .data$time, y = .data$value)) +
     ggplot2::geom_hline(yintercept = 0, colour = "grey60", linewidth = 0.3) +
     (if (details$cumulative == "bridge") {
       ggplot2::annotate("segment", x = 0, y = 0, xend = 1, yend = end, colour = "grey40", linetype = "dotted")

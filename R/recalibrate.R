@@ -206,7 +206,7 @@ coef.ce_recalibration <- function(object, model = NULL, ...) {
   out
 }
 
-# Of the same numbers. Those of the model, which is fitted to other rows, are taken as known.
+# The covariance of the same numbers. Those of the model, which is fitted to other rows, are taken as known.
 #' @rdname predict.ce_recalibration
 #' @importFrom stats vcov
 #' @export

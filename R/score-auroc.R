@@ -2,9 +2,9 @@
 
 # The area under the ROC curve, P(p > p') + P(p = p') / 2 of an event and a non-event. The influence of a row is its
 # placement. The standard error is that of DeLong et al. (1988), from the variances of the placements of events and of
-# others as of two samples. With so few events (or others) that none may have a low placement by chance, the limits are
-# those of Wilson for as many pairs without a common row: the AUROC is a mean over such sets of independent pairs
-# (Hoeffding 1963).
+# others as of two samples. Few events (or others) may all have high placements by chance. Then the limits are those of
+# Wilson for as many pairs without a common row: the AUROC is a mean over such sets of independent pairs (Hoeffding
+# 1963).
 auroc_columns <- function(problem, level, logit = FALSE) {
   design <- problem$design
   y <- as.numeric(problem$labels)
@@ -24,7 +24,7 @@ auroc_columns <- function(problem, level, logit = FALSE) {
   reach <- stats::qt((1 + level) / 2, df) * std_error / scale$slope(at)
   bound <- cpp_wilson_limits(value, few, level)
   # up to 10 rows Wilson's limits alone, from 30 on those of the standard error alone
-  rows <- min(cpp_event_units(y, replace(design, "cluster", list(NULL))))
+  rows <- if (is.null(design$cluster)) few else min(cpp_event_units(y, replace(design, "cluster", list(NULL))))
   share <- if (isTRUE(std_error > 0)) min(max((30 - rows) / 20, 0), 1) else 1
   limit <- function(side, of) {
     if (share == 1) of else share * of + (1 - share) * min(max(scale$back(at + side * reach), 0), 1)

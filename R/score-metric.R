@@ -187,22 +187,19 @@ score_estimate <- function(rows, design, smallest, few_events = NULL) {
 class_scores <- function(predictions, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
   design <- predictions$design
   function(s, smallest) {
-    if (is_of_one(predictions, s, "brier")) {
+    if (s$name == "brier" && !is.null(predictions$prob)) {
       return(brier_estimate(predictions$prob, predictions$outcome, design, smallest = smallest))
     }
-    few_events <- if (n_classes(predictions) == 2 && s$name %in% c("brier", "log")) {
+    few_events <- if (n_classes(predictions) == 2 && !is.null(s$of_one)) {
       cpp_few_events(predictions$outcome %||% (truth == 1), design)
     }
     score_estimate(score_rows(predictions, s, probs, truth), design, smallest, few_events)
   }
 }
 
-is_of_one <- function(predictions, s, name) s$name == name && !is.null(predictions$prob)
-
 score_rows <- function(predictions, s, probs = simplex_probs(predictions), truth = simplex_truth(predictions)) {
   check_ranked(s, predictions)
-  if (is_of_one(predictions, s, "brier")) return((predictions$prob - predictions$outcome)^2)
-  if (is_of_one(predictions, s, "log")) return(s$value(predictions$prob, predictions$outcome))
+  if (!is.null(s$of_one) && !is.null(predictions$prob)) return(s$of_one(predictions$prob, predictions$outcome))
   value <- s$value(probs, truth)
   if (n_classes(predictions) == 2) s$scalar * value else value
 }

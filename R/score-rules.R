@@ -45,10 +45,12 @@
 NULL
 
 # real: of predictive distributions of a number
+# of_one: the losses of one probability and its outcomes, which are 0 or more, without the columns of both classes
 # infimum: of the expected score under a true distribution; smallest: no value of the score lies below it
-new_score <- function(name, kind, value, infimum, scalar = 1, real = if (kind == "real") value, smallest = infimum) {
+new_score <- function(name, kind, value, infimum, scalar = 1, real = if (kind == "real") value, smallest = infimum,
+                      of_one = NULL) {
   structure(list(name = name, kind = kind, value = value, infimum = infimum, scalar = scalar, real = real,
-                 smallest = smallest), class = "ce_score_rule")
+                 smallest = smallest, of_one = of_one), class = "ce_score_rule")
 }
 
 # Squared errors of one probability, as an estimate of their mean: of many plain rows from sums alone.
@@ -66,8 +68,9 @@ problem_brier <- function(of, ...) brier_estimate(of$features[, 1], as.numeric(o
 #' @export
 score_log <- function(floor = 0) {
   check_number(floor, lower = 0, upper = 0.5)
-  new_score("log", "class", function(p, y) cpp_log_rows(p, y, floor), infimum = 0,
-            real = function(p, y) pmin(law_log_score(p, y), -log(floor)))
+  rows <- function(p, y) cpp_log_rows(p, y, floor)
+  new_score("log", "class", rows, infimum = 0, real = function(p, y) pmin(law_log_score(p, y), -log(floor)),
+            of_one = rows)
 }
 
 # P(Y <= k) of every row; a matrix for one row too.
@@ -93,7 +96,9 @@ score_dss <- function(min_variance = NULL) {
 
 # Those that are exported have options; the others are given by name only.
 score_makers <- list(
-  brier = function() new_score("brier", "class", cpp_brier_rows, infimum = 0, scalar = 1 / 2),
+  brier = function() {
+    new_score("brier", "class", cpp_brier_rows, infimum = 0, scalar = 1 / 2, of_one = function(p, y) (p - y)^2)
+  },
   log = score_log,
   spherical = function() {
     new_score("spherical", "class", function(p, y) -p[cbind(seq_along(y), y)] / sqrt(rowSums(p^2)), infimum = -1)

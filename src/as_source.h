@@ -5,7 +5,7 @@
 #define CALIBRISK_AS_SOURCE_H
 
 #include <Rcpp/Lightest>
-#include <calibrisk/classical/mmce.h>
+#include <calibrisk/pairs/line_pair.h>
 #include <calibrisk/pairs/pair_source.h>
 #include <calibrisk/targets/target.h>
 

@@ -57,29 +57,36 @@ Rcpp::List cpp_block_sums(Rcpp::List prediction, Rcpp::List target, int block, i
                      {"known", sums.known}});
 }
 
+namespace {
+
+ClusterNoise line_noise(const Engine& engine, const LinePair& line, const Rcpp::List& prediction,
+                        const Rcpp::List& target, const Labels& cluster,
+                        const ConstVectorRef& weights) {
+  const auto last = [](const Rcpp::List& spec, const char* name) -> Vector {
+    const auto all = as_matrix(Rcpp::NumericMatrix(field(spec, name)));
+    return all.col(all.cols() - 1);
+  };
+  const Vector x = last(prediction, "features"), d = last(target, "residuals");
+  const auto order = ascending_rows(cluster.size(), {x.data()});
+  Labels sorted;
+  for (const int row : order) sorted.push_back(cluster[static_cast<std::size_t>(row - 1)]);
+  return cluster_noise(engine, line, in_sorted_order(x, order),
+                       in_sorted_order(d.cwiseProduct(weights), order), RowClusters(sorted));
+}
+
+}  // namespace
+
 // Of rows in the order of their clusters 1, 2, ...
 // [[Rcpp::export(rng = false)]]
 Rcpp::List cpp_cluster_noise(Rcpp::List prediction, Rcpp::List target, Rcpp::IntegerVector cluster,
                              Rcpp::NumericVector weights, int threads, SEXP progress = R_NilValue) {
   REngine engine(threads, progress);
   const Labels labels = as_labels(cluster);
-  const auto noise = [&]() -> ClusterNoise {
-    const LinePair line = as_line_pair(prediction, target);
-    if (line.bandwidth == 0.0) {
-      return cluster_noise(engine, *as_pair_source(prediction, target), labels, as_vector(weights));
-    }
-    const auto last = [](const Rcpp::List& spec, const char* name) -> Vector {
-      const auto all = as_matrix(Rcpp::NumericMatrix(field(spec, name)));
-      return all.col(all.cols() - 1);
-    };
-    const Vector x = last(prediction, "features"), d = last(target, "residuals");
-    const auto order = ascending_rows(labels.size(), {x.data()});
-    Labels sorted;
-    for (const int row : order) sorted.push_back(labels[static_cast<std::size_t>(row - 1)]);
-    return cluster_noise(engine, line, in_sorted_order(x, order),
-                         in_sorted_order(d.cwiseProduct(as_vector(weights)), order),
-                         RowClusters(sorted));
-  }();
+  const LinePair line = as_line_pair(prediction, target);
+  const ClusterNoise noise =
+      line.bandwidth == 0.0
+          ? cluster_noise(engine, *as_pair_source(prediction, target), labels, as_vector(weights))
+          : line_noise(engine, line, prediction, target, labels, as_vector(weights));
   return named_list({{"across", noise.across},
                      {"within", noise.within},
                      {"squares", noise.squares},

@@ -14,6 +14,7 @@
 #include <calibrisk/classical/decision_curve.h>
 #include <calibrisk/classical/library_bins.h>
 #include <calibrisk/classical/mmce.h>
+#include <calibrisk/pairs/line_pair.h>
 #include <calibrisk/classical/local_polynomials.h>
 #include <calibrisk/classical/moments.h>
 #include <calibrisk/classical/smooth_ece.h>

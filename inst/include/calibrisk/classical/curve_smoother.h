@@ -168,21 +168,23 @@ class CurveSmoother {
              &chosen[static_cast<std::size_t>(r)]);
     }
     for (std::size_t h = 0; h < grid.size(); ++h) {
-      std::vector<Index> at;
-      for (std::size_t r = 0; r <= chosen.size(); ++r) {
-        if (static_cast<Index>(at.size()) == most || (r == chosen.size() && !at.empty())) {
-          const Matrix own = residuals(columns_of(sums, at));
-          const Weights& w = weights(h);
-          const Matrix line = engine_.dense.multiply(w.linear, own);
-          const Matrix bend = limits ? engine_.dense.multiply(w.quadratic, own) : Matrix();
-          for (std::size_t j = 0; j < at.size(); ++j) {
-            const auto column = static_cast<Index>(j);
-            task(at[j], h, Vector(x + line.col(column)),
-                 limits ? Vector(x + bend.col(column)) : Vector());
-          }
-          at.clear();
+      std::vector<Index> with_h;
+      for (std::size_t r = 0; r < chosen.size(); ++r) {
+        if (chosen[r] == h) with_h.push_back(static_cast<Index>(r));
+      }
+      for (auto from = with_h.begin(); from != with_h.end();) {
+        const auto to = from + std::min<std::ptrdiff_t>(most, with_h.end() - from);
+        const std::vector<Index> at(from, to);
+        const Matrix own = residuals(columns_of(sums, at));
+        const Weights& w = weights(h);
+        const Matrix line = engine_.dense.multiply(w.linear, own);
+        const Matrix bend = limits ? engine_.dense.multiply(w.quadratic, own) : Matrix();
+        for (std::size_t j = 0; j < at.size(); ++j) {
+          const auto column = static_cast<Index>(j);
+          task(at[j], h, Vector(x + line.col(column)),
+               limits ? Vector(x + bend.col(column)) : Vector());
         }
-        if (r < chosen.size() && chosen[r] == h) at.push_back(static_cast<Index>(r));
+        from = to;
       }
     }
   }

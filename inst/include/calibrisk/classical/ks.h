@@ -11,7 +11,8 @@
 
 namespace calibrisk {
 
-// Where a walk over the ends of ties is furthest from 0: the rows up to there, and the walk.
+// The place where a walk over the ends of ties is furthest from 0: the rows up to there, and the
+// walk.
 struct FurthestPoint {
   std::size_t end = 0;
   double walk = 0.0;

@@ -24,7 +24,7 @@ inline Vector interpolated(const Vector& x, const Vector& y, const ConstVectorRe
   return at.unaryExpr([&](double v) { return line(v); });
 }
 
-// How far calibrated models' curves of this bandwidth are from the diagonal by chance: standard
+// The distance of calibrated models' curves of this bandwidth from the diagonal by chance: standard
 // errors, at least those of `n_eff` rows whose rate is pulled to 1/2.
 struct NullError {
   Vector n_eff, at_diagonal;

@@ -36,8 +36,9 @@ struct FoldSums {
   Matrix size, d, d2;
 };
 
-// Of sorted rows in folds 1, ..., n_folds, for several numbers of bins: `ends` of each are the
-// numbers of rows up to the end of its bins. Rows between two ends of any of them are summed once.
+// The sums of sorted rows in folds 1, ..., n_folds, for several numbers of bins: `ends` of each are
+// the numbers of rows up to the end of its bins. Rows between two ends of any of them are summed
+// once.
 inline std::vector<FoldSums> fold_sums(const double* d, const double* w, const int* fold,
                                        std::size_t n_folds,
                                        const std::vector<std::vector<Index>>& ends) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What recipes.h declares: the columns of each recipe, and the rung on them.
+// The columns of each recipe, and the rung on them, which recipes.h declares.
 #ifndef CALIBRISK_LADDER_RECIPE_BASES_H
 #define CALIBRISK_LADDER_RECIPE_BASES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Dense algebra except for eigendecompositions. Products are made in square blocks of C, the tasks
-// of an executor: blocks do not depend on the number of threads, and an entry is the sum over the
-// inner index in its order, so that digits depend neither on threads nor on the host's BLAS. One
+// of an executor. Blocks do not depend on the number of threads, and an entry is the sum over the
+// inner index in its order: digits depend neither on threads nor on the host's BLAS. One
 // thread of a recent Xeon makes 25 to 33 GFLOP/s; OpenBLAS 43 where it knows that processor, else
 // 10.
 #ifndef CALIBRISK_LINALG_BLOCK_ALGEBRA_H

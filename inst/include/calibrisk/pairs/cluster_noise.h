@@ -6,8 +6,8 @@
 #ifndef CALIBRISK_PAIRS_CLUSTER_NOISE_H
 #define CALIBRISK_PAIRS_CLUSTER_NOISE_H
 
-#include <calibrisk/classical/mmce.h>
 #include <calibrisk/ladder/row_weights.h>
+#include <calibrisk/pairs/line_pair.h>
 #include <calibrisk/pairs/pair_sums.h>
 
 namespace calibrisk {
@@ -57,8 +57,8 @@ inline ClusterNoise cluster_noise(const Engine& engine, const PairSource& source
   return out;
 }
 
-// Of pairs on a line, x ascending and `d` with the weights: two passes for each cluster, where
-// pairs would take a time that grows with the square of the rows.
+// The same of pairs on a line, x ascending and `d` with the weights, by two passes for each
+// cluster: all pairs would take a time that grows with the square of the rows.
 inline ClusterNoise cluster_noise(const Engine& engine, const LinePair& line,
                                   const ConstVectorRef& x, const ConstVectorRef& d,
                                   const RowClusters& clusters) {
