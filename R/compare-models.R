@@ -10,14 +10,14 @@ compare_models <- function(objects, truth, columns, metric, settings) {
             "i" = "The outcomes follow the models.", class = "truth", arg = "truth")
   if (is.data.frame(objects)) {
     return(by_groups(objects, settings$by, function(part) {
-      models <- told_once(warned_once(column_models(part, truth, columns, settings), "calibrisk_warning_cluster"))
+      models <- said_once(column_models(part, truth, columns, settings), "cluster")
       with_read(compare_pairs(common_rows(models), metric, settings), models)
     }))
   }
   stop_if(!rlang::quo_is_null(settings$by), "{.arg .by} needs the models as columns of one data frame.",
           class = "group", arg = ".by")
   models <- if (read) objects else {
-    told_once(warned_once(list_models(objects, truth, settings), "calibrisk_warning_cluster"))
+    said_once(list_models(objects, truth, settings), "cluster")
   }
   as_counted(all_rows(with_read(compare_pairs(common_rows(models), metric, settings), models)))
 }
@@ -182,7 +182,7 @@ bootstrap_differences <- function(models, metric, values, at, settings, df) {
     rows <- if (counted) resampled_copies(design) else resampled_rows(design)
     drawn <- vapply(models, function(model) {
       sample <- if (counted) sampled_rows(model, rows) else take_rows(model, rows)
-      suppressMessages(metric_value(metric, sample)$value)
+      suppressMessages(unsaid(metric_value(metric, sample)$value, "calibrisk_message"))
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]
   }, numeric(ncol(at)))

@@ -132,7 +132,7 @@ compare_fits <- function(objects, x, input, level) {
   fits <- check_fits(objects)
   input <- evaluate_input_once(input, x)
   out <- by_groups(x, input$by, function(part) {
-    predictions <- told_once(lapply(fits, predictions_for, part, input))
+    predictions <- said_once(lapply(fits, predictions_for, part, input))
     jobs <- unname(Map(function(fit, rows) list(fit = fit, predictions = rows), fits, predictions))
     risks <- setNames(over_some_workers(jobs, sealed(function(job) fit_risk(job$fit, job$predictions))), names(fits))
     with_read(compare_risks(risks, level, predictions[[1]]$design), predictions)

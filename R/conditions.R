@@ -27,8 +27,9 @@ tell <- function(..., class, .envir = parent.frame()) {
                                                                 "calibrisk_message"), .envir)
 }
 
-# `parts`: lines and fields; `format(lines, .envir)` writes the lines.
+# `parts`: lines and fields; `format(lines, .envir)` writes the lines: most of the time, unless a caller wants none.
 signal_lines <- function(signal, format, parts, class, envir, ...) {
+  if (is_unsaid(class, parts$key)) return(invisible())
   is_line <- rlang::names2(parts) %in% c("", "x", "i", "!")
   lines <- unlist(parts[is_line])
   # a line of the source that goes on in the next one
@@ -37,32 +38,31 @@ signal_lines <- function(signal, format, parts, class, envir, ...) {
   do.call(signal, c(list(format(lines, .envir = envir), class = class), parts[!is_line], list(...)), quote = TRUE)
 }
 
-# Raises each of these warnings, which concern all parts, only once.
-warned_once <- function(value, classes) {
+# Whether one of the callers wants to hear nothing of these classes.
+is_unsaid <- function(class, key) {
+  cnd <- structure(class = c("calibrisk_unwritten", "condition"), list(kind = class, key = key))
+  withRestarts(!is.null(signalCondition(cnd)), calibrisk_unsaid = function() TRUE)
+}
+
+# Many parts have the same to say: messages of a class, and a `key`, are shown once, and warnings of these kinds.
+said_once <- function(value, kinds = NULL) {
   said <- character()
-  withCallingHandlers(value, warning = function(cnd) {
-    kind <- intersect(class(cnd), classes)
-    if (length(kind) == 0) return()
-    if (all(kind %in% said)) rlang::cnd_muffle(cnd)
-    said <<- c(said, kind)
+  withCallingHandlers(value, calibrisk_unwritten = function(cnd) {
+    if (!any(cnd$kind %in% c("calibrisk_message", warning_class(kinds)))) return()
+    key <- paste(cnd$kind[1], cnd$key)
+    if (key %in% said) invokeRestart("calibrisk_unsaid")
+    said <<- c(said, key)
   })
 }
 
-# Many fits may have the same to say: each class of message is shown once, those with a `key` once for each.
-told_once <- function(value) {
-  seen <- character()
-  withCallingHandlers(value, calibrisk_message = function(cnd) {
-    key <- paste(class(cnd)[1], cnd$key)
-    if (key %in% seen) rlang::cnd_muffle(cnd)
-    seen <<- c(seen, key)
+# Without messages and warnings of these classes.
+unsaid <- function(value, classes) {
+  withCallingHandlers(value, calibrisk_unwritten = function(cnd) {
+    if (any(cnd$kind %in% classes)) invokeRestart("calibrisk_unsaid")
   })
 }
 
-# Of several pieces only the first says what concerns their columns.
-first_said <- function(value, first) {
-  if (first) return(value)
-  suppressWarnings(suppressMessages(value, "calibrisk_message_columns"), "calibrisk_warning_direction")
-}
+warning_class <- function(kinds) sprintf("calibrisk_warning_%s", kinds)
 
 # Errors say which model they are about.
 in_model <- function(value, name) {

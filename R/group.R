@@ -107,8 +107,7 @@ run_groups <- function(groups, fn) {
       if (is.null(data_condition(cnd))) rlang::zap() else cnd
     })
   }
-  shared <- paste0("calibrisk_warning_", c("cluster", "direction"))
-  parts <- told_once(warned_once(lapply(seq_along(groups$rows), one), shared))
+  parts <- said_once(lapply(seq_along(groups$rows), one), c("cluster", "direction", "distinct"))
   follow_ups <- lapply(joint_facts(lapply(parts, attr, "read"))$designs, `[[`, "follow_up")
   # see check_horizon()
   if (length(follow_ups) > 0 && all(vapply(follow_ups, `[[`, 0, "events") == 0)) {
@@ -120,9 +119,12 @@ run_groups <- function(groups, fn) {
   parts
 }
 
-# Errors say in which group they arose; the rows they name are counted within it.
+# Warnings and errors say in which group they arose; the rows they name are counted within it.
 in_group <- function(value, keys, g, rows = NULL) {
-  rlang::try_fetch(value, error = function(cnd) {
+  rlang::try_fetch(value, calibrisk_warning = function(cnd) {
+    warning(replace(cnd, "message", paste0("In group \"", group_label(keys, g), "\": ", cnd$message)))
+    rlang::cnd_muffle(cnd)
+  }, error = function(cnd) {
     # models have been read
     row <- if (!is.null(cnd$row) && is.numeric(rows)) rows[cnd$row]
     stop_input("In group {.val {group_label(keys, g)}}.",

@@ -73,7 +73,7 @@ cox_columns <- function(problem, floor, level, robust = FALSE) {
     # from the rows that stand for those of a state's cells; `error`: the difference to fewer of them
     of <- function(...) cox_columns(problem$whole(...), floor, level, robust)
     own <- of()
-    fewer <- suppressWarnings(of(fewer = TRUE), classes = "calibrisk_warning_convergence")
+    fewer <- unsaid(of(fewer = TRUE), warning_class("convergence"))
     return(c(own, list(error = max(abs(own$.estimate - fewer$.estimate), 0, na.rm = TRUE))))
   }
   p <- problem$features[, 1]

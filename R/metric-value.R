@@ -227,8 +227,7 @@ estimate_metric <- function(metric, data) {
   x <- structure(input$x, kept = data$kept)
   value <- function() try_metric(rlang::exec(metric$fn, x, input$truth, !!!design, !!!metric$options))
   # the warnings were said when the predictions were read
-  suppressWarnings(suppressMessages(value(), "calibrisk_message_weights"),
-                   c("calibrisk_warning_direction", "calibrisk_warning_cluster"))
+  unsaid(value(), c("calibrisk_message_weights", warning_class(c("direction", "cluster"))))
 }
 
 # Errors of other functions say that it was the metric that failed.

@@ -33,7 +33,7 @@ rank_data <- function(models, truth, event_level, design = NULL) {
   } else {
     check_truth_given(truth)
     settings <- list(design = design, event_level = event_level)
-    parts <- told_once(warned_once(list_models(models, truth, settings), "calibrisk_warning_cluster"))
+    parts <- said_once(list_models(models, truth, settings), "cluster")
   }
   read <- read_facts(parts)
   check_two_models(parts, "models")

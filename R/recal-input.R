@@ -64,7 +64,7 @@ are_probabilities <- function(x, fitted) {
 # `new` with the probabilities that its logits stand for, if it has logits.
 without_logits <- function(new, map) {
   if (!isTRUE(map$layout$logits)) return(new)
-  read <- suppressMessages(read_new_probs(new, map$layout, map$fingerprint), "calibrisk_message_logits")
+  read <- unsaid(read_new_probs(new, map$layout, map$fingerprint), "calibrisk_message_logits")
   if (!read$logits) return(new)
   tell("i" = "The predictions are taken as logits, to which the map was fitted.", class = "logits", taken = "logits")
   probs <- write_like(given_probs(read$data), map$layout, read$keep, read$n)

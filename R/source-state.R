@@ -32,6 +32,6 @@ update_from_sources <- function(state, sources, take) {
   # a worker gets its own source only
   empty <- new_state(state$spec)
   read <- sealed(function(source) update_from_source(empty, source, take), empty = empty, take = take)
-  parts <- told_once(warned_once(over_workers(sources, read), "calibrisk_warning_direction"))
+  parts <- said_once(over_workers(sources, read), "direction")
   Reduce(function(a, b) merge_states(a, b), parts, state)
 }

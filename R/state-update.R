@@ -45,12 +45,12 @@ update_chunk <- function(object, data, truth, dots, given) {
   }
   check_ids(columns$id)
   columns[c("cluster", "id")] <- Map(exact_ids, columns[c("cluster", "id")], c("cluster", "id"))
+  # the other clusters come in other chunks, of which the first says what concerns their columns
+  known <- c(warning_class("cluster"), if (object$n > 0) c(warning_class("direction"), "calibrisk_message_columns"))
   predictions <- rlang::try_fetch(
-    first_said(as_predictions(data, truth, dots, object$spec$event_level, TRUE,
-                              design = design_input(given$weights, given$cluster, horizon)), object$n == 0),
-    calibrisk_error_empty = identity,
-    # the other clusters come in other chunks
-    calibrisk_warning_cluster = function(cnd) rlang::cnd_muffle(cnd)
+    unsaid(as_predictions(data, truth, dots, object$spec$event_level, TRUE,
+                          design = design_input(given$weights, given$cluster, horizon)), known),
+    calibrisk_error_empty = identity
   )
   if (inherits(predictions, "calibrisk_error_empty")) {
     # rows of weight 0 are complete, censored ones too

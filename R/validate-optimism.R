@@ -66,7 +66,8 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
     } else {
       ce_predictions(model, rows, horizon = horizon)
     }
-    suppressMessages(ce_validate(rows, {{ truth }}, ..., times = 0, weights = {{ weights }}, horizon = horizon))
+    unsaid(ce_validate(rows, {{ truth }}, ..., times = 0, weights = {{ weights }}, horizon = horizon),
+           "calibrisk_message")
   }
   units <- design_column(enquo(cluster), data, nrow(data), "cluster")
   units <- split(seq_len(nrow(data)), if (is.null(units)) seq_len(nrow(data)) else vctrs::vec_group_id(units))
@@ -76,8 +77,7 @@ ce_optimism <- function(fit, data, truth, ..., times = 200, weights = NULL, clus
     if (!is.null(progress)) progress(b / times)
     drawn <- units[sample(length(units), replace = TRUE)]
     # what is wrong in all of them was said of the fit of all rows
-    suppressWarnings(optimism_sample(fit, data, unlist(drawn, use.names = FALSE), validated, whole),
-                     classes = "calibrisk_warning")
+    unsaid(optimism_sample(fit, data, unlist(drawn, use.names = FALSE), validated, whole), "calibrisk_warning")
   })
   failed <- Filter(rlang::is_condition, samples)
   stop_if(length(failed) > times / 2, "{.arg fit} must give a model of most bootstrap samples.",

@@ -213,7 +213,7 @@ validation_groups <- function(group, part, rows, input) {
           "x" = "It has {nrow(values)}, {.arg x} has {n} row{?s}.", class = c("length", "argument"),
           arg = "group")
   weights <- if (!is.null(input$design$horizon)) {
-    raw <- suppressMessages(read_design(input$design, part, NROW(part)))
+    raw <- unsaid(read_design(input$design, part, NROW(part)), "calibrisk_message")
     own <- group_weights(input$truth, part, vctrs::vec_group_id(values), input$design$horizon, raw$weights)
     (own * if (identical(raw$kind, "importance")) raw$weights else 1)[rows]
   }

@@ -51,7 +51,7 @@ summary.ce_models <- function(object, metric = NULL, level = 0.95, times = 200, 
   # the headline of each model; none of numbers
   errors <- if (!is_real(one)) {
     rows <- bind_rows(unname(lapply(data$models[order], function(model) {
-      told_once(estimate_group(model, NULL, "adaptive", NULL, level, NULL))$rows
+      said_once(estimate_group(model, NULL, "adaptive", NULL, level, NULL))$rows
     })))
     list(calibration_error = rows$estimate, error.low = rows$conf.low, error.high = rows$conf.high)
   }

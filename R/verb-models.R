@@ -63,7 +63,7 @@ ce_models <- function(x, truth, ..., model = NULL, id = NULL, .by = NULL, event_
   check_truth_given(truth)
   columns <- enquos(...)
   parts <- model_parts(x, enquo(model), enquo(id), columns)
-  models <- told_once(warned_once(if (!is.null(parts)) {
+  models <- said_once(if (!is.null(parts)) {
     # of data frames with the same rows, each with its outcomes
     align_events(each_direction(names(parts), function(name) in_model({
       law_or_classes(read_laws(parts[[name]], truth, columns, settings$event_level, TRUE, settings$design))
@@ -72,7 +72,7 @@ ce_models <- function(x, truth, ..., model = NULL, id = NULL, .by = NULL, event_
     column_models(x, truth, columns, settings)
   } else {
     list_models(x, truth, settings)
-  }, "calibrisk_warning_cluster"))
+  }, "cluster")
   groups_of_models(new_models(models, attr(parts, "left_out") %||% 0L), enquo(.by), parts %||% list(x))
 }
 

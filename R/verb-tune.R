@@ -70,6 +70,6 @@ ce_tune <- function(x, truth, ..., notion = NULL, methods = ce_methods(notion), 
   }
   fit_groups(x, input, function(predictions) {
     rows <- split_rows(predictions, folds, test, repeats, length(methods))
-    told_once(tune_predictions(rows$predictions, notion, methods, rows$splits, level))
+    said_once(tune_predictions(rows$predictions, notion, methods, rows$splits, level))
   })
 }

@@ -11,7 +11,9 @@ over_workers <- function(jobs, fn) {
   step <- if (rlang::is_installed("progressr")) progressr::progressor(along = jobs)
   if (!has_workers()) return(lapply(jobs, job_function(fn, step)))
   done <- job_function(fn, step, alone = TRUE)
-  rlang::try_fetch(future.apply::future_lapply(jobs, done, future.packages = "calibrisk"), error = function(cnd) {
+  relay <- function(cnd) if (is_unsaid(class(cnd), cnd$key)) rlang::cnd_muffle(cnd)
+  of_jobs <- function() future.apply::future_lapply(jobs, done, future.packages = "calibrisk")
+  rlang::try_fetch(withCallingHandlers(of_jobs(), warning = relay, message = relay), error = function(cnd) {
     # an error in a job is already one of this package
     if (inherits(cnd, "calibrisk_error")) rlang::cnd_signal(cnd)
     stop_input("The workers must return a result per job.", "x" = "One did not: it died, or its connection broke.",

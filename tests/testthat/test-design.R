@@ -249,6 +249,7 @@ test_that("one cluster has no standard error, and a warning says so once", {
   expect_identical(said(ce_compare(list(a = p, b = p^2), y, metric = rbs, cluster = one)), 1L)
   groups <- data.frame(p, y, centre = rep(1:4, 10))
   expect_identical(said(rbs(groups, y, p, cluster = centre, .by = centre)), 1L)
+  expect_match(testthat::capture_warnings(ce_decompose(groups, y, p, .by = centre)), "^In group \"centre = 1\": The dec")
   # the clusters of a state come in chunks
   expect_identical(said(update(ce_state(), p, y, cluster = one)), 0L)
 })
