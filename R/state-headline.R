@@ -4,6 +4,7 @@ check_state_rows <- function(state) {
   stop_if(state$n == 0, "A state must have rows.",
           "x" = if (state$dropped > 0) "All {state$dropped} of them were incomplete." else "It has none yet.",
           "i" = "{.code update(state, data, truth)} adds them.", class = c("empty", "state"))
+  warn_tied_rows(state)
 }
 
 # The sentence on the test, of which that of the rows may differ.

@@ -11,18 +11,17 @@ fold_of_blocks <- function(n_blocks, spec) {
 
 # Blocks with rows, their folds and numbers of rows.
 state_folds <- function(state) {
-  # however they are weighted
-  counts <- state$sums[[1]]$counts
-  rows <- if (is.null(counts)) {
-    block_weights(block_moments(state))
-  } else {
-    colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
-  }
+  rows <- block_rows(state)
   used <- which(rows > 0)
   fold <- fold_of_blocks(length(used), state$spec)
   check_fold_blocks(state, length(used), sum(fold > 0))
-  warn_tied_rows(state, rows)
   list(used = used, fold = fold, sizes = as.vector(rowsum(rows[used], fold)))
+}
+
+block_rows <- function(state) {
+  counts <- state$sums[[1]]$counts
+  if (is.null(counts)) return(block_weights(block_moments(state)))
+  colSums(sum_array(counts, bins_dim(state$spec)), dims = 3)
 }
 
 check_fold_blocks <- function(state, used, tune) {
@@ -38,17 +37,17 @@ check_fold_blocks <- function(state, used, tune) {
   )
 }
 
-# Rows without an id are in the block of their values: none of the pairs that have the same ones counts. Distinct values
-# fall into blocks as balls into boxes.
-warn_tied_rows <- function(state, rows) {
-  if (state$about$owner[["given"]] != "none") return(invisible())
+# Rows without an id are in the block of their values, as if they were a cluster: none of the pairs that have the same
+# ones counts. Distinct values fall into blocks as balls into boxes.
+warn_tied_rows <- function(state) {
+  if (!in_blocks(state) || state$about$owner[["given"]] != "none") return(invisible())
+  rows <- block_rows(state)
   n <- sum(rows)
-  apart <- 1 - 1 / state$spec$blocks
-  tied <- (sum(rows^2) / n^2 - 1 / state$spec$blocks) / apart - 1 / n
-  if (tied <= 0.05 + 3 * sqrt(2 / state$spec$blocks) / n) return(invisible())
-  warn_result(
+  tied <- (sum(rows^2) / n^2 - 1 / length(rows)) / (1 - 1 / length(rows)) - 1 / n
+  warn_if(
+    n * tied > 0.5 + 3 * sqrt(2 / length(rows)),
     "Many rows have the same values, and without an {.arg id} they are in the same block.",
-    "x" = "About {round(100 * tied)}% of the pairs of rows do; risks leave them out, and are those of other pairs.",
+    "x" = "They count as a cluster: limits are too wide for independent rows, and risks leave out their pairs.",
     "i" = "Give {.arg id} (or {.arg cluster}) in {.fn update} to tell rows apart.", class = "ties"
   )
 }

@@ -154,9 +154,10 @@ test_that("folds are whole blocks; too few of them are an error that says what t
 test_that("rows without an id whose values are few are told of", {
   d <- list(x = rep(1:10 / 11, 40), y = withr::with_seed(6, rbinom(400, 1, .5)))
   w <- 1:400 / 100
-  expect_warning(sums <- ce_tune(state_of(d, weights = w)), "id", class = "calibrisk_warning_ties")
-  expect_false(anyNA(glance(sums)$risk))
-  expect_silent(ce_tune(state_of(d, weights = w, id = 1:400)))
+  for (verb in c(ce_tune, ce_estimate, ce_panel, rbs)) {
+    expect_warning(verb(state_of(d, weights = w)), "limits are too wide.*id", class = "calibrisk_warning_ties")
+    expect_silent(verb(state_of(d, weights = w, id = 1:400)))
+  }
   d <- inside_sample(200, 7)
   for (n in c(20, 60, 200)) expect_silent(ce_tune(state_of(lapply(d, `[`, seq_len(n)), weights = w[seq_len(n)])))
 })
