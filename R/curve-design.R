@@ -18,9 +18,9 @@ row_counts <- function(values, y, rate, design, level) {
   if (is_plain(design) || is_unweighted(design) && !is.null(rate)) return(NULL)
   check_clusters(design)
   noise <- if (is.null(rate)) values else y - rate
-  apart <- replace(design, "cluster", list(NULL))
-  effect <- if (!is.null(design$cluster)) (cpp_row_std_error(noise, design) / cpp_row_std_error(noise, apart))^2 else 1
-  if (!is.finite(effect)) effect <- 1 # outcomes without noise
+  alone <- cpp_row_std_error(noise, replace(design, "cluster", list(NULL))) # of outcomes without noise 0 up to rounding
+  noisy <- !is.null(design$cluster) && isTRUE(alone > 1e-12 * max(abs(noise)))
+  effect <- if (noisy) (cpp_row_std_error(noise, design) / alone)^2 else 1
   z <- (1 + level) / 2
   shrink <- (qnorm(z) / design_quantile(z, design))^2 / max(effect, 1)
   w <- design_weights(design)
