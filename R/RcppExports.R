@@ -97,8 +97,12 @@ cpp_local_line <- function(rank, value, w, places, h) {
     .Call(`_calibrisk_cpp_local_line`, rank, value, w, places, h)
 }
 
-cpp_smooth_curve <- function(p, y, counts, copies, bandwidth, times, level, seeds, threads) {
-    .Call(`_calibrisk_cpp_smooth_curve`, p, y, counts, copies, bandwidth, times, level, seeds, threads)
+cpp_variance_scaling <- function(variance, r, share) {
+    .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
+}
+
+cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
+    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
 }
 
 cpp_isotonic_curve <- function(p, y, counts, copies, critical, times, level, seed, threads) {
@@ -577,16 +581,8 @@ cpp_ensemble_map <- function(given, logits, floor, b, weights, threads) {
     .Call(`_calibrisk_cpp_ensemble_map`, given, logits, floor, b, weights, threads)
 }
 
-cpp_variance_scaling <- function(variance, r, share) {
-    .Call(`_calibrisk_cpp_variance_scaling`, variance, r, share)
-}
-
 cpp_knot_line <- function(x, y, v) {
     .Call(`_calibrisk_cpp_knot_line`, x, y, v)
-}
-
-cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, threads) {
-    .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
 }
 
 cpp_cubic_basis <- function(z, knots) {
@@ -831,6 +827,10 @@ cpp_smooth_redraws <- function(x, w, copies, order, from, loess, span, times, cu
 
 cpp_cell_distances <- function(sums, gap, own, loess, span, curve_of, threads) {
     .Call(`_calibrisk_cpp_cell_distances`, sums, gap, own, loess, span, curve_of, threads)
+}
+
+cpp_smooth_curve <- function(p, y, counts, copies, bandwidth, times, level, seeds, threads) {
+    .Call(`_calibrisk_cpp_smooth_curve`, p, y, counts, copies, bandwidth, times, level, seeds, threads)
 }
 
 cpp_sorted_rows <- function(x, y, w, sorted, copies = NULL) {

@@ -332,21 +332,32 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_smooth_curve
-Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, double bandwidth, int times, double level, std::vector<double> seeds, int threads);
-RcppExport SEXP _calibrisk_cpp_smooth_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP bandwidthSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedsSEXP, SEXP threadsSEXP) {
+// cpp_variance_scaling
+Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r, Rcpp::NumericVector share);
+RcppExport SEXP _calibrisk_cpp_variance_scaling(SEXP varianceSEXP, SEXP rSEXP, SEXP shareSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type counts(countsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type r(rSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_variance_scaling(variance, r, share));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_pit_draws
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int times, double seed, double first_row, int threads);
+RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
     Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    Rcpp::traits::input_parameter< std::vector<double> >::type seeds(seedsSEXP);
+    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
+    Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_smooth_curve(p, y, counts, copies, bandwidth, times, level, seeds, threads));
+    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -1970,18 +1981,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_variance_scaling
-Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r, Rcpp::NumericVector share);
-RcppExport SEXP _calibrisk_cpp_variance_scaling(SEXP varianceSEXP, SEXP rSEXP, SEXP shareSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type variance(varianceSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type r(rSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type share(shareSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_variance_scaling(variance, r, share));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_knot_line
 Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y, Rcpp::NumericVector v);
 RcppExport SEXP _calibrisk_cpp_knot_line(SEXP xSEXP, SEXP ySEXP, SEXP vSEXP) {
@@ -1991,23 +1990,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< std::vector<double> >::type y(ySEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type v(vSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_knot_line(x, y, v));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_pit_draws
-Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low, Rcpp::NumericVector high, Rcpp::NumericVector levels, int times, double seed, double first_row, int threads);
-RcppExport SEXP _calibrisk_cpp_pit_draws(SEXP startSEXP, SEXP lowSEXP, SEXP highSEXP, SEXP levelsSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP first_rowSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< std::vector<int> >::type start(startSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type low(lowSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type high(highSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type levels(levelsSEXP);
-    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
-    Rcpp::traits::input_parameter< double >::type seed(seedSEXP);
-    Rcpp::traits::input_parameter< double >::type first_row(first_rowSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_pit_draws(start, low, high, levels, times, seed, first_row, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2853,6 +2835,24 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_smooth_curve
+Rcpp::List cpp_smooth_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, double bandwidth, int times, double level, std::vector<double> seeds, int threads);
+RcppExport SEXP _calibrisk_cpp_smooth_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP bandwidthSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::List> >::type counts(countsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< double >::type bandwidth(bandwidthSEXP);
+    Rcpp::traits::input_parameter< int >::type times(timesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< std::vector<double> >::type seeds(seedsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_smooth_curve(p, y, counts, copies, bandwidth, times, level, seeds, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_sorted_rows
 Rcpp::List cpp_sorted_rows(Rcpp::NumericVector x, SEXP y, Rcpp::Nullable<Rcpp::NumericVector> w, bool sorted, Rcpp::Nullable<Rcpp::NumericVector> copies);
 RcppExport SEXP _calibrisk_cpp_sorted_rows(SEXP xSEXP, SEXP ySEXP, SEXP wSEXP, SEXP sortedSEXP, SEXP copiesSEXP) {
@@ -3286,7 +3286,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_coverage_tables", (DL_FUNC) &_calibrisk_cpp_coverage_tables, 5},
     {"_calibrisk_cpp_share_p_values", (DL_FUNC) &_calibrisk_cpp_share_p_values, 4},
     {"_calibrisk_cpp_local_line", (DL_FUNC) &_calibrisk_cpp_local_line, 5},
-    {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
+    {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
+    {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
     {"_calibrisk_cpp_wilson_limits", (DL_FUNC) &_calibrisk_cpp_wilson_limits, 3},
     {"_calibrisk_cpp_clopper_pearson", (DL_FUNC) &_calibrisk_cpp_clopper_pearson, 3},
@@ -3406,9 +3407,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_temperature", (DL_FUNC) &_calibrisk_cpp_temperature, 8},
     {"_calibrisk_cpp_ensemble_weights", (DL_FUNC) &_calibrisk_cpp_ensemble_weights, 8},
     {"_calibrisk_cpp_ensemble_map", (DL_FUNC) &_calibrisk_cpp_ensemble_map, 6},
-    {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
     {"_calibrisk_cpp_knot_line", (DL_FUNC) &_calibrisk_cpp_knot_line, 3},
-    {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
     {"_calibrisk_cpp_cubic_basis", (DL_FUNC) &_calibrisk_cpp_cubic_basis, 2},
     {"_calibrisk_cpp_linear_fit", (DL_FUNC) &_calibrisk_cpp_linear_fit, 8},
     {"_calibrisk_cpp_linear_map", (DL_FUNC) &_calibrisk_cpp_linear_map, 4},
@@ -3470,6 +3469,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_smooth_samples", (DL_FUNC) &_calibrisk_cpp_smooth_samples, 12},
     {"_calibrisk_cpp_smooth_redraws", (DL_FUNC) &_calibrisk_cpp_smooth_redraws, 10},
     {"_calibrisk_cpp_cell_distances", (DL_FUNC) &_calibrisk_cpp_cell_distances, 7},
+    {"_calibrisk_cpp_smooth_curve", (DL_FUNC) &_calibrisk_cpp_smooth_curve, 9},
     {"_calibrisk_cpp_sorted_rows", (DL_FUNC) &_calibrisk_cpp_sorted_rows, 5},
     {"_calibrisk_cpp_ks_error", (DL_FUNC) &_calibrisk_cpp_ks_error, 3},
     {"_calibrisk_cpp_ks_plain", (DL_FUNC) &_calibrisk_cpp_ks_plain, 3},

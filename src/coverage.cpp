@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Coverage of prediction intervals.
-#include "r_values.h"
+#include "r_engine.h"
 #include <calibrisk/classical/coverage.h>
+#include <calibrisk/recal/pit.h>
+#include <calibrisk/recal/variance_scaling.h>
 
 #include <algorithm>
 
@@ -50,4 +52,25 @@ Rcpp::NumericVector cpp_local_line(Rcpp::NumericVector rank, Rcpp::NumericVector
                                    Rcpp::NumericVector w, Rcpp::NumericVector places, double h) {
   return wrap_vector(
       calibrisk::local_line(as_vector(rank), as_vector(value), as_vector(w), as_vector(places), h));
+}
+
+// Scale and shift of variances for squared residuals r.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r,
+                                Rcpp::NumericVector share) {
+  const auto fit =
+      calibrisk::fit_variance_scaling(as_vector(variance), as_vector(r), as_vector(share));
+  return named_list(
+      {{"w", fit.w}, {"b", fit.b}, {"falls", fit.falls}, {"candidates", fit.candidates}});
+}
+
+// Sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x times].
+// [[Rcpp::export(rng = false)]]
+Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
+                                  Rcpp::NumericVector high, Rcpp::NumericVector levels, int times,
+                                  double seed, double first_row, int threads) {
+  REngine engine(threads);
+  return wrap_matrix(calibrisk::pit_draws(
+      engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), times,
+      static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(first_row)));
 }

@@ -3,10 +3,7 @@
 #include "r_engine.h"
 #include <calibrisk/recal/knot_line.h>
 #include <calibrisk/recal/mixture_weights.h>
-#include <calibrisk/recal/pit.h>
-#include <calibrisk/recal/poisson_binomial.h>
 #include <calibrisk/recal/temperature.h>
-#include <calibrisk/recal/variance_scaling.h>
 
 namespace {
 
@@ -95,16 +92,6 @@ Rcpp::NumericMatrix cpp_ensemble_map(Rcpp::NumericVector given, bool logits, dou
   return out;
 }
 
-// Scale and shift of variances for squared residuals r.
-// [[Rcpp::export(rng = false)]]
-Rcpp::List cpp_variance_scaling(Rcpp::NumericVector variance, Rcpp::NumericVector r,
-                                Rcpp::NumericVector share) {
-  const auto fit =
-      calibrisk::fit_variance_scaling(as_vector(variance), as_vector(r), as_vector(share));
-  return named_list(
-      {{"w", fit.w}, {"b", fit.b}, {"falls", fit.falls}, {"candidates", fit.candidates}});
-}
-
 // The line through ascending knots (x, y) at each v, constant outside of them.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
@@ -113,17 +100,6 @@ Rcpp::NumericVector cpp_knot_line(std::vector<double> x, std::vector<double> y,
   Rcpp::NumericVector out(Rcpp::no_init(v.size()));
   std::transform(v.begin(), v.end(), out.begin(), [&](double at) { return line(at); });
   return out;
-}
-
-// Sums of F(level | Y) for outcomes drawn from laws with these jumps, [levels x times].
-// [[Rcpp::export(rng = false)]]
-Rcpp::NumericMatrix cpp_pit_draws(std::vector<int> start, Rcpp::NumericVector low,
-                                  Rcpp::NumericVector high, Rcpp::NumericVector levels, int times,
-                                  double seed, double first_row, int threads) {
-  REngine engine(threads);
-  return wrap_matrix(calibrisk::pit_draws(
-      engine, {start, as_vector(low), as_vector(high)}, as_vector(levels), times,
-      static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(first_row)));
 }
 
 // Restricted cubic splines: z, and a column for each knot but two, cubic between the knots and

@@ -2,7 +2,6 @@
 #define CALIBRISK_COMPILE_PRODUCTS  // for all units: linalg/eigen_products.h
 #include "r_engine.h"
 #include <calibrisk/linalg/eigen_algebra.h>
-#include <calibrisk/linalg/small_algebra.h>
 
 const calibrisk::DenseAlgebra& worker_algebra() {
   static const calibrisk::EigenAlgebra dense;

@@ -8,10 +8,9 @@
 #ifndef CALIBRISK_CLASSICAL_LOGISTIC_H
 #define CALIBRISK_CLASSICAL_LOGISTIC_H
 
+#include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/math/vector_exp.h>
 #include <calibrisk/types.h>
-
-#include <Eigen/Cholesky>
 
 #include <algorithm>
 #include <cmath>
@@ -56,12 +55,12 @@ class LogisticRegression {
       const Vector scale = at.curvature.diagonal().cwiseMax(1e-300).cwiseSqrt().cwiseInverse();
       const Matrix scaled = scale.asDiagonal() * at.curvature * scale.asDiagonal();
       if (!scaled.allFinite()) break;
-      const Eigen::LLT<Matrix> factor(scaled);
-      if (factor.info() != Eigen::Success || factor.rcond() < 1e-12) {
+      Matrix inverse;
+      if (!definite_inverse(scaled, 1e-12, inverse)) {
         out.inverse.setConstant(std::numeric_limits<double>::quiet_NaN());
         break;  // flat: dependent columns, or outcomes far on their sides
       }
-      out.inverse = scale.asDiagonal() * factor.solve(Matrix::Identity(p, p)) * scale.asDiagonal();
+      out.inverse = scale.asDiagonal() * inverse * scale.asDiagonal();
       const Vector step = -(out.inverse * at.slope);
       // twice the loss that a full step would still save
       const double decrement = -step.dot(at.slope), size = 1.0 + std::abs(at.loss);

@@ -6,8 +6,7 @@
 #define CALIBRISK_LINALG_EIGEN_ALGEBRA_H
 
 #include <calibrisk/linalg/block_algebra.h>
-
-#include <Eigen/Eigenvalues>
+#include <calibrisk/linalg/small_algebra.h>
 
 namespace calibrisk {
 
@@ -18,11 +17,11 @@ class EigenAlgebra : public BlockAlgebra {
   explicit EigenAlgebra(const Executor& executor) : BlockAlgebra(executor) {}
 
   SymEigen sym_eigen(Matrix a) const override {
-    Eigen::SelfAdjointEigenSolver<Matrix> solver(a);
-    if (solver.info() != Eigen::Success) {
+    SymEigen out;
+    if (!small_eigen(a, out)) {
       throw std::runtime_error("The symmetric eigendecomposition did not converge.");
     }
-    return {solver.eigenvalues(), solver.eigenvectors()};
+    return out;
   }
 
  private:

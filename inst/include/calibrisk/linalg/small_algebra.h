@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Decompositions of small matrices by Eigen, in workers too. They are slow to compile: a build with
-// CALIBRISK_SHARED_PRODUCTS compiles them once, as its products (linalg/eigen_products.h), so that
-// they are functions of plain matrices.
+// CALIBRISK_SHARED_PRODUCTS compiles them once (linalg/eigen_products.h), so that they are
+// functions of plain matrices.
 #ifndef CALIBRISK_LINALG_SMALL_ALGEBRA_H
 #define CALIBRISK_LINALG_SMALL_ALGEBRA_H
 
@@ -13,6 +13,14 @@ CALIBRISK_SHARED Matrix inverse_of(const Matrix& a);
 
 // The solution of A x = b, for any A; false where A is numerically singular.
 CALIBRISK_SHARED bool solve_invertible(const Matrix& a, const Vector& b, Vector& x);
+
+// The same by a faster method for A of full rank; false where its reciprocal condition is not
+// `least` at least.
+CALIBRISK_SHARED bool solve_conditioned(const Matrix& a, const Vector& b, double least, Vector& x);
+
+// The inverse of a positive definite A; false where it has none, or its reciprocal condition is
+// below `least`.
+CALIBRISK_SHARED bool definite_inverse(const Matrix& a, double least, Matrix& inverse);
 
 // Lower Cholesky factor of a positive definite A.
 CALIBRISK_SHARED Matrix cholesky_factor(const Matrix& a);
@@ -28,10 +36,9 @@ CALIBRISK_SHARED bool small_eigen(const Matrix& a, SymEigen& out);
 
 }  // namespace calibrisk
 
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PRODUCTS)
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DECOMPOSITIONS)
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
 #include <Eigen/LU>
 
 namespace calibrisk {
@@ -42,6 +49,20 @@ bool solve_invertible(const Matrix& a, const Vector& b, Vector& x) {
   const Eigen::FullPivLU<Matrix> factor(a);
   if (!factor.isInvertible()) return false;
   x = factor.solve(b);
+  return true;
+}
+
+bool solve_conditioned(const Matrix& a, const Vector& b, double least, Vector& x) {
+  const Eigen::PartialPivLU<Matrix> factor(a);
+  if (!(factor.rcond() >= least)) return false;
+  x = factor.solve(b);
+  return true;
+}
+
+bool definite_inverse(const Matrix& a, double least, Matrix& inverse) {
+  const Eigen::LLT<Matrix> factor(a);
+  if (factor.info() != Eigen::Success || factor.rcond() < least) return false;
+  inverse = factor.solve(Matrix::Identity(a.rows(), a.cols()));
   return true;
 }
 
@@ -57,6 +78,16 @@ Matrix semidefinite_root(const Matrix& a) {
       Matrix(factor.matrixL()) * factor.vectorD().cwiseMax(0.0).cwiseSqrt().asDiagonal();
   return factor.transpositionsP().transpose() * root;
 }
+
+}  // namespace calibrisk
+
+#endif
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_PRODUCTS)
+
+#include <Eigen/Eigenvalues>
+
+namespace calibrisk {
 
 bool small_eigen(const Matrix& a, SymEigen& out) {
   const Eigen::SelfAdjointEigenSolver<Matrix> solver(a);

@@ -5,9 +5,8 @@
 #ifndef CALIBRISK_RECAL_MIXTURE_WEIGHTS_H
 #define CALIBRISK_RECAL_MIXTURE_WEIGHTS_H
 
+#include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/types.h>
-
-#include <Eigen/LU>
 
 #include <algorithm>
 #include <vector>
@@ -39,9 +38,8 @@ inline Vector face_newton(const ConstMatrixRef& scaled, const Vector& w, const V
     Matrix system = Matrix::Ones(m + 1, m + 1);
     system.topLeftCorner(m, m) = used.transpose() * share.asDiagonal() * used;
     system(m, m) = 0.0;
-    const Eigen::PartialPivLU<Matrix> factor(system);
-    if (!(factor.rcond() >= 1e-13)) return {};
-    const Vector solution = factor.solve(right);
+    Vector solution;
+    if (!solve_conditioned(system, right, 1e-13, solution)) return {};
     direction = Vector::Zero(w.size());
     for (Index f = 0; f < m; ++f) direction(face[static_cast<std::size_t>(f)]) = solution(f);
     const auto first = std::find_if(face.begin(), face.end(),
@@ -113,9 +111,8 @@ inline Vector simplex_least_squares(const Eigen::Matrix3d& products, const Eigen
       }
       right(i) = 2.0 * gains(face[static_cast<std::size_t>(i)]);
     }
-    const Eigen::PartialPivLU<Matrix> factor(system);
-    if (!(factor.rcond() >= 1e-13)) continue;
-    const Vector solution = factor.solve(right);
+    Vector solution;
+    if (!solve_conditioned(system, right, 1e-13, solution)) continue;
     Eigen::Vector3d w = Eigen::Vector3d::Zero();
     for (Index i = 0; i < m; ++i) w(face[static_cast<std::size_t>(i)]) = solution(i);
     if (w.minCoeff() >= 0.0 && objective(w) < objective(best) - 1e-15) best = w;

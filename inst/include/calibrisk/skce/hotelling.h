@@ -3,9 +3,8 @@
 #ifndef CALIBRISK_SKCE_HOTELLING_H
 #define CALIBRISK_SKCE_HOTELLING_H
 
+#include <calibrisk/linalg/small_algebra.h>
 #include <calibrisk/types.h>
-
-#include <Eigen/LU>
 
 #include <limits>
 #include <utility>
@@ -30,10 +29,10 @@ inline double hotelling(const ConstMatrixRef& z, const ConstVectorRef& copies) {
   const Vector inverse = scale.cwiseInverse();
   const Matrix correlation =
       inverse.asDiagonal() * Matrix(off.transpose() * off / (n - 1.0)) * inverse.asDiagonal();
-  const Eigen::PartialPivLU<Matrix> solver(correlation);
-  if (!(solver.rcond() >= 1e-14)) return none;
   const Vector unit = mean.cwiseProduct(inverse);
-  return n * unit.dot(solver.solve(unit));
+  Vector solution;
+  if (!solve_conditioned(correlation, unit, 1e-14, solution)) return none;
+  return n * unit.dot(solution);
 }
 
 // Hotelling's statistic of z_ij = k(p_i, p_j) (l(y_i, y_j) - E l(Z_i, y_j)) at locations (p_j, y_j)
