@@ -89,7 +89,7 @@ exact_ids <- function(x, arg) {
     rlang::check_installed("bit64", reason = "to read 64-bit integers.")
     return(as.character(x))
   }
-  if (!is.double(x) || length(large <- which(abs(x) >= 2^53)) == 0) return(x)
+  if (!is.double(x) || is.object(x) || length(large <- which(abs(x) >= 2^53)) == 0) return(x)
   stop_input(
     "Numbers in {.arg {arg}} must be below 2^53, about 9e15: above it different ones are the same double.",
     "x" = "Row {large[1]} has {format(x[large[1]], digits = 17)}; affected: {length(large)} of {length(x)} rows.",
