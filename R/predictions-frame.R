@@ -56,8 +56,8 @@ stop_no_columns <- function(x, by_default, except) {
   stop_input(
     "{.arg ...} must select the probability columns.", "x" = "It selects none.",
     "i" = if (by_default) {
-      "The default takes the numeric columns that start with {.val .pred_}, else those named as all levels of \\
-       {.arg truth}; there are none."
+      "The default takes the numeric columns that start with {.val .pred_}, else those named as the levels of \\
+       {.arg truth}; not all are there."
     }, "i" = if (length(found) > 0) "Numeric columns with values from 0 to 1: {.field {found}}." else
       "{.arg x} has no other numeric column with values from 0 to 1.", class = "columns", arg = "..."
   )
