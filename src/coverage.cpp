@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Coverage of prediction intervals.
+// Coverage of prediction intervals, scaled variances, and values of distributions at outcomes.
 #include "r_engine.h"
 #include <calibrisk/classical/coverage.h>
 #include <calibrisk/recal/pit.h>

@@ -12,10 +12,6 @@
 
 namespace {
 
-Rcpp::List limits_list(const calibrisk::Vector& low, const calibrisk::Vector& high) {
-  return named_list({{"low", low}, {"high", high}});
-}
-
 // Honest simultaneous band of an increasing event frequency (Yang & Barber 2019; Dimitriadis et al.
 // 2023, here over the intervals between G knots instead of all). For rows j..k the number of events
 // lies above Binomial(n_jk, pi_j) and below Binomial(n_jk, pi_k). So Clopper-Pearson limits hold

@@ -80,4 +80,8 @@ class CurveCounts {
   calibrisk::Vector rate_;  // the outcomes' fit
 };
 
+inline Rcpp::List limits_list(const calibrisk::Vector& low, const calibrisk::Vector& high) {
+  return named_list({{"low", low}, {"high", high}});
+}
+
 #endif

@@ -4,14 +4,6 @@
 #include "r_engine.h"
 #include <calibrisk/classical/smooth_curve.h>
 
-namespace {
-
-Rcpp::List limits_list(const calibrisk::Vector& low, const calibrisk::Vector& high) {
-  return named_list({{"low", low}, {"high", high}});
-}
-
-}  // namespace
-
 // The smooth curve of predictions and outcomes with its limits. `counts`, `copies`: see
 // CurveCounts; `bandwidth` 0: chosen from the data; a seed each for the null, the curve's own band,
 // and the largest of many normal numbers.

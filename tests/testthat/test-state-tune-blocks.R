@@ -146,7 +146,8 @@ test_that("folds are whole blocks; too few of them are an error that says what t
   expect_match(conditionMessage(cnd), "blocks have rows; 5 folds and the test rows need 13.*Fewer `folds`")
   few <- state_of(d, ce_state(folds = 2), cluster = rep(1:11, length.out = 300))
   expect_false(anyNA(glance(ce_tune(few))[compared[1:5]]))
-  expect_error(ce_tune(state_of(list(x = rep(.5, 50), y = rep(0:1, 25)), weights = 1:50 / 2)), "give `id`")
+  values <- list(x = rep(.5, 50), y = rep(0:1, 25))
+  expect_error(ce_tune(state_of(values, weights = 1:50 / 2)), "give `id`", class = "calibrisk_error_folds")
   expect_error(ce_tune(state_of(lapply(d, `[`, 1:9), weights = rep(.5, 9))), class = "calibrisk_error_folds")
 })
 
@@ -157,6 +158,7 @@ test_that("rows without an id whose values are few are told of", {
     expect_warning(verb(state_of(d, weights = w)), "limits are too wide.*id", class = "calibrisk_warning_ties")
     expect_silent(verb(state_of(d, weights = w, id = 1:400)))
   }
+  expect_false(anyNA(glance(suppressWarnings(ce_tune(state_of(d, weights = w))))$risk))
   d <- inside_sample(200, 7)
   for (n in c(20, 60, 200)) expect_silent(ce_tune(state_of(lapply(d, `[`, seq_len(n)), weights = w[seq_len(n)])))
 })

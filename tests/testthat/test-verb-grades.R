@@ -45,14 +45,13 @@ test_that("grades of models, copies, weights and clusters", {
   expect_identical(is.na(alone$conf.low), c(FALSE, FALSE, TRUE))
   expect_identical(is.na(alone$p.value), c(FALSE, FALSE, TRUE))
   expect_equal(alone$p.adjusted, p.adjust(alone$p.value))
+  # one row counts more than all others
   d$w <- replace(rep(1, 600), which(d$grade == "B" & d$default == 0)[1], 1e8 + .5)
   heavy <- of(weights = w)
   expect_true(all(heavy$conf.low <= heavy$observed & heavy$observed <= heavy$conf.high))
   expect_error(ce_grades(seq(.01, .99, length.out = 101), rep(0:1, length.out = 101)),
                class = "calibrisk_error_argument")
-})
-
-test_that("limits of a grade without noise do not depend on the scale of its weights", {
+  # without noise, whatever the scale of the weights
   of <- function(w, y = 1) ce_grades(rep(.9, 12), rep(y, 12), weights = w, cluster = rep(1:4, 3))
   for (w in lapply(1:9, function(i) exp(cos(i * 1:12)))) expect_equal(of(w)$conf.low, 1 - of(3 * w, 0)$conf.high)
 })
