@@ -340,21 +340,6 @@ test_that("of calibrated curves as many leave the null band as the level says, o
   expect_true(all(of <= .13 & of >= .005))
 })
 
-test_that("a time limit ends the curve of many rows soon after it is reached", {
-  skip_on_cran()
-  d <- drawn_rows(41, runif(1e6))
-  on.exit(setTimeLimit())
-  # of processor time, the least of three: other jobs slow the processor down as well
-  beyond <- function(type) {
-    started <- sum(proc.time()[1:2])
-    setTimeLimit(cpu = 0.2)
-    expect_error(ce_curve(d$p, d$y, type = type), "time limit")
-    setTimeLimit()
-    sum(proc.time()[1:2]) - started - 0.2
-  }
-  for (type in c("smooth", "isotonic", "binned")) expect_lt(min(replicate(3, beyond(type))), 0.4)
-})
-
 test_that("the smooth band holds a bump that is narrower than its bandwidth, and a wave", {
   skip_on_cran()
   rates <- list(function(p) p + .25 * exp(-((p - .4) / .07)^2), function(p) p + .1 * sin(4 * pi * p))

@@ -79,3 +79,27 @@ test_that("every check, and every call of the core, sees a time limit that has p
     expect_match(outcome, "time limit", info = k)
   }
 })
+
+test_that("a time limit ends the curve of many rows, and the fit of a map, soon after it is reached", {
+  skip_on_cran()
+  on.exit(setTimeLimit())
+  d <- drawn_rows(41, runif(1e6))
+  many <- function(map, times) {
+    p <- rows$p[rep(1:300, times), ]
+    y <- max.col(p / stats::rexp(length(p)))
+    function() ce_recalibrate(p, y, method = map)
+  }
+  calls <- list(function() ce_curve(d$p, d$y), function() ce_curve(d$p, d$y, type = "isotonic"),
+                function() ce_curve(d$p, d$y, type = "binned"), many("vector", 1000), many("diag", 100))
+  # of processor time: other jobs slow the processor down as well
+  took <- function(call) sum(system.time(call())[1:2])
+  for (k in seq_along(calls)) {
+    limit <- took(calls[[k]]) / 3
+    stopped <- function() {
+      setTimeLimit(cpu = limit)
+      expect_error(calls[[k]](), "time limit", info = k)
+      setTimeLimit()
+    }
+    expect_lt(min(replicate(2, took(stopped))) - limit, 0.4)
+  }
+})

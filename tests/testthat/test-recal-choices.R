@@ -37,14 +37,3 @@ test_that("maps of predictions with two values or one have the frequencies of th
     expect_equal(predict(map, .3), .365, tolerance = 1e-5)
   }
 })
-
-test_that("a time limit ends a fit of a map as it ends other calls", {
-  p <- f$p[rep(1:120, 500), ]
-  for (method in c("vector", "diag")) {
-    said <- tryCatch({
-      setTimeLimit(elapsed = .02)
-      ce_recalibrate(p, rep(f$y, 500), method = method)
-    }, error = conditionMessage, finally = setTimeLimit())
-    expect_match(said, "time limit")
-  }
-})
