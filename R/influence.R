@@ -16,6 +16,7 @@
 #   lower      the lower limit as a function of the level, of an estimate with a test that it inverts; NULL
 #   size       how many rows the value is of, where those are not all; NULL
 #   few_events their effective number, of a mean of losses of few: its limits are those of its logarithm; NULL
+#   lone       what the upper limit adds: squares of rows that debiased bins cannot use
 #   df         degrees of freedom of its error, where they are fewer than those of the design; NULL
 #   design     weights and clusters of the rows (R/design.R)
 # Sums, multiples and differences of estimates are estimates: whoever computes one leaves its standard error and its
@@ -23,11 +24,11 @@
 
 new_estimate <- function(value, influence, design, power = 1, honest = NULL, noise = 0, squares = NULL,
                          smallest = 0, variance = NULL, pairs = NULL, lower = NULL, size = NULL, known = NULL,
-                         largest = Inf, few_events = NULL, df = NULL) {
+                         largest = Inf, few_events = NULL, df = NULL, lone = 0) {
   # a class would make every look at a field take ten times as long
   list(value = value, influence = influence, squares = squares, honest = honest, noise = noise, power = power,
        design = design, smallest = smallest, variance = variance, pairs = pairs, lower = lower, size = size,
-       known = known, largest = largest, few_events = few_events, df = df)
+       known = known, largest = largest, few_events = few_events, df = df, lone = lone)
 }
 
 # Dependence within clusters, and on weights, is not known: of such rows the larger one of known and estimated variance.
@@ -55,7 +56,8 @@ combine_estimates <- function(estimates, scale = rep(1, length(estimates))) {
     known = if (all(scale >= 0) && all(lengths(known) > 0)) 2 * sum(scale^2 * unlist(known)),
     # the residuals of a row's classes have sizes that sum to 2 at most
     largest = if (all(scale >= 0)) min(sum(scale * largest), 2 * max(scale * largest)) else Inf,
-    pairs = if (all(scale >= 0)) combine_pairs(estimates, scale)
+    pairs = if (all(scale >= 0)) combine_pairs(estimates, scale),
+    lone = sum(pmax(scale, 0) * vapply(estimates, `[[`, 0, "lone"))
   )
 }
 
@@ -100,8 +102,7 @@ mean_estimate <- function(rows, design, ...) {
 # has no correction, and the lower one is honest.
 estimate_limits <- function(estimate, level, draws = NULL) {
   limits <- cpp_estimate_limits(estimate, level, if (!is.null(draws)) sd(draws))
-  if (!is.null(estimate$lower)) limits$low <- estimate$lower(level)
-  limits
+  if (is.null(estimate$lower)) limits else replace(limits, "low", estimate$lower(level))
 }
 
 # The columns of squared errors, which are reported as they are and may be negative; limits end at 0.

@@ -43,5 +43,5 @@ cell_estimate <- function(problem, cell, fold, scheme) {
                            problem$design$w %||% numeric(), p, scheme$debias, problem$design$copies)
   # the largest gap has no tangent, but a slope
   honest <- if (!is.null(fold)) if (is.finite(p)) tangent_bound(problem, of$gaps, p) else linear_bound(problem, of$gaps)
-  new_estimate(of$value, of$rows, problem$design, reported_power(p), honest, largest = if (is.finite(p)) 2 else 1)
+  new_estimate(of$value, of$rows, problem$design, reported_power(p), honest, largest = 1 + is.finite(p), lone = of$lone)
 }

@@ -105,7 +105,7 @@ problem_ece <- function(problem, scheme, honest) {
     }
     value <- of$value
     estimate <- new_estimate(value$power, of$rows, problem$design, reported_power(scheme$p), honest, value$noise,
-                             value$squares, size = of$size, largest = 1, pairs = value$pairs)
+                             value$squares, size = of$size, largest = 1, pairs = value$pairs, lone = value$lone)
     c(estimate, list(n_bins = of$n_bins))
   })
 }

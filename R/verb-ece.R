@@ -19,8 +19,8 @@
 #' therefore replaced by a cross-fitted one where that is lower; it uses no random numbers. In simulations of calibrated
 #' predictions (150 and 600 rows, seven distributions, most with few events) at most 2% of 210 intervals were above 0.
 #' The price is a longer lower arm: if no prediction in a bin is repeated, it reaches 0. `debias = TRUE` has the limits
-#' of [skce()], mapped to the root. With `times`, rows (or whole clusters) are resampled for the standard error, and
-#' limits are constructed in the same way.
+#' of [skce()], mapped to the root; the estimate leaves out rows alone in a bin, the upper limit adds their squares.
+#' With `times`, the standard error is that of resampled rows (or whole clusters).
 #' @section Choosing a model:
 #' Do not choose or tune a model by a calibration error alone; see *Choosing a model* in [ce_args].
 #' @inheritParams ce_args

@@ -350,7 +350,8 @@ Rcpp::List cpp_estimate_limits(Rcpp::List estimate, double level,
   const Limits found = limits_of(estimate, level, deviation);
   return named_list({{"std.error", found.std_error},
                      {"low", found.low},
-                     {"high", least({found.high, number_field(estimate, "largest")})}});
+                     {"high", least({found.high + number_or(estimate, "lone", 0.0),
+                                     number_field(estimate, "largest")})}});
 }
 
 // Lower limit of an error whose variance under calibration is known (NullVariance), at the normal

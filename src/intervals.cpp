@@ -148,6 +148,7 @@ Rcpp::List cpp_bin_terms(Rcpp::List bins, double n, double p, bool debias) {
   return named_list({{"power", terms.power},
                      {"squares", n * squares},
                      {"noise", terms.noise},
+                     {"lone", terms.lone},
                      {"pairs", static_cast<SEXP>(pairs)},
                      {"offset", terms.offset},
                      {"slope", terms.slope}});
@@ -245,7 +246,10 @@ Rcpp::List cpp_blocks_power(Rcpp::List sorted, Rcpp::NumericVector ends, double 
                             int at_once) {
   const SortedRows rows(sorted);
   const auto power = calibrisk::power_in_blocks(rows.sums, rows.used(ends), p, debias, at_once);
-  return named_list({{"power", power.power}, {"squares", power.squares}, {"noise", power.noise}});
+  return named_list({{"power", power.power},
+                     {"squares", power.squares},
+                     {"noise", power.noise},
+                     {"lone", power.lone}});
 }
 
 // The cross-fitted bounds of these bins of sorted rows, one for each number of bins, with the folds
@@ -297,7 +301,7 @@ Rcpp::List cpp_simplex_errors(Rcpp::NumericMatrix probs, Rcpp::NumericMatrix res
       calibrisk::SimplexBins(as_matrix(probs), as_matrix(residuals), cell, as_vector(w),
                              counts_or_none(copies))
           .errors(p, debias, fold);
-  return named_list({{"value", of.value}, {"rows", of.rows}, {"gaps", of.gaps}});
+  return named_list({{"value", of.value}, {"lone", of.lone}, {"rows", of.rows}, {"gaps", of.gaps}});
 }
 
 // `mean` and `squares` of the cross-fitted bound of bins that end at the rows `ends`. Residuals and

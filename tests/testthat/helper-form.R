@@ -1,7 +1,5 @@
 # A form whose feature map is given: h(p, p') = map(p)' M map(p').
-fixed_form <- function(core = NULL, map = identity, gap = FALSE) {
-  new_form("fixed", map = map, core = core, gap = gap)
-}
+fixed_form <- function(core = NULL, map = identity, gap = FALSE) new_form("fixed", map = map, core = core, gap = gap)
 
 registerS3method("pair_features", "ce_form_fixed",
                  function(form, features) form$map(features),

@@ -46,9 +46,7 @@ oracle_risk <- function(H, E) {
 }
 
 # Bin of each p: right-closed bins with the given inner edges, 1 + number of edges below p.
-oracle_bin <- function(p, edges) {
-  vapply(p, function(v) 1L + sum(edges < v), 0L)
-}
+oracle_bin <- function(p, edges) vapply(p, function(v) 1L + sum(edges < v), 0L)
 
 oracle_edges <- function(p, n_bins, type = "width") {
   k <- seq_len(n_bins - 1)

@@ -14,6 +14,4 @@ relative_error <- function(x, y) {
   max(0, error)
 }
 
-expect_close <- function(x, y, tolerance) {
-  expect_lt(relative_error(unname(x), unname(y)), tolerance)
-}
+expect_close <- function(x, y, tolerance) expect_lt(relative_error(unname(x), unname(y)), tolerance)

@@ -1,7 +1,5 @@
 # A fold vector with test rows (0) and k consecutive folds.
-test_folds <- function(n, k, n_test = 0) {
-  c(sort(rep_len(seq_len(k), n - n_test)), rep(0L, n_test))
-}
+test_folds <- function(n, k, n_test = 0) c(sort(rep_len(seq_len(k), n - n_test)), rep(0L, n_test))
 
 # A method's own path must equal the plain loop over folds and grid.
 expect_path_is_plain <- function(method, problem, fold, grid, tolerance = 1e-10) {

@@ -327,9 +327,7 @@ test_that("factors of the kernel give the estimates and intervals of all pairs, 
 test_that("small ridges keep their digits where the kernel has few eigenvalues, or warn", {
   p <- withr::with_seed(1, runif(12))
   y <- withr::with_seed(2, rbinom(12, 1, p^2))
-  value <- function(ridge, ...) {
-    ckce(p, y, kernel = kernel_linear(), ridge = ridge, ...)$.estimate
-  }
+  value <- function(ridge, ...) ckce(p, y, kernel = kernel_linear(), ridge = ridge, ...)$.estimate
   # the linear kernel has two features: A^-1 of dimension 2
   features <- cbind(1 - p, p)
   residuals <- features - cbind(1 - y, y)

@@ -189,7 +189,7 @@ test_that("errors of very many bins and their bound are the same block by block"
       # the last block has one bin
       for (at_once in c(700, length(sorted$ties) - 1)) {
         blocks <- errors_of_blocks(sorted, sorted$ties, scheme, problem_folds(data), at_once)
-        expect_equal(blocks$value, whole$value[c("power", "squares", "noise")], tolerance = 1e-12)
+        expect_equal(blocks$value, whole$value[c("power", "squares", "noise", "lone")], tolerance = 1e-12)
         expect_equal(blocks$bound[c("mean", "squares")], whole$bound[c("mean", "squares")], tolerance = 1e-12)
         # cells of many bins do not keep their own squared weights
         expect_equal(blocks$bound$known, whole$bound$known, tolerance = if (is.null(data$design$w)) 1e-12 else .05)

@@ -1,6 +1,4 @@
-bins_form <- function(method, problem) {
-  fit_form(method, problem, list(value = method$values), new_context())
-}
+bins_form <- function(method, problem) fit_form(method, problem, list(value = method$values), new_context())
 
 test_that("bins on the oracle rows: values, risk, standard error, squared error", {
   data <- oracle_data()

@@ -234,14 +234,15 @@ test_that("limits of debiased errors are those of a mean over pairs", {
   found <- ece(d$p, d$y, p = 2, debias = TRUE, type = "discrete")
   e <- d$p - d$y
   n <- as.numeric(table(d$p)[as.character(d$p)])
-  spread <- stats::ave(e, d$p, FUN = function(v) mean((v - mean(v))^2))
+  spread <- stats::ave(e, d$p, FUN = stats::var)
   gap <- stats::ave(e, d$p)
-  noise <- 2 * sum((spread / n / 200)^2 * n)
+  # var^2 / (n (n - 1)) of each bin, as of any two rows
+  noise <- 2 * sum((spread / 200)^2 / (n - 1))
   rows <- 2 * gap * (e - gap) + gap^2 - stats::ave(d$y, d$p, FUN = function(y) mean(y) * (1 - mean(y))) / (n - 1)
   known <- stats::ave(d$p, d$p) * (1 - d$p)
   by_hand <- new_estimate(found$power, rows, new_design(200), noise = noise, pairs = list(
     value = found$power, influence = rows, trace = sum(spread / n) / 200,
-    known = 2 * sum((known / n / 200)^2 * n), known_trace = sum(known / n) / 200
+    known = 2 * sum((known / 200)^2 / (n - 1)), known_trace = sum(known / n) / 200
   ))
   limits <- estimate_limits(by_hand, .95)
   expect_equal(c(found$conf.low, found$conf.high), sqrt(pmax(c(limits$low, limits$high), 0)), tolerance = 1e-6)

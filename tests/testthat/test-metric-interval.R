@@ -17,9 +17,7 @@ test_that("analytic standard errors are those of the jackknife", {
     error <- jackknife_error(n, function(i) fn(p[-i, ], label[-i], ...)$.estimate)
     expect_equal(fn(p, label, ...)$std.error / error, 1, tolerance = tolerance)
   }
-  for (exponent in c(1, 2, 3)) {
-    scalar(ece, n_bins = 4, p = exponent)
-  }
+  for (exponent in c(1, 2, 3)) scalar(ece, n_bins = 4, p = exponent)
   several(ece, n_bins = 3, p = 2, notion = "class_wise")
   several(ece, n_bins = 2, p = 2, notion = "canonical")
   scalar(ece, n_bins = 4, p = 2, debias = TRUE)
@@ -64,6 +62,25 @@ test_that("intervals of binned errors cover the error of the binned predictions"
   }, NA))
   expect_gt(mean(hit), .91)
   expect_lt(mean(hit), .985)
+})
+
+test_that("limits of debiased errors hold where bins have one row or two, and know of rows without another one", {
+  off <- withr::with_seed(14, rowMeans(vapply(1:200, function(i) {
+    p <- stats::runif(120)
+    unlist(lapply(c(60, 100), function(bins) {
+      of <- function(rate) ece(p, stats::rbinom(120, 1, rate), n_bins = bins, type = "mass", p = 2, debias = TRUE)
+      c(of(p)$conf.low > 0, of(p / 4)$conf.high < sqrt(mean(p^2)) * .75)
+    }))
+  }, logical(4))))
+  expect_true(all(off <= .055))
+  p <- seq(.7, .9, length.out = 90)
+  # beside the share of rows that may be missing among 90
+  left <- function(...) ece(..., type = "discrete", p = 2, debias = TRUE)$conf.high^2 - 1 + .025^(1 / 90)
+  expect_equal(left(p, integer(90)), mean(p^2))
+  probs <- cbind(p, .9 - p, .1)
+  square <- mean((probs - rep(c(0, 0, 1), each = 90))^2)
+  expect_equal(left(probs, rep(3L, 90), notion = "canonical"), 3 * square)
+  expect_equal(left(probs, rep(3L, 90), notion = "class_wise"), square)
 })
 
 test_that("debiasing is unbiased, the plug-in is not", {

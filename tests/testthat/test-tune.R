@@ -9,9 +9,7 @@ pair_features.ce_form_constant <- function(form, features) {
 registerS3method("fit_form", "ce_method_scaled_mean", fit_form.ce_method_scaled_mean, asNamespace("calibrisk"))
 registerS3method("pair_features", "ce_form_constant", pair_features.ce_form_constant, asNamespace("calibrisk"))
 
-binary_data <- function(n, seed = 1) {
-  drawn_rows(seed, runif(n), function(p) p^1.4)
-}
+binary_data <- function(n, seed = 1) drawn_rows(seed, runif(n), function(p) p^1.4)
 
 test_that("Algorithm 1 is followed step by step", {
   data <- binary_data(120)

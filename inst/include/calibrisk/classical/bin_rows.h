@@ -70,9 +70,10 @@ inline BinTable bins_of_rows(const SortedSums& rows, const std::vector<Index>& e
   return out;
 }
 
-// The power of the bins' error, the sum of the squares of its rows' influence, and its noise.
+// The power of the bins' error, the sum of the squares of its rows' influence, its noise, and the
+// squares of lone rows.
 struct BinnedPower {
-  double power = 0.0, squares = 0.0, noise = 0.0;
+  double power = 0.0, squares = 0.0, noise = 0.0, lone = 0.0;
 };
 
 inline double squares_about(const BinTerms& terms, double power) {
@@ -104,6 +105,7 @@ inline BinnedPower power_in_blocks(const SortedSums& rows, const std::vector<Ind
     out.power += terms.power;
     within += terms.within;
     out.noise += terms.noise;
+    out.lone += terms.lone;
   });
   each_block([&](const BinTerms& terms) { out.squares += squares_about(terms, out.power); });
   out.squares = total * (out.squares + within);

@@ -58,9 +58,10 @@ inline double calibrated_variance(double p) {
 
 // The sum of share |gap|^p over bins (Gruber & Buettner 2022, Eq. 3 and Definition C.1; infinite p:
 // the largest |gap|), of bins among rows of weight n. The influence of a row with the residual d is
-// offset + slope d; `within` and `noise`: the variance within bins, and under calibration.
+// offset + slope d; `within` and `noise`: the variance within bins, and under calibration; `lone`:
+// what debiasing leaves out, the squares of rows without another one in their bin.
 struct BinTerms {
-  double power = 0.0, within = 0.0, noise = 0.0;
+  double power = 0.0, within = 0.0, noise = 0.0, lone = 0.0;
   Vector share, centre, offset, slope;
 };
 
@@ -95,6 +96,7 @@ inline BinTerms bin_terms(const BinTable& bins, double n, double p, bool debias)
       const double noise = bins.accuracy(b) * (1.0 - bins.accuracy(b)) * bins.concentration(b) /
                            (1.0 - bins.concentration(b));
       const bool kept = bins.copies(b) >= 2.0;
+      if (!kept) out.lone += out.share(b) * out.centre(b);
       out.centre(b) = kept ? out.centre(b) - noise : 0.0;
       if (!kept) out.slope(b) = 0.0;
     }
@@ -108,8 +110,12 @@ inline BinTerms bin_terms(const BinTable& bins, double n, double p, bool debias)
   if (!std::isinf(p)) {
     const double unit = calibrated_variance(p);
     out.noise = sum([&](Index b) {
-      return out.share(b) * out.share(b) *
-             (std::pow(bins.spread(b) * bins.concentration(b), p) * unit);
+      const double noise = out.share(b) * out.share(b) *
+                           (std::pow(bins.spread(b) * bins.concentration(b), p) * unit);
+      if (!debias) return noise;
+      // of pairs of different rows, with the spread that divides by n - 1
+      const double others = 1.0 - bins.concentration(b);
+      return bins.copies(b) >= 2.0 ? noise / (others * others * others) : 0.0;
     });
   }
   for (Index b = 0; b < size; ++b) out.offset(b) = out.centre(b) - out.slope(b) * bins.gap(b);
@@ -129,8 +135,9 @@ inline BinPairs bin_pairs(const BinTable& bins, const BinTerms& terms) {
     const double unit = terms.share(b) * bins.concentration(b);
     const double mean = std::min(std::max(bins.gap(b) + bins.accuracy(b), 0.0), 1.0);
     const double own = unit * mean * (1.0 - mean);
-    out.trace += unit * bins.spread(b);
-    out.known += 2.0 * own * own;
+    const double others = 1.0 - bins.concentration(b);
+    out.trace += unit * bins.spread(b) / others;
+    out.known += 2.0 * own * own / others;
     out.known_trace += own;
   }
   return out;

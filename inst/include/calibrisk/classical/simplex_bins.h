@@ -121,7 +121,7 @@ inline std::vector<int> median_variance_cells(const ConstMatrixRef& probs, Index
 // bound needs (cell_gaps.h); of p = Inf, where the error is the largest gap, which has no tangent,
 // the slopes: each fold looks at the cell and class that stand out in the others.
 struct SimplexErrors {
-  double value = 0.0;
+  double value = 0.0, lone = 0.0;  // see BinTerms
   Vector rows;
   Matrix gaps;
 };
@@ -186,6 +186,7 @@ class SimplexBins {
   }
 
   SimplexErrors powers(double p, bool debias) const {
+    SimplexErrors out;
     const Matrix size = gap_.cwiseAbs();
     Vector centre =
         size.unaryExpr([p](double g) { return p == 2.0 ? g * g : std::pow(g, p); }).rowwise().sum();
@@ -196,6 +197,7 @@ class SimplexBins {
     });
     for (Index c = 0; debias && c < centre.size(); ++c) {
       if (count_(c) < 2.0) {
+        out.lone += share_(c) * centre(c);
         centre(c) = 0.0;
         slope.row(c).setZero();
         continue;
@@ -205,7 +207,6 @@ class SimplexBins {
       const auto f = frequency_.row(c).array();
       centre(c) -= (f * (1.0 - f)).sum() * concentration / (1.0 - concentration);
     }
-    SimplexErrors out;
     out.value = share_.dot(centre);
     out.rows.resize(residuals_.rows());
     for (Index i = 0; i < out.rows.size(); ++i) {
