@@ -159,19 +159,19 @@ place_folds <- function(given, n, test_rows = integer()) {
 
 crossfit_folds <- 5
 
-# The fold of every row by a hash of its values, so that the same rows have the same folds in any order. Clusters have
-# the fold of their codes. `even`: folds of sizes that differ by one at most. Rows are then dealt out in the order of
-# their hashes, clusters in that of their rows' sum, each with its `copies`.
+# The fold of every row by a hash of its values, so that the same rows have the same folds in any order; of a cluster
+# by the sum of its rows' hashes, each with its `copies`, so that names do not matter. `even`: rows, or clusters, are
+# dealt out in the order of these numbers, into folds of sizes that differ by one at most.
 value_folds <- function(features, labels, cluster = NULL, folds = crossfit_folds, even = FALSE, copies = NULL) {
   cpp_value_folds(features, as.integer(labels), cluster, folds, even, copies)
 }
 
 # value_folds() of rows that count as the design says. Equal rows are told apart by how many came before: those of
-# different weights in the order of these, so that the order of the rows does not matter.
+# different weights in the order of these, so that the order of the rows does not matter; so are equal clusters.
 design_folds <- function(features, labels, design, folds = crossfit_folds, even = FALSE) {
-  if (cpp_equal_copies(design) || !is.null(design$cluster)) {
-    return(value_folds(features, labels, design$cluster, folds, even, design$copies))
-  }
+  of <- design$cluster
+  if (!is.null(of) && !is.null(design$w)) of <- match(of, order(sum_by_cluster(design$w, of)))
+  if (cpp_equal_copies(design) || !is.null(of)) return(value_folds(features, labels, of, folds, even, design$copies))
   at <- order(design$w)
   replace(integer(design$n), at, value_folds(rows_of_part(features, at), labels[at], NULL, folds, even))
 }

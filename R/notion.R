@@ -99,8 +99,8 @@ class_wise_problems <- function(predictions) {
   probs <- simplex_probs(predictions)
   truth <- simplex_truth(predictions)
   design <- predictions$design
-  fold <- if (is.null(design$copies)) design_folds(probs, truth, design)
-  counts <- if (!is.null(design$copies)) copies_by_fold(probs, truth, design)
+  fold <- if (is.null(design$copies) || !is.null(design$cluster)) design_folds(probs, truth, design)
+  counts <- if (is.null(fold)) copies_by_fold(probs, truth, design)
   lapply(seq_len(ncol(probs)), function(k) {
     problem <- scalar_problem(probs[, k], as.numeric(truth == k), predictions$levels[k], design)
     problem[c("fold", "copies_by_fold")] <- list(fold, counts)

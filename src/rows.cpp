@@ -38,9 +38,8 @@ std::vector<std::size_t> order_of(const Rcpp::Nullable<Rcpp::NumericVector>& eac
 
 }  // namespace
 
-// Folds 1..k of rows from their values, or of clusters from their codes. `even`: dealt out in the
-// order of the rows' numbers, or of their sums by cluster, each with its copies, so that sizes
-// differ by one at most.
+// Folds 1..k of rows from their values' numbers, or of clusters from the sum of their rows', each
+// with its copies. `even`: dealt out in the order of these, so that sizes differ by one at most.
 // [[Rcpp::export(rng = false)]]
 Rcpp::IntegerVector cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
                                     Rcpp::Nullable<Rcpp::IntegerVector> cluster, int k, bool even,
@@ -54,8 +53,15 @@ Rcpp::IntegerVector cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
   const std::size_t n = of.empty() ? keys.size() : place.size();
   Rcpp::IntegerVector folds(Rcpp::no_init(static_cast<R_xlen_t>(n)));
   int* fold = folds.begin();
+  const Rcpp::NumericVector each =
+      copies.isNull() ? Rcpp::NumericVector(1, 1.0) : Rcpp::NumericVector(copies.get());
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    // whole numbers, whose sums do not depend on their order
+    const auto count = each[copies.isNull() ? 0 : static_cast<R_xlen_t>(i)];
+    place[static_cast<std::size_t>(of[i]) - 1] +=
+        std::floor(0x1p31 * calibrisk::unit_of(keys[i])) * count;
+  }
   if (!even) {
-    std::iota(place.begin(), place.end(), 1.0);
     const std::vector<int> none(place.size());
     calibrisk::row_folds(
         of.empty() ? keys : calibrisk::row_keys(place.data(), place.size(), 1, none.data()), k,
@@ -64,14 +70,6 @@ Rcpp::IntegerVector cpp_value_folds(SEXP features, Rcpp::IntegerVector labels,
     if (of.empty()) {
       calibrisk::row_folds(keys, std::numeric_limits<int>::max(), fold);
       place.assign(fold, fold + n);
-    }
-    const Rcpp::NumericVector each =
-        copies.isNull() ? Rcpp::NumericVector(1, 1.0) : Rcpp::NumericVector(copies.get());
-    for (std::size_t i = 0; i < of.size(); ++i) {
-      // whole numbers, whose sums do not depend on their order
-      const auto count = each[copies.isNull() ? 0 : static_cast<R_xlen_t>(i)];
-      place[static_cast<std::size_t>(of[i]) - 1] +=
-          std::floor(0x1p31 * calibrisk::unit_of(keys[i])) * count;
     }
     std::vector<std::size_t> order(place.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

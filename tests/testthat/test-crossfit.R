@@ -35,14 +35,20 @@ oracle_tangent <- function(gap, d, p) {
   at(best)
 }
 
-test_that("no order of equal rows of different weights changes the lower limits", {
+test_that("no order of equal rows of different weights, and no name of a cluster, changes the lower limits", {
   data <- withr::with_seed(2, data.frame(p = round(stats::rbeta(600, .6, 2), 1), w = sample(4L, 600, TRUE),
                                          v = stats::runif(600), time = stats::rexp(600, .3)))
   data$y <- withr::with_seed(3, stats::rbinom(600, 1, data$p^2))
   order <- withr::with_seed(4, sample(600))
+  # some clusters have the same predictions and outcomes
+  data$id <- ceiling(seq_len(600) / 3)
+  data$name <- order(order)[data$id]
   for (verb in list(ece, smooth_ece, ks_error, mmce)) {
-    expect_equal(verb(data[order, ], y, p, weights = v)$conf.low, verb(data, y, p, weights = v)$conf.low,
-                 tolerance = 1e-10)
+    low <- function(data, ...) verb(data, y, p, ...)$conf.low
+    expect_equal(low(data[order, ], weights = v), low(data, weights = v), tolerance = 1e-10)
+    by_name <- low(data[order, ], weights = v, cluster = name)
+    expect_equal(by_name, low(data, weights = v, cluster = id), tolerance = 1e-10)
+    expect_equal(low(data[order, ], cluster = name), low(data, cluster = id), tolerance = 1e-10)
   }
   skip_if_not_installed("survival")
   # copies whose draws have the weights of their censoring

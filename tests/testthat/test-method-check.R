@@ -47,9 +47,7 @@ test_that("folds that are none are errors of every method", {
   wrong <- list(rep(1:3, 9), rep(0L, 30), rep(c(1, 1.5, 2), 10), c(-1, rep(1:2, length.out = 29)),
                 c(NA, rep(1:2, length.out = 29)), factor(rep(1:3, 10)), c(1e9, rep(1, 29)), NULL)
   for (method in methods_of(problem)) {
-    for (fold in wrong) {
-      expect_error(tune_path(method, problem, fold, grid, context), class = "calibrisk_error_folds")
-    }
+    for (fold in wrong) expect_error(tune_path(method, problem, fold, grid, context), class = "calibrisk_error_folds")
     path <- tune_path(method, problem, rep(c(1, 2, 0), 10), grid, context)
     expect_identical(dim(path$risk), c(1L, 2L))
   }

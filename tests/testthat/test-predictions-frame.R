@@ -48,9 +48,7 @@ test_that("columns of tidymodels that are not probabilities of an event are not 
   d <- data.frame(y = rbinom(40, 1, p), .pred_1 = p, .pred_time = 0.5, .pred_lower = 0, .pred_upper = 1,
                   .pred_survival = 1 - p, .pred_linear_pred = 0.1, .pred_quantile = 0.2, .pred_lower_1 = 0.3)
   expect_identical(ece(d, y), ece(d[1:2], y))
-  for (name in names(d)[3:9]) {
-    expect_error(ece(d, y, !!name), name, fixed = TRUE, class = "calibrisk_error_columns")
-  }
+  for (name in names(d)[3:9]) expect_error(ece(d, y, !!name), name, fixed = TRUE, class = "calibrisk_error_columns")
   # levels may have these names
   d <- data.frame(y = factor(ifelse(d$y == 1, "upper", "lower")), .pred_lower = 1 - p, .pred_upper = p)
   expect_equal(ece(d, y)$.estimate, ece(p, d$y == "upper")$.estimate)

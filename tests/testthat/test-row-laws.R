@@ -63,7 +63,5 @@ test_that("an incomplete row is none", {
   d <- row_frame()
   d[3, c("p", "q", "r", "law")] <- NA
   d$y[5] <- NA
-  for (name in names(row_verbs)) {
-    expect_same_rows(row_verbs[[name]](d), row_verbs[[name]](d[-c(3, 5), ]), name)
-  }
+  for (name in names(row_verbs)) expect_same_rows(row_verbs[[name]](d), row_verbs[[name]](d[-c(3, 5), ]), name)
 })
