@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_EXPLICIT  // for all units: linalg/eigen_products.h
 #include "as_risk.h"
-#include <calibrisk/kernels/taylor_features.h>
+#include <calibrisk/methods/ridge_explicit.h>
 #include <calibrisk/taylor_risk.h>
 
 namespace {

@@ -5,7 +5,6 @@
 
 #include <calibrisk/engine.h>
 #include <calibrisk/kernels/kernel.h>
-#include <calibrisk/math/value_stretch.h>
 #include <calibrisk/short_work.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -37,7 +35,16 @@ CALIBRISK_SHARED Matrix gram(const Engine& engine, const Kernel& kernel, const C
 CALIBRISK_SHARED double median_distance(const Engine& engine, Metric metric,
                                         const ConstMatrixRef& x);
 
+}  // namespace calibrisk
+
 #if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_KERNELS)
+
+#include <calibrisk/math/value_stretch.h>
+
+#include <random>
+
+namespace calibrisk {
+
 void gram(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& x,
           const ConstMatrixRef& y, MatrixRef out) {
   constexpr Index tile = 256;
@@ -197,8 +204,9 @@ double median_distance(const Engine& engine, Metric metric, const ConstMatrixRef
   return middle.first == middle.second ? distance(middle.first)
                                        : 0.5 * (distance(middle.first) + distance(middle.second));
 }
-#endif
 
 }  // namespace calibrisk
+
+#endif
 
 #endif

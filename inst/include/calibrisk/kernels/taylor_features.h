@@ -44,7 +44,7 @@ struct TaylorFeatures {
                                        const ConstMatrixRef& basis_transposed, MatrixRef out) const;
 };
 
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_EXPLICIT)
 void TaylorFeatures::evaluate(const ConstVectorRef& x, MatrixRef out) const {
   const auto u = (x.array() - centre).eval();
   out.col(0).array() = -gamma * u.square();

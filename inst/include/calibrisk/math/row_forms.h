@@ -41,6 +41,10 @@ struct RowFormLoops {
   void (*columns)(const ColumnProducts& at);
 };
 
+CALIBRISK_SHARED const RowFormLoops& row_form_loops();
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RISKS)
+
 #ifdef CALIBRISK_PACKS
 
 // sum += x y
@@ -224,10 +228,12 @@ inline RowFormLoops row_form_loops_baseline() { return {plain_row_forms, plain_c
 
 #endif
 
-inline const RowFormLoops& row_form_loops() {
+const RowFormLoops& row_form_loops() {
   static const RowFormLoops loops = CALIBRISK_WIDEST(row_form_loops)();
   return loops;
 }
+
+#endif
 
 }  // namespace detail
 

@@ -152,7 +152,7 @@ class ExplicitRidge {
   std::vector<RidgeSpectrum> spectra_;  // [f - 1]
 };
 
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_EXPLICIT)
 ExplicitRidge::ExplicitRidge(const Engine& engine, const ExplicitFeatures& features,
                              const ConstMatrixRef& x, const ConstMatrixRef& residuals,
                              const std::vector<int>& fold, Index n_folds, const RowWeights& weights,

@@ -18,6 +18,24 @@ CALIBRISK_SHARED std::vector<RidgeSpectrum> factor_spectra(const Engine& engine,
                                                            const FoldBegin& begin,
                                                            ProgressSpan span = {});
 
+// l(p) of the rows that a training set has not seen.
+struct UnseenFeatures {
+  ConstMatrixRef held_out, test;
+};
+
+// All ridges of one fold; writes column f - 1 of `out`.
+CALIBRISK_SHARED void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
+                                            const UnseenFeatures& l,
+                                            const ConstMatrixRef& residuals, const FoldBegin& begin,
+                                            Index f, const ConstVectorRef& ridges, RidgePath& out,
+                                            ProgressSpan span);
+
+CALIBRISK_SHARED void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
+                                           const UnseenFeatures& l, const ConstMatrixRef& residuals,
+                                           const FoldBegin& begin, Index f,
+                                           const ConstVectorRef& ridges, RidgePath& out,
+                                           ProgressSpan span);
+
 #if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
 std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const ConstMatrixRef& l,
                                           const ConstMatrixRef& residuals, const FoldBegin& begin,
@@ -46,7 +64,6 @@ std::vector<RidgeSpectrum> factor_spectra(const Engine& engine, const ConstMatri
   }
   return out;
 }
-#endif
 
 namespace detail {
 
@@ -82,19 +99,6 @@ inline double kronecker_losses(const Engine& engine, const ConstMatrixRef& p,
 
 }  // namespace detail
 
-// l(p) of the rows that a training set has not seen.
-struct UnseenFeatures {
-  ConstMatrixRef held_out, test;
-};
-
-// All ridges of one fold; writes column f - 1 of `out`.
-CALIBRISK_SHARED void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s,
-                                            const UnseenFeatures& l,
-                                            const ConstMatrixRef& residuals, const FoldBegin& begin,
-                                            Index f, const ConstVectorRef& ridges, RidgePath& out,
-                                            ProgressSpan span);
-
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
 void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s, const UnseenFeatures& l,
                            const ConstMatrixRef& residuals, const FoldBegin& begin, Index f,
                            const ConstVectorRef& ridges, RidgePath& out, ProgressSpan span) {
@@ -138,15 +142,6 @@ void factor_path_kronecker(const Engine& engine, const RidgeSpectrum& s, const U
     engine.progress.advance(span.part(v, ridges.size()).to);
   }
 }
-#endif
-
-CALIBRISK_SHARED void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s,
-                                           const UnseenFeatures& l, const ConstMatrixRef& residuals,
-                                           const FoldBegin& begin, Index f,
-                                           const ConstVectorRef& ridges, RidgePath& out,
-                                           ProgressSpan span);
-
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RIDGE)
 void factor_path_two_step(const Engine& engine, const RidgeSpectrum& s, const UnseenFeatures& l,
                           const ConstMatrixRef& residuals, const FoldBegin& begin, Index f,
                           const ConstVectorRef& ridges, RidgePath& out, ProgressSpan span) {
