@@ -73,14 +73,6 @@ cpp_falling_trends <- function(probs, labels, classes, copies) {
     .Call(`_calibrisk_cpp_falling_trends`, probs, labels, classes, copies)
 }
 
-cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
-    .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
-}
-
-cpp_cox <- function(z, y, weight, unit, reach) {
-    .Call(`_calibrisk_cpp_cox`, z, y, weight, unit, reach)
-}
-
 cpp_cumulative <- function(sorted, times, seed, threads) {
     .Call(`_calibrisk_cpp_cumulative`, sorted, times, seed, threads)
 }
@@ -469,6 +461,14 @@ cpp_sampled_differences <- function(draws, difference, bias, df, level) {
     .Call(`_calibrisk_cpp_sampled_differences`, draws, difference, bias, df, level)
 }
 
+cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
+    .Call(`_calibrisk_cpp_logistic`, x, y, start, centre, ridge, weight, offset)
+}
+
+cpp_cox <- function(z, y, weight, unit, reach) {
+    .Call(`_calibrisk_cpp_cox`, z, y, weight, unit, reach)
+}
+
 cpp_moments <- function(mean, variance, outcome, design) {
     .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, design)
 }
@@ -499,10 +499,6 @@ cpp_null_limits <- function(draws, seen, target, scaled, level) {
 
 cpp_normal_null <- function(deviation, copies, linear, squared, size) {
     .Call(`_calibrisk_cpp_normal_null`, deviation, copies, linear, squared, size)
-}
-
-cpp_point_632 <- function(losses, none, samples, w) {
-    .Call(`_calibrisk_cpp_point_632`, losses, none, samples, w)
 }
 
 cpp_pair_risk <- function(residuals, features, core, threads, path = 0L, design = NULL) {
@@ -643,6 +639,10 @@ cpp_hotelling_redraws <- function(columns, expected, gram, probs, copies, times,
 
 cpp_class_statistic <- function(factor, probs, target_gram, labels, threads, copies = NULL) {
     .Call(`_calibrisk_cpp_class_statistic`, factor, probs, target_gram, labels, threads, copies)
+}
+
+cpp_point_632 <- function(losses, none, samples, w) {
+    .Call(`_calibrisk_cpp_point_632`, losses, none, samples, w)
 }
 
 cpp_scalar_features <- function(kernel, x) {

@@ -143,7 +143,7 @@ optimism_table <- function(whole, samples) {
   out[!number_fact(out$term, "kind") %in% c("test", "ladder", "smooth"), ]
 }
 
-# The .632+ estimates of both losses: src/optimism.cpp.
+# The .632+ estimates of both losses: src/redraws.cpp.
 point_632 <- function(problem, losses) {
   p <- problem$features[, 1]
   share <- row_mean(as.numeric(problem$labels), problem$design)

@@ -248,36 +248,6 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
-// cpp_logistic
-Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y, const Rcpp::NumericVector& start, const Rcpp::NumericVector& centre, const Rcpp::NumericVector& ridge, const Rcpp::NumericVector& weight, const Rcpp::NumericVector& offset);
-RcppExport SEXP _calibrisk_cpp_logistic(SEXP xSEXP, SEXP ySEXP, SEXP startSEXP, SEXP centreSEXP, SEXP ridgeSEXP, SEXP weightSEXP, SEXP offsetSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type x(xSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type y(ySEXP);
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type start(startSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type centre(centreSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type ridge(ridgeSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type offset(offsetSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_logistic(x, y, start, centre, ridge, weight, offset));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_cox
-Rcpp::List cpp_cox(Rcpp::NumericVector z, Rcpp::NumericVector y, Rcpp::NumericVector weight, double unit, double reach);
-RcppExport SEXP _calibrisk_cpp_cox(SEXP zSEXP, SEXP ySEXP, SEXP weightSEXP, SEXP unitSEXP, SEXP reachSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
-    Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cox(z, y, weight, unit, reach));
-    return rcpp_result_gen;
-END_RCPP
-}
 // cpp_cumulative
 Rcpp::List cpp_cumulative(Rcpp::List sorted, int times, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_cumulative(SEXP sortedSEXP, SEXP timesSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -1603,6 +1573,36 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_logistic
+Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y, const Rcpp::NumericVector& start, const Rcpp::NumericVector& centre, const Rcpp::NumericVector& ridge, const Rcpp::NumericVector& weight, const Rcpp::NumericVector& offset);
+RcppExport SEXP _calibrisk_cpp_logistic(SEXP xSEXP, SEXP ySEXP, SEXP startSEXP, SEXP centreSEXP, SEXP ridgeSEXP, SEXP weightSEXP, SEXP offsetSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< const Rcpp::NumericMatrix& >::type x(xSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type y(ySEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type start(startSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type centre(centreSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type ridge(ridgeSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< const Rcpp::NumericVector& >::type offset(offsetSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_logistic(x, y, start, centre, ridge, weight, offset));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_cox
+Rcpp::List cpp_cox(Rcpp::NumericVector z, Rcpp::NumericVector y, Rcpp::NumericVector weight, double unit, double reach);
+RcppExport SEXP _calibrisk_cpp_cox(SEXP zSEXP, SEXP ySEXP, SEXP weightSEXP, SEXP unitSEXP, SEXP reachSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type y(ySEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
+    Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cox(z, y, weight, unit, reach));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_moments
 Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance, Rcpp::NumericVector outcome, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_moments(SEXP meanSEXP, SEXP varianceSEXP, SEXP outcomeSEXP, SEXP designSEXP) {
@@ -1703,19 +1703,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type squared(squaredSEXP);
     Rcpp::traits::input_parameter< int >::type size(sizeSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_normal_null(deviation, copies, linear, squared, size));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_point_632
-Rcpp::NumericVector cpp_point_632(Rcpp::NumericMatrix losses, Rcpp::NumericVector none, Rcpp::List samples, Rcpp::NumericVector w);
-RcppExport SEXP _calibrisk_cpp_point_632(SEXP lossesSEXP, SEXP noneSEXP, SEXP samplesSEXP, SEXP wSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type losses(lossesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type none(noneSEXP);
-    Rcpp::traits::input_parameter< Rcpp::List >::type samples(samplesSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_point_632(losses, none, samples, w));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -2204,6 +2191,19 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     Rcpp::traits::input_parameter< Rcpp::Nullable<Rcpp::NumericVector> >::type copies(copiesSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_class_statistic(factor, probs, target_gram, labels, threads, copies));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_point_632
+Rcpp::NumericVector cpp_point_632(Rcpp::NumericMatrix losses, Rcpp::NumericVector none, Rcpp::List samples, Rcpp::NumericVector w);
+RcppExport SEXP _calibrisk_cpp_point_632(SEXP lossesSEXP, SEXP noneSEXP, SEXP samplesSEXP, SEXP wSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type losses(lossesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type none(noneSEXP);
+    Rcpp::traits::input_parameter< Rcpp::List >::type samples(samplesSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type w(wSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_point_632(losses, none, samples, w));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3280,8 +3280,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_mmce_sums", (DL_FUNC) &_calibrisk_cpp_mmce_sums, 4},
     {"_calibrisk_cpp_line_sums", (DL_FUNC) &_calibrisk_cpp_line_sums, 4},
     {"_calibrisk_cpp_falling_trends", (DL_FUNC) &_calibrisk_cpp_falling_trends, 4},
-    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
-    {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},
     {"_calibrisk_cpp_cumulative", (DL_FUNC) &_calibrisk_cpp_cumulative, 4},
     {"_calibrisk_cpp_coverage_tables", (DL_FUNC) &_calibrisk_cpp_coverage_tables, 5},
     {"_calibrisk_cpp_share_p_values", (DL_FUNC) &_calibrisk_cpp_share_p_values, 4},
@@ -3379,6 +3377,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_nested_headline", (DL_FUNC) &_calibrisk_cpp_nested_headline, 6},
     {"_calibrisk_cpp_model_difference", (DL_FUNC) &_calibrisk_cpp_model_difference, 6},
     {"_calibrisk_cpp_sampled_differences", (DL_FUNC) &_calibrisk_cpp_sampled_differences, 5},
+    {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
+    {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
     {"_calibrisk_cpp_skewed_limits", (DL_FUNC) &_calibrisk_cpp_skewed_limits, 5},
@@ -3387,7 +3387,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_row_covariance", (DL_FUNC) &_calibrisk_cpp_row_covariance, 2},
     {"_calibrisk_cpp_null_limits", (DL_FUNC) &_calibrisk_cpp_null_limits, 5},
     {"_calibrisk_cpp_normal_null", (DL_FUNC) &_calibrisk_cpp_normal_null, 5},
-    {"_calibrisk_cpp_point_632", (DL_FUNC) &_calibrisk_cpp_point_632, 4},
     {"_calibrisk_cpp_pair_risk", (DL_FUNC) &_calibrisk_cpp_pair_risk, 6},
     {"_calibrisk_cpp_pair_squared", (DL_FUNC) &_calibrisk_cpp_pair_squared, 3},
     {"_calibrisk_cpp_pair_risk_matrix", (DL_FUNC) &_calibrisk_cpp_pair_risk_matrix, 4},
@@ -3423,6 +3422,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_hotelling", (DL_FUNC) &_calibrisk_cpp_hotelling, 2},
     {"_calibrisk_cpp_hotelling_redraws", (DL_FUNC) &_calibrisk_cpp_hotelling_redraws, 7},
     {"_calibrisk_cpp_class_statistic", (DL_FUNC) &_calibrisk_cpp_class_statistic, 6},
+    {"_calibrisk_cpp_point_632", (DL_FUNC) &_calibrisk_cpp_point_632, 4},
     {"_calibrisk_cpp_scalar_features", (DL_FUNC) &_calibrisk_cpp_scalar_features, 2},
     {"_calibrisk_cpp_ridge_bases", (DL_FUNC) &_calibrisk_cpp_ridge_bases, 9},
     {"_calibrisk_cpp_ridge_tune", (DL_FUNC) &_calibrisk_cpp_ridge_tune, 6},

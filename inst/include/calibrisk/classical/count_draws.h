@@ -88,46 +88,13 @@ inline bool drawn_by_block(const ConstVectorRef& prob, const RowCounts& rows) {
 // draw depends on (seed, draw) alone, and is that of the repeated rows where these have copies.
 class OutcomeDraws {
  public:
-  OutcomeDraws(const ConstVectorRef& prob, const RowCounts& rows, std::vector<int> end)
-      : prob_(prob), rows_(rows), end_(std::move(end)) {
-    require(!end_.empty() && end_.back() == prob.size(), "OutcomeDraws: the last block ends at n.");
-    for (const ConstVectorRef* v : {&rows_.copies, &rows_.v, &rows_.u}) {
-      require(v->size() == 0 || v->size() == prob.size(), "OutcomeDraws: one number per row.");
-    }
-    const bool counted = rows_.copies.size() > 0;
-    many_ = drawn_by_block(prob, rows);
-    Index i = 0;
-    for (const int last : end_) {
-      Block block;
-      block.first = i;
-      for (; i < last; ++i) {
-        block.weight += rows_.weight(i);
-        if (!rows_.plain()) block.shift += (rows_.v[i] - rows_.u[i]) * prob[i];
-      }
-      if (many_ && (counted || last - block.first > 1)) set_law(last, block);
-      blocks_.push_back(block);
-    }
-  }
+  CALIBRISK_SHARED OutcomeDraws(const ConstVectorRef& prob, const RowCounts& rows,
+                                std::vector<int> end);
 
   std::size_t size() const { return blocks_.size(); }
   double weight(std::size_t k) const { return blocks_[k].weight; }
 
-  std::vector<double> totals(std::uint64_t seed, std::uint64_t draw) const {
-    const std::uint64_t key = counter_key(seed, draw);
-    std::vector<double> out(blocks_.size());
-    std::uint64_t place = 0;
-    for (std::size_t k = 0; k < blocks_.size(); ++k) {
-      const Block& block = blocks_[k];
-      if (block.kind == Kind::rows) {
-        out[k] = block.shift + drawn_rows(key, block.first, end_[k], place);
-        continue;
-      }
-      const double u = counter_number(key, law_places + k);
-      out[k] = block.kind == Kind::normal ? block.law.at(u, rows_.plain()) : counted(block, u);
-      out[k] += block.shift;
-    }
-    return out;
-  }
+  CALIBRISK_SHARED std::vector<double> totals(std::uint64_t seed, std::uint64_t draw) const;
 
  private:
   enum class Kind { rows, table, normal };
@@ -151,29 +118,7 @@ class OutcomeDraws {
     return rows_.plain() ? 1.0 : rows_.u[i] * (rows_.k * (1.0 - prob_[i]) + prob_[i]);
   }
 
-  void set_law(int last, Block& block) {
-    double trials = 0.0, largest = 0.0;
-    for (Index i = block.first; i < last; ++i) {
-      const double n = rows_.rows(i), each = size(i) / (rows_.plain() ? 1.0 : n);
-      block.law.add(n, chance(i), each);
-      trials += n;
-      largest = std::max(largest, each);
-    }
-    if (block.law.variance >= 9.0 * largest * largest) {
-      block.kind = Kind::normal;
-    } else if (rows_.plain() && trials <= 1e6) {
-      TrialCount count;
-      for (Index i = block.first; i < last; ++i) {
-        for (double one = 0.0; one < rows_.rows(i); one += 1.0) count.add(prob_[i]);
-      }
-      block.kind = Kind::table;
-      block.least = count.first();
-      block.begin = below_.size();
-      block.size = count.mass().size();
-      double sum = 0.0;
-      for (const double mass : count.mass()) below_.push_back(sum += mass);
-    }
-  }
+  CALIBRISK_SHARED void set_law(int last, Block& block);
 
   double counted(const Block& block, double u) const {
     std::size_t j = 0;
@@ -182,29 +127,8 @@ class OutcomeDraws {
   }
 
   // `place`: the number of the next copy
-  double drawn_rows(std::uint64_t key, Index i, int last, std::uint64_t& place) const {
-    if (rows_.plain() && rows_.copies.size() == 0) {
-      // without a branch that the processor would have to guess
-      const double* p = prob_.data();
-      Index events = 0;
-      for (; i < last; ++i) events += counter_number(key, place++) < p[i];
-      return static_cast<double>(events);
-    }
-    double sum = 0.0;
-    for (; i < last; ++i) {
-      const double n = rows_.rows(i), p = chance(i);
-      if (n == 1.0 || (rows_.plain() && !many_)) {
-        for (double one = 0.0; one < n; one += 1.0) {
-          if (counter_number(key, place++) < p) sum += size(i);
-        }
-      } else {
-        const double count = drawn_successes(n, p, counter_number(key, place));
-        sum += size(i) * (rows_.plain() ? count : count / n);
-        place += static_cast<std::uint64_t>(n);
-      }
-    }
-    return sum;
-  }
+  CALIBRISK_SHARED double drawn_rows(std::uint64_t key, Index i, int last,
+                                     std::uint64_t& place) const;
 
   const ConstVectorRef& prob_;
   const RowCounts& rows_;
@@ -215,8 +139,98 @@ class OutcomeDraws {
 };
 
 // [blocks x draws]
-inline Matrix outcome_draws(const Engine& engine, const OutcomeDraws& draws, Index times,
-                            std::uint64_t seed) {
+CALIBRISK_SHARED Matrix outcome_draws(const Engine& engine, const OutcomeDraws& draws, Index times,
+                                      std::uint64_t seed);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CURVES)
+OutcomeDraws::OutcomeDraws(const ConstVectorRef& prob, const RowCounts& rows, std::vector<int> end)
+    : prob_(prob), rows_(rows), end_(std::move(end)) {
+  require(!end_.empty() && end_.back() == prob.size(), "OutcomeDraws: the last block ends at n.");
+  for (const ConstVectorRef* v : {&rows_.copies, &rows_.v, &rows_.u}) {
+    require(v->size() == 0 || v->size() == prob.size(), "OutcomeDraws: one number per row.");
+  }
+  const bool counted = rows_.copies.size() > 0;
+  many_ = drawn_by_block(prob, rows);
+  Index i = 0;
+  for (const int last : end_) {
+    Block block;
+    block.first = i;
+    for (; i < last; ++i) {
+      block.weight += rows_.weight(i);
+      if (!rows_.plain()) block.shift += (rows_.v[i] - rows_.u[i]) * prob[i];
+    }
+    if (many_ && (counted || last - block.first > 1)) set_law(last, block);
+    blocks_.push_back(block);
+  }
+}
+
+std::vector<double> OutcomeDraws::totals(std::uint64_t seed, std::uint64_t draw) const {
+  const std::uint64_t key = counter_key(seed, draw);
+  std::vector<double> out(blocks_.size());
+  std::uint64_t place = 0;
+  for (std::size_t k = 0; k < blocks_.size(); ++k) {
+    const Block& block = blocks_[k];
+    if (block.kind == Kind::rows) {
+      out[k] = block.shift + drawn_rows(key, block.first, end_[k], place);
+      continue;
+    }
+    const double u = counter_number(key, law_places + k);
+    out[k] = block.kind == Kind::normal ? block.law.at(u, rows_.plain()) : counted(block, u);
+    out[k] += block.shift;
+  }
+  return out;
+}
+
+void OutcomeDraws::set_law(int last, Block& block) {
+  double trials = 0.0, largest = 0.0;
+  for (Index i = block.first; i < last; ++i) {
+    const double n = rows_.rows(i), each = size(i) / (rows_.plain() ? 1.0 : n);
+    block.law.add(n, chance(i), each);
+    trials += n;
+    largest = std::max(largest, each);
+  }
+  if (block.law.variance >= 9.0 * largest * largest) {
+    block.kind = Kind::normal;
+  } else if (rows_.plain() && trials <= 1e6) {
+    TrialCount count;
+    for (Index i = block.first; i < last; ++i) {
+      for (double one = 0.0; one < rows_.rows(i); one += 1.0) count.add(prob_[i]);
+    }
+    block.kind = Kind::table;
+    block.least = count.first();
+    block.begin = below_.size();
+    block.size = count.mass().size();
+    double sum = 0.0;
+    for (const double mass : count.mass()) below_.push_back(sum += mass);
+  }
+}
+
+double OutcomeDraws::drawn_rows(std::uint64_t key, Index i, int last, std::uint64_t& place) const {
+  if (rows_.plain() && rows_.copies.size() == 0) {
+    // without a branch that the processor would have to guess
+    const double* p = prob_.data();
+    Index events = 0;
+    for (; i < last; ++i) events += counter_number(key, place++) < p[i];
+    return static_cast<double>(events);
+  }
+  double sum = 0.0;
+  for (; i < last; ++i) {
+    const double n = rows_.rows(i), p = chance(i);
+    if (n == 1.0 || (rows_.plain() && !many_)) {
+      for (double one = 0.0; one < n; one += 1.0) {
+        if (counter_number(key, place++) < p) sum += size(i);
+      }
+    } else {
+      const double count = drawn_successes(n, p, counter_number(key, place));
+      sum += size(i) * (rows_.plain() ? count : count / n);
+      place += static_cast<std::uint64_t>(n);
+    }
+  }
+  return sum;
+}
+
+Matrix outcome_draws(const Engine& engine, const OutcomeDraws& draws, Index times,
+                     std::uint64_t seed) {
   Matrix out(static_cast<Index>(draws.size()), times);
   parallel_for(engine, times, [&](Index r) {
     const std::vector<double> total = draws.totals(seed, static_cast<std::uint64_t>(r));
@@ -224,6 +238,7 @@ inline Matrix outcome_draws(const Engine& engine, const OutcomeDraws& draws, Ind
   });
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

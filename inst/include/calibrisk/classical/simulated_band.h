@@ -54,7 +54,23 @@ std::vector<double> column_maxima(const Values& x) {
 }
 
 // Independent standard normal numbers [rows x times], the same for any number of threads.
-inline Matrix counter_normals(const Engine& engine, Index rows, Index times, std::uint64_t seed) {
+CALIBRISK_SHARED Matrix counter_normals(const Engine& engine, Index rows, Index times,
+                                        std::uint64_t seed);
+
+// The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c of these
+// variances.
+CALIBRISK_SHARED double normal_maximum(const Engine& engine, const Matrix& weights,
+                                       const Vector& variance, Index times, double level,
+                                       std::uint64_t seed);
+
+// Draws are columns: pointwise quantiles, widened on each side by one factor so that the share
+// `level` of whole curves is inside. Quantiles come from one half of the draws and the factor from
+// the other. A curve of the same distribution as the draws is then inside with exactly that
+// probability, however few they are.
+CALIBRISK_SHARED CurveLimits simulated_band(const Matrix& draws, double level);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CURVES)
+Matrix counter_normals(const Engine& engine, Index rows, Index times, std::uint64_t seed) {
   Matrix out(rows, times);
   parallel_for(engine, times, [&](Index r) {
     const std::uint64_t key = counter_key(seed, static_cast<std::uint64_t>(r));
@@ -63,10 +79,8 @@ inline Matrix counter_normals(const Engine& engine, Index rows, Index times, std
   return out;
 }
 
-// The level-quantile of max_g |sum_c l_gc e_c| / sd_g for independent normal e_c of these
-// variances.
-inline double normal_maximum(const Engine& engine, const Matrix& weights, const Vector& variance,
-                             Index times, double level, std::uint64_t seed) {
+double normal_maximum(const Engine& engine, const Matrix& weights, const Vector& variance,
+                      Index times, double level, std::uint64_t seed) {
   Matrix process = weights * variance.cwiseSqrt().asDiagonal();
   for (Index g = 0; g < process.rows(); ++g) {
     const double size = process.row(g).norm();
@@ -77,11 +91,7 @@ inline double normal_maximum(const Engine& engine, const Matrix& weights, const 
   return interpolated_quantile(column_maxima(drawn.cwiseAbs()), level);
 }
 
-// Draws are columns: pointwise quantiles, widened on each side by one factor so that the share
-// `level` of whole curves is inside. Quantiles come from one half of the draws and the factor from
-// the other. A curve of the same distribution as the draws is then inside with exactly that
-// probability, however few they are.
-inline CurveLimits simulated_band(const Matrix& draws, double level) {
+CurveLimits simulated_band(const Matrix& draws, double level) {
   const Index places = draws.rows(), times = draws.cols(), half = times / 2;
   const double tail = (1.0 - level) / 2.0;
   CurveLimits out{Vector(places), Vector(places), Vector(places), Vector(places)};
@@ -125,6 +135,7 @@ inline CurveLimits simulated_band(const Matrix& draws, double level) {
   out.band_high = (middle + factor * above).cwiseMax(out.high);
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

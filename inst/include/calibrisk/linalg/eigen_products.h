@@ -50,6 +50,15 @@ CALIBRISK_PRODUCT struct general_matrix_vector_product<
     Index, double, const_blas_data_mapper<double, Index, ColMajor>, ColMajor, false, double,
     const_blas_data_mapper<double, Index, RowMajor>, false>;
 
+// A'x
+CALIBRISK_PRODUCT struct general_matrix_vector_product<
+    Index, double, const_blas_data_mapper<double, Index, RowMajor>, RowMajor, false, double,
+    const_blas_data_mapper<double, Index, ColMajor>, false>;
+
+// the sizes of their blocks
+CALIBRISK_PRODUCT void evaluateProductBlockingSizesHeuristic<double, double, 1, Index>(
+    Index& k, Index& m, Index& n, Index num_threads);
+
 // L^-1 B and B L'^-1
 CALIBRISK_PRODUCT struct triangular_solve_matrix<double, Index, OnTheLeft, Lower, false, ColMajor,
                                                  ColMajor, 1>;
