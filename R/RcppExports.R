@@ -41,6 +41,14 @@ cpp_errors_without_clusters <- function(factor, filters, targets, cluster, threa
     .Call(`_calibrisk_cpp_errors_without_clusters`, factor, filters, targets, cluster, threads, copies)
 }
 
+cpp_class_flips <- function(p, labels, weights, cluster, canonical, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_class_flips`, p, labels, weights, cluster, canonical, level, redraws, threads)
+}
+
+cpp_class_sums_flips <- function(classes, rows, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_class_sums_flips`, classes, rows, level, redraws, threads)
+}
+
 cpp_class_test <- function(p, labels, parts, level, redraws, threads) {
     .Call(`_calibrisk_cpp_class_test`, p, labels, parts, level, redraws, threads)
 }
@@ -327,14 +335,6 @@ cpp_joint <- function(p, outcomes, weights, copies, knots, level, redraws, threa
 
 cpp_joint_flips <- function(p, outcomes, weights, copies, cluster, knots, level, redraws, threads) {
     .Call(`_calibrisk_cpp_joint_flips`, p, outcomes, weights, copies, cluster, knots, level, redraws, threads)
-}
-
-cpp_class_flips <- function(p, labels, weights, cluster, canonical, level, redraws, threads) {
-    .Call(`_calibrisk_cpp_class_flips`, p, labels, weights, cluster, canonical, level, redraws, threads)
-}
-
-cpp_class_sums_flips <- function(classes, rows, level, redraws, threads) {
-    .Call(`_calibrisk_cpp_class_sums_flips`, classes, rows, level, redraws, threads)
 }
 
 cpp_kde_ratio <- function(features, labels, n_classes, x, bandwidth, leave_one_out, direct_pairs, weights, copies, threads, progress) {

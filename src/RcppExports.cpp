@@ -146,6 +146,37 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_class_flips
+Rcpp::List cpp_class_flips(Rcpp::NumericMatrix p, Rcpp::IntegerVector labels, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, bool canonical, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_class_flips(SEXP pSEXP, SEXP labelsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP canonicalSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
+    Rcpp::traits::input_parameter< bool >::type canonical(canonicalSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_flips(p, labels, weights, cluster, canonical, level, redraws, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
+// cpp_class_sums_flips
+Rcpp::List cpp_class_sums_flips(Rcpp::List classes, double rows, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_class_sums_flips(SEXP classesSEXP, SEXP rowsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type classes(classesSEXP);
+    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_class_sums_flips(classes, rows, level, redraws, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_class_test
 Rcpp::List cpp_class_test(Rcpp::NumericMatrix p, Rcpp::IntegerMatrix labels, Rcpp::List parts, double level, int redraws, int threads);
 RcppExport SEXP _calibrisk_cpp_class_test(SEXP pSEXP, SEXP labelsSEXP, SEXP partsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
@@ -1082,37 +1113,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
     Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_joint_flips(p, outcomes, weights, copies, cluster, knots, level, redraws, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_class_flips
-Rcpp::List cpp_class_flips(Rcpp::NumericMatrix p, Rcpp::IntegerVector labels, Rcpp::NumericVector weights, Rcpp::IntegerVector cluster, bool canonical, double level, int redraws, int threads);
-RcppExport SEXP _calibrisk_cpp_class_flips(SEXP pSEXP, SEXP labelsSEXP, SEXP weightsSEXP, SEXP clusterSEXP, SEXP canonicalSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::NumericMatrix >::type p(pSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type labels(labelsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weights(weightsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::IntegerVector >::type cluster(clusterSEXP);
-    Rcpp::traits::input_parameter< bool >::type canonical(canonicalSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_flips(p, labels, weights, cluster, canonical, level, redraws, threads));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_class_sums_flips
-Rcpp::List cpp_class_sums_flips(Rcpp::List classes, double rows, double level, int redraws, int threads);
-RcppExport SEXP _calibrisk_cpp_class_sums_flips(SEXP classesSEXP, SEXP rowsSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type classes(classesSEXP);
-    Rcpp::traits::input_parameter< double >::type rows(rowsSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_class_sums_flips(classes, rows, level, redraws, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3272,6 +3272,8 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_bounded_gap", (DL_FUNC) &_calibrisk_cpp_bounded_gap, 2},
     {"_calibrisk_cpp_ckce", (DL_FUNC) &_calibrisk_cpp_ckce, 5},
     {"_calibrisk_cpp_errors_without_clusters", (DL_FUNC) &_calibrisk_cpp_errors_without_clusters, 6},
+    {"_calibrisk_cpp_class_flips", (DL_FUNC) &_calibrisk_cpp_class_flips, 8},
+    {"_calibrisk_cpp_class_sums_flips", (DL_FUNC) &_calibrisk_cpp_class_sums_flips, 5},
     {"_calibrisk_cpp_class_test", (DL_FUNC) &_calibrisk_cpp_class_test, 6},
     {"_calibrisk_cpp_motion_tail", (DL_FUNC) &_calibrisk_cpp_motion_tail, 1},
     {"_calibrisk_cpp_motion_limit", (DL_FUNC) &_calibrisk_cpp_motion_limit, 4},
@@ -3344,8 +3346,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_joint_upper", (DL_FUNC) &_calibrisk_cpp_joint_upper, 2},
     {"_calibrisk_cpp_joint", (DL_FUNC) &_calibrisk_cpp_joint, 8},
     {"_calibrisk_cpp_joint_flips", (DL_FUNC) &_calibrisk_cpp_joint_flips, 9},
-    {"_calibrisk_cpp_class_flips", (DL_FUNC) &_calibrisk_cpp_class_flips, 8},
-    {"_calibrisk_cpp_class_sums_flips", (DL_FUNC) &_calibrisk_cpp_class_sums_flips, 5},
     {"_calibrisk_cpp_kde_ratio", (DL_FUNC) &_calibrisk_cpp_kde_ratio, 11},
     {"_calibrisk_cpp_kde_left_out", (DL_FUNC) &_calibrisk_cpp_kde_left_out, 8},
     {"_calibrisk_cpp_kde_loo_density", (DL_FUNC) &_calibrisk_cpp_kde_loo_density, 5},

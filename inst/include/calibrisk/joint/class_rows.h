@@ -46,7 +46,10 @@ struct ClassRows {
 };
 
 // `labels` (may be empty) orders classes whose columns have the same sums.
-inline ClassRows class_rows(const ConstMatrixRef& given, const Labels& labels) {
+CALIBRISK_SHARED ClassRows class_rows(const ConstMatrixRef& given, const Labels& labels);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+ClassRows class_rows(const ConstMatrixRef& given, const Labels& labels) {
   const Index n = given.rows(), k = given.cols();
   require(n > 0 && k > 2, "A test of classes has rows, and more than two classes.");
   ClassRows out;
@@ -101,6 +104,7 @@ inline ClassRows class_rows(const ConstMatrixRef& given, const Labels& labels) {
   }
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

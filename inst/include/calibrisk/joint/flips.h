@@ -59,18 +59,7 @@ struct FlipPart {
 // The distribution over all flips, the sample among them: counts.
 class CountedLaw {
  public:
-  CountedLaw(const Matrix& flipped, std::vector<double> shares) : shares_(std::move(shares)) {
-    for (Index m = 0; m < flipped.cols(); ++m) {
-      const Vector column = flipped.col(m);
-      sorted_.emplace_back(column.data(), column.data() + column.size());
-      std::sort(sorted_.back().begin(), sorted_.back().end(), std::greater<double>());
-    }
-    for (Index s = 0; s < flipped.rows(); ++s) {
-      const std::vector<double> all = weighted(flipped.row(s).transpose());
-      smallest_.push_back(*std::min_element(all.begin(), all.end()));
-    }
-    std::sort(smallest_.begin(), smallest_.end());
-  }
+  CALIBRISK_SHARED CountedLaw(const Matrix& flipped, std::vector<double> shares);
 
   std::vector<double> weighted(const Vector& observed) const {
     std::vector<double> out;
@@ -123,6 +112,46 @@ struct FlipResult {
   std::vector<double> signs;  // of the sum of residuals
 };
 
+// `total`: N; `redraws`: flips where there are too many for all.
+CALIBRISK_SHARED FlipResult flip_test(const Engine& engine, const FlipSums& sums,
+                                      std::vector<FlipPart> parts, double total, Index redraws,
+                                      double alpha);
+
+// Sums of squares of a column phi, those expected at calibration and those observed. As weights may
+// depend on the outcome, those of events and of others have means of their own.
+struct ColumnSquares {
+  double known = 0.0, seen = 0.0;
+
+  ColumnSquares& operator+=(const ColumnSquares& other) {
+    known += other.known;
+    seen += other.seen;
+    return *this;
+  }
+  // half of the way (in logarithms) from the observed ones to the expected ones, where these are
+  // larger
+  double null_ratio() const { return seen > 0.0 ? std::sqrt(std::max(known / seen, 1.0)) : 1.0; }
+};
+
+CALIBRISK_SHARED ColumnSquares column_squares(const JointRows& rows, const Vector& e,
+                                              const Vector& phi);
+
+// The clusters (1 ... C) of rows as given, for the sorted rows; none where none are given.
+inline RowClusters sorted_clusters(const JointRows& rows, const Labels& cluster) {
+  if (cluster.empty()) return RowClusters();
+  Labels sorted;
+  for (const int i : rows.order) sorted.push_back(cluster[static_cast<std::size_t>(i)]);
+  return RowClusters(sorted);
+}
+
+// The test of a scalar notion, on the sum of residuals, the slope in the logit, and hats on 8 and
+// on as many knots as the rows ask for. `cluster`: of the rows as given, empty where each is its
+// own.
+CALIBRISK_SHARED FlipResult joint_flips(const Engine& engine, const JointRows& rows,
+                                        const Vector& e, const Labels& cluster,
+                                        std::vector<std::vector<double>> knots, Index redraws,
+                                        double alpha);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_FLIPS)
 namespace detail {
 
 // S of flips begin ... begin + 31, a row each. `all`: flip r has the bits of r.
@@ -156,9 +185,8 @@ inline Vector flip_statistics(const std::vector<FlipPart>& parts, const Vector& 
 
 }  // namespace detail
 
-// `total`: N; `redraws`: flips where there are too many for all.
-inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vector<FlipPart> parts,
-                            double total, Index redraws, double alpha) {
+FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vector<FlipPart> parts,
+                     double total, Index redraws, double alpha) {
   FlipResult out;
   out.clusters = sums.size();
   if (sums.size() == 0) return out;
@@ -255,55 +283,9 @@ inline FlipResult flip_test(const Engine& engine, const FlipSums& sums, std::vec
   return out;
 }
 
-// Sums of squares of a column phi, those expected at calibration and those observed. As weights may
-// depend on the outcome, those of events and of others have means of their own.
-struct ColumnSquares {
-  double known = 0.0, seen = 0.0;
-
-  ColumnSquares& operator+=(const ColumnSquares& other) {
-    known += other.known;
-    seen += other.seen;
-    return *this;
-  }
-  // half of the way (in logarithms) from the observed ones to the expected ones, where these are
-  // larger
-  double null_ratio() const { return seen > 0.0 ? std::sqrt(std::max(known / seen, 1.0)) : 1.0; }
-};
-
-inline ColumnSquares column_squares(const JointRows& rows, const Vector& e, const Vector& phi) {
-  std::array<double, 2> sum = {0.0, 0.0}, square = {0.0, 0.0}, mean;
-  const auto event = [&](Index i) { return static_cast<std::size_t>(rows.p(i) - e(i) > 0.5); };
-  for (Index i = 0; i < rows.size(); ++i) {
-    sum[event(i)] += rows.weight(i);
-    square[event(i)] += rows.weight(i) * rows.each(i);
-  }
-  for (std::size_t y = 0; y < 2; ++y) {
-    const std::size_t from = sum[y] > 0.0 ? y : 1 - y;
-    mean[y] = square[from] / sum[from];
-  }
-  ColumnSquares out;
-  for (Index i = 0; i < rows.size(); ++i) {
-    const double p = rows.p(i), factor = rows.weight(i) * phi(i) * phi(i);
-    out.known += factor * rows.variance(i) * ((1.0 - p) * mean[1] + p * mean[0]);
-    out.seen += factor * mean[event(i)] * e(i) * e(i);
-  }
-  return out;
-}
-
-// The clusters (1 ... C) of rows as given, for the sorted rows; none where none are given.
-inline RowClusters sorted_clusters(const JointRows& rows, const Labels& cluster) {
-  if (cluster.empty()) return RowClusters();
-  Labels sorted;
-  for (const int i : rows.order) sorted.push_back(cluster[static_cast<std::size_t>(i)]);
-  return RowClusters(sorted);
-}
-
-// The test of a scalar notion, on the sum of residuals, the slope in the logit, and hats on 8 and
-// on as many knots as the rows ask for. `cluster`: of the rows as given, empty where each is its
-// own.
-inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const Vector& e,
-                              const Labels& cluster, std::vector<std::vector<double>> knots,
-                              Index redraws, double alpha) {
+FlipResult joint_flips(const Engine& engine, const JointRows& rows, const Vector& e,
+                       const Labels& cluster, std::vector<std::vector<double>> knots, Index redraws,
+                       double alpha) {
   const Index n = rows.size();
   std::vector<double> shares = {5.0},
                       nulls = {column_squares(rows, e, Vector::Ones(n)).null_ratio()};
@@ -369,6 +351,41 @@ inline FlipResult joint_flips(const Engine& engine, const JointRows& rows, const
   }
   return flip_test(engine, sums, std::move(parts), rows.total, redraws, alpha);
 }
+
+CountedLaw::CountedLaw(const Matrix& flipped, std::vector<double> shares)
+    : shares_(std::move(shares)) {
+  for (Index m = 0; m < flipped.cols(); ++m) {
+    const Vector column = flipped.col(m);
+    sorted_.emplace_back(column.data(), column.data() + column.size());
+    std::sort(sorted_.back().begin(), sorted_.back().end(), std::greater<double>());
+  }
+  for (Index s = 0; s < flipped.rows(); ++s) {
+    const std::vector<double> all = weighted(flipped.row(s).transpose());
+    smallest_.push_back(*std::min_element(all.begin(), all.end()));
+  }
+  std::sort(smallest_.begin(), smallest_.end());
+}
+
+ColumnSquares column_squares(const JointRows& rows, const Vector& e, const Vector& phi) {
+  std::array<double, 2> sum = {0.0, 0.0}, square = {0.0, 0.0}, mean;
+  const auto event = [&](Index i) { return static_cast<std::size_t>(rows.p(i) - e(i) > 0.5); };
+  for (Index i = 0; i < rows.size(); ++i) {
+    sum[event(i)] += rows.weight(i);
+    square[event(i)] += rows.weight(i) * rows.each(i);
+  }
+  for (std::size_t y = 0; y < 2; ++y) {
+    const std::size_t from = sum[y] > 0.0 ? y : 1 - y;
+    mean[y] = square[from] / sum[from];
+  }
+  ColumnSquares out;
+  for (Index i = 0; i < rows.size(); ++i) {
+    const double p = rows.p(i), factor = rows.weight(i) * phi(i) * phi(i);
+    out.known += factor * rows.variance(i) * ((1.0 - p) * mean[1] + p * mean[0]);
+    out.seen += factor * mean[event(i)] * e(i) * e(i);
+  }
+  return out;
+}
+#endif
 
 }  // namespace calibrisk
 

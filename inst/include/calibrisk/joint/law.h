@@ -69,26 +69,7 @@ class RedrawnTail {
 class JointLaw {
  public:
   // `redrawn`: [redraws x parts]
-  JointLaw(const Matrix& redrawn, std::vector<double> shares) : shares_(std::move(shares)) {
-    require(redrawn.rows() >= 20 && redrawn.cols() == static_cast<Index>(shares_.size()),
-            "The law needs at least twenty redraws of every part.");
-    smallest_.assign(static_cast<std::size_t>(redrawn.rows()),
-                     std::numeric_limits<double>::infinity());
-    RowOrder order(smallest_.size());
-    for (std::size_t m = 0; m < shares_.size(); ++m) {
-      const auto part = redrawn.col(static_cast<Index>(m));
-      std::vector<double> sorted =
-          sort_values(order, [&](std::size_t r) { return part(static_cast<Index>(r)); });
-      tails_.emplace_back(sorted);
-      std::size_t below = 0;
-      for (std::size_t at = 0; at < sorted.size(); ++at) {
-        if (sorted[at] > sorted[below]) below = at;
-        double& least = smallest_[order[at]];
-        least = std::min(least, tails_[m].survival(sorted[at], below, 0.0) / shares_[m]);
-      }
-    }
-    smallest_ = sort_values(order, [&](std::size_t r) { return smallest_[r]; });
-  }
+  CALIBRISK_SHARED JointLaw(const Matrix& redrawn, std::vector<double> shares);
 
   std::size_t parts() const { return shares_.size(); }
   double share(std::size_t m) const { return shares_[m]; }
@@ -124,6 +105,29 @@ class JointLaw {
   std::vector<RedrawnTail> tails_;
   std::vector<double> smallest_;
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+JointLaw::JointLaw(const Matrix& redrawn, std::vector<double> shares) : shares_(std::move(shares)) {
+  require(redrawn.rows() >= 20 && redrawn.cols() == static_cast<Index>(shares_.size()),
+          "The law needs at least twenty redraws of every part.");
+  smallest_.assign(static_cast<std::size_t>(redrawn.rows()),
+                   std::numeric_limits<double>::infinity());
+  RowOrder order(smallest_.size());
+  for (std::size_t m = 0; m < shares_.size(); ++m) {
+    const auto part = redrawn.col(static_cast<Index>(m));
+    std::vector<double> sorted =
+        sort_values(order, [&](std::size_t r) { return part(static_cast<Index>(r)); });
+    tails_.emplace_back(sorted);
+    std::size_t below = 0;
+    for (std::size_t at = 0; at < sorted.size(); ++at) {
+      if (sorted[at] > sorted[below]) below = at;
+      double& least = smallest_[order[at]];
+      least = std::min(least, tails_[m].survival(sorted[at], below, 0.0) / shares_[m]);
+    }
+  }
+  smallest_ = sort_values(order, [&](std::size_t r) { return smallest_[r]; });
+}
+#endif
 
 }  // namespace calibrisk
 

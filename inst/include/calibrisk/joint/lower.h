@@ -35,46 +35,14 @@ inline double lower_rung(const ObservedRung& o, double critical, double tail) {
 }
 
 // The least norm sqrt(theta' W theta) over (that - theta)' S^-1 (that - theta) <= c: a ridge path.
-inline double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix& w, double c) {
-  if (that.dot(inverse_of(s) * that) <= c) return 0.0;
-  const Matrix upper = cholesky_factor(w).transpose();
-  SymEigen eigen;
-  small_eigen(inverse_of(upper * s * upper.transpose()), eigen);
-  const Vector turned = eigen.vectors.transpose() * (upper * that);
-  const Vector& d = eigen.values;
-  const auto excess = [&](double log_l) {
-    const double l = std::exp(log_l);
-    double sum = -c;
-    for (Index j = 0; j < d.size(); ++j) {
-      const double ratio = turned(j) / (1.0 + l * d(j));
-      sum += d(j) * ratio * ratio;
-    }
-    return sum;
-  };
-  double hi = 10.0 - std::log(d.minCoeff());
-  while (excess(hi) > 0.0) hi += 10.0;
-  const double l = std::exp(bracketed_root(excess, -30.0 - std::log(d.maxCoeff()), hi, 1e-11));
-  double square = 0.0;
-  for (Index j = 0; j < d.size(); ++j) {
-    const double part = l * d(j) * turned(j) / (1.0 + l * d(j));
-    square += part * part;
-  }
-  return std::sqrt(square);
-}
+CALIBRISK_SHARED double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix& w,
+                                        double c);
 
 // By Cauchy and Schwarz: the norm of the gap's projection, theta' W theta squared, over the
 // ellipsoid of theta at the value c, whose matrix goes from s0 at calibration to s1 at the
 // estimate.
-inline double lower_ellipsoid(const Vector& that, const Matrix& s0, const Matrix& s1,
-                              const Matrix& w, double c) {
-  const double size = std::sqrt(that.dot(w * that));
-  return size * root_below(
-                    [&](double s) {
-                      const Matrix at = (1.0 - s) * s0 + s * s1 + 1e-12 * s0;
-                      return ellipsoid_least(that, at, w, c) / size - s;
-                    },
-                    1.0);
-}
+CALIBRISK_SHARED double lower_ellipsoid(const Vector& that, const Matrix& s0, const Matrix& s1,
+                                        const Matrix& w, double c);
 
 // In one dimension, where `edge` of a statistic of that `size` would not reject; `ratio`: of its
 // variance at the estimate to that at calibration.
@@ -87,25 +55,8 @@ inline double lower_size(double size, double edge, double ratio) {
 }
 
 // By the scores.
-inline double lower_cox(const Engine& engine, const JointParts& parts, const Vector& e,
-                        const Vector& scores, double c) {
-  const JointRows& rows = parts.rows;
-  const Vector that = scores / rows.total;
-  const double square = rows.total * rows.total;
-  const Matrix s0 = Matrix(parts.information.asDiagonal()) / square;
-  const Index q = that.size();
-  Matrix s1(q, q);
-  for (Index a = 0; a < q; ++a) {
-    for (Index b = 0; b <= a; ++b) {
-      s1(a, b) = s1(b, a) = sum_of_rows(engine, rows.size(), [&](Index i) {
-        return rows.weight(i) * rows.each(i) * (e(i) * parts.score(i, a) - that(a)) *
-               (e(i) * parts.score(i, b) - that(b));
-      });
-    }
-  }
-  s1 *= rows.count / (rows.count - 1.0) / square;
-  return lower_ellipsoid(that, s0, s1, parts.norm, c);
-}
+CALIBRISK_SHARED double lower_cox(const Engine& engine, const JointParts& parts, const Vector& e,
+                                  const Vector& scores, double c);
 
 // By the sum of residuals at the value z: Wilson's limit where the null variance is the
 // binomial one.
@@ -153,6 +104,66 @@ inline double lower_count(const Failures& failures, double tail) {
                                                         : failures.expected - share.high * copies;
   return std::max(gap / failures.size, 0.0);
 }
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_JOINT)
+double ellipsoid_least(const Vector& that, const Matrix& s, const Matrix& w, double c) {
+  if (that.dot(inverse_of(s) * that) <= c) return 0.0;
+  const Matrix upper = cholesky_factor(w).transpose();
+  SymEigen eigen;
+  small_eigen(inverse_of(upper * s * upper.transpose()), eigen);
+  const Vector turned = eigen.vectors.transpose() * (upper * that);
+  const Vector& d = eigen.values;
+  const auto excess = [&](double log_l) {
+    const double l = std::exp(log_l);
+    double sum = -c;
+    for (Index j = 0; j < d.size(); ++j) {
+      const double ratio = turned(j) / (1.0 + l * d(j));
+      sum += d(j) * ratio * ratio;
+    }
+    return sum;
+  };
+  double hi = 10.0 - std::log(d.minCoeff());
+  while (excess(hi) > 0.0) hi += 10.0;
+  const double l = std::exp(bracketed_root(excess, -30.0 - std::log(d.maxCoeff()), hi, 1e-11));
+  double square = 0.0;
+  for (Index j = 0; j < d.size(); ++j) {
+    const double part = l * d(j) * turned(j) / (1.0 + l * d(j));
+    square += part * part;
+  }
+  return std::sqrt(square);
+}
+
+double lower_ellipsoid(const Vector& that, const Matrix& s0, const Matrix& s1, const Matrix& w,
+                       double c) {
+  const double size = std::sqrt(that.dot(w * that));
+  return size * root_below(
+                    [&](double s) {
+                      const Matrix at = (1.0 - s) * s0 + s * s1 + 1e-12 * s0;
+                      return ellipsoid_least(that, at, w, c) / size - s;
+                    },
+                    1.0);
+}
+
+double lower_cox(const Engine& engine, const JointParts& parts, const Vector& e,
+                 const Vector& scores, double c) {
+  const JointRows& rows = parts.rows;
+  const Vector that = scores / rows.total;
+  const double square = rows.total * rows.total;
+  const Matrix s0 = Matrix(parts.information.asDiagonal()) / square;
+  const Index q = that.size();
+  Matrix s1(q, q);
+  for (Index a = 0; a < q; ++a) {
+    for (Index b = 0; b <= a; ++b) {
+      s1(a, b) = s1(b, a) = sum_of_rows(engine, rows.size(), [&](Index i) {
+        return rows.weight(i) * rows.each(i) * (e(i) * parts.score(i, a) - that(a)) *
+               (e(i) * parts.score(i, b) - that(b));
+      });
+    }
+  }
+  s1 *= rows.count / (rows.count - 1.0) / square;
+  return lower_ellipsoid(that, s0, s1, parts.norm, c);
+}
+#endif
 
 }  // namespace calibrisk
 

@@ -46,7 +46,22 @@ inline Matrix redraw_rows(const Engine& engine, const JointParts& parts, const G
 }
 
 // For redraws begin ... begin + size - 1, a column each.
-inline Matrix standard_normals(Index rows, Index begin, Index size) {
+CALIBRISK_SHARED Matrix standard_normals(Index rows, Index begin, Index size);
+
+// The same from the normal distribution of all sums; own pairs are taken at their mean. The largest
+// statistic of a group has its bound's distribution, independent of the others, which is
+// conservative.
+CALIBRISK_SHARED Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
+                                            const GroupScan* scan, Index redraws);
+
+inline Matrix null_statistics(const Engine& engine, const JointParts& parts, const GroupScan* scan,
+                              Index redraws) {
+  return redraws_rows(parts.rows, redraws) ? redraw_rows(engine, parts, scan, redraws)
+                                           : redraw_coefficients(engine, parts, scan, redraws);
+}
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_FLIPS)
+Matrix standard_normals(Index rows, Index begin, Index size) {
   Matrix out(rows, size);
   for (Index r = 0; r < size; ++r) {
     for (Index j = 0; j < rows; ++j) {
@@ -58,11 +73,8 @@ inline Matrix standard_normals(Index rows, Index begin, Index size) {
   return out;
 }
 
-// The same from the normal distribution of all sums; own pairs are taken at their mean. The largest
-// statistic of a group has its bound's distribution, independent of the others, which is
-// conservative.
-inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
-                                  const GroupScan* scan, Index redraws) {
+Matrix redraw_coefficients(const Engine& engine, const JointParts& parts, const GroupScan* scan,
+                           Index redraws) {
   const JointRows& rows = parts.rows;
   const std::vector<const JointRung*> rungs = tested_rungs(parts);
   const Index n = rows.size(), q = parts.n_scores();
@@ -135,12 +147,7 @@ inline Matrix redraw_coefficients(const Engine& engine, const JointParts& parts,
   });
   return out;
 }
-
-inline Matrix null_statistics(const Engine& engine, const JointParts& parts, const GroupScan* scan,
-                              Index redraws) {
-  return redraws_rows(parts.rows, redraws) ? redraw_rows(engine, parts, scan, redraws)
-                                           : redraw_coefficients(engine, parts, scan, redraws);
-}
+#endif
 
 }  // namespace calibrisk
 

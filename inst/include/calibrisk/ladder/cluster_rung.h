@@ -32,7 +32,7 @@ CALIBRISK_SHARED Rung cluster_rung(const Engine& engine, const DenseAlgebra& wor
                                    const RowClusters& clusters, bool moments,
                                    double most_kept = 4e6);
 
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_CLUSTERS)
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSE_RUNGS)
 namespace detail {
 
 // Eigenvectors of H = B B' (B: a cluster's rows times the roots of their weights), from the smaller
@@ -120,6 +120,13 @@ inline ClusterRows cluster_rows(const DenseAlgebra& dense, const ClusterPart& pa
   return {root, e, ClusterLeverage(dense, std::move(basis))};
 }
 
+}  // namespace detail
+#endif
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSE_RUNGS) || \
+    defined(CALIBRISK_COMPILE_CLUSTERS)
+namespace detail {
+
 // Sums over clusters of root root', x x', y x' and y y' (x_c, y_c = A_c x_c and the root of A_c
 // times x_c); the last three if variances are exact.
 struct ClusterProducts {
@@ -202,7 +209,9 @@ class ClusterSums {
 };
 
 }  // namespace detail
+#endif
 
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSE_RUNGS)
 Rung cluster_rung(const Engine& engine, const DenseAlgebra& worker,
                   const std::vector<ClusterPart>& parts, const ConstMatrixRef& residuals,
                   const RowWeights& weights, const RowClusters& clusters, bool moments,

@@ -36,7 +36,7 @@ CALIBRISK_SHARED Rung shared_rung(const Engine& engine, const std::vector<Shared
                                   const ConstMatrixRef& residuals, const RowWeights& weights,
                                   bool moments);
 
-#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_RUNGS)
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSE_RUNGS)
 namespace detail {
 
 // Columns e_j * b (all coordinates side by side), each row times its weight.
