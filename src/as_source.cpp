@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_TARGETS  // for all units: linalg/eigen_products.h
 #include "as_source.h"
 #include "as_kernel.h"
 #include <calibrisk/targets/draws_embedding.h>

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Errors of scalar predictions from densities on a grid.
+#define CALIBRISK_COMPILE_DENSITIES  // for all units: linalg/eigen_products.h
 #include "r_engine.h"
 #include <calibrisk/classical/smooth_ece.h>
 #include <calibrisk/classical/triweight_error.h>
+#include <calibrisk/methods/kde_dirichlet.h>
 
 namespace {
 

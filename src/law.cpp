@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_EMBEDDINGS  // for all units: linalg/eigen_products.h
 #include "as_kernel.h"
 #include "as_source.h"
 #include "r_engine.h"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#define CALIBRISK_COMPILE_MIXTURES  // for all units: linalg/eigen_products.h
 #include "quasi_newton.h"
 #include "interrupt.h"
 #include "r_values.h"
+#include <calibrisk/recal/mixture_weights.h>
 
 #include <R_ext/Applic.h>
 

@@ -12,6 +12,7 @@
 #include <calibrisk/math/row_pairs.h>
 #include <calibrisk/methods/kde_training.h>
 
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -40,6 +41,17 @@ struct KdeValue {
   double log_total;     // log sum_i w_i without the constant reduced_log_gamma_total
 };
 
+// What is done with ratios, each of which takes a sum over all training rows: a call costs nothing
+// beside that.
+using KdeSink = std::function<void(const KdeValue& value)>;
+
+// Calls sink(KdeValue) once for every row, bandwidth and block left out, from workers.
+CALIBRISK_SHARED void dirichlet_ratios(const Engine& engine, const KdeTraining& train,
+                                       const KdeQueries& queries,
+                                       const std::vector<double>& bandwidths, const KdeSink& sink,
+                                       ProgressSpan span = {});
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSITIES)
 namespace detail {
 
 constexpr double smallest_coordinate = 1.1102230246251565e-16;  // 2^-53
@@ -106,8 +118,7 @@ class DirichletTile {
   }
 
   // All bandwidths of query t, which is `row`, without block `left_out` (-1: none).
-  template <class Sink>
-  void ratios(Index t, Index row, Index left_out, const Sink& sink) {
+  void ratios(Index t, Index row, Index left_out, const KdeSink& sink) {
     for (Index h = 0; h < n_bandwidths_; ++h) {
       const double log_total = combine(column(t, h), left_out);
       sink(KdeValue{row, h, std::max<Index>(left_out, 0), left_out < 0, ratio_.data(), log_total});
@@ -190,11 +201,9 @@ class DirichletTile {
 
 }  // namespace detail
 
-// Calls sink(KdeValue) once for every row, bandwidth and block left out, from workers.
-template <class Sink>
 void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQueries& queries,
-                      const std::vector<double>& bandwidths, const Sink& sink,
-                      ProgressSpan span = {}) {
+                      const std::vector<double>& bandwidths, const KdeSink& sink,
+                      ProgressSpan span) {
   require(queries.features.cols() == train.centres.cols(), "kde: numbers of columns differ.");
   const Matrix coefficients = kde_log_coefficients(engine, train, bandwidths);
   // small problems should have a task for every thread
@@ -250,6 +259,7 @@ void dirichlet_ratios(const Engine& engine, const KdeTraining& train, const KdeQ
       },
       span);
 }
+#endif
 
 }  // namespace calibrisk
 

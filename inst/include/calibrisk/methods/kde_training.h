@@ -34,18 +34,53 @@ struct KdeTraining {
 };
 
 // A scalar prediction as a point of the simplex: the Beta kernel is the Dirichlet kernel there.
-inline Matrix simplex_features(const ConstMatrixRef& features) {
-  if (features.cols() > 1) return features;
-  Matrix out(features.rows(), 2);
-  out.col(1) = features.col(0);
-  out.col(0) = 1.0 - features.col(0).array();
+CALIBRISK_SHARED Matrix simplex_features(const ConstMatrixRef& features);
+
+// Rows with block[i] >= 0, sorted by (block, label); labels are 0-based here.
+CALIBRISK_SHARED KdeTraining kde_training(const ConstMatrixRef& features, const Labels& labels,
+                                          Index n_classes, const std::vector<Index>& block,
+                                          Index n_blocks, bool scalar);
+
+// c_i of the log weight <p_i, log x> / h + c_i, up to reduced_log_gamma_total: minus the sum of
+// lgamma(p_ik / h + 1). [n x n_bandwidths], Gruber & Bach 2025, Eqs. 11, 25.
+CALIBRISK_SHARED Matrix kde_log_coefficients(const Engine& engine, const KdeTraining& train,
+                                             const std::vector<double>& bandwidths);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSITIES)
+Matrix kde_log_coefficients(const Engine& engine, const KdeTraining& train,
+                            const std::vector<double>& bandwidths) {
+  const Index n = train.n(), n_bandwidths = static_cast<Index>(bandwidths.size());
+  const Index tile = 256;
+  Matrix out = Matrix::Zero(n, n_bandwidths);
+  parallel_for(engine, (n + tile - 1) / tile, [&](Index task) {
+    const Index begin = task * tile, size = std::min(tile, n - begin);
+    const Matrix p = train.centres.middleRows(begin, size);
+    const Matrix log_p = (p.array() > 0.0).select(p.array().log(), 0.0);
+    // rows of predictions sum to 1 only up to rounding, which 1/h magnifies
+    Vector excess = Vector::Zero(size);
+    for (Index i = 0; i < size && !train.scalar; ++i) {
+      long double total = -1.0L;
+      for (Index k = 0; k < p.cols(); ++k) total += p(i, k);
+      excess(i) = static_cast<double>(total);
+    }
+    for (Index h = 0; h < n_bandwidths; ++h) {
+      const double inv_h = inverse_bandwidth(bandwidths[static_cast<std::size_t>(h)]);
+      const double log_inv_h = std::log(inv_h);
+      auto c = out.col(h).segment(begin, size);
+      for (Index k = 0; k < p.cols(); ++k) {
+        for (Index i = 0; i < size; ++i) {
+          if (p(i, k) > 0.0) c(i) -= reduced_log_gamma(p(i, k), log_p(i, k), inv_h, log_inv_h);
+        }
+      }
+      c -= excess * (inv_h * (log_inv_h - 1.0));
+      if (train.log_weights.size() > 0) c += train.log_weights.segment(begin, size);
+    }
+  });
   return out;
 }
 
-// Rows with block[i] >= 0, sorted by (block, label); labels are 0-based here.
-inline KdeTraining kde_training(const ConstMatrixRef& features, const Labels& labels,
-                                Index n_classes, const std::vector<Index>& block, Index n_blocks,
-                                bool scalar) {
+KdeTraining kde_training(const ConstMatrixRef& features, const Labels& labels, Index n_classes,
+                         const std::vector<Index>& block, Index n_blocks, bool scalar) {
   const Index n_rows = features.rows();
   require(static_cast<Index>(labels.size()) == n_rows, "kde: one label for each row is needed.");
   require(static_cast<Index>(block.size()) == n_rows, "kde: one block for each row is needed.");
@@ -83,39 +118,14 @@ inline KdeTraining kde_training(const ConstMatrixRef& features, const Labels& la
   return out;
 }
 
-// c_i of the log weight <p_i, log x> / h + c_i, up to reduced_log_gamma_total: minus the sum of
-// lgamma(p_ik / h + 1). [n x n_bandwidths], Gruber & Bach 2025, Eqs. 11, 25.
-inline Matrix kde_log_coefficients(const Engine& engine, const KdeTraining& train,
-                                   const std::vector<double>& bandwidths) {
-  const Index n = train.n(), n_bandwidths = static_cast<Index>(bandwidths.size());
-  const Index tile = 256;
-  Matrix out = Matrix::Zero(n, n_bandwidths);
-  parallel_for(engine, (n + tile - 1) / tile, [&](Index task) {
-    const Index begin = task * tile, size = std::min(tile, n - begin);
-    const Matrix p = train.centres.middleRows(begin, size);
-    const Matrix log_p = (p.array() > 0.0).select(p.array().log(), 0.0);
-    // rows of predictions sum to 1 only up to rounding, which 1/h magnifies
-    Vector excess = Vector::Zero(size);
-    for (Index i = 0; i < size && !train.scalar; ++i) {
-      long double total = -1.0L;
-      for (Index k = 0; k < p.cols(); ++k) total += p(i, k);
-      excess(i) = static_cast<double>(total);
-    }
-    for (Index h = 0; h < n_bandwidths; ++h) {
-      const double inv_h = inverse_bandwidth(bandwidths[static_cast<std::size_t>(h)]);
-      const double log_inv_h = std::log(inv_h);
-      auto c = out.col(h).segment(begin, size);
-      for (Index k = 0; k < p.cols(); ++k) {
-        for (Index i = 0; i < size; ++i) {
-          if (p(i, k) > 0.0) c(i) -= reduced_log_gamma(p(i, k), log_p(i, k), inv_h, log_inv_h);
-        }
-      }
-      c -= excess * (inv_h * (log_inv_h - 1.0));
-      if (train.log_weights.size() > 0) c += train.log_weights.segment(begin, size);
-    }
-  });
+Matrix simplex_features(const ConstMatrixRef& features) {
+  if (features.cols() > 1) return features;
+  Matrix out(features.rows(), 2);
+  out.col(1) = features.col(0);
+  out.col(0) = 1.0 - features.col(0).array();
   return out;
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -19,6 +19,17 @@ struct MixtureWeights {
   int steps = 0;
 };
 
+CALIBRISK_SHARED MixtureWeights mixture_weights(const ConstMatrixRef& b,
+                                                const ConstVectorRef& share,
+                                                double tolerance = 1e-10, int max_steps = 2000);
+
+// min over the simplex of w' products w - 2 w' gains, three parts, exactly: the best stationary
+// point of the seven faces. Faces with a singular system can be left out: their minima reach a
+// smaller face.
+CALIBRISK_SHARED Vector simplex_least_squares(const Eigen::Matrix3d& products,
+                                              const Eigen::Vector3d& gains);
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_MIXTURES)
 namespace detail {
 
 // The Newton step from w on its coordinates in use, shortened to stay on the simplex; empty where
@@ -57,8 +68,8 @@ inline Vector face_newton(const ConstMatrixRef& scaled, const Vector& w, const V
 
 }  // namespace detail
 
-inline MixtureWeights mixture_weights(const ConstMatrixRef& b, const ConstVectorRef& share,
-                                      double tolerance = 1e-10, int max_steps = 2000) {
+MixtureWeights mixture_weights(const ConstMatrixRef& b, const ConstVectorRef& share,
+                               double tolerance, int max_steps) {
   require(b.rows() == share.size(), "A mixture has a share per row.");
   const Index m = b.cols();
   const auto objective = [&](const Vector& w) { return share.dot((b * w).array().log().matrix()); };
@@ -90,10 +101,7 @@ inline MixtureWeights mixture_weights(const ConstMatrixRef& b, const ConstVector
   return out;
 }
 
-// min over the simplex of w' products w - 2 w' gains, three parts, exactly: the best stationary
-// point of the seven faces. Faces with a singular system can be left out: their minima reach a
-// smaller face.
-inline Vector simplex_least_squares(const Eigen::Matrix3d& products, const Eigen::Vector3d& gains) {
+Vector simplex_least_squares(const Eigen::Matrix3d& products, const Eigen::Vector3d& gains) {
   const auto objective = [&](const Eigen::Vector3d& w) {
     return w.dot(products * w) - 2.0 * gains.dot(w);
   };
@@ -119,6 +127,7 @@ inline Vector simplex_least_squares(const Eigen::Matrix3d& products, const Eigen
   }
   return best / best.sum();
 }
+#endif
 
 }  // namespace calibrisk
 

@@ -30,6 +30,54 @@ namespace detail {
 // first value is the goal, the second is accepted if a few rounds do not reach it.
 constexpr double embedding_tolerance = 1e-12, embedding_limit = 1e-6;
 
+// Rows to choose pivots from: draws and outcomes evenly spaced, and the ends of every axis.
+CALIBRISK_SHARED Matrix embedding_candidates(const ConstMatrixRef& draws, const ConstMatrixRef& y);
+
+}  // namespace detail
+
+// draws: [n x S d], draw-major; y: [n x d]. Cost n S r^2 / 2 and r evaluations per draw and round,
+// of which there are at most four; found = false where 256 features miss more than the limit or
+// where direct sums are cheaper.
+CALIBRISK_SHARED DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
+                                            const ConstMatrixRef& draws, const ConstMatrixRef& y);
+
+// h_Y from an embedding. Outcomes that the features miss (redrawn ones may lie outside the draws)
+// take the direct mean over draws.
+class EmbeddedDrawsTarget : public DrawsTarget {
+ public:
+  // missed: as in DrawsEmbedding
+  CALIBRISK_SHARED EmbeddedDrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome,
+                                       MatrixView mean, Eigen::Map<const Vector> own,
+                                       MatrixView pivot_rows, MatrixView triangle, double missed);
+
+  double cost() const override { return 2.0; }
+
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void inner(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void expectation(Index i, const ConstMatrixRef& points,
+                                    MatrixRef out) const override;
+
+ private:
+  struct Points {
+    Matrix phi;                 // [r x m]
+    std::vector<Index> missed;  // columns that the features do not reproduce
+  };
+  CALIBRISK_SHARED static Points slice(const Points& all, Index begin, Index size);
+  CALIBRISK_SHARED Points embed(const ConstMatrixRef& x) const;
+  // out(a, b) = E k(Z_{i + a}, x_b)
+  CALIBRISK_SHARED void expectations(Index i, const ConstMatrixRef& x, const Points& points,
+                                     MatrixRef out) const;
+
+  double missed_;
+  MatrixView mean_;
+  Eigen::Map<const Vector> own_;
+  MatrixView pivot_rows_, triangle_;
+  Points outcome_;
+};
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_EMBEDDINGS)
+namespace detail {
+
 // phi(x) as columns; solved in place, safe in workers.
 inline Matrix embed_points(const Kernel& kernel, const ConstMatrixRef& pivot_rows,
                            const ConstMatrixRef& triangle, const ConstMatrixRef& x) {
@@ -45,8 +93,7 @@ inline void gather_draws(const ConstMatrixRef& draws, Index i, MatrixRef out) {
   for (Index s = 0; s < out.rows(); ++s) out.row(s) = draws.block(i, s * d, 1, d);
 }
 
-// Rows to choose pivots from: draws and outcomes evenly spaced, and the ends of every axis.
-inline Matrix embedding_candidates(const ConstMatrixRef& draws, const ConstMatrixRef& y) {
+Matrix embedding_candidates(const ConstMatrixRef& draws, const ConstMatrixRef& y) {
   constexpr Index most = 2048;
   const Index n = y.rows(), d = y.cols(), s = draws.cols() / d, total = n * s;
   std::vector<Matrix> rows;
@@ -79,11 +126,8 @@ inline Matrix embedding_candidates(const ConstMatrixRef& draws, const ConstMatri
 
 }  // namespace detail
 
-// draws: [n x S d], draw-major; y: [n x d]. Cost n S r^2 / 2 and r evaluations per draw and round,
-// of which there are at most four; found = false where 256 features miss more than the limit or
-// where direct sums are cheaper.
-inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
-                                  const ConstMatrixRef& draws, const ConstMatrixRef& y) {
+DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel, const ConstMatrixRef& draws,
+                           const ConstMatrixRef& y) {
   constexpr Index max_rank = 256, rounds = 4;
   const Index n = y.rows(), d = y.cols(), s = draws.cols() / d;
   DrawsEmbedding out;
@@ -155,80 +199,66 @@ inline DrawsEmbedding embed_draws(const Engine& engine, const Kernel& kernel,
   return out;
 }
 
-// h_Y from an embedding. Outcomes that the features miss (redrawn ones may lie outside the draws)
-// take the direct mean over draws.
-class EmbeddedDrawsTarget : public DrawsTarget {
- public:
-  // missed: as in DrawsEmbedding
-  EmbeddedDrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome, MatrixView mean,
-                      Eigen::Map<const Vector> own, MatrixView pivot_rows, MatrixView triangle,
-                      double missed)
-      : DrawsTarget(std::move(kernel), draws, outcome),
-        missed_(missed),
-        mean_(mean),
-        own_(own),
-        pivot_rows_(pivot_rows),
-        triangle_(triangle),
-        outcome_(embed(outcome)) {}
+EmbeddedDrawsTarget::EmbeddedDrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome,
+                                         MatrixView mean, Eigen::Map<const Vector> own,
+                                         MatrixView pivot_rows, MatrixView triangle, double missed)
+    : DrawsTarget(std::move(kernel), draws, outcome),
+      missed_(missed),
+      mean_(mean),
+      own_(own),
+      pivot_rows_(pivot_rows),
+      triangle_(triangle),
+      outcome_(embed(outcome)) {}
 
-  double cost() const override { return 2.0; }
+void EmbeddedDrawsTarget::block(Index i, Index j, MatrixRef out) const {
+  gram_block(kernel(), outcomes().middleRows(i, out.rows()), outcomes().middleRows(j, out.cols()),
+             out);
+  Matrix part(out.rows(), out.cols());
+  expectations(i, outcomes().middleRows(j, out.cols()), slice(outcome_, j, out.cols()), part);
+  out -= part;
+  Matrix other(out.cols(), out.rows());
+  expectations(j, outcomes().middleRows(i, out.rows()), slice(outcome_, i, out.rows()), other);
+  out -= other.transpose();
+  inner(i, j, part);
+  out += part;
+}
 
-  void block(Index i, Index j, MatrixRef out) const override {
-    gram_block(kernel(), outcomes().middleRows(i, out.rows()), outcomes().middleRows(j, out.cols()),
-               out);
-    Matrix part(out.rows(), out.cols());
-    expectations(i, outcomes().middleRows(j, out.cols()), slice(outcome_, j, out.cols()), part);
-    out -= part;
-    Matrix other(out.cols(), out.rows());
-    expectations(j, outcomes().middleRows(i, out.rows()), slice(outcome_, i, out.rows()), other);
-    out -= other.transpose();
-    inner(i, j, part);
-    out += part;
+void EmbeddedDrawsTarget::inner(Index i, Index j, MatrixRef out) const {
+  out.noalias() = mean_.middleRows(i, out.rows()) * mean_.middleRows(j, out.cols()).transpose();
+  for (Index a = 0; a < out.rows(); ++a) {
+    const Index b = i + a - j;
+    if (b >= 0 && b < out.cols()) out(a, b) += own_(i + a);
   }
-  void inner(Index i, Index j, MatrixRef out) const override {
-    out.noalias() = mean_.middleRows(i, out.rows()) * mean_.middleRows(j, out.cols()).transpose();
-    for (Index a = 0; a < out.rows(); ++a) {
-      const Index b = i + a - j;
-      if (b >= 0 && b < out.cols()) out(a, b) += own_(i + a);
-    }
-  }
-  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    expectations(i, points, embed(points), out);
-  }
+}
 
- private:
-  struct Points {
-    Matrix phi;                 // [r x m]
-    std::vector<Index> missed;  // columns that the features do not reproduce
-  };
-  static Points slice(const Points& all, Index begin, Index size) {
-    Points out{all.phi.middleCols(begin, size), {}};
-    for (Index m : all.missed) {
-      if (m >= begin && m < begin + size) out.missed.push_back(m - begin);
-    }
-    return out;
-  }
-  Points embed(const ConstMatrixRef& x) const {
-    Points out{detail::embed_points(kernel(), pivot_rows_, triangle_, x), {}};
-    const Vector diagonal = gram_diagonal(kernel(), x);
-    for (Index m = 0; m < x.rows(); ++m) {
-      const double left = diagonal(m) - out.phi.col(m).squaredNorm();
-      if (left > missed_ * diagonal(m)) out.missed.push_back(m);
-    }
-    return out;
-  }
-  // out(a, b) = E k(Z_{i + a}, x_b)
-  void expectations(Index i, const ConstMatrixRef& x, const Points& points, MatrixRef out) const {
-    out.noalias() = mean_.middleRows(i, out.rows()) * points.phi;
-    for (Index m : points.missed) singles(i, out.rows(), x.row(m), out.col(m));
-  }
+void EmbeddedDrawsTarget::expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const {
+  expectations(i, points, embed(points), out);
+}
 
-  double missed_;
-  MatrixView mean_;
-  Eigen::Map<const Vector> own_;
-  MatrixView pivot_rows_, triangle_;
-  Points outcome_;
-};
+EmbeddedDrawsTarget::Points EmbeddedDrawsTarget::slice(const Points& all, Index begin, Index size) {
+  Points out{all.phi.middleCols(begin, size), {}};
+  for (Index m : all.missed) {
+    if (m >= begin && m < begin + size) out.missed.push_back(m - begin);
+  }
+  return out;
+}
+
+EmbeddedDrawsTarget::Points EmbeddedDrawsTarget::embed(const ConstMatrixRef& x) const {
+  Points out{detail::embed_points(kernel(), pivot_rows_, triangle_, x), {}};
+  const Vector diagonal = gram_diagonal(kernel(), x);
+  for (Index m = 0; m < x.rows(); ++m) {
+    const double left = diagonal(m) - out.phi.col(m).squaredNorm();
+    if (left > missed_ * diagonal(m)) out.missed.push_back(m);
+  }
+  return out;
+}
+
+void EmbeddedDrawsTarget::expectations(Index i, const ConstMatrixRef& x, const Points& points,
+                                       MatrixRef out) const {
+  out.noalias() = mean_.middleRows(i, out.rows()) * points.phi;
+  for (Index m : points.missed) singles(i, out.rows(), x.row(m), out.col(m));
+}
+#endif
 
 }  // namespace calibrisk
 

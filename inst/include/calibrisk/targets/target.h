@@ -100,48 +100,13 @@ class LocationScaleTarget : public Target {
 // pairs of draws; on the diagonal over pairs of different draws, so that no entry is biased.
 class DrawsTarget : public Target {
  public:
-  DrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome)
-      : kernel_(std::move(kernel)),
-        y_(outcome),
-        dimension_(outcome.cols()),
-        draws_(draws.cols() / outcome.cols()) {
-    require(dimension_ > 0 && draws.cols() % dimension_ == 0 && draws_ >= 2,
-            "There must be at least two draws of every prediction.");
-    // Draw-major copy: points of one observation are consecutive rows.
-    points_.resize(draws.rows() * draws_, dimension_);
-    for (Index i = 0; i < draws.rows(); ++i) {
-      for (Index s = 0; s < draws_; ++s) {
-        points_.row(i * draws_ + s) = draws.block(i, s * dimension_, 1, dimension_);
-      }
-    }
-  }
+  CALIBRISK_SHARED DrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome);
   Index size() const override { return y_.rows(); }
 
-  void block(Index i, Index j, MatrixRef out) const override {
-    gram_block(kernel_, y_.middleRows(i, out.rows()), y_.middleRows(j, out.cols()), out);
-    Matrix part(out.rows(), out.cols());
-    expectation(i, y_.middleRows(j, out.cols()), part);
-    out -= part;
-    Matrix other(out.cols(), out.rows());
-    expectation(j, y_.middleRows(i, out.rows()), other);
-    out -= other.transpose();
-    inner(i, j, part);
-    out += part;
-  }
-  void inner(Index i, Index j, MatrixRef out) const override {
-    Matrix gram(draws_, draws_);
-    const double s = static_cast<double>(draws_);
-    for (Index b = 0; b < out.cols(); ++b) {
-      for (Index a = 0; a < out.rows(); ++a) {
-        gram_block(kernel_, of(i + a), of(j + b), gram);
-        out(a, b) =
-            i + a == j + b ? (gram.sum() - gram.trace()) / (s * (s - 1.0)) : gram.sum() / (s * s);
-      }
-    }
-  }
-  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    singles(i, out.rows(), points, out);
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void inner(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void expectation(Index i, const ConstMatrixRef& points,
+                                    MatrixRef out) const override;
   double cost() const override {
     const double s = static_cast<double>(draws_);
     return 1.0 + s * (2.0 + s);
@@ -152,13 +117,8 @@ class DrawsTarget : public Target {
     return points_.block(i * draws_, 0, draws_, dimension_);
   }
   // out(a, b) = mean_s k(z_{i + a, s}, t_b)
-  void singles(Index i, Index rows, const ConstMatrixRef& points, MatrixRef out) const {
-    Matrix gram(draws_, points.rows());
-    for (Index a = 0; a < rows; ++a) {
-      gram_block(kernel_, of(i + a), points, gram);
-      out.row(a) = gram.colwise().mean();
-    }
-  }
+  CALIBRISK_SHARED void singles(Index i, Index rows, const ConstMatrixRef& points,
+                                MatrixRef out) const;
 
   const MatrixView& outcomes() const { return y_; }
   const Kernel& kernel() const { return kernel_; }
@@ -182,24 +142,12 @@ class FiniteTarget : public Target {
         probs_right_(probs_right),
         known_(known) {}
   Index size() const override { return residuals_.rows(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    row_products(residuals_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
-  }
-  void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override {
-    if (!known_.known()) return PairSource::moments(i, j, out, second);
-    block(i, j, out);
-    known_.block(i, j, second);
-  }
-  void inner(Index i, Index j, MatrixRef out) const override {
-    row_products(probs_.middleRows(i, out.rows()), probs_right_.middleRows(j, out.cols()), out);
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void moments(Index i, Index j, MatrixRef out, MatrixRef second) const override;
+  CALIBRISK_SHARED void inner(Index i, Index j, MatrixRef out) const override;
   // points: class indices, from 1
-  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    for (Index b = 0; b < out.cols(); ++b) {
-      const Index k = static_cast<Index>(points(b, 0)) - 1;
-      out.col(b) = probs_right_.col(k).segment(i, out.rows());
-    }
-  }
+  CALIBRISK_SHARED void expectation(Index i, const ConstMatrixRef& points,
+                                    MatrixRef out) const override;
 
  private:
   MatrixView residuals_, right_, probs_, probs_right_;
@@ -209,18 +157,12 @@ class FiniteTarget : public Target {
 // The linear target kernel <y, y'>: h_Y = <y_i - m_i, y_j - m_j>, m the mean of a prediction.
 class LinearTarget : public Target {
  public:
-  LinearTarget(MatrixView mean, MatrixView outcome) : mean_(mean), residuals_(outcome - mean) {}
+  CALIBRISK_SHARED LinearTarget(MatrixView mean, MatrixView outcome);
   Index size() const override { return mean_.rows(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    out.noalias() =
-        residuals_.middleRows(i, out.rows()) * residuals_.middleRows(j, out.cols()).transpose();
-  }
-  void inner(Index i, Index j, MatrixRef out) const override {
-    out.noalias() = mean_.middleRows(i, out.rows()) * mean_.middleRows(j, out.cols()).transpose();
-  }
-  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    out.noalias() = mean_.middleRows(i, out.rows()) * points.transpose();
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void inner(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void expectation(Index i, const ConstMatrixRef& points,
+                                    MatrixRef out) const override;
 
  private:
   MatrixView mean_;
@@ -234,15 +176,10 @@ class SumTarget : public Target {
     require(!parts_.empty(), "A sum of targets needs parts.");
   }
   Index size() const override { return parts_[0]->size(); }
-  void block(Index i, Index j, MatrixRef out) const override {
-    accumulate(out, [&](const Target& part, MatrixRef to) { part.block(i, j, to); });
-  }
-  void inner(Index i, Index j, MatrixRef out) const override {
-    accumulate(out, [&](const Target& part, MatrixRef to) { part.inner(i, j, to); });
-  }
-  void expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const override {
-    accumulate(out, [&](const Target& part, MatrixRef to) { part.expectation(i, points, to); });
-  }
+  CALIBRISK_SHARED void block(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void inner(Index i, Index j, MatrixRef out) const override;
+  CALIBRISK_SHARED void expectation(Index i, const ConstMatrixRef& points,
+                                    MatrixRef out) const override;
   double cost() const override {
     double total = 0.0;
     for (const auto& part : parts_) total += part->cost();
@@ -263,6 +200,109 @@ class SumTarget : public Target {
   double scale_;
   std::vector<TargetPtr> parts_;
 };
+
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_TARGETS)
+DrawsTarget::DrawsTarget(Kernel kernel, MatrixView draws, MatrixView outcome)
+    : kernel_(std::move(kernel)),
+      y_(outcome),
+      dimension_(outcome.cols()),
+      draws_(draws.cols() / outcome.cols()) {
+  require(dimension_ > 0 && draws.cols() % dimension_ == 0 && draws_ >= 2,
+          "There must be at least two draws of every prediction.");
+  // Draw-major copy: points of one observation are consecutive rows.
+  points_.resize(draws.rows() * draws_, dimension_);
+  for (Index i = 0; i < draws.rows(); ++i) {
+    for (Index s = 0; s < draws_; ++s) {
+      points_.row(i * draws_ + s) = draws.block(i, s * dimension_, 1, dimension_);
+    }
+  }
+}
+
+void DrawsTarget::block(Index i, Index j, MatrixRef out) const {
+  gram_block(kernel_, y_.middleRows(i, out.rows()), y_.middleRows(j, out.cols()), out);
+  Matrix part(out.rows(), out.cols());
+  expectation(i, y_.middleRows(j, out.cols()), part);
+  out -= part;
+  Matrix other(out.cols(), out.rows());
+  expectation(j, y_.middleRows(i, out.rows()), other);
+  out -= other.transpose();
+  inner(i, j, part);
+  out += part;
+}
+
+void DrawsTarget::inner(Index i, Index j, MatrixRef out) const {
+  Matrix gram(draws_, draws_);
+  const double s = static_cast<double>(draws_);
+  for (Index b = 0; b < out.cols(); ++b) {
+    for (Index a = 0; a < out.rows(); ++a) {
+      gram_block(kernel_, of(i + a), of(j + b), gram);
+      out(a, b) =
+          i + a == j + b ? (gram.sum() - gram.trace()) / (s * (s - 1.0)) : gram.sum() / (s * s);
+    }
+  }
+}
+
+void DrawsTarget::expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const {
+  singles(i, out.rows(), points, out);
+}
+
+void DrawsTarget::singles(Index i, Index rows, const ConstMatrixRef& points, MatrixRef out) const {
+  Matrix gram(draws_, points.rows());
+  for (Index a = 0; a < rows; ++a) {
+    gram_block(kernel_, of(i + a), points, gram);
+    out.row(a) = gram.colwise().mean();
+  }
+}
+
+void FiniteTarget::block(Index i, Index j, MatrixRef out) const {
+  row_products(residuals_.middleRows(i, out.rows()), right_.middleRows(j, out.cols()), out);
+}
+
+void FiniteTarget::moments(Index i, Index j, MatrixRef out, MatrixRef second) const {
+  if (!known_.known()) return PairSource::moments(i, j, out, second);
+  block(i, j, out);
+  known_.block(i, j, second);
+}
+
+void FiniteTarget::inner(Index i, Index j, MatrixRef out) const {
+  row_products(probs_.middleRows(i, out.rows()), probs_right_.middleRows(j, out.cols()), out);
+}
+
+void FiniteTarget::expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const {
+  for (Index b = 0; b < out.cols(); ++b) {
+    const Index k = static_cast<Index>(points(b, 0)) - 1;
+    out.col(b) = probs_right_.col(k).segment(i, out.rows());
+  }
+}
+
+LinearTarget::LinearTarget(MatrixView mean, MatrixView outcome)
+    : mean_(mean), residuals_(outcome - mean) {}
+
+void LinearTarget::block(Index i, Index j, MatrixRef out) const {
+  out.noalias() =
+      residuals_.middleRows(i, out.rows()) * residuals_.middleRows(j, out.cols()).transpose();
+}
+
+void LinearTarget::inner(Index i, Index j, MatrixRef out) const {
+  out.noalias() = mean_.middleRows(i, out.rows()) * mean_.middleRows(j, out.cols()).transpose();
+}
+
+void LinearTarget::expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const {
+  out.noalias() = mean_.middleRows(i, out.rows()) * points.transpose();
+}
+
+void SumTarget::block(Index i, Index j, MatrixRef out) const {
+  accumulate(out, [&](const Target& part, MatrixRef to) { part.block(i, j, to); });
+}
+
+void SumTarget::inner(Index i, Index j, MatrixRef out) const {
+  accumulate(out, [&](const Target& part, MatrixRef to) { part.inner(i, j, to); });
+}
+
+void SumTarget::expectation(Index i, const ConstMatrixRef& points, MatrixRef out) const {
+  accumulate(out, [&](const Target& part, MatrixRef to) { part.expectation(i, points, to); });
+}
+#endif
 
 }  // namespace calibrisk
 
