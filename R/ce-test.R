@@ -30,8 +30,8 @@
 #' limit. `delta` is on the scale of [ce_estimate()]: of two classes the binary error, of more the canonical one. Choose
 #' it before you see the data. The test concerns the error that is detectable at the resolution.
 #' @section Weights and clusters:
-#' The conditional test is exact for importance weights that do not depend on the outcome given the prediction, unlike
-#' those of `horizon` and of samples drawn by outcome. `"joint"` flips the signs of weighted residuals, and of whole
+#' The conditional test is exact for weights that do not depend on the outcome given the prediction, unlike those of
+#' `horizon`. `"joint"` flips the signs of weighted residuals (a larger p-value of redrawn outcomes counts), and of whole
 #' clusters; with `cluster` it is the only test, of class probabilities without `group`.
 #' @section Errors:
 #' Those of [skce()], and `calibrisk_error_argument` and `_rows` for too few blocks or rows. Equal block estimates or a

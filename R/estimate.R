@@ -35,9 +35,10 @@
 #' \eqn{\alpha}, and it holds for every form of miscalibration. `conf.high` covers the error that some basis can
 #' represent (*detectable at this resolution*). Only `upper_bound` covers finer errors, since no calibration error
 #' exceeds the root Brier score. Rows with clusters or importance weights are tested by flips of signs of whole
-#' clusters; with 5 or fewer clusters no result is significant at the 5% level. The canonical row takes the class-wise
-#' and top-label errors of the same rows into account, and with \eqn{n \ge 40 K + 30} rows its `conf.high` covers what
-#' vector scaling mends (while \eqn{n K (4 K + 3) \le 2 \cdot 10^7}).
+#' clusters (weights: or of redrawn outcomes, if larger); with 5 or fewer clusters no result is
+#' significant at the 5% level. The canonical row takes the class-wise and top-label errors of the same rows into
+#' account, and with \eqn{n \ge 40 K + 30} rows its `conf.high` covers what vector scaling mends (while
+#' \eqn{n K (4 K + 3) \le 2 \cdot 10^7}).
 #'
 #' Known to fail: `conf.high` for miscalibration that changes its sign between neighbouring predictions; canonical
 #' limits with \eqn{K^2 > n/4} classes for miscalibration that is not additive in the classes. *Coverage of the

@@ -1,17 +1,20 @@
 # The headline of outcomes that are 0 or 1: one test and the interval that agrees with it. The formulas are in
 # inst/include/calibrisk/joint. Outcomes are redrawn from the predictions, whose variances p (1 - p) are known at
 # calibration. Those of clusters, and of weights that may depend on the outcome, are not known. Such rows have the upper
-# limits of nested bases (ladder.R), and their test flips the signs of the clusters' sums.
+# limits of nested bases (ladder.R), and their test flips the signs of the clusters' sums. Where weights depend on the
+# prediction, few rows make these sums, and flips reject too often: of weights the outcomes are redrawn as well, and the
+# larger p-value counts, which is valid where one of the two is.
 
 # As many as the second digit of a p-value near .05 needs.
 joint_redraws <- 1999L
 
-# Whether outcomes drawn from the predictions are as those of a calibrated model would be.
 # A cluster of one row is that row.
+are_alone <- function(design) is.null(design$cluster) || is.null(design$copies) && anyDuplicated(design$cluster) == 0
+
+# Whether outcomes drawn from the predictions are as those of a calibrated model would be.
 can_redraw <- function(design) {
-  alone <- is.null(design$cluster) || is.null(design$copies) && anyDuplicated(design$cluster) == 0
   each <- design$w / (design$copies %||% 1)
-  copy_count(design) > 1 && alone && all(each == each[1])
+  copy_count(design) > 1 && are_alone(design) && all(each == each[1])
 }
 
 # The ladder of a problem with one residual per row, or with the two of two classes.
@@ -36,8 +39,7 @@ joint_ladder <- function(p, y, counts, level, knots = NULL) {
     return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level))
   }
   n <- counts %||% numeric()
-  y <- as.numeric(y)
-  dim(y) <- c(length(y), 1)
+  y <- as.matrix(as.numeric(y))
   design <- new_design(length(p), counts)
   found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, thread_count())[[1]]
   # predictions that are certain and right leave nothing to test
@@ -84,16 +86,20 @@ joint_upper <- function(facts) {
 # bases.
 flipped_ladder <- function(ladder, p, y, design, level, knots = list(), classes = 1) {
   if (is.na(ladder$p.value)) return(ladder)
-  found <- cpp_joint_flips(p, y, design$w %||% numeric(), design$copies %||% numeric(), design$cluster %||% integer(),
-                           knots, level, joint_redraws, thread_count())
+  w <- design$w %||% numeric()
+  n <- design$copies %||% numeric()
+  found <- cpp_joint_flips(p, y, w, n, design$cluster %||% integer(), knots, level, joint_redraws, thread_count())
+  if (are_alone(design)) {
+    drawn <- cpp_joint(p, as.matrix(as.numeric(y)), w, n, knots, level, joint_redraws, thread_count())[[1]]
+    if (isTRUE(drawn$p.value > found$p.value)) found[c("p.value", "statistic")] <- drawn[c("p.value", "statistic")]
+    found$low <- min(found$low, drawn$low)
+  }
   refuted_ladder(with_flips(ladder, found, sqrt(classes) * found$low, design), p, y, design, level, sqrt(classes))
 }
 
 with_flips <- function(ladder, found, low, design) {
-  out <- agreeing_ladder(ladder, found, low)
-  out$flips <- found$flips
-  out$least <- setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")
-  out
+  replace(agreeing_ladder(ladder, found, low), c("flips", "least"),
+          list(found$flips, setNames(found$least, if (is.null(design$cluster)) "row" else "cluster")))
 }
 
 # A ladder with another test, whose lower limit is `low`, 0 where it does not reject.
@@ -175,9 +181,7 @@ tested_classes <- function(ladder, predictions, notion, level, tests = NULL) {
     parts <- class_parts[found$parts + 1]
     out <- with_flips(ladder, found, found$low, design)
   }
-  out$nested <- ladder
-  out$found <- class_claims(parts, found, predictions$levels, level)
-  out
+  replace(out, c("nested", "found"), list(ladder, class_claims(parts, found, predictions$levels, level)))
 }
 
 # The findings of the parts that reject, the strongest evidence first.
@@ -185,8 +189,7 @@ class_claims <- function(parts, found, levels, level) {
   part_claims(found, found$lows > 0, parts, level, function(m) {
     class <- if (found$classes[m] > 0) paste0("class \"", levels[found$classes[m]], "\" ")
     above <- found$signs[m] > 0
-    switch(
-      parts[m],
+    switch(parts[m],
       temperature = paste("probabilities are too",
                           if (above) "extreme (overconfident)" else "moderate (underconfident)"),
       biases = "classes are not as frequent as their mean probabilities",

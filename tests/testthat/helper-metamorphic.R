@@ -100,9 +100,7 @@ metamorphic_verbs <- list(
   })
 )
 # The first class against the others.
-first_class <- function(d) {
-  data.frame(happened = as.numeric(d$truth == levels(d$truth)[1]), p = class_column(d, 1))
-}
+first_class <- function(d) data.frame(happened = as.numeric(d$truth == levels(d$truth)[1]), p = class_column(d, 1))
 
 class_column <- function(d, k) d[[paste0(".pred_", levels(d$truth)[k])]]
 

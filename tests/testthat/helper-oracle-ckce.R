@@ -1,8 +1,6 @@
 # The definitions of the conditional kernel calibration error, written down naively.
 
-oracle_gram <- function(probs, bandwidth) {
-  probs %*% t(probs) + exp(-as.matrix(dist(probs))^2 / (2 * bandwidth^2))
-}
+oracle_gram <- function(probs, bandwidth) probs %*% t(probs) + exp(-as.matrix(dist(probs))^2 / (2 * bandwidth^2))
 
 oracle_residuals <- function(probs, truth) probs - diag(ncol(probs))[truth, , drop = FALSE]
 

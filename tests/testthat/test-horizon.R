@@ -1,7 +1,5 @@
 # Times with ties, for which the weights are known by hand.
-surv_outcomes <- function(time, status) {
-  structure(cbind(time = time, status = status), type = "right", class = "Surv")
-}
+surv_outcomes <- function(time, status) structure(cbind(time = time, status = status), type = "right", class = "Surv")
 
 censoring_weights <- function(time, event, count, horizon) {
   rows <- list(time = time, event = event, count = count)

@@ -108,6 +108,22 @@ class_flips_of <- function(d, w = numeric(), cluster = d$cluster, canonical = TR
   cpp_class_flips(d$p, d$y, w, cluster, canonical, level, joint_redraws, 1L)
 }
 
+test_that("weights that depend on the prediction, or on the outcome, keep the level of the test", {
+  skip_on_cran()
+  rejected <- withr::with_seed(6, replicate(150, {
+    p <- stats::rbeta(200, .4, 4)
+    y <- stats::rbinom(200, 1, p)
+    wrong <- stats::rbinom(200, 1, pmin(2 * p, 1))
+    share <- ifelse(y == 1, .9, .4)
+    kept <- stats::runif(200) < share
+    found <- list(ce_test(p, y, weights = 1 / (p + .02)), ce_test(p[kept], y[kept], weights = 1 / share[kept]),
+                  ce_test(p, wrong, weights = 1 / (p + .02)))
+    vapply(found, function(one) isTRUE(one$p.value < .05), NA)
+  }))
+  expect_true(all(rowMeans(rejected)[1:2] <= .08))
+  expect_gt(mean(rejected[3, ]), .5)
+})
+
 test_that("the test of classes is that of a loop over all flips of few clusters", {
   rejected <- logical()
   for (odds in c(1, 2, 4)) for (seed in 1:2) for (canonical in c(TRUE, FALSE)) {

@@ -6,9 +6,7 @@ kde_problem <- function(n, k, seed = 1) {
   })
 }
 
-kde_form <- function(problem, bandwidth) {
-  fit_form(method_kde(), problem, list(value = bandwidth), new_context())
-}
+kde_form <- function(problem, bandwidth) fit_form(method_kde(), problem, list(value = bandwidth), new_context())
 
 test_that("published values of the small example", {
   d <- oracle_data()

@@ -7,9 +7,7 @@ test_that("published values of fixtures A and B are met", {
   expect_equal(value(a$p, a$y), .09166666667, tolerance = 1e-9)
   expect_equal(value(a$p, a$y, n_bins = 5), .05833333333, tolerance = 1e-9)
   expect_equal(summed(a$p, a$y, p = 2), .2960386611, tolerance = 1e-9)
-  discrete <- function(notion) {
-    vapply(1:3, function(p) value(a$p, a$y, type = "discrete", p = p, notion = notion), 0)
-  }
+  discrete <- function(notion) vapply(1:3, function(p) value(a$p, a$y, type = "discrete", p = p, notion = notion), 0)
   expect_equal(discrete("canonical"), c(.4666666667, .378410418, .4104819869), tolerance = 1e-8)
   expect_equal(discrete("class_wise") * 3^(1 / 1:3), c(.4, .2960386611, .2953235727), tolerance = 1e-8)
   expect_equal(discrete("top_label"), c(.09166666667, .1040833, .1142354), tolerance = 1e-6)

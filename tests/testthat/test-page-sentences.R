@@ -1,6 +1,4 @@
-fact <- function(estimate, low, high, p) {
-  data.frame(estimate = estimate, conf.low = low, conf.high = high, p.value = p)
-}
+fact <- function(estimate, low, high, p) data.frame(estimate = estimate, conf.low = low, conf.high = high, p.value = p)
 said <- function(..., level = 0.95) page_sentences(list(level = level, ...))
 
 wrong <- list(rejects = c("joint test" = TRUE), text = "Evidence of miscalibration: joint test, p = 0.001.")

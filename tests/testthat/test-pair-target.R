@@ -6,9 +6,7 @@ normal <- pred_normal(o$mean, o$sd)
 laplace <- pred_laplace(o$mean, o$sd)
 gaussian_of <- function(gamma) kernel_gaussian(1 / sqrt(2 * gamma))
 
-problem_of <- function(law, y, kernel, target) {
-  kernel_problem(read_laws(law, rlang::quo(y)), kernel, target)
-}
+problem_of <- function(law, y, kernel, target) kernel_problem(read_laws(law, rlang::quo(y)), kernel, target)
 h_of <- function(...) {
   p <- problem_of(...)
   cpp_pair_matrix(p$prediction, p$target, 1L)

@@ -33,9 +33,7 @@ test_that("jumps hold what outcomes drawn from a law give: on average a uniform 
       high <- table$high[at]
       expect_true(all(low <= high) && all(low[-1] >= high[-length(at)] - 1e-12) && all(inside(c(low, high), 0, 1)))
       # the observed jump is one of them, where it is one
-      if (pit$high[i] > pit$low[i] + 1e-9) {
-        expect_lt(min(abs(low - pit$low[i]) + abs(high - pit$high[i])), 1e-9)
-      }
+      if (pit$high[i] > pit$low[i] + 1e-9) expect_lt(min(abs(low - pit$low[i]) + abs(high - pit$high[i])), 1e-9)
       # E F(u | Y): jumps by their size, the rest of [0, 1] is continuous
       for (u in c(.1, .37, .8)) {
         jumps <- sum((high - low) * vapply(seq_along(at), function(k) oracle_pit(low[k], high[k], u), 0))
