@@ -31,7 +31,7 @@
 #' it before you see the data. The test concerns the error that is detectable at the resolution.
 #' @section Weights and clusters:
 #' The conditional test is exact for weights that do not depend on the outcome given the prediction, unlike those of
-#' `horizon`. `"joint"` flips the signs of weighted residuals (a larger p-value of redrawn outcomes counts), and of whole
+#' `horizon`. `"joint"` flips the signs of weighted residuals (a larger p-value of redrawn ones counts) and of whole
 #' clusters; with `cluster` it is the only test, of class probabilities without `group`.
 #' @section Errors:
 #' Those of [skce()], and `calibrisk_error_argument` and `_rows` for too few blocks or rows. Equal block estimates or a
