@@ -93,12 +93,13 @@ inline BinTerms bin_terms(const BinTable& bins, double n, double p, bool debias)
   }
   if (debias) {
     for (Index b = 0; b < size; ++b) {
-      const double noise = bins.accuracy(b) * (1.0 - bins.accuracy(b)) * bins.concentration(b) /
-                           (1.0 - bins.concentration(b));
-      const bool kept = bins.copies(b) >= 2.0;
-      if (!kept) out.lone += out.share(b) * out.centre(b);
-      out.centre(b) = kept ? out.centre(b) - noise : 0.0;
-      if (!kept) out.slope(b) = 0.0;
+      if (bins.copies(b) >= 2.0) {
+        out.centre(b) -= bins.accuracy(b) * (1.0 - bins.accuracy(b)) * bins.concentration(b) /
+                         (1.0 - bins.concentration(b));
+      } else {
+        out.lone += out.share(b) * out.centre(b);
+        out.centre(b) = out.slope(b) = 0.0;
+      }
     }
   }
   const auto sum = [&](const auto& term) { return exact_sum(size, term); };
