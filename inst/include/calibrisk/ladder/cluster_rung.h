@@ -32,17 +32,56 @@ CALIBRISK_SHARED Rung cluster_rung(const Engine& engine, const DenseAlgebra& wor
                                    const RowClusters& clusters, bool moments,
                                    double most_kept = 4e6);
 
+#if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSE_RUNGS) || \
+    defined(CALIBRISK_COMPILE_CLUSTERS)
+namespace detail {
+
+// The root of the sum of a cluster's squared leverages up to which A_c takes no eigendecomposition.
+constexpr double small_leverage = 0.5;
+
+// (I - H)^-1/2 w of small leverages: sum_k c_k H^k w.
+template <class Square, class Columns>
+Columns root_of_small(const Square& h, const Columns& w) {
+  const double least = 1e-17 * w.cwiseAbs().maxCoeff();
+  Columns moved = w, turned = w, out = w;
+  double coefficient = 1.0;
+  for (int k = 1; moved.cwiseAbs().maxCoeff() > least; ++k) {
+    turned.noalias() = h.lazyProduct(moved);
+    moved.swap(turned);
+    coefficient *= (2.0 * k - 1.0) / (2.0 * k);
+    out += coefficient * moved;
+  }
+  return out;
+}
+
+inline Matrix inverse_of_small(const DenseAlgebra& dense, const Matrix& h) {
+  Matrix factor = Matrix::Identity(h.rows(), h.rows()) - h;
+  Matrix inverse = Matrix::Identity(h.rows(), h.rows());
+  require(dense.cholesky(factor), "I - H of small leverages is positive definite.");
+  dense.solve_lower(factor, false, inverse);
+  return dense.crossprod(inverse);
+}
+
+}  // namespace detail
+#endif
+
 #if !defined(CALIBRISK_SHARED_PRODUCTS) || defined(CALIBRISK_COMPILE_DENSE_RUNGS)
 namespace detail {
 
-// Eigenvectors of H = B B' (B: a cluster's rows times the roots of their weights), from the smaller
-// side.
+// A_c of a cluster with H = B B' (B: its rows times the roots of their weights), from the smaller
+// side of H: by eigenvectors, or of small leverages by the inverse and powers.
 class ClusterLeverage {
  public:
   // `dense`: that of the workers
-  ClusterLeverage(const DenseAlgebra& dense, Matrix basis) : basis_(std::move(basis)) {
-    SymEigen spectrum = dense.sym_eigen(tall() ? Matrix(basis_.transpose() * basis_)
-                                               : Matrix(basis_ * basis_.transpose()));
+  ClusterLeverage(const DenseAlgebra& dense, Matrix basis)
+      : basis_(std::move(basis)),
+        square_(tall() ? dense.crossprod(basis_) : dense.crossprod(basis_.transpose())),
+        small_(square_.norm() <= small_leverage) {
+    if (small_) {
+      vectors_ = inverse_of_small(dense, square_);
+      return;
+    }
+    SymEigen spectrum = dense.sym_eigen(std::move(square_));
     vectors_ = std::move(spectrum.vectors);
     scale_ = spectrum.values.unaryExpr([](double h) { return left_out_scale(h); });
   }
@@ -50,23 +89,25 @@ class ClusterLeverage {
   Matrix plain(const Matrix& w) const { return basis_.transpose() * w; }
   // A^power B'w
   Matrix scaled(const Matrix& w, bool root) const {
-    const Vector a = root ? Vector(scale_.cwiseSqrt()) : scale_;
-    if (tall()) return turn(a, basis_.transpose() * w);
-    return basis_.transpose() * turn(a, w);
+    return tall() ? turn(root, basis_.transpose() * w) : Matrix(basis_.transpose() * turn(root, w));
   }
   // B A z
   Matrix fitted(const Matrix& z) const {
-    return tall() ? Matrix(basis_ * turn(scale_, z)) : turn(scale_, basis_ * z);
+    return tall() ? Matrix(basis_ * turn(false, z)) : turn(false, basis_ * z);
   }
   const Matrix& basis() const { return basis_; }
 
  private:
   bool tall() const { return basis_.rows() > basis_.cols(); }
-  Matrix turn(const Vector& a, const Matrix& x) const {
+  Matrix turn(bool root, const Matrix& x) const {
+    if (small_) return root ? root_of_small(square_, x) : Matrix(vectors_ * x);
+    const Vector a = root ? Vector(scale_.cwiseSqrt()) : scale_;
     return vectors_ * (a.asDiagonal() * (vectors_.transpose() * x));
   }
 
-  Matrix basis_, vectors_;
+  Matrix basis_, square_;
+  bool small_;
+  Matrix vectors_;  // or the inverse
   Vector scale_;
 };
 
@@ -87,9 +128,11 @@ inline FittedPart whitened_part(const Engine& engine, const ClusterPart& part,
   Matrix gram;
   for_shared_blocks(engine, part.group, [&](const std::vector<Index>& rows, Matrix columns) {
     if (gram.size() == 0) gram = Matrix::Zero(columns.cols(), columns.cols());
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      columns.row(static_cast<Index>(r)) *= std::sqrt(weights(rows[r]));
+    Vector root(columns.rows());
+    for (Index r = 0; r < root.size(); ++r) {
+      root(r) = std::sqrt(weights(rows[static_cast<std::size_t>(r)]));
     }
+    columns.array().colwise() *= root.array();
     gram += engine.dense.crossprod(columns);
   });
   out.turned = whitening(gram).transpose();

@@ -36,9 +36,8 @@ namespace detail {
 
 // From more columns on the sums over clusters are made in one block.
 constexpr Index shared_columns = 400;
-// The sum of a cluster's leverages up to which A_c takes no eigendecomposition; for few rows this
-// takes as long as some powers.
-constexpr double small_leverage = 0.5, small_leverage_of_few = 0.1;
+// As small_leverage, for few rows, where an eigendecomposition takes as long as some powers.
+constexpr double small_leverage_of_few = 0.1;
 constexpr int few_rows = 8;
 
 // The rows of a coordinate, cluster by cluster, and what leaving out their cluster gives.
@@ -106,13 +105,6 @@ Square inverse_of_small(const DenseAlgebra&, const Square& h) {
   }
   return out;
 }
-inline Matrix inverse_of_small(const DenseAlgebra& dense, const Matrix& h) {
-  Matrix factor = Matrix::Identity(h.rows(), h.rows()) - h;
-  Matrix inverse = Matrix::Identity(h.rows(), h.rows());
-  require(dense.cholesky(factor), "I - H of small leverages is positive definite.");
-  dense.solve_lower(factor, false, inverse);
-  return dense.crossprod(inverse);
-}
 
 // A_c and its products with w_c. `Square`, `Column`: types of its matrices and vectors.
 template <class Square, class Column>
@@ -139,18 +131,8 @@ void leave_out_cluster(const DenseAlgebra& dense, ClusteredCoordinate& part, Ind
   }
   Eigen::Map<Matrix> a(part.left_out.data() + part.square[static_cast<std::size_t>(c)], m, m);
   const Column w = part.w.segment(from, m);
-  if (h.trace() <= (m <= few_rows ? small_leverage_of_few : small_leverage)) {
-    // the root is sum_k c_k H^k
-    const double least = 1e-17 * w.cwiseAbs().maxCoeff();
-    Column moved = w, turned(m), rooted = w;
-    double coefficient = 1.0;
-    for (int k = 1; moved.cwiseAbs().maxCoeff() > least; ++k) {
-      turned.noalias() = h.lazyProduct(moved);
-      moved.swap(turned);
-      coefficient *= (2.0 * k - 1.0) / (2.0 * k);
-      rooted += coefficient * moved;
-    }
-    part.rooted.segment(from, m) = rooted;
+  if (h.norm() <= (m <= few_rows ? small_leverage_of_few : small_leverage)) {
+    part.rooted.segment(from, m) = root_of_small(h, w);
     a = inverse_of_small(dense, h);
   } else {
     const SymEigen spectrum = dense.sym_eigen(h);
