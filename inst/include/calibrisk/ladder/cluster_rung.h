@@ -125,17 +125,7 @@ inline FittedPart whitened_part(const Engine& engine, const ClusterPart& part,
   for (Index i : part.group.rows) {
     out.rows[static_cast<std::size_t>(clusters.unit(i))].push_back(i);
   }
-  Matrix gram;
-  for_shared_blocks(engine, part.group, [&](const std::vector<Index>& rows, Matrix columns) {
-    if (gram.size() == 0) gram = Matrix::Zero(columns.cols(), columns.cols());
-    Vector root(columns.rows());
-    for (Index r = 0; r < root.size(); ++r) {
-      root(r) = std::sqrt(weights(rows[static_cast<std::size_t>(r)]));
-    }
-    columns.array().colwise() *= root.array();
-    gram += engine.dense.crossprod(columns);
-  });
-  out.turned = whitening(gram).transpose();
+  out.turned = group_whitener(engine, part.group, weights).transpose();
   return out;
 }
 

@@ -5,6 +5,7 @@
 #define CALIBRISK_LADDER_SHARED_RUNG_H
 
 #include <calibrisk/ladder/rung.h>
+#include <calibrisk/linalg/pack_product.h>
 
 namespace calibrisk {
 
@@ -59,26 +60,36 @@ struct SharedRows {
 };
 
 // <T2, T0> = sum_ij a_j^2 H_ij^2 with H_ij = v_i v_j <b_i, b_j> <e_i, e_j>, v^2 the squares of a
-// row's copies, from panels of the pairs on and below the diagonal.
+// row's copies, from tiles of the pairs on and below the diagonal that stay in the cache.
 inline double pair_squares(const Engine& engine, const SharedRows& rows) {
-  constexpr Index panel = 256;
+  constexpr Index side = 256;
   const Index n = rows.basis.rows();
   const Matrix b = rows.pair.asDiagonal() * rows.basis;
   const Vector squares = rows.a.cwiseAbs2();
-  double out = 0.0;
-  for (Index begin = 0; begin < n; begin += panel) {
-    const Index size = std::min(panel, n - begin), left = n - begin;
-    Matrix h = engine.dense.multiply_a_bt(b.bottomRows(left), b.middleRows(begin, size));
-    h.array() *=
-        engine.dense.multiply_a_bt(rows.e.bottomRows(left), rows.e.middleRows(begin, size)).array();
-    for (Index j = 0; j < size; ++j) {
-      const auto below = h.col(j).tail(left - j - 1).array().square();
-      const double own = squares(begin + j);
-      out += own * h(j, j) * h(j, j) + (below * (squares.tail(left - j - 1).array() + own)).sum();
+  Vector sums = Vector::Zero((n + side - 1) / side);
+  parallel_for(engine, sums.size(), [&](Index task) {
+    const Index at = task * side, size = std::min(side, n - at);
+    Matrix h(side, size), e(side, size);
+    for (Index begin = at; begin < n; begin += side) {
+      const Index m = std::min(side, n - begin);
+      h.setZero();
+      e.setZero();
+      add_pack_product(pack_product(false, true, 1.0, b.middleRows(begin, m),
+                                    b.middleRows(at, size), h.topRows(m)));
+      add_pack_product(pack_product(false, true, 1.0, rows.e.middleRows(begin, m),
+                                    rows.e.middleRows(at, size), e.topRows(m)));
+      h.array() *= e.array();
+      for (Index j = 0; j < size; ++j) {
+        const Index first = begin == at ? j + 1 : 0;
+        const double own = squares(at + j);
+        if (begin == at) sums(task) += own * h(j, j) * h(j, j);
+        sums(task) += (h.col(j).segment(first, m - first).array().square() *
+                       (squares.segment(begin + first, m - first).array() + own))
+                          .sum();
+      }
     }
-    engine.progress.advance(0.0);
-  }
-  return out;
+  });
+  return sums.sum();
 }
 
 // The sums over pairs of a group with fewer rows than columns, from its n x n matrix of pairs s = H
@@ -98,19 +109,27 @@ inline void pairs_of_rows(const Engine& engine, const SharedRows& kept, RungSums
   sums.s3 += trace_cube(engine, s);
 }
 
+// Turns the columns of a group into orthonormal ones, rows counted by their weights.
+inline Matrix group_whitener(const Engine& engine, const SharedGroup& group,
+                             const RowWeights& weights) {
+  Matrix gram;
+  for_shared_blocks(engine, group, [&](const std::vector<Index>& rows, Matrix columns) {
+    if (gram.size() == 0) gram = Matrix::Zero(columns.cols(), columns.cols());
+    Vector root(columns.rows());
+    for (Index r = 0; r < root.size(); ++r) {
+      root(r) = std::sqrt(weights(rows[static_cast<std::size_t>(r)]));
+    }
+    columns.array().colwise() *= root.array();
+    gram += engine.dense.crossprod(columns);
+  });
+  return whitening(gram);
+}
+
 inline void shared_group(const Engine& engine, const SharedGroup& group,
                          const ConstMatrixRef& residuals, const RowWeights& weights, bool moments,
                          RungSums& sums, Rung& rung) {
   const Index d = residuals.cols();
-  Matrix gram;
-  for_shared_blocks(engine, group, [&](const std::vector<Index>& rows, Matrix columns) {
-    if (gram.size() == 0) gram = Matrix::Zero(columns.cols(), columns.cols());
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      columns.row(static_cast<Index>(r)) *= std::sqrt(weights(rows[r]));
-    }
-    gram += engine.dense.crossprod(columns);
-  });
-  const Matrix whitener = whitening(gram), turned = whitener.transpose();
+  const Matrix whitener = group_whitener(engine, group, weights), turned = whitener.transpose();
   const Index k = whitener.rows(), all = k * d;
   rung.columns += all;
 
