@@ -285,8 +285,8 @@ cpp_bin_table <- function(sorted, ends) {
     .Call(`_calibrisk_cpp_bin_table`, sorted, ends)
 }
 
-cpp_hosmer <- function(sorted, ends, weighted, fitted) {
-    .Call(`_calibrisk_cpp_hosmer`, sorted, ends, weighted, fitted)
+cpp_hosmer <- function(sorted, ends, weighted, fitted, threads) {
+    .Call(`_calibrisk_cpp_hosmer`, sorted, ends, weighted, fitted, threads)
 }
 
 cpp_blocks_power <- function(sorted, ends, p, debias, at_once) {

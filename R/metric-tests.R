@@ -12,9 +12,10 @@
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard normal for calibrated
 #'   predictions (Spiegelhalter 1986); `p.value` is two-sided.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of nearly equal size.
-#'   `df` is the number of groups, or two less with `fitted = TRUE`. If groups of rows without weights have fewer than
-#'   five events (or other rows) on average, or one fewer than one, `p.value` is exact given the predictions, and `df`
-#'   `NA`. `cluster` is an error of class `calibrisk_error_cluster`.
+#'   `df` is the number of groups, or two less with `fitted = TRUE`. If groups have fewer than five events (or other
+#'   rows) on average, or one fewer than one, `p.value` is that of the predictions: exact, with weights (whose
+#'   effective numbers count) of redrawn outcomes; `df` is then `NA`. `cluster` is an error of class
+#'   `calibrisk_error_cluster`.
 #'
 #' The Hosmer-Lemeshow test depends on the arbitrary number of groups, has little power in small samples and rejects
 #' every useful model in large ones. Prefer an estimate with an interval, such as [ce_estimate()]. *Notation* has the
@@ -223,7 +224,7 @@ hosmer_columns <- function(problem, n_groups, fitted) {
           "i" = "Use {.fn cox_calibration} or {.fn spiegelhalter} with {.arg cluster}, or \\
                  {.code ce_test(test = \"joint\")}.", class = c("cluster", "argument"), arg = "cluster")
   sorted <- sort_problem(problem)
-  found <- cpp_hosmer(sorted, mass_ends(sorted, n_groups), !cpp_equal_copies(problem$design), fitted)
+  found <- cpp_hosmer(sorted, mass_ends(sorted, n_groups), !cpp_equal_copies(problem$design), fitted, thread_count())
   list(.estimate = found[1], p.value = found[2], df = found[3], n_groups = found[4])
 }
 

@@ -933,15 +933,16 @@ BEGIN_RCPP
 END_RCPP
 }
 // cpp_hosmer
-Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted, bool fitted);
-RcppExport SEXP _calibrisk_cpp_hosmer(SEXP sortedSEXP, SEXP endsSEXP, SEXP weightedSEXP, SEXP fittedSEXP) {
+Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted, bool fitted, int threads);
+RcppExport SEXP _calibrisk_cpp_hosmer(SEXP sortedSEXP, SEXP endsSEXP, SEXP weightedSEXP, SEXP fittedSEXP, SEXP threadsSEXP) {
 BEGIN_RCPP
     Rcpp::RObject rcpp_result_gen;
     Rcpp::traits::input_parameter< Rcpp::List >::type sorted(sortedSEXP);
     Rcpp::traits::input_parameter< Rcpp::NumericVector >::type ends(endsSEXP);
     Rcpp::traits::input_parameter< bool >::type weighted(weightedSEXP);
     Rcpp::traits::input_parameter< bool >::type fitted(fittedSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_hosmer(sorted, ends, weighted, fitted));
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_hosmer(sorted, ends, weighted, fitted, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3333,7 +3334,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_class_widths", (DL_FUNC) &_calibrisk_cpp_class_widths, 6},
     {"_calibrisk_cpp_bin_terms", (DL_FUNC) &_calibrisk_cpp_bin_terms, 4},
     {"_calibrisk_cpp_bin_table", (DL_FUNC) &_calibrisk_cpp_bin_table, 2},
-    {"_calibrisk_cpp_hosmer", (DL_FUNC) &_calibrisk_cpp_hosmer, 4},
+    {"_calibrisk_cpp_hosmer", (DL_FUNC) &_calibrisk_cpp_hosmer, 5},
     {"_calibrisk_cpp_blocks_power", (DL_FUNC) &_calibrisk_cpp_blocks_power, 5},
     {"_calibrisk_cpp_sorted_bounds", (DL_FUNC) &_calibrisk_cpp_sorted_bounds, 4},
     {"_calibrisk_cpp_median_cells", (DL_FUNC) &_calibrisk_cpp_median_cells, 3},

@@ -7,7 +7,9 @@
 #include <calibrisk/classical/class_widths.h>
 #include <calibrisk/classical/crossfit_bound.h>
 #include <calibrisk/classical/group_law.h>
+#include <calibrisk/classical/group_redraws.h>
 #include <calibrisk/classical/monotone_bins.h>
+#include <calibrisk/classical/outcome_weights.h>
 #include <calibrisk/classical/row_folds.h>
 #include <calibrisk/classical/simplex_bins.h>
 #include <calibrisk/classical/sorted_rows.h>
@@ -56,6 +58,22 @@ struct SortedRows {
     if (sums.w != nullptr) sums.y = column(sorted, "y");
   }
 
+  // of certain predictions that came true 0 without weights: they leave differences as they are
+  calibrisk::Vector predictions() const {
+    calibrisk::Vector out(n);
+    for (R_xlen_t i = 0; i < n; ++i) {
+      const double d = sums.d[i];
+      out(i) = sums.y != nullptr ? d + sums.y[i] : d < 0.0 ? 1.0 + d : d;
+    }
+    return out;
+  }
+  calibrisk::Vector copies() const {
+    calibrisk::Vector out(sums.sum_copies == nullptr ? 0 : n);
+    for (R_xlen_t i = 0; i < out.size(); ++i) {
+      out(i) = sums.sum_copies[i] - (i > 0 ? sums.sum_copies[i - 1] : 0.0);
+    }
+    return out;
+  }
   std::vector<calibrisk::Index> used(const Rcpp::NumericVector& ends) const {
     const auto out = calibrisk::used_ends(ends.begin(), ends.size());
     calibrisk::require(!out.empty() && out.back() <= n, "Bins end at rows.");
@@ -164,33 +182,16 @@ Rcpp::List cpp_bin_table(Rcpp::List sorted, Rcpp::NumericVector ends) {
   return out;
 }
 
-// See rows.cpp.
-double cpp_outcome_weighting(Rcpp::NumericVector squares, Rcpp::NumericVector events,
-                             Rcpp::NumericVector size, double event_squares);
-
 namespace {
 
-// The p-value from the exact distribution given the predictions p = d + y, of rows in groups that
-// end there; `terms` are the groups' parts of the statistic, `variances` their divisors.
-double few_events_p(const SortedRows& rows, const std::vector<calibrisk::Index>& ends,
-                    const calibrisk::Vector& terms, const calibrisk::Vector& variances) {
-  if (!std::isfinite(terms.sum())) return 0.0;
-  const double* sums = rows.sums.sum_copies;
-  const calibrisk::Index n = ends.back();
-  calibrisk::Vector prob(n), copies(sums == nullptr ? 0 : n);
-  std::vector<int> group;
-  calibrisk::Index row = 0;
-  for (std::size_t g = 0; g < ends.size(); ++g) {
-    for (; row < ends[g]; ++row) {
-      group.push_back(static_cast<int>(g));
-      // of certain predictions that came true 0: they leave the difference as it is
-      const double d = rows.sums.d[row];
-      prob(row) = d < 0.0 ? 1.0 + d : d;
-      if (sums != nullptr) copies(row) = sums[row] - (row > 0 ? sums[row - 1] : 0.0);
-    }
-  }
+// The p-value from the exact distribution given the predictions, of rows in groups that end there;
+// `terms` are the groups' parts of the statistic, `variances` their divisors.
+double few_events_p(const calibrisk::Vector& prob, const calibrisk::Vector& copies,
+                    const std::vector<calibrisk::Index>& ends, const calibrisk::Vector& terms,
+                    const calibrisk::Vector& variances) {
   calibrisk::RoundedSum sum(terms);
-  const auto counts = calibrisk::bin_counts(prob, copies, group, static_cast<int>(ends.size()));
+  const auto counts = calibrisk::bin_counts(prob, copies, calibrisk::groups_of_rows(ends),
+                                            static_cast<int>(ends.size()));
   for (std::size_t g = 0; g < ends.size(); ++g) {
     const double variance = variances(static_cast<calibrisk::Index>(g));
     if (variance > 0.0) sum.add(calibrisk::deviations(counts[g]), 1.0 / variance);
@@ -205,36 +206,41 @@ double few_events_p(const SortedRows& rows, const std::vector<calibrisk::Index>&
 // with sums of w^2 of weights, which may depend on the outcome. A group of certain predictions that
 // all came true adds nothing. The p-value is not that of chi-squared, which has no degrees of
 // freedom then, where a group is expected to have less than one event or one other row, or less
-// than five on average, and the predictions alone tell the distribution.
+// than five on average, and the predictions alone tell the distribution: exactly, or of weights by
+// redrawn outcomes.
 // [[Rcpp::export(rng = false)]]
 Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool weighted,
-                               bool fitted) {
+                               bool fitted, int threads) {
   const SortedRows rows(sorted);
   const auto used = rows.used(ends);
   const calibrisk::BinTable bins = calibrisk::bins_of_rows(rows.sums, used, 0);
-  const calibrisk::Vector squares = bins.size.cwiseAbs2().cwiseProduct(bins.concentration);
-  double k = 1.0;
-  if (weighted) {
-    const double events = calibrisk::exact_sum(
-        rows.n, [&](calibrisk::Index i) { return rows.sums.w2[i] * rows.sums.y[i]; });
-    k = cpp_outcome_weighting(wrap_vector(squares),
-                              wrap_vector(bins.size.cwiseProduct(bins.accuracy)),
-                              wrap_vector(bins.size), events);
-  }
+  const calibrisk::Vector prob = rows.predictions();
+  const double k = weighted
+                       ? calibrisk::outcome_weight_ratio(size_of(rows.n), prob.data(), rows.sums.y,
+                                                         rows.sums.w, rows.sums.w2)
+                       : 1.0;
   const calibrisk::Index n = bins.size.size();
   calibrisk::Vector terms = calibrisk::Vector::Zero(n), variances(n), few(n);
   for (calibrisk::Index b = 0; b < n; ++b) {
     const double share = bins.accuracy(b) + bins.gap(b), difference = bins.size(b) * bins.gap(b);
-    const double tilt = (k * (1.0 - share) + share) / (k * share + 1.0 - share);
-    variances(b) = share * (1.0 - share) * squares(b) * tilt;
-    few(b) = bins.size(b) * std::min(share, 1.0 - share);
+    const double squares = bins.size(b) * bins.size(b) * bins.concentration(b);
+    variances(b) = calibrisk::group_variance(share, squares, k);
+    few(b) = std::min(share, 1.0 - share) / bins.concentration(b);
     if (std::abs(difference) < 1e-12 * bins.size(b)) continue;
     terms(b) = difference * difference / variances(b);
   }
   const auto groups = static_cast<double>(n);
   const double statistic = calibrisk::exact_sum(n, [&](calibrisk::Index b) { return terms(b); });
-  if (!weighted && !fitted && (few.minCoeff() < 1.0 || few.mean() < 5.0)) {
-    return {statistic, few_events_p(rows, used, terms, variances), NA_REAL, groups};
+  if (!fitted && (few.minCoeff() < 1.0 || few.mean() < 5.0)) {
+    double p = 0.0;
+    if (weighted && std::isfinite(statistic)) {
+      REngine host(threads);
+      p = calibrisk::redrawn_groups_p(host, {prob, rows.copies(), used, k}, rows.sums.y,
+                                      rows.sums.w, statistic);
+    } else if (std::isfinite(statistic)) {
+      p = few_events_p(prob, rows.copies(), used, terms, variances);
+    }
+    return {statistic, p, NA_REAL, groups};
   }
   const double df = std::max(groups - (fitted ? 2.0 : 0.0), 1.0);
   return {statistic, R::pchisq(statistic, df, 0, 0), df, groups};
