@@ -60,11 +60,8 @@ metamorphic_verbs <- list(
                      folds = d$fold, test = which(d$fold == 0))
     tidy(tuned)[c("risk", "squared_error", "squared_error_test")]
   }),
-  temperature = map_law(map_temperature()),
-  ets = map_law(map_ets()),
-  vector = map_law(map_vector()),
-  matrix = map_law(map_matrix(penalty = 0.01)),
-  matrix_free = map_law(map_matrix()),
+  temperature = map_law(map_temperature()), ets = map_law(map_ets()), vector = map_law(map_vector()),
+  matrix = map_law(map_matrix(penalty = 0.01)), matrix_free = map_law(map_matrix()),
   dirichlet = map_law(map_dirichlet()),
   # another minimum may be the next
   diag = map_law(map_diag(hidden = c(4, 3)), jitter = NULL),
@@ -73,18 +70,14 @@ metamorphic_verbs <- list(
   isotonic_curve = new_law(function(d) tidy(ce_curve(d, truth, type = curve_isotonic(20)))$conf.high, jitter = NULL),
   smooth_curve = new_law(function(d) tidy(ce_curve(d, truth, type = curve_smooth(times = 20)))$observed, jitter = NULL),
   # its limits, which take draws, are not looked at
-  validate = new_law(function(d) {
-    tidy(ce_validate(first_class(d), happened, p, times = 0))$estimate
-  }, rows = 1e-8, classes = NULL),
+  validate = new_law(function(d) tidy(ce_validate(first_class(d), happened, p, times = 0))$estimate, rows = 1e-8,
+                     classes = NULL),
   decision = new_law(function(d) tidy(ce_decision(first_class(d), happened, p))[c("net_benefit", "loss", "std.error")],
                      jitter = NULL, classes = NULL),
-  cox = binary_law(cox_calibration),
-  ici = binary_law(ici, jitter = NULL),
-  hosmer_lemeshow = binary_law(hosmer_lemeshow, jitter = NULL),
-  spiegelhalter = binary_law(spiegelhalter),
-  decompose = new_law(function(d) {
-    ce_decompose(first_class(d)$p, first_class(d)$happened, method = "isotonic")
-  }, jitter = NULL, classes = NULL),
+  cox = binary_law(cox_calibration), ici = binary_law(ici, jitter = NULL),
+  hosmer_lemeshow = binary_law(hosmer_lemeshow, jitter = NULL), spiegelhalter = binary_law(spiegelhalter),
+  decompose = new_law(function(d) ce_decompose(first_class(d)$p, first_class(d)$happened, method = "isotonic"),
+                      jitter = NULL, classes = NULL),
   # subsamples and folds are drawn of rows
   rank = new_law(function(d) ce_rank(with_sharpened(d), d$truth, n_sub = 150, times = 2)$estimates$estimate),
   rank_ece = new_law(function(d) ce_rank(with_sharpened(d), d$truth, metric = ece, n_sub = 150, times = 2)$estimates$estimate,
@@ -149,9 +142,8 @@ expect_moved_less <- function(now, was, tolerance, info) {
 distances <- kernel_wasserstein(0.5)
 
 metamorphic_verbs <- c(metamorphic_verbs, list(
-  normal_skce = normal_verb(skce, kernel = distances),
+  normal_skce = normal_verb(skce, kernel = distances), normal_moments = normal_verb(ce_moments),
   normal_ckce = normal_verb(ckce, kernel = distances, ridge = 0.1),
-  normal_moments = normal_verb(ce_moments),
   normal_coverage = normal_verb(function(x, y) tidy(ce_coverage(x, y))),
   normal_test = normal_verb(function(x, y) glance(ce_test(x, y, test = "bound"))),
   normal_score = normal_verb(ce_score, score = c("crps", "dss"))

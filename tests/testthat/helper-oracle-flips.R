@@ -40,7 +40,7 @@ oracle_flips <- function(p, y, cluster, w = rep(1, length(p)), alpha = .05, oute
 
 # The same of classes. A part has one norm or several, of which its statistic is the largest; a norm is that of the sums
 # of w e'phi over clusters, phi with a column per class for each of its columns.
-oracle_class_flips <- function(p, y, cluster, w = rep(1, nrow(p)), canonical = TRUE, alpha = .05) {
+oracle_class_parts <- function(p, y, w, canonical) {
   n <- nrow(p)
   hit <- outer(y, seq_len(ncol(p)), "==") + 0
   norm_of <- function(terms, gram, null, trust = 1) list(terms = terms, inverse = solve(gram), null = null, trust = trust)
@@ -76,6 +76,31 @@ oracle_class_flips <- function(p, y, cluster, w = rep(1, nrow(p)), canonical = T
     })
     parts <- c(parts, list(confidence = top[1:2], steps = top[3]))
   }
+  parts
+}
+
+# The p-value of labels that `draw()` draws from the predictions. A square is divided by the root of the product of the
+# rows' squares and of their mean among the redraws.
+oracle_class_redraws <- function(p, y, w, canonical, draw, times) {
+  squares <- function(norm) {
+    of <- function(x) sum((x %*% norm$inverse) * x)
+    c(norm$trust * of(t(colSums(norm$terms))), of(norm$terms))
+  }
+  all <- lapply(c(list(y), replicate(times, draw(p), simplify = FALSE)), function(y) {
+    lapply(oracle_class_parts(p, y, w, canonical), vapply, squares, numeric(2))
+  })
+  # the largest norm of each part
+  found <- vapply(names(all[[1]]), function(part) {
+    both <- simplify2array(lapply(all, `[[`, part))
+    own <- both[2, , , drop = FALSE]
+    apply(both[1, , , drop = FALSE] / sqrt(own * c(rowMeans(own[1, , -1, drop = FALSE], dims = 2))), 3, max)
+  }, numeric(times + 1))
+  t <- apply(apply(-found, 2, rank) / rep(oracle_class_shares[match(colnames(found), class_parts)], each = times + 1), 1, min)
+  mean(t <= t[1])
+}
+
+oracle_class_flips <- function(p, y, cluster, w = rep(1, nrow(p)), canonical = TRUE, alpha = .05) {
+  parts <- oracle_class_parts(p, y, w, canonical)
   shares <- setNames(oracle_class_shares, class_parts)[names(parts)]
   shares <- shares / sum(shares)
   clusters <- unique(cluster)

@@ -20,8 +20,7 @@ class_truth <- function(d) factor(d$truth, seq_len(ncol(d$probs)))
 
 canonical_verbs <- list(
   estimate = function(d) ce_estimate(d$probs, class_truth(d), notion = "canonical"),
-  skce = function(d) skce(d$probs, class_truth(d)),
-  ckce = function(d) ckce(d$probs, class_truth(d)),
+  skce = function(d) skce(d$probs, class_truth(d)), ckce = function(d) ckce(d$probs, class_truth(d)),
   ckce_loo = function(d) ckce(d$probs, class_truth(d), ridge = "loo"),
   ladder = function(d) glance(ce_test(d$probs, class_truth(d), test = "joint")),
   bound = function(d) glance(ce_test(d$probs, class_truth(d), test = "bound")),

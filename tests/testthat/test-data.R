@@ -16,13 +16,7 @@ test_that("the three classifiers of letters differ as their help page says", {
     top <- max.col(probs, ties.method = "first")
     c(accuracy = mean(top == as.integer(data$truth)), confidence = mean(apply(probs, 1, max)))
   }, c(accuracy = 0, confidence = 0))
-  expect_equal(
-    round(shown, 2),
-    cbind(
-      random_forest = c(accuracy = 0.95, confidence = 0.79),
-      naive_bayes = c(0.64, 0.77),
-      neural_network = c(0.90, 0.95)
-    )
-  )
+  expect_equal(round(shown, 2), cbind(random_forest = c(accuracy = 0.95, confidence = 0.79),
+                                      naive_bayes = c(0.64, 0.77), neural_network = c(0.90, 0.95)))
   expect_identical(by_model[[1]]$truth, by_model[[3]]$truth)
 })

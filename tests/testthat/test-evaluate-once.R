@@ -20,11 +20,9 @@ test_that("what stands beside vectors is evaluated once, however many models rea
   truth <- quote(count("truth", y))
   design <- rlang::exprs(weights = count("weights", w), cluster = count("cluster", centre))
   calls <- rlang::exprs(
-    ce_compare = ce_compare(models, !!truth, metric = rbs, !!!design),
-    fits = ce_compare(fits, p, !!truth, !!!design),
+    ce_compare = ce_compare(models, !!truth, metric = rbs, !!!design), fits = ce_compare(fits, p, !!truth, !!!design),
     ce_rank = ce_rank(models, !!truth, metric = rbs, times = 2, !!!design),
-    ce_gain = ce_gain(p, p^2, !!truth, !!!design),
-    ce_curve = ce_curve(models, !!truth, type = "binned", !!!design),
+    ce_gain = ce_gain(p, p^2, !!truth, !!!design), ce_curve = ce_curve(models, !!truth, type = "binned", !!!design),
     ce_decision = ce_decision(models, !!truth, thresholds = .5, recalibration = method_bins(3), times = 100, !!!design),
     ce_validate = ce_validate(models, !!truth, times = 0, thresholds = .5, group = count("group", centre > 10), !!!design),
     state = update(ce_state(), p, !!truth, !!!design)

@@ -9,10 +9,8 @@ test_that("every page that counts events names the level, and how to choose the 
     p <- if (level == "first") d$no else d$risk
     d$p <- p
     list(
-      ce_validate(d, type, p, times = 0, event_level = level),
-      ce_validate(p, d$type, times = 0, event_level = level),
-      ce_estimate(d, type, p, event_level = level),
-      ce_estimate(p, type, event_level = level),
+      ce_validate(d, type, p, times = 0, event_level = level), ce_validate(p, d$type, times = 0, event_level = level),
+      ce_estimate(d, type, p, event_level = level), ce_estimate(p, type, event_level = level),
       ce_decision(d, type, p, times = 100, event_level = level),
       ce_power(assume_pilot(d, type, p, event_level = level), width = c(slope = 0.4))
     )

@@ -141,8 +141,48 @@ test_that("the test of classes is that of a loop over all flips of few clusters"
   expect_true(any(rejected) && !all(rejected))
 })
 
+# Three or four classes, the first rare, whose weights depend on its probability, and a draw of labels.
+weighted_classes <- function(n, classes = 3) {
+  p <- matrix(stats::rgamma(n * classes, rep(c(.3, 1, 2, 1)[seq_len(classes)], each = n)), n) + 1e-9
+  p <- p / rowSums(p)
+  list(p = p, w = 1 / (p[, 1] + .02))
+}
+
+drawn_labels <- function(q) {
+  max.col(t(apply(q / rowSums(q), 1, cumsum)) >= stats::runif(nrow(q)) - 1e-12, "first")
+}
+
+test_that("labels of weighted rows are redrawn as in a simulation, and the larger p-value counts", {
+  p_values <- withr::with_seed(8, vapply(1:7, function(k) {
+    d <- weighted_classes(60, 3 + k %% 2)
+    d$y <- drawn_labels(d$p^(if (k > 4) .4 else .8))
+    # two rows of a cluster are not redrawn
+    flips <- class_flips_of(d, d$w, c(1L, 1:59), k > 2)$p.value
+    c(class_flips_of(d, d$w, integer(), k > 2)$p.value, flips, oracle_class_redraws(d$p, d$y, d$w, k > 2, drawn_labels, 300))
+  }, numeric(3)))
+  expect_lt(max(abs(p_values[1, ] - pmax(p_values[2, ], p_values[3, ]))), .06)
+  expect_true(any(p_values[3, ] > p_values[2, ] + .1))
+})
+
+test_that("weights of classes that depend on a prediction, or on the outcome, keep the level", {
+  skip_on_cran()
+  rejected <- withr::with_seed(7, replicate(150, {
+    d <- weighted_classes(200)
+    d$y <- drawn_labels(d$p)
+    kept <- stats::runif(200) < c(.9, .6, .3)[d$y]
+    wrong <- list(p = d$p, y = drawn_labels(d$p^.5))
+    sampled <- list(p = d$p[kept, ], y = d$y[kept])
+    found <- list(class_flips_of(d, d$w, integer()), class_flips_of(sampled, 1 / c(.9, .6, .3)[sampled$y], integer()),
+                  class_flips_of(wrong, d$w, integer()))
+    vapply(found, function(one) c(one$p.value < .05, (one$p.value < .05) == (one$low > 0)), NA[1:2])
+  }))
+  expect_true(all(rowMeans(rejected[1, , ])[1:2] <= .08))
+  expect_gt(mean(rejected[1, 3, ]), .5)
+  expect_true(all(rejected[2, , ]))
+})
+
 test_that("order of rows and classes, and the names of clusters, do not change the test of classes", {
-  for (clusters in c(9, 40)) {
+  for (clusters in c(9, 40, 160)) {
     d <- class_clusters(160, 4, clusters, clusters, 2)
     first <- class_flips_of(d, d$w)
     order <- withr::with_seed(1, sample(160))

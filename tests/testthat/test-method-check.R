@@ -12,18 +12,11 @@ methods_of <- function(problem) {
 broken <- function(problem) {
   k <- ncol(problem$residuals)
   list(
-    within(problem, labels <- labels[-1]),
-    within(problem, labels[3] <- k + 1L),
-    within(problem, labels[3] <- -1L),
-    within(problem, labels[3] <- NA),
-    within(problem, residuals <- residuals[-1, , drop = FALSE]),
-    within(problem, residuals <- residuals[, 1]),
-    within(problem, features <- features[-1, , drop = FALSE]),
-    within(problem, features[2, 1] <- NaN),
-    within(problem, features <- as.data.frame(features)),
-    within(problem, features <- features[, 0, drop = FALSE]),
-    problem["features"],
-    NULL
+    within(problem, labels <- labels[-1]), within(problem, labels[3] <- k + 1L), within(problem, labels[3] <- -1L),
+    within(problem, labels[3] <- NA), within(problem, residuals <- residuals[-1, , drop = FALSE]),
+    within(problem, residuals <- residuals[, 1]), within(problem, features <- features[-1, , drop = FALSE]),
+    within(problem, features[2, 1] <- NaN), within(problem, features <- as.data.frame(features)),
+    within(problem, features <- features[, 0, drop = FALSE]), problem["features"], NULL
   )
 }
 

@@ -7,10 +7,8 @@ test_that("any function, symmetric or not, has the risk of the double loop", {
   data <- oracle_data()
   problem <- oracle_problem(data$P, data$y, "canonical")
   functions <- list(
-    function(P, Q) tcrossprod(P - 1 / 3, Q - 1 / 3),
-    function(P, Q) outer(P[, 1], Q[, 2], function(a, b) a - b^2),
-    function(P, Q) c(outer(P[, 1], Q[, 2], "-")),
-    function(P, Q) matrix(1L, nrow(P), nrow(Q))
+    function(P, Q) tcrossprod(P - 1 / 3, Q - 1 / 3), function(P, Q) outer(P[, 1], Q[, 2], function(a, b) a - b^2),
+    function(P, Q) c(outer(P[, 1], Q[, 2], "-")), function(P, Q) matrix(1L, nrow(P), nrow(Q))
   )
   for (f in functions) {
     H <- matrix(f(data$P, data$P), 20)

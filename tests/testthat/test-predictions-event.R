@@ -3,14 +3,12 @@ test_that("a lone column is the probability of the level in its name, in every v
   e <- tibble::tibble(type = d$type, Yes = d$.pred_Yes, p = d$.pred_Yes)
   fit <- ce_fit(d$.pred_Yes, d$type == "Yes", method = method_bins(10))
   verbs <- list(
-    ece = function(x, ...) ece(x, type, ...)$.estimate,
-    ks = function(x, ...) ks_error(x, type, ...)$.estimate,
+    ece = function(x, ...) ece(x, type, ...)$.estimate, ks = function(x, ...) ks_error(x, type, ...)$.estimate,
     rbs = function(x, ...) rbs(x, type, ...)$.estimate,
     cox = function(x, ...) cox_calibration(x, type, ...)$.estimate,
     score = function(x, ...) ce_score(x, type, ..., score = "log")$.estimate,
     decompose = function(x, ...) ce_decompose(x, type, ..., method = "isotonic")$calibration,
-    skce = function(x, ...) skce(x, type, ...)$.estimate,
-    ckce = function(x, ...) ckce(x, type, ...)$.estimate,
+    skce = function(x, ...) skce(x, type, ...)$.estimate, ckce = function(x, ...) ckce(x, type, ...)$.estimate,
     ucme = function(x, ...) withr::with_seed(1, ucme(x, type, ...)$.estimate),
     test = function(x, ...) withr::with_seed(1, ce_test(x, type, ..., test = test_conditional(times = 50))$statistic),
     hierarchy = function(x, ...) ce_hierarchy(x, type, ...)$value,

@@ -9,29 +9,18 @@ low_mid_high <- function(n = 400, seed = 1) {
 }
 
 naming_schemes <- list(
-  exact = identity,
-  pred = function(l) paste0(".pred_", l),
-  prefix = function(l) paste0("proba_", l),
-  unknown_prefix = function(l) paste0("rf7_", l),
-  suffix = function(l) paste0(l, "_prob"),
-  both = function(l) paste0("p(", l, ")"),
-  upper = toupper,
-  prefix_upper = function(l) paste0("prob.", toupper(l)),
-  made = make.names,
-  prefix_made = function(l) make.names(paste0("prob_", l)),
+  exact = identity, pred = function(l) paste0(".pred_", l), prefix = function(l) paste0("proba_", l),
+  unknown_prefix = function(l) paste0("rf7_", l), suffix = function(l) paste0(l, "_prob"),
+  both = function(l) paste0("p(", l, ")"), upper = toupper, prefix_upper = function(l) paste0("prob.", toupper(l)),
+  made = make.names, prefix_made = function(l) make.names(paste0("prob_", l)),
   underscores = function(l) gsub("[^[:alnum:]]", "_", paste0("prob_", l))
 )
 
 class_names_tried <- list(
-  plain = c("low", "mid", "high"),
-  numbers = c("0", "1", "2"),
-  large_numbers = c("1", "2", "10"),
-  prefixes = c("a", "ab", "abc"),
-  common = c("high", "high_risk", "hot"),
-  spaces = c("not at all", "a little", "very much"),
-  signs = c("<=50K", ">50K", "unknown"),
-  values = c("TRUE", "NA", "\u00e9"),
-  ranges = c("1-5", "6-10", "c.d")
+  plain = c("low", "mid", "high"), numbers = c("0", "1", "2"), large_numbers = c("1", "2", "10"),
+  prefixes = c("a", "ab", "abc"), common = c("high", "high_risk", "hot"),
+  spaces = c("not at all", "a little", "very much"), signs = c("<=50K", ">50K", "unknown"),
+  values = c("TRUE", "NA", "\u00e9"), ranges = c("1-5", "6-10", "c.d")
 )
 
 test_that("columns are read by name in every layout and scheme of naming", {
@@ -137,8 +126,7 @@ test_that("names that match no level are taken in the order of the levels, which
   calls <- list(
     quote(ece(x, truth)), quote(ece(frame, truth, a, b, c)), quote(ece(frame, truth, a, b, c, .by = site)),
     quote(ce_estimate(frame, truth, a, b, c, notion = c("top_label", "class_wise"))),
-    quote(ce_tune(x, truth)), quote(ce_recalibrate(x, truth)),
-    quote(ce_recalibrate(log(x), truth, logits = TRUE)),
+    quote(ce_tune(x, truth)), quote(ce_recalibrate(x, truth)), quote(ce_recalibrate(log(x), truth, logits = TRUE)),
     quote(skce(x, truth)), quote(ce_validate(x, truth, times = 0)), quote(ce_score(x, truth, score = "log")),
     quote(update(ce_state(), frame, truth, a, b, c)),
     quote(update(ce_state(), ce_source(frame, rows = 100), truth, a, b, c)),

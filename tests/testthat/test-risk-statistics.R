@@ -40,9 +40,7 @@ known_world <- function(power, guess) {
   phi <- function(z) z - z^guess
   variance <- mean_of(function(z) z^2 - 2 * z * z^power + z^power)
   list(
-    power = power,
-    form = fixed_form(map = phi),
-    zero_risk = variance^2,
+    power = power, form = fixed_form(map = phi), zero_risk = variance^2,
     risk = variance^2 - 2 * mean_of(function(z) gap(z) * phi(z))^2 + mean_of(function(z) phi(z)^2)^2,
     squared_error = mean_of(function(z) gap(z)^2),
     # E (h - h*)^2

@@ -39,8 +39,7 @@ row_verbs <- c(lapply(list(
   map = function(d, ...) tidy(ce_recalibrate(d, y, p, method = "platt", ...)),
   validate = function(d, ...) tidy(ce_validate(d, y, p, times = 0, ...)),
   compare = function(d, ...) ce_compare(d, y, p, q, metric = rbs, ...),
-  grades = function(d, ...) ce_grades(d, y, r, ...),
-  decompose = function(d, ...) ce_decompose(d, y, r, ...),
+  grades = function(d, ...) ce_grades(d, y, r, ...), decompose = function(d, ...) ce_decompose(d, y, r, ...),
   moments = function(d, ...) ce_moments(d, y, law, ...),
   coverage = function(d, ...) tidy(ce_coverage(d, y, law, ...))[c("level", "coverage", "conf.low", "p.value")],
   pit = function(d, ...) tidy(ce_curve(d, y, law, type = "pit", ...))

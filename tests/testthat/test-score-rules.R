@@ -16,10 +16,8 @@ test_that("values are those of the definition", {
   p <- (p + .01) / 1.04
   k <- ncol(p)
   loop <- list(
-    brier = function(f, y) sum((f - (seq_len(k) == y))^2),
-    log = function(f, y) -log(f[y]),
-    spherical = function(f, y) -f[y] / sqrt(sum(f^2)),
-    rps = function(f, y) sum((cumsum(f) - (y <= seq_len(k)))^2)
+    brier = function(f, y) sum((f - (seq_len(k) == y))^2), log = function(f, y) -log(f[y]),
+    spherical = function(f, y) -f[y] / sqrt(sum(f^2)), rps = function(f, y) sum((cumsum(f) - (y <= seq_len(k)))^2)
   )
   y <- rep(1:k, length.out = nrow(p))
   for (name in names(loop)) {

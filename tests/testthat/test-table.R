@@ -29,16 +29,14 @@ every_result <- function() {
     ce_recalibrate = list(ce_recalibrate(p, y)), ce_curve = list(ce_curve(p, y)),
     ce_decision = list(ce_decision(p, y, thresholds = 0.3)), ce_validate = list(ce_validate(p, y, times = 0)),
     ce_power = list(ce_power(assume_model(beta = c(1, 3)), width = c(slope = 0.5))),
-    ce_state = list(update(ce_state(), p, y)),
-    ce_moments = list(ce_moments(laws, p)),
+    ce_state = list(update(ce_state(), p, y)), ce_moments = list(ce_moments(laws, p)),
     ce_coverage = list(ce_coverage(laws, p), ce_coverage(list(a = laws, b = laws), p),
                        ce_coverage(frame, y, a = pred_poisson(p), .by = g)),
     ce_optimism = list(ce_optimism(function(d) glm(y ~ q, binomial, d), frame, y, times = 20, event_level = "second")),
     ce_pool = list(ce_pool(list(ce_validate(p, y, times = 0), ce_validate(p^1.1, y, times = 0))),
                    ce_pool(list(ce_estimate(p, y), ce_estimate(p^1.1, y)))),
     ce_meta = list(ce_meta(ce_validate(frame, y, p, .by = g, times = 0))),
-    ce_grades = list(ce_grades(round(p, 1), y)),
-    ce_models = list(summary(ce_models(frame, y, p, q)))
+    ce_grades = list(ce_grades(round(p, 1), y)), ce_models = list(summary(ce_models(frame, y, p, q)))
   )
 }
 

@@ -16,106 +16,13 @@
 
 #include <calibrisk/joint/class_parts.h>
 #include <calibrisk/joint/class_rows.h>
-#include <calibrisk/joint/flips.h>
+#include <calibrisk/joint/flip_events.h>
 
 #include <memory>
 
 namespace calibrisk {
 
-// One class against the others, or the most probable ones.
-struct FlipEvent {
-  int number = 0;  // of the class, from 1 on
-  JointRows rows;
-  double effective = 0.0;                  // effective number of rows
-  Vector e;                                // of the sorted rows
-  Labels cluster;                          // of the rows as given, from 1 on
-  std::vector<std::vector<double>> knots;  // as rung_knots() has them
-};
-
-// Sums over rows of all classes together, a row's term and the squares of its factors.
-struct FlipTemperature {
-  Vector terms, squares, variance, weight;
-  Labels cluster;
-};
-
 namespace detail {
-
-// The columns 1, slope and hats of an event.
-class EventColumns {
- public:
-  EventColumns(const Engine& engine, const FlipEvent& event) : event_(event) {
-    const JointRows& rows = event.rows;
-    basis_.add(LocalTerm(), 1);
-    const Vector known = rows.weighted(rows.variance);
-    information_ = event.effective * known.sum() / rows.total;
-    if (!rows.constant()) {
-      slope_ = rows.logit.array() - known.dot(rows.logit) / known.sum();
-      LocalTerm term;
-      term.factor = slope_.data();
-      basis_.add(term, 1);
-      const std::vector<double> knots = event.knots.empty() ? joint_knots(rows, even_shares(8))
-                                                            : rung_knots(rows, event.knots)[0];
-      if (knots.size() > 1) {
-        hats_ = hat_positions(engine, rows.p, knots);
-        LocalTerm hat;
-        hat.hats = &hats_;
-        basis_.add(hat, static_cast<Index>(knots.size()));
-      }
-    }
-    gram_ = local_gram(engine, basis_, rows.size(), rows.counts, [](Index) { return true; });
-    ones_ = column_squares(rows, event.e, Vector::Ones(rows.size()));
-    clusters_ = sorted_clusters(rows, event.cluster);
-  }
-  EventColumns(const EventColumns&) = delete;
-  EventColumns& operator=(const EventColumns&) = delete;
-
-  const FlipEvent& event() const { return event_; }
-  const ColumnSquares& ones() const { return ones_; }
-  Index columns() const { return basis_.columns(); }
-  // where its column 1 is, and the others
-  void place(Index one, Index others) {
-    one_ = one;
-    others_ = others;
-  }
-  Index clusters() const { return clusters_.units(event_.rows.size()); }
-
-  // of the columns 0, 1, and of the hats (2)
-  bool has(int kind) const { return columns() > kind; }
-  FlipNorm norm(int kind) const {
-    const Index from = kind, size = kind < 2 ? 1 : columns() - 2;
-    double null = ones_.null_ratio();
-    if (kind == 1) null = column_squares(event_.rows, event_.e, slope_).null_ratio();
-    return {kind == 0 ? one_ : others_ + from - 1,
-            whitening(gram_.block(from, from, size, size)),
-            null,
-            event_.number,
-            one_,
-            event_.rows.turned ? -1.0 : 1.0,
-            information_ / (1.0 + information_)};
-  }
-
-  void add(Index cluster, FlipSums& sums) const {
-    LocalRow row;
-    for (const Index i : clusters_.rows(cluster)) {
-      basis_.row(i, row);
-      const double term = event_.rows.weight(i) * event_.e(i);
-      for (int a = 0; a < row.size; ++a) {
-        sums.add(row.column[a] == 0 ? one_ : others_ + row.column[a] - 1, term * row.value[a]);
-      }
-    }
-  }
-
- private:
-  const FlipEvent& event_;
-  LocalBasis basis_;
-  Vector slope_;
-  HatPositions hats_;
-  Matrix gram_;
-  ColumnSquares ones_;
-  double information_ = 0.0;
-  Index one_ = 0, others_ = 0;
-  RowClusters clusters_;
-};
 
 // Classes in an order that does not depend on the given one.
 inline void sort_classes(std::vector<FlipEvent>& classes) {
@@ -141,10 +48,12 @@ inline void sort_classes(std::vector<FlipEvent>& classes) {
 }  // namespace detail
 
 // Class-wise from the classes, with the temperature where it is given; canonical with the most
-// probable ones (`top`) too. `shared`: the largest number of most probable classes of a row.
+// probable ones (`top`) too. `shared`: the largest number of most probable classes of a row;
+// `labels`: of rows that are redrawn as well.
 inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> classes,
                               const FlipEvent* top, const FlipTemperature* temperature,
-                              double shared, Index redraws, double alpha) {
+                              double shared, Index redraws, double alpha,
+                              const FlipLabels* labels = nullptr) {
   detail::sort_classes(classes);
   std::vector<std::unique_ptr<detail::EventColumns>> events;
   for (const FlipEvent& one : classes) {
@@ -152,9 +61,12 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
   }
   const auto k = static_cast<Index>(classes.size());
   if (top != nullptr) events.push_back(std::make_unique<detail::EventColumns>(engine, *top));
-  Index columns = static_cast<Index>(events.size()), clusters = 0;
+  Index columns = static_cast<Index>(events.size()), clusters = 0, sums_before = columns;
+  for (const auto& event : events) sums_before += event->columns() - 1;
+  if (temperature != nullptr) ++sums_before;
+  const auto squares_of = [&](std::size_t j) { return sums_before + 3 * static_cast<Index>(j); };
   for (std::size_t j = 0; j < events.size(); ++j) {
-    events[j]->place(static_cast<Index>(j), columns);
+    events[j]->place(static_cast<Index>(j), columns, squares_of(j));
     columns += events[j]->columns() - 1;
     clusters = std::max(clusters, events[j]->clusters());
   }
@@ -176,12 +88,15 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
       part(temperature_part)
           .push_back({of_temperature, Matrix::Constant(1, 1, unit),
                       ColumnSquares{known, seen}.null_ratio(), 0, of_temperature});
+      parts.back().norms[0].own = {squares_of(events.size())};
     }
     in_cluster = RowClusters(t.cluster);
   }
   ColumnSquares all;
   for (Index j = 0; j < k; ++j) all += events[static_cast<std::size_t>(j)]->ones();
-  part(biases_part).push_back({0, Matrix::Identity(k, k) / std::sqrt(total), all.null_ratio()});
+  FlipNorm biases{0, Matrix::Identity(k, k) / std::sqrt(total), all.null_ratio()};
+  for (Index j = 0; j < k; ++j) biases.own.push_back(squares_of(static_cast<std::size_t>(j)));
+  part(biases_part).push_back(std::move(biases));
   const std::array<ClassPart, 3> of_class = {bias_part, slope_part, gap_part};
   for (int kind = 0; kind < 3; ++kind) {
     std::vector<FlipNorm>& norms = part(of_class[static_cast<std::size_t>(kind)]);
@@ -214,7 +129,14 @@ inline FlipResult class_flips(const Engine& engine, std::vector<FlipEvent> class
     }
     sums.close();
   }
-  return flip_test(engine, sums, std::move(parts), total, redraws, alpha);
+  if (labels == nullptr) return flip_test(engine, sums, parts, total, redraws, alpha);
+  const Index of_squares = squares_of(events.size());
+  const detail::RedrawnLabels drawn(*labels, events, top != nullptr, of_squares + 1);
+  const double unit =
+      temperature == nullptr ? 0.0 : 1.0 / temperature->weight.dot(temperature->squares);
+  return flip_test(engine, sums, parts, total, redraws, alpha, [&](Index begin, Index size) {
+    return drawn(begin, size, temperature, of_temperature, of_squares, unit);
+  });
 }
 
 // The same from rows of predictions (the columns are classes) with labels 1 ... K, weights and
@@ -284,16 +206,34 @@ inline FlipResult class_flips(const Engine& engine, const ConstMatrixRef& p, con
   temperature.variance = probs.cwiseProduct((logs.colwise() - mean).cwiseAbs2()).rowwise().sum();
   temperature.weight = weight;
   temperature.cluster = cluster;
-  if (!canonical) return class_flips(engine, events, nullptr, &temperature, 1.0, redraws, alpha);
-
   const Vector most = probs.rowwise().maxCoeff();
+  FlipLabels drawn;
+  for (Index j = 0; j < k; ++j) {
+    drawn.numbers.push_back(static_cast<int>(sorted.classes[static_cast<std::size_t>(j)]) + 1);
+  }
+  drawn.label = [&](Index r, Index i) {
+    return sorted.drawn(
+        order[static_cast<std::size_t>(i)],
+        counter_uniform(class_key, static_cast<std::uint64_t>(r), static_cast<std::uint64_t>(i)));
+  };
+  drawn.is_most = [&](Index i, int own_label) { return probs(i, own_label) == most(i); };
+  drawn.terms = (-logs).colwise() + mean;
+  Labels apart = clusters;
+  std::sort(apart.begin(), apart.end());
+  const bool alone = std::adjacent_find(apart.begin(), apart.end()) == apart.end();
+  const FlipLabels* redrawn = alone ? &drawn : nullptr;
+  if (!canonical) {
+    return class_flips(engine, events, nullptr, &temperature, 1.0, redraws, alpha, redrawn);
+  }
+
   Vector number = Vector::Zero(n);
   for (Index j = 0; j < k; ++j) {
     number += (probs.col(j).array() == most.array()).cast<double>().matrix();
   }
   const FlipEvent top = event(0, number.cwiseProduct(most).cwiseMin(1.0),
                               outcome([&](Index i, int y_i) { return probs(i, y_i) == most(i); }));
-  return class_flips(engine, events, &top, &temperature, number.maxCoeff(), redraws, alpha);
+  return class_flips(engine, events, &top, &temperature, number.maxCoeff(), redraws, alpha,
+                     redrawn);
 }
 
 }  // namespace calibrisk

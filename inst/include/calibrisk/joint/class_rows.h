@@ -8,8 +8,11 @@
 #include <calibrisk/joint/rows.h>
 
 #include <array>
+#include <cstdint>
 
 namespace calibrisk {
+
+constexpr std::uint64_t class_key = 20261126;  // of redrawn labels
 
 struct ClassRows {
   std::vector<Index> classes, order;  // the given ones

@@ -27,8 +27,6 @@
 
 namespace calibrisk {
 
-constexpr std::uint64_t class_key = 20261126;
-
 // The parts of a test, their joint distribution, and what labels say on them.
 struct ClassResult {
   double p_value = 1.0, statistic = 0.0;
