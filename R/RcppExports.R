@@ -469,6 +469,10 @@ cpp_cox <- function(z, y, weight, unit, reach) {
     .Call(`_calibrisk_cpp_cox`, z, y, weight, unit, reach)
 }
 
+cpp_cox_redrawn <- function(columns, p, z, weight, copies, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_cox_redrawn`, columns, p, z, weight, copies, level, redraws, threads)
+}
+
 cpp_moments <- function(mean, variance, outcome, design) {
     .Call(`_calibrisk_cpp_moments`, mean, variance, outcome, design)
 }

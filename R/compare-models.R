@@ -182,6 +182,8 @@ bootstrap_differences <- function(models, metric, values, at, settings, df) {
     rows <- if (counted) resampled_copies(design) else resampled_rows(design)
     drawn <- vapply(models, function(model) {
       sample <- if (counted) sampled_rows(model, rows) else take_rows(model, rows)
+      # p-values and limits are not asked for
+      sample$design$resampled <- TRUE
       suppressMessages(unsaid(metric_value(metric, sample)$value, "calibrisk_message"))
     }, 0)
     drawn[at[1, ]] - drawn[at[2, ]]

@@ -7,8 +7,9 @@
 #'   0`, `b = 1`. Rows: `"cox_intercept"` and `"cox_slope"` of that model, `"cox_in_the_large"`, the intercept with the
 #'   slope held at 1, and `"cox_joint"`, the likelihood ratio to `a = 0, b = 1` (Cox 1958), with two degrees of freedom.
 #'   The others have Wald's interval and p-value. They are robust with importance weights or clusters, with Student's
-#'   distribution if events or non-events are fewer than 30; the error in the large is robust otherwise too, if that is
-#'   larger, as with a slope far from 1.
+#'   distribution if events or non-events are fewer than 30. Outcomes of up to 20,000 weighted rows without `cluster`
+#'   are redrawn from the predictions too: the larger p-value and the wider interval count. The error in the large is
+#'   robust otherwise too, if that is larger, as with a slope far from 1.
 #' * `spiegelhalter()`: `z = sum (y - p)(1 - 2p) / sqrt(sum (1 - 2p)^2 p (1 - p))`, standard normal for calibrated
 #'   predictions (Spiegelhalter 1986); `p.value` is two-sided.
 #' * `hosmer_lemeshow()`: `sum_g (O_g - E_g)^2 / (E_g (1 - E_g / N_g))` over `n_groups` groups of nearly equal size.
@@ -100,9 +101,17 @@ cox_columns <- function(problem, floor, level, robust = FALSE) {
   fit <- cpp_cox(z, y, w %||% numeric(), unit, qnorm((1 + level) / 2))
   warn_if(!all(fit$ok), "Cox's regression has no finite estimate.", "i" = "{logistic_failure(matrix(z), y, fit$apart)}",
           class = "convergence")
-  columns <- if (alike) fit$columns else cox_robust(fit, z, y, design, level)
-  columns[] <- lapply(columns, function(v) ifelse(fit$ok, v, NA_real_))
-  c(columns, list(converged = fit$ok))
+  columns <- if (alike) fit$columns else cox_redrawn(cox_robust(fit, z, y, design, level), problem, z, level)
+  c(lapply(columns, function(v) ifelse(fit$ok, v, NA_real_)), list(converged = fit$ok))
+}
+
+# Where weights depend on the prediction, few rows make the statistics: outcomes of independent rows are redrawn too.
+cox_redrawn <- function(columns, problem, z, level) {
+  design <- problem$design
+  n <- design$copies %||% numeric()
+  known <- !cpp_equal_copies(design) && is.null(design$resampled) && are_alone(design) && all(n == round(n))
+  if (!known || copy_count(design) > most_redrawn$rows) return(columns)
+  cpp_cox_redrawn(columns, problem$features[, 1], z, design$w, n, level, joint_redraws, thread_count())
 }
 
 # The ratio of observed to expected events, its interval on the log scale. Few events have the binomial limits of their
@@ -124,8 +133,7 @@ oe_columns <- function(problem, level) {
   events <- min(if (alike) round(events) else events, n)
   out[c("conf.low", "conf.high")] <- lapply(cpp_clopper_pearson(events, n, (1 - level) / 2), `/`, expected)
   chance <- stats::pbeta(expected, events + 0:1, n - events + 1:0)
-  out$p.value <- min(1, 2 * chance[1], 2 * (1 - chance[2]))
-  out
+  replace(out, "p.value", list(min(1, 2 * chance[1], 2 * (1 - chance[2]))))
 }
 
 # NULL where there is none.
@@ -160,11 +168,8 @@ wald_test <- function(x, covariance, df) {
     return(list(statistic = NA_real_, p.value = NA_real_))
   }
   statistic <- sum(x * solve(covariance, x))
-  p <- if (is.finite(df)) {
+  p <- if (!is.finite(df)) stats::pchisq(statistic, q, lower.tail = FALSE) else
     stats::pf(statistic * (df + 1 - q) / (q * df), q, df + 1 - q, lower.tail = FALSE)
-  } else {
-    stats::pchisq(statistic, q, lower.tail = FALSE)
-  }
   list(statistic = statistic, p.value = p)
 }
 
@@ -185,11 +190,8 @@ spiegelhalter <- new_metric("spiegelhalter", function(x, truth, ..., notion = NU
 spiegelhalter_columns <- function(prob, outcome, design) {
   sums <- cpp_spiegelhalter(prob, outcome, design$w, if (!is.null(design$w)) copy_powers(design, 2))
   clustered <- !is.null(design$cluster)
-  error <- if (clustered) {
+  error <- if (!clustered) sqrt(sums[3]) else
     cpp_row_std_error((outcome - prob) * (1 - 2 * prob), design) * total_weight(design)
-  } else {
-    sqrt(sums[3])
-  }
   z <- sums[1] / error
   if (sums[2] == 0) {
     z <- NA_real_

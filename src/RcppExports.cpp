@@ -1604,6 +1604,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cox_redrawn
+Rcpp::List cpp_cox_redrawn(Rcpp::List columns, Rcpp::NumericVector p, Rcpp::NumericVector z, Rcpp::NumericVector weight, Rcpp::NumericVector copies, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_cox_redrawn(SEXP columnsSEXP, SEXP pSEXP, SEXP zSEXP, SEXP weightSEXP, SEXP copiesSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cox_redrawn(columns, p, z, weight, copies, level, redraws, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_moments
 Rcpp::List cpp_moments(Rcpp::NumericVector mean, Rcpp::NumericVector variance, Rcpp::NumericVector outcome, Rcpp::Nullable<Rcpp::List> design);
 RcppExport SEXP _calibrisk_cpp_moments(SEXP meanSEXP, SEXP varianceSEXP, SEXP outcomeSEXP, SEXP designSEXP) {
@@ -3380,6 +3397,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_sampled_differences", (DL_FUNC) &_calibrisk_cpp_sampled_differences, 5},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},
+    {"_calibrisk_cpp_cox_redrawn", (DL_FUNC) &_calibrisk_cpp_cox_redrawn, 8},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
     {"_calibrisk_cpp_skewed_limits", (DL_FUNC) &_calibrisk_cpp_skewed_limits, 5},

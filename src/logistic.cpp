@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Logistic regressions, and Cox's of outcomes on predictions.
 #include "r_values.h"
+#include "r_engine.h"
 #include <calibrisk/classical/bin_terms.h>
+#include <calibrisk/classical/cox_redraws.h>
 #include <calibrisk/classical/logistic.h>
 
 #include <Rmath.h>
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 using calibrisk::Vector;
 
 namespace {
-
-// Whether the outcomes of one predictor do not overlap, or are all equal.
-bool is_separated(const double* z, const Rcpp::NumericVector& y) {
-  double low[2] = {R_PosInf, R_PosInf}, high[2] = {R_NegInf, R_NegInf};
-  for (R_xlen_t i = 0; i < y.size(); ++i) {
-    const int group = y[i] == 1.0;
-    low[group] = std::min(low[group], z[i]);
-    high[group] = std::max(high[group], z[i]);
-  }
-  return high[0] <= low[1] || low[0] >= high[1];
-}
 
 // Whether every outcome is on its side of a fit, for any offset.
 bool is_parted(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector& y, const Vector& theta) {
@@ -54,7 +46,8 @@ Rcpp::List cpp_logistic(const Rcpp::NumericMatrix& x, const Rcpp::NumericVector&
        {"loss", fit.loss},
        {"iterations", fit.iterations},
        {"converged", fit.converged},
-       {"apart", is_parted(x, y, fit.theta) || (x.ncol() == 2 && is_separated(x.begin(), y))}});
+       {"apart", is_parted(x, y, fit.theta) ||
+                     (x.ncol() == 2 && calibrisk::are_apart(as_matrix(x).col(0), as_vector(y)))}});
 }
 
 namespace {
@@ -102,7 +95,8 @@ Rcpp::List cpp_cox(Rcpp::NumericVector z, Rcpp::NumericVector y, Rcpp::NumericVe
     p(k) = 2.0 * R::pnorm(-std::abs(estimate(k) - null(k)) / error(k), 0.0, 1.0, 1, 0);
   }
   p(3) = R::pchisq(ratio, 2.0, 0, 0);
-  const bool apart = is_separated(z.begin(), y), two = both.converged && !apart;
+  const bool apart = calibrisk::are_apart(as_vector(z), as_vector(y)),
+             two = both.converged && !apart;
   const bool varied = std::any_of(y.begin(), y.end(), [&](double one) { return one != y[0]; });
   const Rcpp::LogicalVector ok = {two, two, large.converged && varied, two};
   return named_list(
@@ -115,4 +109,45 @@ Rcpp::List cpp_cox(Rcpp::NumericVector z, Rcpp::NumericVector y, Rcpp::NumericVe
                                                  {"conf.low", Vector(estimate - reach * error)},
                                                  {"conf.high", Vector(estimate + reach * error)},
                                                  {"p.value", p}}))}});
+}
+
+// Columns of Cox's regressions with robust errors (as cpp_cox() has them), whose p-values and
+// limits are those of redrawn outcomes too (classical/cox_redraws.h): the larger p-values and the
+// wider limits. `p`: predictions, `z`: logits.
+// [[Rcpp::export(rng = false)]]
+Rcpp::List cpp_cox_redrawn(Rcpp::List columns, Rcpp::NumericVector p, Rcpp::NumericVector z,
+                           Rcpp::NumericVector weight, Rcpp::NumericVector copies, double level,
+                           int redraws, int threads) {
+  REngine host(threads);
+  const calibrisk::Engine engine = host;
+  Rcpp::List out = Rcpp::clone(columns);
+  const Rcpp::NumericVector value = field(out, ".estimate"), error = field(out, "std.error");
+  Rcpp::NumericVector low = field(out, "conf.low"), high = field(out, "conf.high"),
+                      p_value = field(out, "p.value");
+  const std::array<double, 4> t = {value[0] / error[0], (value[1] - 1.0) / error[1],
+                                   value[2] / error[2], value[3]};
+  const double tail = calibrisk::rejected_level(level) / 2.0;
+  std::vector<double> row_p, row_z, row_weight;
+  for (R_xlen_t i = 0; i < p.size(); ++i) {
+    const double of_row = copies.size() > 0 ? copies[i] : 1.0;
+    for (double copy = 0.0; copy < of_row; ++copy) {
+      row_p.push_back(p[i]);
+      row_z.push_back(z[i]);
+      row_weight.push_back(weight[i] / of_row);
+    }
+  }
+  const auto vector = [](const std::vector<double>& v) -> Vector {
+    return Eigen::Map<const Vector>(v.data(), static_cast<Eigen::Index>(v.size()));
+  };
+  const Vector each = vector(row_weight) / vector(row_weight).mean();
+  const calibrisk::CoxLaw law =
+      calibrisk::cox_law(engine, vector(row_p), vector(row_z), each, t, tail, redraws);
+  for (int k = 0; k < 4; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    if (law.p[at] > p_value[k]) p_value[k] = law.p[at];  // not of NA
+    if (k == 3) continue;
+    low[k] = std::min(low[k], value[k] - error[k] * law.below[at]);
+    high[k] = std::max(high[k], value[k] + error[k] * law.above[at]);
+  }
+  return out;
 }

@@ -30,9 +30,7 @@ oracle_loo <- function(gram, targets, ridge) {
 
 oracle_canonical_ece <- function(probs, truth, n_bins, type) {
   edges <- seq_len(n_bins) / n_bins
-  cell <- apply(probs, 1, function(q) {
-    paste(vapply(q, function(v) which(v <= edges)[1], 0), collapse = " ")
-  })
+  cell <- apply(probs, 1, function(q) paste(vapply(q, function(v) which(v <= edges)[1], 0), collapse = " "))
   outcome <- diag(ncol(probs))[truth, , drop = FALSE]
   total <- 0
   for (b in unique(cell)) {

@@ -9,9 +9,7 @@ oracle_hats <- function(x, m, v) {
     mean(c(reached(-1e-12), reached(1e-12)))
   }, 0))
   if (length(unique(x)) <= m) return(1 * outer(x, sort(unique(x)), "=="))
-  B <- vapply(seq_along(knots), function(k) {
-    stats::approx(knots, 1 * (seq_along(knots) == k), x)$y
-  }, x)
+  B <- vapply(seq_along(knots), function(k) stats::approx(knots, 1 * (seq_along(knots) == k), x)$y, x)
   B
 }
 

@@ -15,9 +15,7 @@ test_that("the factored statistic of redrawn labels is the unbiased estimate", {
     null <- withr::with_seed(2, cpp_class_redraws(l, data$p, gram, 3, FALSE, 2L, NULL))
     # the same labels from the same uniforms
     u <- withr::with_seed(2, matrix(runif(180), 60))
-    again <- apply(u, 2, function(v) {
-      cpp_class_statistic(l, data$p, gram, oracle_drawn_classes(data$p, v), 1L)
-    })
+    again <- apply(u, 2, function(v) cpp_class_statistic(l, data$p, gram, oracle_drawn_classes(data$p, v), 1L))
     expect_equal(null, again, tolerance = 1e-9)
     expect_length(cpp_class_redraws(l, data$p, gram, 5, TRUE, 1L, NULL), 5)
   }
@@ -152,9 +150,7 @@ test_that("redrawn outcomes change a weighted sum of h_Y as the matrix itself do
   weights <- withr::with_seed(4, crossprod(matrix(rnorm(70^2), 70)))
   for (case in cases) {
     problem <- kernel_problem(read_laws(case[[1]], rlang::quo(case[[2]])), kernel_gaussian(1), case[[3]])
-    sum_of <- function(laws) {
-      sum(weights * cpp_target_matrix(bind_target(case[[3]], laws, 10)$spec, FALSE, 1L))
-    }
+    sum_of <- function(laws) sum(weights * cpp_target_matrix(bind_target(case[[3]], laws, 10)$spec, FALSE, 1L))
     laws <- problem$laws
     laws$roots <- law_roots(laws$law)
     naive <- withr::with_seed(5, replicate(3, sum_of(redraw_outcomes(laws))))

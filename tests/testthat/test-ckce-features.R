@@ -26,9 +26,7 @@ test_that("random features come from R's random numbers and converge to the kern
     withr::with_seed(seed, ckce(p, y, computation = computation("rff", n_features = d))$.estimate)
   }
   expect_identical(draw(5, 30), draw(5, 30))
-  error <- vapply(c(10, 300), function(d) {
-    sqrt(mean((vapply(1:8, draw, 0, d) / exact - 1)^2))
-  }, 0)
+  error <- vapply(c(10, 300), function(d) sqrt(mean((vapply(1:8, draw, 0, d) / exact - 1)^2)), 0)
   expect_lt(error[1], .1)
   expect_lt(error[2], error[1] / 2)
   expect_lt(error[2], .02)

@@ -228,8 +228,7 @@ test_that("one warning names the models whose predictions have the wrong directi
     grep("become rarer", gsub("\\s+", " ", vapply(warnings, identity, "")), value = TRUE)
   }
   calls <- list(
-    said(withr::with_seed(1, ce_rank(models, y, metric = ece, times = 5))),
-    said(ce_compare(models, y, metric = ece)),
+    said(withr::with_seed(1, ce_rank(models, y, metric = ece, times = 5))), said(ce_compare(models, y, metric = ece)),
     said(ce_compare(data.frame(y, a = p, b = p^2, right = 1 - p), y, a, b, right, metric = ece)),
     said(withr::with_seed(1, ce_compare(models, y, times = 20, metric = function(x, truth) rbs(x, truth)$.estimate)))
   )

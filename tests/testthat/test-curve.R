@@ -129,9 +129,7 @@ test_that("smooth curves are local lines of the residuals, their bandwidth the b
   }
   chosen <- ce_curve(p, y, type = curve_smooth(times = 40))
   grid <- diff(range(t)) * exp(seq(log(.04), 0, length.out = 12))
-  left_out <- vapply(grid, function(h) {
-    sum(vapply(1:120, function(i) (y[i] - p[i] - fit(t[i], h, -i))^2, 0))
-  }, 0)
+  left_out <- vapply(grid, function(h) sum(vapply(1:120, function(i) (y[i] - p[i] - fit(t[i], h, -i))^2, 0)), 0)
   expect_equal(glance(chosen)$bandwidth, grid[which.min(left_out)], tolerance = 1e-10)
   for (h in c(.5, 2)) {
     curve <- tidy(ce_curve(p, y, type = curve_smooth(bandwidth = h, times = 40)))

@@ -8,8 +8,7 @@ interrupted_at <- function(at, code) {
     if (steps == at) rlang::interrupt()
   }
   stand_ins <- list(
-    with_bar = function(label, fn) fn(callback),
-    progress_callback = function(name, env = NULL) callback
+    with_bar = function(label, fn) fn(callback), progress_callback = function(name, env = NULL) callback
   )
   local_stand_ins(stand_ins)
   outcome <- tryCatch({

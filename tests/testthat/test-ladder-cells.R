@@ -1,9 +1,7 @@
 ladder_fields <- c("estimate", "std.error", "low", "high", "lower_bound", "p.value", "upper_bound", "resolution")
 
 # The same knots, from the rows.
-rows_ladder <- function(d, knots) {
-  joint_ladder(d$x, d$y, NULL, .95, if (!is.null(knots)) knots[-1])
-}
+rows_ladder <- function(d, knots) joint_ladder(d$x, d$y, NULL, .95, if (!is.null(knots)) knots[-1])
 
 # `redrawn`: of what depends on redraws, which are others where the rows are others.
 expect_ladder <- function(a, b, tolerance, redrawn = tolerance) {

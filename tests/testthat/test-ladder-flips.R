@@ -148,9 +148,7 @@ weighted_classes <- function(n, classes = 3) {
   list(p = p, w = 1 / (p[, 1] + .02))
 }
 
-drawn_labels <- function(q) {
-  max.col(t(apply(q / rowSums(q), 1, cumsum)) >= stats::runif(nrow(q)) - 1e-12, "first")
-}
+drawn_labels <- function(q) max.col(t(apply(q / rowSums(q), 1, cumsum)) >= stats::runif(nrow(q)) - 1e-12, "first")
 
 test_that("labels of weighted rows are redrawn as in a simulation, and the larger p-value counts", {
   p_values <- withr::with_seed(8, vapply(1:7, function(k) {

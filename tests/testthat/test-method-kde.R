@@ -107,9 +107,7 @@ test_that("the limits of the bandwidth", {
 test_that("the path is the loop over fit_form(), for any number of threads", {
   for (way in c("canonical", "top_label", "near_linear")) {
     notion <- if (way == "near_linear") "top_label" else way
-    context <- function() {
-      c(new_context(), list(direct_pairs = if (way == "near_linear") 0 else Inf))
-    }
+    context <- function() c(new_context(), list(direct_pairs = if (way == "near_linear") 0 else Inf))
     problem <- kde_problem(60, 3)[[notion]]
     problem$labels[problem$labels == 3] <- 1L  # a class without training rows
     problem$features[5, ] <- problem$features[6, ]

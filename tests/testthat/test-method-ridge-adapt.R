@@ -15,8 +15,7 @@ adapted_and_exact <- function(method, limits = list()) {
   exact <- method
   exact$exact <- TRUE
   list(
-    problem = problem, grid = grid,
-    adapted = tune_path(method, problem, fold, grid, do.call(tight_context, limits)),
+    problem = problem, grid = grid, adapted = tune_path(method, problem, fold, grid, do.call(tight_context, limits)),
     exact = tune_path(exact, problem, fold, grid, new_context())
   )
 }

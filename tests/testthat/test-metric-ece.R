@@ -157,8 +157,7 @@ test_that("metrics carry yardstick's class and accept its calls", {
     expect_equal(attr(metric, "direction"), "minimize")
     direct <- metric(frame, truth, .pred_a)
     call <- rlang::call2(metric, !!!rlang::quos(
-      data = frame, truth = truth, .pred_a, estimator = NULL, na_rm = TRUE,
-      event_level = "first", case_weights = NULL
+      data = frame, truth = truth, .pred_a, estimator = NULL, na_rm = TRUE, event_level = "first", case_weights = NULL
     ))
     expect_equal(rlang::eval_tidy(call), direct)
   }

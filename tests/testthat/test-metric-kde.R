@@ -14,9 +14,7 @@ test_that("published values of fixture B are met", {
 
 test_that("class-wise Dirichlet errors are means of scalar ones; trouble is named", {
   b <- fixture_b()
-  classes <- mean(vapply(1:3, function(k) {
-    kde_error(b$p[, k], b$y == k, bandwidth = .1)$power
-  }, 0))
+  classes <- mean(vapply(1:3, function(k) kde_error(b$p[, k], b$y == k, bandwidth = .1)$power, 0))
   expect_equal(kde_error(b$p, b$y, bandwidth = .1, notion = "class_wise")$power, classes)
   expect_error(kde_error(c(.5, .6), c(1, 0), kernel = "triweight"), class = "calibrisk_error_bandwidth")
   expect_error(kde_error(c(.5, .6), c(0, 0), kernel = "triweight"), class = "calibrisk_error_bandwidth")

@@ -16,9 +16,7 @@ test_that("the recursions equal the double sum", {
         oracle_mmce(top$conf, top$conf - top$cor, bandwidth, type)
       )
     }
-    classes <- mean(vapply(1:4, function(k) {
-      oracle_mmce(data$p[, k], data$p[, k] - (data$y == k), .4, "biased")
-    }, 0))
+    classes <- mean(vapply(1:4, function(k) oracle_mmce(data$p[, k], data$p[, k] - (data$y == k), .4, "biased"), 0))
     expect_equal(mmce(data$p, data$y, notion = "class_wise")$power, classes)
   }
 })

@@ -122,6 +122,43 @@ test_that("Cox's errors of weighted and clustered rows are those of the sandwich
   expect_identical(apart$converged, c(FALSE, FALSE, TRUE, FALSE))
 })
 
+test_that("p-values and limits of weighted Cox's regressions are those of redrawn outcomes too", {
+  n <- 150
+  p <- withr::with_seed(3, stats::rbeta(n, .6, 3))
+  w <- 1 / (p + .02)
+  z <- stats::qlogis(p)
+  robust <- function(y) cox_robust(cpp_cox(z, y, w / mean(w), 1, 2), z, y, new_design(n, w), .95)
+  wald <- function(found) (found$.estimate - c(0, 1, 0, 0)) / c(found$std.error[1:3], 1)
+  null <- withr::with_seed(4, replicate(500, wald(robust(as.numeric(stats::runif(n) < p)))))
+  ends <- apply(null[1:3, ], 1, stats::quantile, c(.975, .025))
+  for (power in c(1, .5, 1.5)) {
+    y <- withr::with_seed(5, as.numeric(stats::runif(n) < stats::plogis(power * z)))
+    found <- cox_calibration(p, y, weights = w)
+    own <- robust(y)
+    above <- rowMeans(null >= wald(own))
+    expect_lt(max(abs(found$p.value - pmax(own$p.value, c(2 * pmin(above, 1 - above)[1:3], above[4])))), .06)
+    # in standard errors
+    limits <- rbind(pmax((own$.estimate - own$conf.low)[1:3] / own$std.error[1:3], ends[1, ]),
+                    pmax((own$conf.high - own$.estimate)[1:3] / own$std.error[1:3], -ends[2, ]))
+    found_limits <- t(cbind(found$.estimate - found$conf.low, found$conf.high - found$.estimate) / found$std.error)[, 1:3]
+    expect_lt(max(abs(log(found_limits / limits))), .2)
+    order <- rev(seq_len(n))
+    expect_equal(cox_calibration(p[order], y[order], weights = w[order])$p.value, found$p.value, tolerance = 1e-9)
+    expect_equal(cox_calibration(1 - p, 1 - y, weights = 3 * w)$p.value, found$p.value, tolerance = 1e-6)
+  }
+})
+
+test_that("weights that depend on the prediction keep the level of Cox's tests, whose intervals agree with them", {
+  skip_on_cran()
+  found <- withr::with_seed(6, replicate(150, {
+    p <- sample(c(.02, .1, .3, .6), 200, TRUE)
+    out <- suppressWarnings(cox_calibration(p, stats::rbinom(200, 1, p), weights = 1 / (p + .02)))
+    c(out$p.value < .05, (out$conf.low > c(0, 1, 0, NA) | out$conf.high < c(0, 1, 0, NA))[1:3])
+  }))
+  expect_true(all(rowMeans(found[1:4, ], na.rm = TRUE) < .1))
+  expect_identical(found[5:7, ], found[1:3, ])
+})
+
 test_that("tests of clustered rows keep their level, where those that take rows as independent do not", {
   skip_on_cran()
   found <- withr::with_seed(5, vapply(1:400, function(i) {

@@ -147,8 +147,7 @@ test_that("mixtures of normals", {
   p <- c(
     pred_mixture(pred_normal(0, 1), pred_normal(2, .5), weights = c(.3, .7)),
     pred_mixture(pred_normal(-1, .4), pred_normal(.5, 1), pred_normal(3, 2), weights = c(.5, .2, .3)),
-    pred_mixture(pred_normal(.2, .9)),
-    pred_mixture(pred_normal(1, .3), pred_normal(-1.5, .7), weights = c(.6, .4))
+    pred_mixture(pred_normal(.2, .9)), pred_mixture(pred_normal(1, .3), pred_normal(-1.5, .7), weights = c(.6, .4))
   )
   y <- c(1.2, .1, -.4, .8)
   d <- mixture_distances(p)$distance

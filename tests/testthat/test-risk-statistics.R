@@ -33,9 +33,7 @@ test_that("standard errors leave out missing rows and are NA below three", {
 # A world whose risks are known: z ~ Beta(4, 1.5), y ~ Bernoulli(z^power), h the product of the
 # gaps of z^guess. For scalars R = (E e^2)^2 - 2 (E e phi)^2 + (E phi^2)^2.
 known_world <- function(power, guess) {
-  mean_of <- function(f) {
-    stats::integrate(function(z) f(z) * stats::dbeta(z, 4, 1.5), 0, 1, rel.tol = 1e-10)$value
-  }
+  mean_of <- function(f) stats::integrate(function(z) f(z) * stats::dbeta(z, 4, 1.5), 0, 1, rel.tol = 1e-10)$value
   gap <- function(z) z - z^power
   phi <- function(z) z - z^guess
   variance <- mean_of(function(z) z^2 - 2 * z * z^power + z^power)
@@ -62,9 +60,7 @@ test_that("risks are unbiased and their standard errors have nominal coverage", 
   expect_lt(abs(mean(risk) - world$risk) / (sd(risk) / sqrt(1500)), 3)
   covered <- abs(risk - world$risk) < 1.96 * vapply(draws, function(draw) risk_std_error(draw$projections), 0)
   expect_lt(abs(mean(covered) - 0.95), 0.02)
-  paired <- vapply(draws, function(draw) {
-    unlist(paired_difference(draw$projections, draw$zero_projections))
-  }, c(0, 0))
+  paired <- vapply(draws, function(draw) unlist(paired_difference(draw$projections, draw$zero_projections)), c(0, 0))
   difference <- world$risk - world$zero_risk
   expect_lt(abs(mean(paired[1, ]) - difference) / (sd(paired[1, ]) / sqrt(1500)), 3)
   covered <- abs(paired[1, ] - difference) < 1.96 * paired[2, ]
@@ -91,9 +87,7 @@ test_that("R(h) - R(h*) is E (h - h*)^2, so the true gap has the smallest risk",
 })
 
 test_that("the lower bound lies below the calibration error as often as it says", {
-  bound <- function(draw) {
-    ce_lower_bound(paired_difference(draw$zero_projections, draw$projections), 0.95)
-  }
+  bound <- function(draw) ce_lower_bound(paired_difference(draw$zero_projections, draw$projections), 0.95)
   for (guess in c(1.5, 1.8, 3)) { # 1.8 is the truth: there the bound is sharp
     world <- known_world(1.8, guess)
     bounds <- withr::with_seed(12, vapply(1:800, function(i) bound(draw_world(world, 300)), 0))
