@@ -132,9 +132,7 @@ check_choice <- function(x, choices, arg = rlang::caller_arg(x)) {
              "i" = if (!is.null(meant)) "Did you mean {.val {meant}}?", arg = arg, value = x)
 }
 
-check_level <- function(level) {
-  check_number(level, "level", lower = 0, upper = 1, open = TRUE)
-}
+check_level <- function(level) check_number(level, "level", lower = 0, upper = 1, open = TRUE)
 
 # `what`: the name of what needs them.
 check_rows <- function(n, least, what = NULL) {

@@ -11,9 +11,7 @@ stop_input <- function(..., class = "argument", call = called_verb(), .envir = p
 }
 
 # The error where something is wrong. The text is evaluated only then.
-stop_if <- function(bad, ..., .envir = parent.frame()) {
-  if (bad) stop_input(..., .envir = .envir)
-}
+stop_if <- function(bad, ..., .envir = parent.frame()) if (bad) stop_input(..., .envir = .envir)
 
 warn_result <- function(..., class, .envir = parent.frame()) {
   signal_lines(rlang::warn, cli::format_warning, list(...), c(paste0("calibrisk_warning_", class), "calibrisk_warning"),

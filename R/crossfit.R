@@ -8,9 +8,7 @@
 # Fold of every row, from its values (predictions and outcome): scattered, and the same for any order of the rows. In a
 # class-wise problem the values are those of all classes, so that a row has one fold. The rows of a cluster are in one
 # fold.
-problem_folds <- function(problem) {
-  problem$fold %||% design_folds(problem$features, problem$labels, problem$design)
-}
+problem_folds <- function(problem) problem$fold %||% design_folds(problem$features, problem$labels, problem$design)
 
 # The bound of residuals and gaps in columns (summed), NaN where there is no gap.
 tangent_bound <- function(problem, gaps, p) {

@@ -78,9 +78,7 @@ read_laws <- function(x, truth, dots = list(), event_level = "first", na_rm = TR
   class_laws(as_predictions(x, truth, dots, event_level, na_rm, design = design))
 }
 
-laws_of <- function(x, input) {
-  read_laws(x, input$truth, input$dots, input$event_level, input$na_rm, input$design)
-}
+laws_of <- function(x, input) read_laws(x, input$truth, input$dots, input$event_level, input$na_rm, input$design)
 
 # Rows that stand for several are repeated unless they are of classes.
 counted_laws <- function(part, input) {
@@ -132,9 +130,7 @@ group_values <- function(group, x) {
 }
 
 # The distributions that are given: a vector, or a column of a data frame; NULL where there are none.
-law_given <- function(x, dots) {
-  if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots) else if (is_law(x)) x
-}
+law_given <- function(x, dots) if (is.data.frame(x)) law_in_frame(ungroup_frame(x), dots) else if (is_law(x)) x
 
 # The column of predictive distributions, or the expression that makes one of parameter columns: pred_normal(mu, sd).
 law_in_frame <- function(x, dots) {

@@ -1,8 +1,6 @@
 #' @rdname pred
 #' @export
-pred_beta <- function(shape1, shape2) {
-  make_distribution(family_beta, list(shape1 = shape1, shape2 = shape2))
-}
+pred_beta <- function(shape1, shape2) make_distribution(family_beta, list(shape1 = shape1, shape2 = shape2))
 
 family_beta <- family_record(
   "beta", list(shape1 = c(0, Inf), shape2 = c(0, Inf)),

@@ -1,8 +1,6 @@
 #' @rdname pred
 #' @export
-pred_gamma <- function(shape, rate) {
-  make_distribution(family_gamma, list(shape = shape, rate = rate))
-}
+pred_gamma <- function(shape, rate) make_distribution(family_gamma, list(shape = shape, rate = rate))
 
 family_gamma <- family_record(
   "gamma", list(shape = c(0, Inf), rate = c(0, Inf)),

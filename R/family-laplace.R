@@ -1,12 +1,8 @@
 #' @rdname pred
 #' @export
-pred_laplace <- function(location, scale) {
-  make_distribution(family_laplace, list(location = location, scale = scale))
-}
+pred_laplace <- function(location, scale) make_distribution(family_laplace, list(location = location, scale = scale))
 
-draw_laplace <- function(n, location, scale) {
-  location + scale * stats::rexp(n) * sample(c(-1, 1), n, replace = TRUE)
-}
+draw_laplace <- function(n, location, scale) location + scale * stats::rexp(n) * sample(c(-1, 1), n, replace = TRUE)
 
 # A mixture of one.
 one_component <- function(law) {

@@ -1,8 +1,6 @@
 #' @rdname pred
 #' @export
-pred_negbin <- function(mean, size) {
-  make_distribution(family_negbin, list(mean = mean, size = size))
-}
+pred_negbin <- function(mean, size) make_distribution(family_negbin, list(mean = mean, size = size))
 
 family_negbin <- family_record(
   "negbin", list(mean = c(0, Inf), size = c(0, Inf)),

@@ -1,8 +1,6 @@
 #' @rdname pred
 #' @export
-pred_normal <- function(mean, sd) {
-  make_distribution(family_normal, list(mean = mean, sd = sd))
-}
+pred_normal <- function(mean, sd) make_distribution(family_normal, list(mean = mean, sd = sd))
 
 family_normal <- family_record(
   "normal", list(mean = c(-Inf, Inf), sd = c(0, Inf)),

@@ -1,8 +1,6 @@
 #' @rdname pred
 #' @export
-pred_poisson <- function(rate) {
-  make_distribution(family_poisson, list(rate = rate))
-}
+pred_poisson <- function(rate) make_distribution(family_poisson, list(rate = rate))
 
 family_poisson <- family_record(
   "poisson", list(rate = c(0, Inf)),

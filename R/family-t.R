@@ -1,8 +1,6 @@
 #' @rdname pred
 #' @export
-pred_t <- function(df, location, scale) {
-  make_distribution(family_t, list(df = df, location = location, scale = scale))
-}
+pred_t <- function(df, location, scale) make_distribution(family_t, list(df = df, location = location, scale = scale))
 
 family_t <- family_record(
   "t", list(df = c(0, Inf), location = c(-Inf, Inf), scale = c(0, Inf)),

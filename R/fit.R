@@ -185,9 +185,7 @@ read_new <- function(object, new, dots) {
 
 #' @rdname augment.ce_fit
 #' @export
-augment.ce_tune <- function(x, data, ..., method = NULL) {
-  augment(tune_fit(x, method), data, ...)
-}
+augment.ce_tune <- function(x, data, ..., method = NULL) augment(tune_fit(x, method), data, ...)
 
 #' Add estimated residuals to the predictions
 #'

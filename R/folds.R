@@ -77,9 +77,7 @@ check_whole_clusters <- function(fold, cluster) {
 }
 
 # Anything but a share is taken for row numbers.
-is_share <- function(test) {
-  is_sized(test, 1) && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
-}
+is_share <- function(test) is_sized(test, 1) && is.numeric(test) && !is.na(test) && test >= 0 && test < 1
 
 # Consecutive blocks: sizes floor(n / k), the first n mod k one longer.
 block_folds <- function(n, k) rep(seq_len(k), times = n %/% k + (seq_len(k) <= n %% k))

@@ -35,6 +35,19 @@ page_verdicts <- function(tests, level) {
   }, split(unname(p), at), lapply(tests, names))
 }
 
+# Beside a verdict that does not reject: the terms whose own test or interval does. `labels`: the names of `rows`.
+alone_sentence <- function(rows, verdict, level, labels = term_label(rows$term)) {
+  if (is.null(verdict$text) || any(verdict$rejects)) return(NULL)
+  null <- number_fact(rows$term, "null")
+  tested <- which(!is.na(null) & number_fact(rows$term, "kind") != "smooth")
+  at <- tested[vapply(tested, function(i) row_rejects(rows[i, ], null[i], level), NA)]
+  if (length(at) == 0) return(NULL)
+  p <- rows$p.value[at]
+  named <- paste0(labels[at], ifelse(rejects_at(p, level), paste0(" (p ", p_text(p), ")"), ""))
+  paste0("Taken singly, these differ from calibration: ", cli::ansi_collapse(named, last = ", ", trunc = 20),
+         ". If the model is calibrated, at least one term does in more than ", percent_text(1 - level), " of samples.")
+}
+
 # Does the page show that the model is wrong?
 is_refuted <- function(facts) any(facts$verdict$rejects)
 

@@ -22,7 +22,7 @@ sign_paragraph <- function(name, validation, i, said) {
   paste0(
     name, " (", rows_and_events(sample, validation$notion, validation$event$label, validation$horizon), "). ",
     paste(c(said[names(said) %in% c("error", "below")], paste0(first_upper(paste(numbers, collapse = "; ")), "."),
-            said[names(said) == "model"]), collapse = " ")
+            said[names(said) %in% c("model", "alone")]), collapse = " ")
   )
 }
 

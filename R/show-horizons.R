@@ -34,15 +34,20 @@ horizons_samples <- function(x, label) {
 }
 
 horizons_verdicts <- function(x) {
-  tests <- lapply(horizons_labels(x), function(label) {
-    unlist(at_horizons(x, label, function(one, i) {
+  parts <- lapply(horizons_labels(x), function(label) {
+    vctrs::vec_rbind(!!!at_horizons(x, label, function(one, i) {
       rows <- validation_parts(one)[[i]]
-      rows <- rows[rows$term %in% c("calibration_error", "all_groups"), ]
-      name <- ifelse(rows$term == "all_groups", "test of all groups", "joint test")
-      setNames(rows$p.value, paste0(name, horizon_text(unname(one$horizon), " at ")))
+      vctrs::vec_cbind(rows, columns_frame(at = rep(horizon_text(unname(one$horizon), " at "), nrow(rows))))
     }))
   })
-  unlist(lapply(page_verdicts(tests, x$results[[1]]$level), function(one) one$text %||% ""))
+  tests <- lapply(parts, function(rows) {
+    rows <- rows[rows$term %in% c("calibration_error", "all_groups"), ]
+    setNames(rows$p.value, paste0(ifelse(rows$term == "all_groups", "test of all groups", "joint test"), rows$at))
+  })
+  level <- x$results[[1]]$level
+  unlist(Map(function(rows, verdict) {
+    paste(c(verdict$text, alone_sentence(rows, verdict, level, paste0(term_label(rows$term), rows$at))), collapse = " ")
+  }, parts, page_verdicts(tests, level)))
 }
 
 # "Note by 12, by 24: ...", of all horizons "Note: ...".

@@ -77,12 +77,12 @@ validation_sentences <- function(x, more = NULL, parts = validation_parts(x)) {
   })
   Map(function(rows, verdict, knots) {
     if (!is.null(x$pooled)) return(paste0("Pooled over ", pooled_text(x$pooled, rows$fmi), "."))
-    page_sentences(list(
+    c(page_sentences(list(
       level = x$level, knots = knots, ratio = of(rows, "oe_ratio"), large = of(rows, "in_the_large"),
       slope = of(rows, "slope"),
       error = of(rows, "calibration_error"), groups = rows[startsWith(rows$term, "calibration_error("), ],
       below = rows[startsWith(rows$term, "equivalence("), ], verdict = verdict
-    ))
+    )), alone = alone_sentence(rows, verdict, x$level))
   }, parts, page_verdicts(tests, x$level), x$resolution)
 }
 

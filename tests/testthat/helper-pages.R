@@ -24,6 +24,8 @@ contradictions <- function(text, rows, p_values = numeric(), level = 0.95) {
   claims <- says("On average predictions are too|Predictions are too|Events are rarer|error is above 0")
   wrong <- c(
     "model" = says("No evidence of miscalibration") && refuted,
+    "alone" = nrow(rows) > 2 && says("No evidence of miscalibration") && says("Taken singly") != any(
+      own("oe_ratio", 1), own("in_the_large", 0), own("intercept", 0), own("slope", 1), own("calibration_error", 0)),
     "wrong model" = says("(^|[.:] )Evidence of miscalibration") && !refuted,
     "unfounded" = claims && !refuted,
     "wrong mean" = says("On average predictions are too") && !own("oe_ratio", 1) && !own("in_the_large", 0),
