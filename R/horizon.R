@@ -300,8 +300,8 @@ check_cause <- function(horizon, type, states, of = "truth") {
   cause <- horizon$cause
   stop_if(is.null(cause) && length(states) > 1, "With several kinds of event, {.arg horizon} must name one.",
           "x" = "The kinds in {.arg {of}} are {.val {states}}.",
-          "i" = "{.code ce_horizon({format(horizon$time)}, cause = )} names one.", class = c("horizon", "truth"),
-          arg = "horizon")
+          "i" = "{.code horizon = ce_horizon({format(horizon$time)}, cause = {.str {states[1]}})} names the first.",
+          class = c("horizon", "truth"), arg = "horizon")
   stop_if(!is.null(cause) && identical(type, "right"), "{.arg cause} is for outcomes with several kinds of event.",
           "x" = "{.arg {of}} has one.", "i" = "Several are a factor, {.code Surv(time, factor)}, whose first level is \
           censoring.", class = c("horizon", "truth"), arg = "cause", value = cause)

@@ -50,9 +50,7 @@ estimate_contradictions <- function(rows, text, level) {
 
 battery_contradictions <- function(seed, report = FALSE) {
   d <- battery_case(seed)
-  call <- function(f, ...) {
-    suppressMessages(suppressWarnings(do.call(f, c(list(...), d$design))))
-  }
+  call <- function(f, ...) suppressMessages(suppressWarnings(do.call(f, c(list(...), d$design))))
   many <- is.matrix(d$p)
   level <- d$level
   found <- character()

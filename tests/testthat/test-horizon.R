@@ -396,7 +396,7 @@ test_that("a perfect cumulative incidence is calibrated, and its page names the 
   error <- function(horizon, truth = quote(Surv(time, state))) {
     expect_error(rbs(d, !!truth, p, horizon = horizon), class = "calibrisk_error_horizon")
   }
-  expect_match(conditionMessage(error(100)), "\"relapse\" and \"death\".*ce_horizon\\(100, cause = \\)")
+  expect_match(conditionMessage(error(100)), "\"relapse\" and \"death\".*ce_horizon\\(100, cause = \"relapse\"\\)")
   expect_match(conditionMessage(error(ce_horizon(100, cause = "x"))), "is \"x\"; the kinds are \"relapse\"")
   expect_match(conditionMessage(error(horizon, quote(Surv(time, state != "none")))), "`truth` has one")
   early <- min(d$time[d$state == "relapse"]) / 2
