@@ -28,7 +28,7 @@ joint_test <- function(test, laws, level) {
   list(
     estimate = ladder$estimate, statistic = c(T = if (untested) NA_real_ else ladder$statistic),
     parameter = if (redrawn) {
-      c(simulations = joint_redraws)
+      c(simulations = ladder$redraws)
     } else if (flipped) {
       c(flips = ladder$flips)
     } else {

@@ -8,6 +8,21 @@
 # As many as the second digit of a p-value near .05 needs.
 joint_redraws <- 1999L
 
+# Below 11 in 2,000 a p-value is of an exponential tail. If the sum of the outcomes' `variance` is small, redraws take few
+# values and the tail is thinner than theirs. Such p-values are of more redraws. `test(redraws)`: list(p.value, ...).
+redrawn_test <- function(test, variance, size, p_value = function(found) found$p.value) {
+  found <- test(joint_redraws)
+  again <- isTRUE(p_value(found) < 0.0055) && sum(variance) < 20 && size <= 5000
+  c(if (again) test(20L * joint_redraws) else found, list(redraws = if (again) 20L * joint_redraws else joint_redraws))
+}
+
+redrawn_joint <- function(p, y, w, n, knots, level) {
+  copies <- if (length(n) > 0) n else rep(1, length(p))
+  redrawn_test(function(redraws) {
+    cpp_joint(p, as.matrix(as.numeric(y)), w, n, knots, level, redraws, thread_count())[[1]]
+  }, copies * p * (1 - p), sum(copies))
+}
+
 # A cluster of one row is that row.
 are_alone <- function(design) is.null(design$cluster) || is.null(design$copies) && anyDuplicated(design$cluster) == 0
 
@@ -39,15 +54,14 @@ joint_ladder <- function(p, y, counts, level, knots = NULL) {
     return(run_ladder(scalar_problem(p[1], y[1]), ladder_bases("binary", 1, 1), level))
   }
   n <- counts %||% numeric()
-  y <- as.matrix(as.numeric(y))
   design <- new_design(length(p), counts)
-  found <- cpp_joint(p, y, n, n, knots %||% list(), level, joint_redraws, thread_count())[[1]]
+  found <- redrawn_joint(p, y, n, n, knots %||% list(), level)
   # predictions that are certain and right leave nothing to test
   refuted_ladder(list(
     estimate = found$estimate, std.error = replace(found$std.error, is.nan(found$std.error), NA_real_),
     low = found$low, high = found$high, lower_bound = found$lower_bound,
     p.value = if (p[1] == y[1] && all(p == y)) NA_real_ else found$p.value, statistic = found$statistic,
-    upper_bound = found$cap, resolution = found$resolution, weights = found$weights,
+    upper_bound = found$cap, resolution = found$resolution, weights = found$weights, redraws = found$redraws,
     upper = joint_upper(found$upper), found = group_claim(found$group),
     value = new_estimate(found$square, found$influence, design, power = 2, noise = found$noise)
   ), p, y, design, level)
@@ -90,7 +104,7 @@ flipped_ladder <- function(ladder, p, y, design, level, knots = list(), classes 
   n <- design$copies %||% numeric()
   found <- cpp_joint_flips(p, y, w, n, design$cluster %||% integer(), knots, level, joint_redraws, thread_count())
   if (are_alone(design)) {
-    drawn <- cpp_joint(p, as.matrix(as.numeric(y)), w, n, knots, level, joint_redraws, thread_count())[[1]]
+    drawn <- redrawn_joint(p, y, w, n, knots, level)
     if (isTRUE(drawn$p.value > found$p.value)) found[c("p.value", "statistic")] <- drawn[c("p.value", "statistic")]
     found$low <- min(found$low, drawn$low)
   }
@@ -168,12 +182,15 @@ tested_classes <- function(ladder, predictions, notion, level, tests = NULL) {
   }
   parts <- tested_parts[[notion]]
   if (can_redraw(predictions$design)) {
-    tests <- tests %||% cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)),
-                                       lapply(tested_parts, function(parts) match(parts, class_parts) - 1L), level,
-                                       joint_redraws, thread_count())
+    tests <- tests %||% redrawn_test(function(redraws) {
+      cpp_class_test(predictions$probs, as.matrix(as.integer(predictions$truth)),
+                     lapply(tested_parts, function(parts) match(parts, class_parts) - 1L), level, redraws,
+                     thread_count())
+    }, predictions$probs * (1 - predictions$probs), length(predictions$probs),
+    function(tests) min(vapply(tests, function(one) one[[1]]$p.value, 0)))
     found <- tests[[notion]][[1]]
     out <- agreeing_ladder(ladder, found)
-    out$tests <- tests
+    out[c("tests", "redraws")] <- list(tests, tests$redraws)
   } else {
     design <- predictions$design
     found <- cpp_class_flips(predictions$probs, as.integer(predictions$truth), design$w %||% numeric(),

@@ -77,3 +77,13 @@ test_that("a group of wrong predictions anywhere is found, and the upper limit h
   expect_lte(sum(rows$conf.high < .38 * sqrt(.015)), 5)
   expect_lte(sum(rows$conf.low > .38 * sqrt(.015)), 3)
 })
+
+# of all outcomes, with their probabilities
+test_that("p-values of few rows hold their level far below that of the interval", {
+  p <- c(.27, .29, .55, .86, .77, .88, .64, .55)
+  y <- t(as.matrix(expand.grid(rep(list(0:1), 8))))
+  value <- apply(y, 2, function(y) joint_ladder(p, y, NULL, .95)$p.value)
+  size <- vapply(c(.01, .002, 1e-4), function(level) sum(apply(p^y * (1 - p)^(1 - y), 2, prod)[value <= level]), 0)
+  expect_lte(max(size / c(.01, .002, 1e-4)), 1)
+  expect_identical(ce_test(p, y[, which.min(value)])$parameter, c(simulations = 39980L))
+})
