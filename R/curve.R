@@ -35,7 +35,7 @@
 #'   predictive distributions ([pred]), of which each column or expression is a model, or columns `mean` and `variance`
 #'   (or `sd`).
 #' @param type A curve with its options, such as `curve_binned(n_bins = 10)`, or its name; see [ce_curves]. By default
-#'   `"smooth"`, and `"isotonic"` where there are less than 20 different predictions.
+#'   `"smooth"`, `"isotonic"` if there are less than 20 different predictions, `"pit"` of predictive distributions.
 #' @param notion `"top_label"`, `"binary"` or `"class_wise"`; see [ce_args].
 #' @param level Level of intervals and bands.
 #' @return A `ce_curve`.
@@ -79,7 +79,11 @@ ce_curve <- function(x, truth, ..., type = NULL, notion = NULL, level = 0.95, ev
   input <- evaluate_input_once(rows_input(model_dots, copies = TRUE), x)
   read <- function(part) {
     if (isTRUE(curve$name %in% c("quantile", "pit"))) return(read_pits(part, input))
-    stop_curve_of_laws(part, input, curve$name)
+    if (gives_laws(part, input)) {
+      if (!is.null(curve) || !is.null(axis)) stop_law_curve(curve$name)
+      curve <<- curve_pit()
+      return(read_pits(part, input))
+    }
     predictions <- predictions_of(part, input)
     notion <<- notion %||% default_notion(predictions)
     axis <<- probability_of(predictions)
@@ -113,21 +117,19 @@ default_curve <- function(problems) {
   if (any(vapply(problems, function(problem) few(problem$features[, 1]), NA))) "isotonic" else "smooth"
 }
 
-# Reliability of predictive distributions of numbers is another curve. Those of classes are probabilities, as a matrix
-# or a vector.
-stop_curve_of_laws <- function(part, input, type) {
-  if (is_read(part)) return(if (!is.null(part$law)) stop_law_curve(type))
+# Reliability of predictive distributions of numbers is another curve. Those of classes are given as probabilities.
+gives_laws <- function(part, input) {
+  if (is_read(part)) return(!is.null(part$law))
   law <- law_given(part, input$dots)
-  if (is.null(law) && length(law_columns(part, input$dots)) > 1) stop_law_curve(type)
-  if (is.null(law)) return(invisible())
+  if (is.null(law)) return(length(law_columns(part, input$dots)) > 1)
   if (!is.data.frame(part)) check_length(length(law), NROW(read_outcomes(input$truth, part, NULL)$values))
-  stop_law_curve(type)
+  TRUE
 }
 
 stop_law_curve <- function(type) {
   classes <- type %in% choice_names("curve")
   stop_input("Predictive distributions take {.code type = \"quantile\"} or {.code type = \"pit\"}.",
-             "x" = if (is.null(type)) "{.arg type} is not given." else if (classes)
+             "x" = if (is.null(type)) "Other models are probabilities of classes." else if (classes)
                "{.arg type} is {.val {type}}, for probabilities of classes." else "{.arg type} is {.val {type}}.",
              arg = "type", value = type)
 }

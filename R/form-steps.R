@@ -8,9 +8,7 @@ new_steps <- function(parts) {
 }
 
 #' @export
-merge_forms.ce_form_steps <- function(form, forms) {
-  new_steps(unlist(lapply(forms, `[[`, "parts"), recursive = FALSE))
-}
+merge_forms.ce_form_steps <- function(form, forms) new_steps(unlist(lapply(forms, `[[`, "parts"), recursive = FALSE))
 
 #' @export
 pair_features.ce_form_steps <- function(form, features) cpp_step_features(form$parts, features)

@@ -100,9 +100,7 @@ features_risk <- function(phi, core, residuals, design = NULL) {
 }
 
 # M as a matrix or NULL.
-core_matrix <- function(core) {
-  if (is.null(core) || is.matrix(core)) core else diag(core, length(core))
-}
+core_matrix <- function(core) if (is.null(core) || is.matrix(core)) core else diag(core, length(core))
 
 # h(p_i, p_i)
 form_squared <- function(form, features) UseMethod("form_squared")

@@ -74,6 +74,4 @@ vcov.ce_grouped <- function(object, ...) one_group(object, "vcov")
 #' @export
 augment.ce_grouped <- function(x, ...) one_group(x, "augment")
 
-group_panels <- function(x) {
-  setNames(x$results, vapply(seq_along(x$results), group_label, "", keys = x$keys))
-}
+group_panels <- function(x) setNames(x$results, vapply(seq_along(x$results), group_label, "", keys = x$keys))

@@ -8,8 +8,8 @@
 # As many as the second digit of a p-value near .05 needs.
 joint_redraws <- 1999L
 
-# Below 11 in 2,000 a p-value is of an exponential tail. If the sum of the outcomes' `variance` is small, redraws take few
-# values and the tail is thinner than theirs. Such p-values are of more redraws. `test(redraws)`: list(p.value, ...).
+# Below 11 in 2,000 a p-value is of an exponential tail. If the sum of the outcomes' `variance` is small, redraws take
+# few values and that tail is too thin. Such p-values are of more redraws. `test(redraws)`: list(p.value, ...).
 redrawn_test <- function(test, variance, size, p_value = function(found) found$p.value) {
   found <- test(joint_redraws)
   again <- isTRUE(p_value(found) < 0.0055) && sum(variance) < 20 && size <= 5000

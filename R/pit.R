@@ -6,8 +6,9 @@
 pit_of <- function(law, y) {
   pit <- family_pit(law, y)
   stop_if(is.null(pit), "The probability integral transform needs predictions of one real number.",
-          "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}.", class = "distribution",
-          arg = "x")
+          "x" = "These are {.val {family_of(law)}} in dimension {dimension_of(law)}.",
+          "i" = if (family_of(law) %in% c("bernoulli", "categorical")) "Give their probabilities without `pred_*()`.",
+          class = "distribution", arg = "x")
   pit
 }
 

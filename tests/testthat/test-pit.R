@@ -136,6 +136,7 @@ test_that("a histogram of ranks has a bar for each, unless bins are asked for", 
   x <- withr::with_seed(1, pred_draws(matrix(stats::rnorm(50 * 9), 50)))
   y <- withr::with_seed(2, stats::rnorm(50))
   out <- tidy(ce_curve(x, y, type = "pit"))
+  expect_identical(tidy(ce_curve(x, y)), out)
   expect_equal(out$n, as.numeric(table(factor(rowSums(vctrs::field(x, "draws") < y), 0:9))))
   expect_equal(nrow(tidy(ce_curve(x, y, type = curve_pit(n_bins = 5)))), 5)
   expect_equal(nrow(tidy(ce_curve(pred_normal(rep(0, 50), 1), y, type = "pit"))), 15)
@@ -169,7 +170,8 @@ test_that("columns and expressions of distributions are models, one by one", {
   expect_identical(scores$.estimate, c(ce_score(d, y, ens, score = c("crps", "mse"))$.estimate,
                                        ce_score(d, y, po, score = c("crps", "mse"))$.estimate))
   expect_identical(ce_score(d, y, ens, po, score = "crps", .by = g)$g, rep(c("u", "v"), each = 2))
-  expect_error(ce_curve(d, y, ens, po), "quantile", class = "calibrisk_error_argument")
+  expect_error(ce_curve(d, y, ens, po, type = "smooth"), "quantile", class = "calibrisk_error_argument")
+  expect_identical(tidy(ce_curve(d, y, ens, po)), both)
   expect_error(ce_curve(d, y, ens, mu, type = "pit"), class = "calibrisk_error_truth")
   d$y <- rep(0:1, 10)
   expect_error(ce_curve(d, y, po, q = pred_bernoulli(mu / 5), type = "pit"), class = "calibrisk_error_columns")
