@@ -36,9 +36,7 @@ oracle_risk <- function(H, E) {
   m <- nrow(E)
   loss <- matrix(0, m, m)
   for (i in seq_len(m)) {
-    for (j in seq_len(m)) {
-      if (i != j) loss[i, j] <- (sum(E[i, ] * E[j, ]) - H[i, j])^2
-    }
+    for (j in seq_len(m)) if (i != j) loss[i, j] <- (sum(E[i, ] * E[j, ]) - H[i, j])^2
   }
   risk <- sum(loss) / (m * (m - 1))
   projections <- (rowSums(loss) + colSums(loss)) / 2 / (m - 1)

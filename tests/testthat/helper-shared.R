@@ -16,7 +16,5 @@ shared_root <- function() {
 shared_path <- function(...) file.path(shared_root(), ...)
 
 skip_if_no_shared <- function(...) {
-  testthat::skip_if_not(
-    nzchar(shared_root()) && file.exists(shared_path(...)), "shared data not found"
-  )
+  testthat::skip_if_not(nzchar(shared_root()) && file.exists(shared_path(...)), "shared data not found")
 }

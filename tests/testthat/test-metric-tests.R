@@ -198,10 +198,8 @@ test_that("weighted sums of Spiegelhalter and of Hosmer and Lemeshow have their 
   expect_equal(alike, spiegelhalter(p[-1], data$y[-1])$.estimate)
   sorted <- sort_values(p, data$y, w)
   bin <- rep(1:4, diff(c(0, mass_ends(sorted, 4))))
-  at <- sorted$order
-  group <- replace(bin, at, bin)
   statistic <- sum(vapply(1:4, function(g) {
-    rows <- at[bin == g]
+    rows <- sorted$order[bin == g]
     expected <- sum(w[rows] * p[rows]) / sum(w[rows])
     noise <- expected * (1 - expected) * (k * (1 - expected) + expected) / (k * expected + 1 - expected)
     sum(w[rows] * (p - data$y)[rows])^2 / (noise * sum(w[rows]^2))

@@ -21,9 +21,7 @@ mistake_data <- function() {
   })
   data$model <- stats::glm(type ~ wt + age, stats::binomial, data$d)
   data$law <- pred_normal(rep(0, 60), 1)
-  if (rlang::is_installed("survival")) {
-    data$surv <- withr::with_seed(2, survival::Surv(rexp(60), data$y))
-  }
+  if (rlang::is_installed("survival")) data$surv <- withr::with_seed(2, survival::Surv(rexp(60), data$y))
   list2env(data, parent = globalenv())
 }
 

@@ -51,9 +51,7 @@ test_that("every function with outcomes reads a state, or says why it needs rows
       call <- call_on(name, states[[kind]], fit = fit)
       if (is.null(call)) next
       found <- outcome_of(call, name)
-      if (reads && !grepl("^A class-wise state", found)) {
-        expect_identical(found, "result", info = paste(name, kind))
-      }
+      if (reads && !grepl("^A class-wise state", found)) expect_identical(found, "result", info = paste(name, kind))
       if (!reads && name != "ce_compare") expect_identical(found, "needs rows", info = paste(name, kind))
       # the outcomes are in the state
       call <- call_on(name, states[[kind]], d$y, fit = fit)
