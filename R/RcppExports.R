@@ -105,6 +105,10 @@ cpp_pit_draws <- function(start, low, high, levels, times, seed, first_row, thre
     .Call(`_calibrisk_cpp_pit_draws`, start, low, high, levels, times, seed, first_row, threads)
 }
 
+cpp_cox_redrawn <- function(columns, p, z, weight, copies, level, redraws, threads) {
+    .Call(`_calibrisk_cpp_cox_redrawn`, columns, p, z, weight, copies, level, redraws, threads)
+}
+
 cpp_isotonic_curve <- function(p, y, counts, copies, critical, times, level, seed, threads) {
     .Call(`_calibrisk_cpp_isotonic_curve`, p, y, counts, copies, critical, times, level, seed, threads)
 }
@@ -467,10 +471,6 @@ cpp_logistic <- function(x, y, start, centre, ridge, weight, offset) {
 
 cpp_cox <- function(z, y, weight, unit, reach) {
     .Call(`_calibrisk_cpp_cox`, z, y, weight, unit, reach)
-}
-
-cpp_cox_redrawn <- function(columns, p, z, weight, copies, level, redraws, threads) {
-    .Call(`_calibrisk_cpp_cox_redrawn`, columns, p, z, weight, copies, level, redraws, threads)
 }
 
 cpp_moments <- function(mean, variance, outcome, design) {

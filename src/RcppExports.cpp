@@ -362,6 +362,23 @@ BEGIN_RCPP
     return rcpp_result_gen;
 END_RCPP
 }
+// cpp_cox_redrawn
+Rcpp::List cpp_cox_redrawn(Rcpp::List columns, Rcpp::NumericVector p, Rcpp::NumericVector z, Rcpp::NumericVector weight, Rcpp::NumericVector copies, double level, int redraws, int threads);
+RcppExport SEXP _calibrisk_cpp_cox_redrawn(SEXP columnsSEXP, SEXP pSEXP, SEXP zSEXP, SEXP weightSEXP, SEXP copiesSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
+BEGIN_RCPP
+    Rcpp::RObject rcpp_result_gen;
+    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
+    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
+    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
+    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
+    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
+    rcpp_result_gen = Rcpp::wrap(cpp_cox_redrawn(columns, p, z, weight, copies, level, redraws, threads));
+    return rcpp_result_gen;
+END_RCPP
+}
 // cpp_isotonic_curve
 Rcpp::List cpp_isotonic_curve(Rcpp::NumericVector p, Rcpp::NumericVector y, Rcpp::Nullable<Rcpp::List> counts, Rcpp::NumericVector copies, std::vector<double> critical, int times, double level, double seed, int threads);
 RcppExport SEXP _calibrisk_cpp_isotonic_curve(SEXP pSEXP, SEXP ySEXP, SEXP countsSEXP, SEXP copiesSEXP, SEXP criticalSEXP, SEXP timesSEXP, SEXP levelSEXP, SEXP seedSEXP, SEXP threadsSEXP) {
@@ -1601,23 +1618,6 @@ BEGIN_RCPP
     Rcpp::traits::input_parameter< double >::type unit(unitSEXP);
     Rcpp::traits::input_parameter< double >::type reach(reachSEXP);
     rcpp_result_gen = Rcpp::wrap(cpp_cox(z, y, weight, unit, reach));
-    return rcpp_result_gen;
-END_RCPP
-}
-// cpp_cox_redrawn
-Rcpp::List cpp_cox_redrawn(Rcpp::List columns, Rcpp::NumericVector p, Rcpp::NumericVector z, Rcpp::NumericVector weight, Rcpp::NumericVector copies, double level, int redraws, int threads);
-RcppExport SEXP _calibrisk_cpp_cox_redrawn(SEXP columnsSEXP, SEXP pSEXP, SEXP zSEXP, SEXP weightSEXP, SEXP copiesSEXP, SEXP levelSEXP, SEXP redrawsSEXP, SEXP threadsSEXP) {
-BEGIN_RCPP
-    Rcpp::RObject rcpp_result_gen;
-    Rcpp::traits::input_parameter< Rcpp::List >::type columns(columnsSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type p(pSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type z(zSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type weight(weightSEXP);
-    Rcpp::traits::input_parameter< Rcpp::NumericVector >::type copies(copiesSEXP);
-    Rcpp::traits::input_parameter< double >::type level(levelSEXP);
-    Rcpp::traits::input_parameter< int >::type redraws(redrawsSEXP);
-    Rcpp::traits::input_parameter< int >::type threads(threadsSEXP);
-    rcpp_result_gen = Rcpp::wrap(cpp_cox_redrawn(columns, p, z, weight, copies, level, redraws, threads));
     return rcpp_result_gen;
 END_RCPP
 }
@@ -3306,6 +3306,7 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_local_line", (DL_FUNC) &_calibrisk_cpp_local_line, 5},
     {"_calibrisk_cpp_variance_scaling", (DL_FUNC) &_calibrisk_cpp_variance_scaling, 3},
     {"_calibrisk_cpp_pit_draws", (DL_FUNC) &_calibrisk_cpp_pit_draws, 8},
+    {"_calibrisk_cpp_cox_redrawn", (DL_FUNC) &_calibrisk_cpp_cox_redrawn, 8},
     {"_calibrisk_cpp_isotonic_curve", (DL_FUNC) &_calibrisk_cpp_isotonic_curve, 9},
     {"_calibrisk_cpp_wilson_limits", (DL_FUNC) &_calibrisk_cpp_wilson_limits, 3},
     {"_calibrisk_cpp_clopper_pearson", (DL_FUNC) &_calibrisk_cpp_clopper_pearson, 3},
@@ -3397,7 +3398,6 @@ static const R_CallMethodDef CallEntries[] = {
     {"_calibrisk_cpp_sampled_differences", (DL_FUNC) &_calibrisk_cpp_sampled_differences, 5},
     {"_calibrisk_cpp_logistic", (DL_FUNC) &_calibrisk_cpp_logistic, 7},
     {"_calibrisk_cpp_cox", (DL_FUNC) &_calibrisk_cpp_cox, 5},
-    {"_calibrisk_cpp_cox_redrawn", (DL_FUNC) &_calibrisk_cpp_cox_redrawn, 8},
     {"_calibrisk_cpp_moments", (DL_FUNC) &_calibrisk_cpp_moments, 4},
     {"_calibrisk_cpp_skewed_quantile", (DL_FUNC) &_calibrisk_cpp_skewed_quantile, 2},
     {"_calibrisk_cpp_skewed_limits", (DL_FUNC) &_calibrisk_cpp_skewed_limits, 5},

@@ -232,14 +232,11 @@ Rcpp::NumericVector cpp_hosmer(Rcpp::List sorted, Rcpp::NumericVector ends, bool
   const auto groups = static_cast<double>(n);
   const double statistic = calibrisk::exact_sum(n, [&](calibrisk::Index b) { return terms(b); });
   if (!fitted && (few.minCoeff() < 1.0 || few.mean() < 5.0)) {
-    double p = 0.0;
-    if (weighted && std::isfinite(statistic)) {
-      REngine host(threads);
-      p = calibrisk::redrawn_groups_p(host, {prob, rows.copies(), used, k}, rows.sums.y,
-                                      rows.sums.w, statistic);
-    } else if (std::isfinite(statistic)) {
-      p = few_events_p(prob, rows.copies(), used, terms, variances);
-    }
+    if (!std::isfinite(statistic)) return {statistic, 0.0, NA_REAL, groups};
+    REngine host(threads);
+    const double p = weighted ? calibrisk::redrawn_groups_p(host, {prob, rows.copies(), used, k},
+                                                            rows.sums.y, rows.sums.w, statistic)
+                              : few_events_p(prob, rows.copies(), used, terms, variances);
     return {statistic, p, NA_REAL, groups};
   }
   const double df = std::max(groups - (fitted ? 2.0 : 0.0), 1.0);

@@ -136,6 +136,18 @@ class LogisticRegression {
   const ConstVectorRef y_, weight_, offset_;
 };
 
+// Whether the outcomes of one predictor do not overlap, or are all equal.
+inline bool are_apart(const ConstVectorRef& z, const ConstVectorRef& y) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  double low[2] = {infinite, infinite}, high[2] = {-infinite, -infinite};
+  for (Index i = 0; i < y.size(); ++i) {
+    const int event = y(i) == 1.0 ? 1 : 0;
+    low[event] = std::min(low[event], z(i));
+    high[event] = std::max(high[event], z(i));
+  }
+  return high[0] <= low[1] || low[0] >= high[1];
+}
+
 }  // namespace calibrisk
 
 #endif
