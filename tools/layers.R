@@ -34,7 +34,7 @@ asked <- commandArgs(TRUE)
 # ce_grades(), ce_pool(), ce_meta(), ce_optimism(), pred_quantiles(). Of the arguments 340 are the twelve that verbs
 # share: x, truth, ..., .by, weights, cluster, horizon, event_level, level, notion, times, na_rm.
 ceilings <- c(
-  "files of the largest cycle" = 6, "lines of R code" = 17500, "exported names" = 107,
+  "files of the largest cycle" = 6, "lines of R code" = 17497, "exported names" = 107,
   "arguments of functions with outcomes" = 442, "lines of test code" = 21000, "lines of the longest help page" = 150
 )
 namespace <- loadNamespace(read.dcf("DESCRIPTION", "Package")[1])
